@@ -1,0 +1,1 @@
+"""The assets: stages of the pipeline and the checks on them."""

@@ -1,0 +1,1 @@
+"""The evaluators themselves: one file each, in a folder for each family."""

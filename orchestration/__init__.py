@@ -1,0 +1,1 @@
+"""Orchestration: definitions, settings, resources, jobs and the command line."""

@@ -1,0 +1,1 @@
+"""The warehouse: tables, connections, file formats and SQL."""

@@ -1,0 +1,61 @@
+"""What a project consists of: the values that the configuration file is turned into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from evaluators.evaluator import Evaluator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Benchmark:
+    """A named set of questions and where its files are.
+
+    Attributes:
+        name: The benchmark's name, which is also the Dagster partition key.
+        format: The name of the input format of its files.
+        questions: Absolute path or glob pattern of the question files; null for formats whose
+            questions stand in the predictions.
+        predictions: Absolute path or glob pattern of the prediction files; `{system}` in it
+            stands for the system's name. Patterns are expanded when the benchmark is ingested,
+            so that a new file is found without a new configuration.
+        documents: Absolute path or glob pattern of the document files, if there are any.
+        evaluators: The evaluators to run, with their parameters.
+        slices: Tags (or question fields) that the leaderboard is also broken down by.
+        cluster: The question field whose equal values mark questions that are not independent.
+        thresholds: Thresholds by `evaluator.metric` that override those of the metrics.
+        max_reject_ratio: The share of unreadable rows in a file up to which ingestion goes on.
+    """
+
+    name: str
+    format: str = "canonical"
+    questions: Path | None
+    predictions: Path
+    documents: Path | None = None
+    evaluators: tuple[Evaluator, ...]
+    slices: tuple[str, ...] = ()
+    cluster: str | None = None
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    max_reject_ratio: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Project:
+    """Everything that one configuration file says.
+
+    Attributes:
+        home: The folder of the configuration file.
+        warehouse: The warehouse file.
+        publish: The folder that receives the published copy.
+        benchmarks: The benchmarks by name, in the order of the configuration.
+    """
+
+    home: Path
+    warehouse: Path
+    publish: Path
+    benchmarks: Mapping[str, Benchmark]

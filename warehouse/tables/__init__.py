@@ -1,0 +1,39 @@
+"""Every table and view of the warehouse, described once."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from warehouse.errors import UnknownTable, near
+from warehouse.tables.bookkeeping import BOOKKEEPING
+from warehouse.tables.inputs import INPUTS
+from warehouse.tables.leaderboards import LEADERBOARDS
+from warehouse.tables.ledger import LEDGER
+from warehouse.tables.scores import SCORING
+from warehouse.tables.table import Column, Group, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["GROUPS", "SCHEMA_VERSION", "TABLES", "Column", "Group", "Table", "table_named"]
+
+SCHEMA_VERSION = 1
+
+GROUPS: tuple[Group, ...] = (INPUTS, SCORING, LEADERBOARDS, LEDGER, BOOKKEEPING)
+
+TABLES: Mapping[str, Table] = MappingProxyType(
+    {table.name: table for group in GROUPS for table in group.tables}
+)
+
+
+def table_named(name: str) -> Table:
+    """The description of a table.
+
+    Raises:
+        UnknownTable: There is no such table; the nearest name is suggested.
+    """
+    try:
+        return TABLES[name]
+    except KeyError:
+        raise UnknownTable(f"there is no table {name!r}{near(name, TABLES)}") from None

@@ -1,0 +1,49 @@
+"""The tables that the pipeline keeps about itself."""
+
+from __future__ import annotations
+
+from warehouse.tables.table import BENCHMARK, Column, Group, Table, required
+
+VALIDATIONS = Table(
+    name="validations",
+    one_row="One row is one expectation about a table, held against its rows in one run.",
+    key=("run_id", "table", "expectation"),
+    columns=(
+        required("run_id", "VARCHAR", "The run."),
+        required("table", "VARCHAR", "The table."),
+        required("expectation", "VARCHAR", "What was expected."),
+        required("success", "INTEGER", "1 when it holds, or 0."),
+        Column("observed", "VARCHAR", "What was found."),
+        Column("unexpected_count", "BIGINT", "The rows that break it."),
+        required("severity", "VARCHAR", "How bad a failure is, such as `warn` or `error`."),
+    ),
+)
+
+MARKS = Table(
+    name="marks",
+    one_row="One row is one stage of one benchmark, and the digest of all it was last made from.",
+    key=("benchmark", "stage"),
+    notes="Written together with the stage's rows: while the digest stays, there is nothing to do.",
+    columns=(
+        BENCHMARK,
+        required("stage", "VARCHAR", "The stage, such as `questions`."),
+        required("digest", "VARCHAR", "The digest of its inputs."),
+        required("marked_at", "TIMESTAMP", "When it was made (UTC)."),
+    ),
+)
+
+META = Table(
+    name="meta",
+    one_row="One row is one fact about the warehouse itself.",
+    key=("name",),
+    columns=(
+        required("name", "VARCHAR", "The fact's name, such as `schema_version`."),
+        required("value", "VARCHAR", "Its value."),
+    ),
+)
+
+BOOKKEEPING = Group(
+    title="Bookkeeping",
+    summary="What was checked, what is up to date, and which version wrote the warehouse.",
+    tables=(VALIDATIONS, MARKS, META),
+)

@@ -1,0 +1,72 @@
+# Scoreline: every target sets up what it needs; a second call is quick.
+
+# The first of these that is Python 3.11, 3.12 or 3.13; name another with `make test PYTHON=...`.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null \
+	&& echo $$p && break; done)
+
+VENV    := .venv
+BIN     := $(VENV)/bin
+PIP     := $(BIN)/python -m pip --disable-pip-version-check
+INSTALL := $(PIP) install --quiet -c constraints.txt
+EXAMPLE := examples/handbook
+
+export DAGSTER_DISABLE_TELEMETRY := yes
+export PYTHONUTF8 := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types bench docs dev clean
+
+help:  ## list the targets
+	@grep -E '^[a-z]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: $(VENV)/.base  ## run the example project end to end, offline, and print its leaderboards
+	@$(BIN)/scoreline run --config $(EXAMPLE)/scoreline.yaml
+
+test: $(VENV)/.dev  ## run every test (ARGS="tests/warehouse -k lock" narrows it)
+	@$(BIN)/python -m pytest -n 2 $(ARGS)
+
+lint: $(VENV)/.dev  ## check the style of every file
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev  ## check the types of the four rooms
+	@$(BIN)/mypy
+
+bench: $(VENV)/.bench  ## measure speed and memory; `docs/benchmarks.md` says against what
+	@$(BIN)/python -m benchmarks.startup
+	@$(BIN)/python -m benchmarks.retrieval
+	@$(BIN)/python -m benchmarks.spine
+
+docs: $(VENV)/.base  ## write the generated pages
+	@$(BIN)/python -m docs.generate
+
+dev: $(VENV)/.base  ## open the Dagster interface on the example project
+	@$(BIN)/scoreline dev --config $(EXAMPLE)/scoreline.yaml
+
+clean:  ## remove the environment and what the example project wrote
+	rm -rf $(VENV) $(EXAMPLE)/.scoreline $(EXAMPLE)/published
+
+# The environment: one stamp for each set of extras, renewed when the pins or the project change.
+# The build back end is installed first, pinned like the rest, so that no build fetches another.
+$(VENV)/.python:
+	@test -n "$(PYTHON)" || { echo "Scoreline needs Python 3.11, 3.12 or 3.13; none was found. Name one: make PYTHON=/path/to/python" >&2; exit 2; }
+	@echo "Setting up $(VENV) with $$($(PYTHON) --version) (once, a minute or two)"
+	@$(PYTHON) -m venv $(VENV) || { echo "$(PYTHON) could not make an environment; on Debian and Ubuntu install python3-venv first." >&2; exit 2; }
+	@touch $@
+
+$(VENV)/.build: $(VENV)/.python constraints.txt
+	@$(INSTALL) hatchling editables
+	@touch $@
+
+$(VENV)/.base: $(VENV)/.build pyproject.toml constraints.txt
+	@$(INSTALL) --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.build pyproject.toml constraints.txt
+	@$(INSTALL) --no-build-isolation --editable ".[dev]"
+	@touch $@ $(VENV)/.base
+
+$(VENV)/.bench: $(VENV)/.build pyproject.toml constraints.txt
+	@$(INSTALL) --no-build-isolation --editable ".[dev,bench]"
+	@touch $@ $(VENV)/.dev $(VENV)/.base

@@ -1,0 +1,1 @@
+"""Citations: does the answer point to the right evidence?"""

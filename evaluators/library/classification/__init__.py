@@ -1,0 +1,1 @@
+"""Classification: is the label the right one?"""

@@ -1,0 +1,161 @@
+"""Classification: the label that a system gave against the expected one."""
+
+from __future__ import annotations
+
+import string
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import polars as pl
+
+from evaluators.kinds.frame import FrameEvaluator
+from evaluators.metric import Metric
+from evaluators.outcome import Graded, Undefined, Value
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_TWO = 2
+_MARKS = ".!\"'`*"
+
+
+def _system(name: str, summary: str) -> Metric:
+    return Metric(name=name, summary=summary, level="system")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classification(FrameEvaluator):
+    """Is the label the right one?
+
+    A sample is right when its label (the field `label`, otherwise the answer) equals the expected
+    label. Precision, recall and F1 exist only for a whole set: they are computed for each label
+    that is expected anywhere in the set from the table of expected against given labels, and
+    averaged: macro (every label alike), weighted (by how often a label is expected) and micro (the
+    counts of all labels pooled). A label that was never given has precision 0.
+
+    Sources: scikit-learn's definitions with `zero_division=0` over the expected labels.
+
+    Edges: labels are compared exactly unless `normalize` is set. No answer is the label "". A
+    given label that nobody expects is wrong, gets a column of its own in the confusion matrix, and
+    does not enter the macro average; so micro F1 can differ from accuracy.
+
+    Attributes:
+        normalize: Compare without regard to case, blanks at the ends or in series, and the marks
+            . ! " ' ` * at both ends.
+        labels: The labels to average over; empty for those that are expected in the set.
+        positive_label: With two labels: report precision, recall and F1 of this one instead of
+            the macro average.
+    """
+
+    metrics = (
+        Metric(name="accuracy", summary="Whether the label is the expected one.", primary=True),
+        _system("precision", "Precision, averaged over the expected labels."),
+        _system("recall", "Recall, averaged over the expected labels."),
+        _system("f1", "F1, averaged over the expected labels."),
+        _system("micro_precision", "Precision of the counts of all expected labels together."),
+        _system("micro_recall", "Recall of the counts of all expected labels together."),
+        _system("micro_f1", "F1 of the counts of all expected labels together."),
+        _system("weighted_precision", "Precision, averaged by how often a label is expected."),
+        _system("weighted_recall", "Recall, averaged by how often a label is expected."),
+        _system("weighted_f1", "F1, averaged by how often a label is expected."),
+    )
+    reads = frozenset({"expected_label"})
+    optional = frozenset({"label", "answer"})
+    non_empty = frozenset({"expected_label"})
+    evidence: ClassVar[Mapping[str, type[pl.DataType] | pl.DataType]] = {
+        "expected": pl.String,
+        "given": pl.String,
+    }
+
+    normalize: bool = False
+    labels: tuple[str, ...] = ()
+    positive_label: str | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse a positive label that is not one of the labels.
+
+        Raises:
+            ValueError: When `labels` are given and it is not one of two.
+        """
+        if self.labels and len(set(self.labels)) < len(self.labels):
+            raise ValueError(f"labels are repeated: {list(self.labels)}")
+        wrong = len(self.labels) != _TWO or self.positive_label not in self.labels
+        if self.positive_label is not None and self.labels and wrong:
+            raise ValueError(
+                f"positive_label {self.positive_label!r} needs exactly two labels, one of "
+                f"them it; got {list(self.labels)}"
+            )
+
+    def prepare(self, samples: pl.DataFrame) -> pl.DataFrame:
+        """Put the expected and the given label side by side."""
+        given = pl.coalesce("label", "answer", pl.lit(""))
+        pair = samples.select(expected="expected_label", given=given)
+        if not self.normalize:
+            return pair
+        different = pl.concat([pair["expected"], pair["given"]]).unique()
+        plain = {label: _plain(label) for label in different}
+        return pair.select(pl.all().replace_strict(plain, return_dtype=pl.String))
+
+    def expressions(self) -> Mapping[str, pl.Expr]:
+        """Whether the two labels are equal."""
+        return {"accuracy": pl.col("expected") == pl.col("given")}
+
+    def fold(self, rows: pl.DataFrame) -> Graded:
+        """Average over the labels of the confusion matrix."""
+        counts = rows.drop_nulls("expected").group_by("expected", "given").len()
+        if not counts.height:
+            raise Undefined("no sample has an expected label")
+        table = {(expected, given): n for expected, given, n in counts.iter_rows()}
+        labels = list(self.labels) or sorted(set(counts["expected"]))
+        others = sorted(set(counts["given"]) - set(labels))
+        axis = [*labels, *others]
+        matrix = [[table.get((row, column), 0) for column in axis] for row in axis]
+        detail = {"labels": labels, "unexpected": others, "confusion_matrix": matrix}
+        return Graded(self._averages(labels, table), detail)
+
+    def _averages(
+        self, labels: list[str], table: Mapping[tuple[str, str], int]
+    ) -> dict[str, Value]:
+        right = [table.get((label, label), 0) for label in labels]
+        support = [sum(n for (row, _), n in table.items() if row == label) for label in labels]
+        given = [sum(n for (_, column), n in table.items() if column == label) for label in labels]
+        precision = [_ratio(a, b) for a, b in zip(right, given, strict=True)]
+        recall = [_ratio(a, b) for a, b in zip(right, support, strict=True)]
+        f1 = [_ratio(2 * a, b + c) for a, b, c in zip(right, given, support, strict=True)]
+        pooled = (sum(right), sum(given), sum(support))
+        values: dict[str, Value] = {
+            "micro_precision": _ratio(pooled[0], pooled[1]),
+            "micro_recall": _ratio(pooled[0], pooled[2]),
+            "micro_f1": _ratio(2 * pooled[0], pooled[1] + pooled[2]),
+        }
+        chosen = self._main(labels)
+        for name, series in (("precision", precision), ("recall", recall), ("f1", f1)):
+            values[f"weighted_{name}"] = _mean(series, support)
+            values[name] = _mean(series, chosen) if isinstance(chosen, list) else chosen
+        return values
+
+    def _main(self, labels: list[str]) -> list[int] | Undefined:
+        """The weight of each label in the plain figures."""
+        if self.positive_label is None:
+            return [1] * len(labels)
+        if len(labels) != _TWO or self.positive_label not in labels:
+            return Undefined(
+                f"positive_label {self.positive_label!r} needs exactly two labels, found {labels}"
+            )
+        return [int(label == self.positive_label) for label in labels]
+
+
+def _plain(label: str) -> str:
+    text = label.strip().casefold().strip(_MARKS + string.whitespace)
+    return " ".join(text.split())
+
+
+def _ratio(part: int, whole: int) -> float:
+    return part / whole if whole else 0.0
+
+
+def _mean(values: list[float], weights: list[int]) -> Value:
+    total = sum(weights)
+    if not total:
+        return Undefined("no sample has one of the labels")
+    return sum(value * weight for value, weight in zip(values, weights, strict=True)) / total

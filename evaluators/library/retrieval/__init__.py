@@ -1,0 +1,1 @@
+"""Retrieval: did the right documents come back, and how high up?"""

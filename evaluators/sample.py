@@ -1,0 +1,117 @@
+"""A sample: a question joined with one system's prediction, the row that an evaluator sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Self, TypedDict
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from polars.datatypes import DataType, DataTypeClass
+
+KEYS = ("benchmark", "system", "question_id")
+"""The columns that tell samples apart."""
+
+_TEXTS = pl.List(pl.String)
+
+SAMPLE_COLUMNS: Mapping[str, DataType | DataTypeClass] = MappingProxyType(
+    {
+        "benchmark": pl.String,
+        "system": pl.String,
+        "question_id": pl.String,
+        "question": pl.String,
+        "expected_answers": _TEXTS,
+        "expected_label": pl.String,
+        "doc_id": pl.String,
+        "gold_doc_ids": _TEXTS,
+        "gold_relevance": pl.List(pl.Struct({"doc_id": pl.String, "grade": pl.Int32})),
+        "gold_sentence_ids": _TEXTS,
+        "rubric": pl.String,
+        "constraints": pl.String,
+        "choices": _TEXTS,
+        "correct_choice": pl.Int32,
+        "scenario": pl.String,
+        "noise_ratio": pl.Float64,
+        "counterfactual_answer": pl.String,
+        "perturbs": pl.String,
+        "perturbation": pl.String,
+        "cluster": pl.String,
+        "document_sentences": pl.List(pl.Struct({"sentence_id": pl.String, "text": pl.String})),
+        "answer": pl.String,
+        "contexts": _TEXTS,
+        "retrieved_doc_ids": _TEXTS,
+        "cited_sentence_ids": _TEXTS,
+        "choice_logprobs": pl.List(pl.Float64),
+        "label": pl.String,
+        "latency_s": pl.Float64,
+        "cost_usd": pl.Float64,
+        "error": pl.String,
+    }
+)
+"""Every column that an evaluator may read, with its Polars type."""
+
+
+class Sentence(TypedDict):
+    """A sentence of the question's document."""
+
+    sentence_id: str
+    text: str | None
+
+
+class Relevance(TypedDict):
+    """A judged document and its grade; from 1 on it is relevant."""
+
+    doc_id: str
+    grade: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One sample for evaluators that work row by row; columns that were not read are None.
+
+    Lists of passages and documents are best first. `document_sentences` are those of the
+    document `doc_id`, None when that document is not known.
+    """
+
+    benchmark: str
+    system: str
+    question_id: str
+    question: str | None = None
+    expected_answers: Sequence[str] | None = None
+    expected_label: str | None = None
+    doc_id: str | None = None
+    gold_doc_ids: Sequence[str] | None = None
+    gold_relevance: Sequence[Relevance] | None = None
+    gold_sentence_ids: Sequence[str] | None = None
+    rubric: str | None = None
+    constraints: str | None = None
+    choices: Sequence[str] | None = None
+    correct_choice: int | None = None
+    scenario: str | None = None
+    noise_ratio: float | None = None
+    counterfactual_answer: str | None = None
+    perturbs: str | None = None
+    perturbation: str | None = None
+    cluster: str | None = None
+    document_sentences: Sequence[Sentence] | None = None
+    answer: str | None = None
+    contexts: Sequence[str] | None = None
+    retrieved_doc_ids: Sequence[str] | None = None
+    cited_sentence_ids: Sequence[str] | None = None
+    choice_logprobs: Sequence[float] | None = None
+    label: str | None = None
+    latency_s: float | None = None
+    cost_usd: float | None = None
+    error: str | None = None
+
+    @classmethod
+    def of(cls, row: Mapping[str, Any]) -> Self:
+        """Make a sample of a frame's row, leaving out columns that are no sample columns."""
+        return cls(**{name: row[name] for name in _FIELDS if name in row})
+
+
+_FIELDS = tuple(field.name for field in fields(Sample))

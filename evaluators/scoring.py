@@ -1,0 +1,135 @@
+"""Scoring: the only caller of evaluators, and the keeper of the rule "a number, or a reason".
+
+Every sample leaves with an outcome for each metric: what an evaluator cannot grade is split off
+beforehand, what it returns is held against what it promised, and nothing is turned into a nought.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from evaluators.errors import BadSamples, BrokenPromise
+from evaluators.grades import Grades, pack, unscored
+from evaluators.outcome import Graded, Status, Unscored, graded
+from evaluators.sample import KEYS, SAMPLE_COLUMNS
+
+if TYPE_CHECKING:
+    from evaluators.evaluator import Evaluator
+    from evaluators.metric import Metric
+
+_TOLERANCE = 1e-9
+"""How far rounding may carry a value beyond its bounds."""
+
+
+def score(evaluator: Evaluator, samples: pl.DataFrame) -> Grades:
+    """Grade samples with one evaluator.
+
+    Args:
+        evaluator: What to compute.
+        samples: One row a sample: the keys, `error` and every column that the evaluator reads;
+            `input_digest` is passed through. The frame is not changed.
+
+    Returns:
+        A complete grid: every sample with every sample metric.
+
+    Raises:
+        BadSamples: When a column is missing.
+        BrokenPromise: When the evaluator returned other rows or metrics than it promised, or a
+            value that is not finite or out of bounds. Any other exception is a defect and flies.
+    """
+    lacking = (evaluator.columns | {*KEYS, "error"}) - set(samples.columns)
+    if lacking:
+        raise BadSamples(f"{evaluator.name}: the samples lack the columns {sorted(lacking)}")
+    identity = [*KEYS, *(name for name in ("input_digest",) if name in samples.columns)]
+    marked = samples.with_columns(_absence(evaluator).alias("absent")).with_row_index("row")
+    applicable = marked.filter(pl.col("absent").is_null())
+    computed = evaluator.compute(applicable.drop("absent", "row"))
+    _insist(evaluator, applicable, computed)
+    packed = pack(
+        evaluator, computed.with_columns(applicable["error"].is_not_null().alias("failed"))
+    )
+    done = pl.concat([applicable.select("row", *identity), packed], how="horizontal")
+    if applicable.height < samples.height:
+        reasons = unscored(evaluator, Status.NOT_APPLICABLE, pl.col("absent"))
+        skipped = marked.filter(pl.col("absent").is_not_null()).select("row", *identity, *reasons)
+        done = pl.concat([done, skipped]).sort("row")
+    return Grades(tuple(metric.name for metric in evaluator.sample_metrics), done.drop("row"))
+
+
+def fold(evaluator: Evaluator, rows: pl.DataFrame) -> Graded:
+    """Compute an evaluator's system metrics from the graded samples of one system.
+
+    Args:
+        evaluator: What to compute.
+        rows: One row a sample: the sample metrics, `status` and `detail` (JSON text).
+
+    Returns:
+        A finite value within bounds, or the reason why there is none, for each system metric.
+
+    Raises:
+        BrokenPromise: As for `score`.
+    """
+    if evaluator.evidence:
+        fields = pl.Struct(dict(evaluator.evidence))
+        rows = rows.with_columns(pl.col("detail").str.json_decode(fields)).unnest("detail")
+    promised = {metric.name: metric for metric in evaluator.system_metrics}
+    try:
+        result = graded(evaluator.fold(rows))
+    except Unscored as reason:
+        return Graded(dict.fromkeys(promised, reason))
+    if set(result.scores) != set(promised):
+        raise BrokenPromise(
+            f"{evaluator.name}: promised the system metrics {sorted(promised)}, "
+            f"returned {sorted(result.scores)}"
+        )
+    for name, value in result.scores.items():
+        if not isinstance(value, Unscored) and not _within(promised[name], value):
+            raise BrokenPromise(
+                f"{evaluator.name}.{name} gave {value!r}: not within {promised[name].bounds}"
+            )
+    return result
+
+
+def _absence(evaluator: Evaluator) -> pl.Expr:
+    """The reason why a sample is not applicable; null where it is."""
+    reasons = [pl.lit(None, pl.String)]
+    for name in sorted(evaluator.reads):
+        gone = pl.col(name).is_null()
+        if name in evaluator.non_empty:
+            text = SAMPLE_COLUMNS[name] == pl.String
+            length = (
+                pl.col(name).str.strip_chars().str.len_bytes() if text else pl.col(name).list.len()
+            )
+            gone = gone | (length == 0)
+        reasons.append(pl.when(gone).then(pl.lit(f"no {name}")))
+    return pl.coalesce(reasons)
+
+
+def _insist(evaluator: Evaluator, samples: pl.DataFrame, computed: pl.DataFrame) -> None:
+    """Refuse other metrics or rows than promised, and values out of their bounds."""
+    promised = [metric.name for metric in evaluator.sample_metrics]
+    if not set(promised) <= set(computed.columns) or computed.height != samples.height:
+        raise BrokenPromise(
+            f"{evaluator.name}: promised {promised} for {samples.height} samples, "
+            f"returned {computed.columns} for {computed.height}"
+        )
+    for metric in evaluator.sample_metrics:
+        value = pl.col(metric.name)
+        low, high = metric.bounds
+        wrong = ~value.is_finite() | (value < low - _TOLERANCE) | (value > high + _TOLERANCE)
+        found = computed.select(wrong.fill_null(value=False)).to_series().arg_true()
+        if len(found):
+            first = found[0]
+            raise BrokenPromise(
+                f"{evaluator.name}.{metric.name} gave {computed[metric.name][first]!r} for question "
+                f"{samples['question_id'][first]!r} of system {samples['system'][first]!r}: "
+                f"not within {metric.bounds}"
+            )
+
+
+def _within(metric: Metric, value: float) -> bool:
+    low, high = metric.bounds
+    return math.isfinite(value) and low - _TOLERANCE <= value <= high + _TOLERANCE

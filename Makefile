@@ -39,7 +39,7 @@ bench: $(VENV)/.bench  ## measure speed and memory; `docs/benchmarks.md` says ag
 	@$(BIN)/python -m benchmarks.spine
 
 docs: $(VENV)/.base  ## write the generated pages
-	@$(BIN)/python -m docs.generate
+	@$(BIN)/python -m warehouse.ddl docs/warehouse-schema.md
 
 dev: $(VENV)/.base  ## open the Dagster interface on the example project
 	@$(BIN)/scoreline dev --config $(EXAMPLE)/scoreline.yaml

@@ -124,8 +124,8 @@ def _insist(evaluator: Evaluator, samples: pl.DataFrame, computed: pl.DataFrame)
         if len(found):
             first = found[0]
             raise BrokenPromise(
-                f"{evaluator.name}.{metric.name} gave {computed[metric.name][first]!r} for question "
-                f"{samples['question_id'][first]!r} of system {samples['system'][first]!r}: "
+                f"{evaluator.name}.{metric.name} gave {computed[metric.name][first]!r} "
+                f"for question {samples['question_id'][first]!r} of system {samples['system'][first]!r}: "
                 f"not within {metric.bounds}"
             )
 

@@ -24,9 +24,9 @@ class EvidenceOverlap(RowEvaluator):
 
     The words of a set of sentences are those of all its sentences, in lower case, each once.
     Evidence recall is the share of the gold evidence's words that the cited sentences contain,
-    evidence precision the share of the cited sentences' words that the gold evidence contains. Words are what stands
-    between blanks; `evidence_recall_words` takes runs of letters and digits instead, so that
-    punctuation does not stick to a word.
+    evidence precision the share of the cited sentences' words that the gold evidence contains.
+    Words are what stands between blanks; `evidence_recall_words` takes runs of letters and digits
+    instead, so that punctuation does not stick to a word.
 
     Source: the evidence score of document-grounded question answering. The blank rule reproduces
     its published values.

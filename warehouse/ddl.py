@@ -92,9 +92,9 @@ def markdown() -> str:
         "# The tables of the warehouse",
         "",
         (
-            "Written by `python -m warehouse.ddl docs/warehouse-schema.md` from the descriptions in "
-            f"`warehouse/tables/`; schema version {SCHEMA_VERSION}. The published copy holds the "
-            "same tables. Times are UTC; booleans are 1 and 0."
+            "Written by `python -m warehouse.ddl docs/warehouse-schema.md` from the descriptions "
+            f"in `warehouse/tables/`; schema version {SCHEMA_VERSION}. The published copy holds "
+            "the same tables. Times are UTC; booleans are 1 and 0."
         ),
         "",
     ]

@@ -1,0 +1,119 @@
+"""Opening DuckDB files: settings, and DuckDB's messages turned into errors that help."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from warehouse.errors import NoSpace, WarehouseError, WarehouseLocked, WarehouseTooNew
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+PAUSE_S = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How DuckDB is to work.
+
+    Attributes:
+        memory_limit: The memory that it may use, as DuckDB writes it (`1GB`).
+        threads: The threads that it may use; null: one for each core.
+        scratch: The folder for what does not fit into memory; null: nothing is spilled.
+    """
+
+    memory_limit: str = "1GB"
+    threads: int | None = None
+    scratch: Path | None = None
+
+
+@contextmanager
+def connected(
+    path: Path, *, read_only: bool, settings: Settings, patience_s: float = 0.0
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to a DuckDB file, closed at the end of the `with`.
+
+    Args:
+        path: The file.
+        read_only: Whether to open it for reading only.
+        settings: How DuckDB is to work.
+        patience_s: The seconds to wait while a foreign process has the file open.
+
+    Raises:
+        WarehouseLocked: A process that does not take part in the file lock has it open.
+        WarehouseTooNew: A later version of DuckDB wrote it.
+        NoSpace: The disk is full.
+        WarehouseError: It is no DuckDB file, or it cannot be opened.
+    """
+    if path.is_dir():
+        raise WarehouseError(f"{str(path)!r} is a folder, expected a DuckDB file")
+    try:
+        connection = _opened(
+            path, read_only=read_only, settings=settings, deadline=time.monotonic() + patience_s
+        )
+        with connection:
+            _configure(connection, settings)
+            yield connection
+    except duckdb.Error as error:
+        raise translated(error, path) from error
+
+
+def translated(error: duckdb.Error, path: Path) -> Exception:
+    """The error that tells the user about a DuckDB error; the same error when it is a defect."""
+    text = str(error)
+    if "Could not set lock on file" in text:
+        holder = re.search(r"\(PID (\d+)\)", text)
+        who = f"process {holder[1]}" if holder else "another process"
+        return WarehouseLocked(
+            f"{str(path)!r} is held open by {who}, which is not one of Scoreline's "
+            "(a DuckDB shell, perhaps): close it there"
+        )
+    if os.strerror(28) in text:
+        free = shutil.disk_usage(path.parent).free
+        return NoSpace(f"the disk of {str(path)!r} is full: {free / 1e6:.1f} MB are free")
+    if "not a valid DuckDB database file" in text:
+        return WarehouseError(f"{str(path)!r} is not a DuckDB database")
+    if "Trying to read a database file with version number" in text:
+        return WarehouseTooNew(
+            f"{str(path)!r} was written by a later DuckDB than this one ({duckdb.__version__}): "
+            f"{text.splitlines()[0]}"
+        )
+    if isinstance(error, duckdb.IOException):
+        return WarehouseError(f"{str(path)!r} cannot be used: {text.splitlines()[0]}")
+    return error
+
+
+def _opened(
+    path: Path, *, read_only: bool, settings: Settings, deadline: float
+) -> duckdb.DuckDBPyConnection:
+    # What stands here cannot be set later, and must be equal for all connections of a process.
+    scratch = "" if settings.scratch is None else str(settings.scratch)
+    config: dict[str, str | bool | int | float | list[str]] = {
+        "temp_directory": scratch,
+        "autoinstall_known_extensions": False,
+    }
+    while True:
+        try:
+            return duckdb.connect(str(path), read_only=read_only, config=config)
+        except duckdb.IOException as error:
+            foreign = "Could not set lock on file" in str(error)
+            if not foreign or time.monotonic() >= deadline:
+                raise
+        time.sleep(PAUSE_S)
+
+
+def _configure(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
+    connection.execute("SET memory_limit = $limit", {"limit": settings.memory_limit})
+    connection.execute("SET threads = $threads", {"threads": settings.threads or os.cpu_count()})
+    connection.execute("SET preserve_insertion_order = false")
+    # A misspelt table must be an error, not a Python variable of that name.
+    connection.execute("SET python_enable_replacements = false")

@@ -1,0 +1,78 @@
+"""The result of a large query as a file, so that the warehouse is free while it is worked on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Spool:
+    """A query's result in a Parquet file; `Warehouse.spool` makes it and removes the file.
+
+    Attributes:
+        path: The Parquet file.
+        rows: The number of rows in it.
+    """
+
+    path: Path
+    rows: int
+
+    def batches(self, rows: int = 50_000) -> Iterator[pl.DataFrame]:
+        """The rows in frames of so many rows, the last perhaps of fewer; none when empty."""
+        scan = pl.scan_parquet(self.path)
+        for start in range(0, self.rows, rows):
+            yield scan.slice(start, rows).collect()
+
+    def frame(self) -> pl.DataFrame:
+        """All rows at once."""
+        return pl.read_parquet(self.path)
+
+
+@dataclass(frozen=True, slots=True)
+class Scratch:
+    """The folder beside a warehouse in which every process has a place of its own.
+
+    Attributes:
+        warehouse: The warehouse file.
+    """
+
+    warehouse: Path
+
+    @property
+    def folder(self) -> Path:
+        """The folder of all processes."""
+        return self.warehouse.with_name(self.warehouse.name + ".scratch")
+
+    @property
+    def own(self) -> Path:
+        """The folder of this process; it need not exist."""
+        return self.folder / f"{os.getpid()}@{socket.gethostname()}"
+
+    def sweep(self) -> None:
+        """Remove what processes of this machine left behind when they were killed."""
+        if not self.folder.is_dir():
+            return
+        for place in self.folder.iterdir():
+            pid, _, host = place.name.partition("@")
+            if host == socket.gethostname() and not _alive(int(pid)):
+                shutil.rmtree(place)
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

@@ -125,7 +125,8 @@ def _insist(evaluator: Evaluator, samples: pl.DataFrame, computed: pl.DataFrame)
             first = found[0]
             raise BrokenPromise(
                 f"{evaluator.name}.{metric.name} gave {computed[metric.name][first]!r} "
-                f"for question {samples['question_id'][first]!r} of system {samples['system'][first]!r}: "
+                f"for question {samples['question_id'][first]!r} "
+                f"of system {samples['system'][first]!r}: "
                 f"not within {metric.bounds}"
             )
 

@@ -1,0 +1,152 @@
+"""The examination of a project: what is in order, what is not, and what to do about it."""
+
+from __future__ import annotations
+
+import glob
+import os
+import tempfile
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from orchestration import instance, published, settings
+from orchestration.errors import NoSettings, SettingsError
+from warehouse.errors import WarehouseError
+from warehouse.store import Warehouse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from assets.project import Benchmark, Project
+    from orchestration.settings import Settings
+
+PATIENCE_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        state: Whether it is in order, worth a look, or in the way of a run.
+        subject: What was looked at.
+        message: What was found and, unless it is in order, what to do.
+    """
+
+    state: Literal["ok", "warn", "fail"]
+    subject: str
+    message: str
+
+
+def examine(config: Path) -> Iterator[Finding]:
+    """Looks at everything that a run of the project needs, and changes nothing.
+
+    Args:
+        config: The configuration file; when it cannot be used, it is the only finding.
+    """
+    try:
+        found = settings.read(config)
+    except (NoSettings, SettingsError) as error:
+        yield Finding("fail", "configuration", str(error))
+        return
+    names = ", ".join(found.project.benchmarks)
+    yield Finding("ok", "configuration", f"{found.file}: {names}")
+    for benchmark in found.project.benchmarks.values():
+        yield from _files(benchmark)
+    yield _warehouse(found.project)
+    for subject, folder in (
+        ("warehouse folder", found.project.warehouse.parent),
+        ("publish folder", found.project.publish),
+    ):
+        yield _writable(subject, folder)
+    yield _published(found.project)
+    yield _judge(found)
+    yield _instance(found.project)
+
+
+def _files(benchmark: Benchmark) -> Iterator[Finding]:
+    patterns = {
+        "questions": benchmark.questions,
+        "predictions": benchmark.predictions,
+        "documents": benchmark.documents,
+    }
+    for kind, pattern in patterns.items():
+        if pattern is None:
+            continue
+        subject = f"{benchmark.name}: {kind}"
+        files = glob.glob(str(pattern).replace("{system}", "*"), recursive=True)  # noqa: PTH207
+        unreadable = [file for file in files if not os.access(file, os.R_OK)]
+        empty = [file for file in files if file not in unreadable and not os.path.getsize(file)]  # noqa: PTH202
+        if not files:
+            yield Finding("fail", subject, f"no file matches {str(pattern)!r}: correct the path")
+        elif unreadable:
+            yield Finding("fail", subject, f"{unreadable[0]!r} may not be read: see its owner")
+        elif empty:
+            yield Finding("fail", subject, f"{empty[0]!r} is empty: fill or remove it")
+        else:
+            what = "1 file" if len(files) == 1 else f"{len(files)} files"
+            yield Finding("ok", subject, what)
+
+
+def _warehouse(project: Project) -> Finding:
+    subject = "warehouse"
+    if not project.warehouse.exists():
+        return Finding("ok", subject, f"{project.warehouse}: made by the first run")
+    try:
+        rows = Warehouse(project.warehouse, patience_s=PATIENCE_S).fetch(
+            "SELECT count(*) AS n FROM predictions"
+        )
+    except WarehouseError as error:
+        return Finding("fail", subject, str(error))
+    return Finding("ok", subject, f"{project.warehouse}: {rows['n'][0]:,} predictions")
+
+
+def _writable(subject: str, folder: Path) -> Finding:
+    there = folder
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    if not there.is_dir():
+        return Finding("fail", subject, f"{str(there)!r} is not a folder: choose another path")
+    try:
+        with tempfile.TemporaryFile(dir=there):
+            pass
+    except OSError as error:
+        return Finding("fail", subject, f"{str(there)!r}: {error.strerror}: make it writable")
+    return Finding("ok", subject, str(folder))
+
+
+def _published(project: Project) -> Finding:
+    subject = "published copy"
+    try:
+        rows = published.copy(project).fetch("SELECT count(*) AS n FROM leaderboard")
+    except published.NothingPublished:
+        return Finding("warn", subject, "nothing is published yet: `scoreline run` does")
+    except WarehouseError as error:
+        return Finding("fail", subject, f"{error}: delete the copy, then `scoreline run`")
+    return Finding("ok", subject, f"{rows['n'][0]:,} leaderboard rows")
+
+
+def _judge(found: Settings) -> Finding:
+    judge = found.judge
+    if judge is None:
+        return Finding("ok", "judge", "none configured: evaluators that ask one are skipped")
+    variable = judge.api_key_env
+    if variable is not None and not os.environ.get(variable):
+        message = f"the environment variable {variable} is not set: export {variable}=..."
+        return Finding("fail", "judge", message)
+    return Finding("ok", "judge", judge.model)
+
+
+def _instance(project: Project) -> Finding:
+    subject = "Dagster instance"
+    file = instance.home(project) / "dagster.yaml"
+    if not file.exists():
+        return Finding("ok", subject, f"{file.parent}: made by the first run")
+    from dagster import DagsterInstance
+
+    with DagsterInstance.from_config(str(file.parent)) as opened:
+        runs = opened.get_runs_count()
+        if opened.telemetry_enabled:
+            advice = f"telemetry is on: set `telemetry: {{enabled: false}}` in {file}"
+            return Finding("warn", subject, advice)
+    return Finding("ok", subject, f"{file.parent}: {runs:,} runs")

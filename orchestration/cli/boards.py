@@ -1,0 +1,94 @@
+"""Leaderboards on the terminal: one table a benchmark, with a system in each row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orchestration.cli.output import Form, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    import polars as pl
+
+ARROWS = {"high": "↑", "low": "↓"}
+
+
+def write_boards(board: pl.DataFrame, form: Form) -> None:
+    """Writes rows of the table `leaderboard` as one table for each benchmark and slice.
+
+    Args:
+        board: Rows of the leaderboard.
+        form: `table` or `md`.
+    """
+    groups = board.partition_by("benchmark", "slice", maintain_order=True)
+    for at, group in enumerate(groups):
+        if at:
+            click.echo()
+        rows = list(group.iter_rows(named=True))
+        metrics = list(dict.fromkeys((row["evaluator"], row["metric"]) for row in rows))
+        part = "" if rows[0]["slice"] == "all" else f", {rows[0]['slice']}"
+        title = f"{rows[0]['benchmark']}{part}"
+        if len(metrics) == 1:
+            _one(rows, form, title)
+        else:
+            _several(rows, metrics, form, title)
+
+
+def _heading(row: dict[str, Any]) -> str:
+    return f"{row['evaluator']}.{row['metric']} {ARROWS[row['best']]}"
+
+
+def _one(rows: list[dict[str, Any]], form: Form, title: str) -> None:
+    """One metric: a row for each system with its counts."""
+    columns = ["#", "system", _heading(rows[0]), "n", "scored", "coverage"]
+    uncertain = any(row["ci_low"] is not None for row in rows)
+    passing = any(row["passes"] is not None for row in rows)
+    columns += ["from", "to"] if uncertain else []
+    columns += ["passes"] if passing else []
+
+    def cells(row: dict[str, Any]) -> Iterator[Any]:
+        yield from (row["rank"], row["system"], row["mean"], row["n"], row["n_scored"])
+        yield row["coverage"]
+        if uncertain:
+            yield from (row["ci_low"], row["ci_high"])
+        if passing:
+            yield None if row["passes"] is None else bool(row["passes"])
+
+    write(columns, [list(cells(row)) for row in rows], form, title)
+
+
+def _several(
+    rows: list[dict[str, Any]], metrics: list[tuple[str, str]], form: Form, title: str
+) -> None:
+    """Several metrics: a row for each system, a column for each metric."""
+    cells = {(row["system"], row["evaluator"], row["metric"]): row for row in rows}
+    headings = {(row["evaluator"], row["metric"]): _heading(row) for row in rows}
+    first = metrics[0]
+
+    def standing(system: str) -> tuple[bool, int, str]:
+        rank = cells.get((system, *first), {}).get("rank")
+        return (rank is None, rank or 0, system)
+
+    table = []
+    for system in sorted({row["system"] for row in rows}, key=standing):
+        own = [cells.get((system, *metric)) for metric in metrics]
+        there = [row for row in own if row is not None]
+        head = own[0]["rank"] if own[0] is not None else None
+        means = [None if row is None else row["mean"] for row in own]
+        table.append(
+            [head, system, *means, max(row["n"] for row in there), _lowest(there, "coverage")]
+        )
+    columns = ["#", "system", *(headings[metric] for metric in metrics), "n", "coverage"]
+    write(columns, table, form, title)
+    click.echo(
+        f"# is the rank by {'.'.join(first)}; coverage is the lowest of the row's metrics.",
+        err=form == "md",
+    )
+
+
+def _lowest(rows: Iterable[dict[str, Any]], column: str) -> float | None:
+    values = [row[column] for row in rows if row[column] is not None]
+    return min(values) if values else None

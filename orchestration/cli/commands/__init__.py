@@ -1,0 +1,1 @@
+"""One file for each command; a new file here is a new command."""

@@ -1,0 +1,33 @@
+"""`scoreline init`: a commented configuration and a small example that runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from orchestration.cli.options import debug_option
+
+
+@click.command(
+    "init",
+    epilog="""\b
+Examples:
+  scoreline init             in this folder
+  scoreline init demo        in a new folder; then: cd demo && scoreline run""",
+)
+@click.argument("folder", type=click.Path(path_type=Path), default=Path(), metavar="[DIR]")
+@debug_option
+def command(folder: Path) -> None:
+    """Write a commented scoreline.yaml and a small example that runs.
+
+    The example has six questions, two systems and a handful of documents. Nothing that is already
+    there is overwritten.
+    """
+    from orchestration import starter
+
+    written = starter.write(folder)
+    for path in written:
+        click.echo(f"wrote {path}")
+    step = "" if folder == Path() else f"cd {folder} && "
+    click.echo(f"Next: {step}scoreline run")

@@ -1,0 +1,42 @@
+"""`scoreline sql`: a query on the published copy."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path  # noqa: TC003 - click gives it
+from typing import TYPE_CHECKING
+
+import click
+
+from orchestration.cli.options import config_option, debug_option, format_option, load
+
+if TYPE_CHECKING:
+    from orchestration.cli.output import Form
+
+
+@click.command(
+    "sql",
+    epilog="""\b
+Examples:
+  scoreline sql "SELECT system, mean FROM leaderboard WHERE is_primary"
+  scoreline sql "SELECT * FROM scores WHERE value IS NULL" --format csv > missing.csv
+  scoreline sql "SHOW TABLES"
+  cat query.sql | scoreline sql -""",
+)
+@click.argument("query")
+@format_option
+@config_option
+@debug_option
+def command(query: str, form: Form, config: Path) -> None:
+    """Run a QUERY on the published copy; `-` reads it from standard input.
+
+    The published copy is a DuckDB file that a run replaces as a whole; it is opened read-only and
+    on its own, so that a query can neither change nor reach anything else.
+    """
+    from orchestration import published
+    from orchestration.cli.output import write_frame
+
+    text = sys.stdin.read() if query == "-" else query
+    if not text.strip():
+        raise click.UsageError("the query is empty")
+    write_frame(published.copy(load(config).project).fetch(text), form)

@@ -1,0 +1,141 @@
+"""Rows on standard output as a table for people, or as CSV, JSON or Markdown."""
+
+from __future__ import annotations
+
+import csv
+import datetime as dt
+import decimal
+import io
+import json
+import math
+import sys
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import polars as pl
+
+Form = Literal["table", "csv", "json", "md"]
+PIPED_WIDTH = 10_000
+
+
+def write_frame(frame: pl.DataFrame, form: Form, title: str | None = None) -> None:
+    """Writes a frame to standard output; see `write`."""
+    write(frame.columns, frame.iter_rows(), form, title)
+
+
+def write(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], form: Form, title: str | None = None
+) -> None:
+    """Writes rows to standard output.
+
+    A null is empty in CSV, null in JSON and a dash in tables. So is a number that is not finite:
+    it stands for no value either.
+
+    Args:
+        columns: The names of the columns.
+        rows: The rows, as long as `columns` each.
+        form: How to write them.
+        title: A heading; the forms for programs leave it out.
+    """
+    cells = [[plain(value) for value in row] for row in rows]
+    if form == "json":
+        objects = [dict(zip(columns, row, strict=True)) for row in cells]
+        click.echo(json.dumps(objects, ensure_ascii=False, indent=2, allow_nan=False))
+    elif form == "csv":
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([_field(value) for value in row] for row in cells)
+        click.echo(text.getvalue(), nl=False)
+    elif form == "md":
+        _markdown(columns, cells, title)
+    else:
+        _table(columns, cells, title)
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON knows it: text, number, boolean, list, object or null."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "to_list"):
+        return plain(value.to_list())
+    return _scalar(value)
+
+
+def _scalar(value: Any) -> str | float | bool | None:
+    if value is None or isinstance(value, str | bool | int):
+        return value
+    if isinstance(value, float | decimal.Decimal):
+        return float(value) if math.isfinite(value) else None
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def _field(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return _nested(value)
+
+
+def _nested(value: Any) -> Any:
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+
+
+def _shown(value: Any) -> str:
+    """A value as people read it in a table cell, on one line and without control characters."""
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.4g}" if 0 < abs(value) < 1e-3 or abs(value) >= 1e6 else f"{value:.3f}"  # noqa: PLR2004
+    text = str(_nested(value))
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    if title is not None:
+        click.echo(title)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for at, column in enumerate(columns):
+        numeric = any(_is_number(row[at]) for row in rows)
+        table.add_column(
+            Text(_shown(column)), justify="right" if numeric else "left", overflow="fold"
+        )
+    for row in rows:
+        table.add_row(*(Text(_shown(value)) for value in row))
+    terminal = sys.stdout.isatty()
+    console = Console(file=sys.stdout, highlight=False, width=None if terminal else PIPED_WIDTH)
+    with console.capture() as captured:
+        console.print(table)
+    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+
+
+def _markdown(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None) -> None:
+    if title is not None:
+        click.echo(f"## {title}\n")
+    numeric = [any(_is_number(row[at]) for row in rows) for at in range(len(columns))]
+    lines = [
+        columns,
+        ["---:" if number else "---" for number in numeric],
+        *([_shown(value) for value in row] for row in rows),
+    ]
+    for line in lines:
+        cells = (cell.replace("\\", "\\\\").replace("|", "\\|") for cell in line)
+        click.echo(f"| {' | '.join(cells)} |")

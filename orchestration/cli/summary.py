@@ -1,0 +1,68 @@
+"""What `scoreline run` says at its end: leaderboards, what was scored, what went wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from assets.project import Project
+    from orchestration.execution import Choices
+    from orchestration.listening import Record
+
+
+def write_summary(project: Project, choices: Choices, record: Record) -> None:
+    """Writes leaderboards to standard output and everything else to standard error.
+
+    Raises:
+        ChecksFailed: A check failed that is more than a warning.
+    """
+    import polars as pl
+
+    from orchestration import published
+    from orchestration.cli.boards import write_boards
+    from orchestration.errors import ChecksFailed
+    from orchestration.execution import failures
+
+    board = published.leaderboard(project).filter(
+        pl.col("benchmark").is_in(choices.benchmarks or list(project.benchmarks)),
+        pl.col("slice") == "all",
+        pl.col("is_primary").cast(pl.Boolean),
+    )
+    write_boards(board, "table")
+    click.echo(err=True)
+    _write_rejects(project, choices)
+    for check in record.checks:
+        if not (check.passed or check.serious):
+            told = f": {check.description}" if check.description else ""
+            click.echo(f"warning: check {check.name!r} of {check.asset}{told}", err=True)
+    scored, kept = total(record, "scored"), total(record, "up_to_date")
+    click.echo(f"{scored:,} scored, {kept:,} up to date", err=True)
+    click.echo(f"published in {project.publish}", err=True)
+    failed = failures(record)
+    if failed:
+        raise ChecksFailed(failed)
+
+
+def total(record: Record, name: str) -> int:
+    """The sum over all assets of one number that they report."""
+    return sum(int(reported.get(name) or 0) for reported in record.metadata.values())
+
+
+def _write_rejects(project: Project, choices: Choices) -> None:
+    """Names the rows that were not read, up to a handful for each benchmark."""
+    from orchestration import published
+
+    shown = 5
+    rejects = published.rejects(project)
+    for name in choices.benchmarks or tuple(project.benchmarks):
+        own = rejects.filter(rejects["benchmark"] == name)
+        if own.is_empty():
+            continue
+        click.echo(f"{name}: {own.height:,} rows rejected", err=True)
+        for row in own.head(shown).iter_rows(named=True):
+            place = row["file"] if row["line"] is None else f"{row['file']}:{row['line']}"
+            click.echo(f"  {place}: {row['reason']}", err=True)
+        if own.height > shown:
+            click.echo(f'  ... all: scoreline sql "SELECT * FROM rejects"', err=True)  # noqa: F541

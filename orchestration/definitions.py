@@ -1,0 +1,48 @@
+"""The code location: everything that Dagster knows about one project."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import dagster as dg
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from assets.project import Project
+
+CONFIG_VARIABLE = "SCORELINE_CONFIG"
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    """The definitions of the project whose configuration file `SCORELINE_CONFIG` names."""
+    from orchestration import settings
+
+    file = Path(os.environ.get(CONFIG_VARIABLE, str(settings.DEFAULT_FILE)))
+    return build(settings.read(file).project)
+
+
+def build(
+    project: Project, loggers: Mapping[str, dg.LoggerDefinition] | None = None
+) -> dg.Definitions:
+    """The definitions of one project.
+
+    Args:
+        project: What to evaluate.
+        loggers: Who listens to the runs in place of Dagster's own console logger.
+    """
+    from assets import pipeline
+    from orchestration.jobs import jobs
+    from orchestration.resources import resources
+
+    return dg.Definitions(
+        assets=pipeline.assets(project),
+        asset_checks=pipeline.checks(project),
+        jobs=jobs(),
+        resources=resources(project),
+        executor=dg.in_process_executor,
+        loggers=loggers,
+    )

@@ -1,0 +1,143 @@
+"""One run of the pipeline in this process, recorded in the project's Dagster instance."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import dagster as dg
+from assets.ingest import RunChoices
+from dagster import DagsterAssetCheckFailedError
+
+from orchestration import definitions, instance
+from orchestration.errors import ChecksFailed
+from orchestration.jobs import EVALUATE
+from orchestration.listening import LOGGER, Progress, Record, listener
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from assets.project import Project
+
+RANGE_START = "dagster/asset_partition_range_start"
+RANGE_END = "dagster/asset_partition_range_end"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choices:
+    """What a run is narrowed to.
+
+    Attributes:
+        benchmarks: The benchmarks; empty: all.
+        systems: The systems; empty: all.
+        evaluators: The evaluators; empty: all.
+        judge: Whether the judge model may be asked.
+        force: Whether to score again what is up to date.
+    """
+
+    benchmarks: tuple[str, ...] = ()
+    systems: tuple[str, ...] = ()
+    evaluators: tuple[str, ...] = ()
+    judge: bool = True
+    force: bool = False
+
+
+def evaluate(project: Project, choices: Choices, progress: Progress, *, aloud: bool) -> Record:
+    """Runs the job `evaluate` for the chosen benchmarks.
+
+    Benchmarks that follow each other in the configuration are done in one run; Dagster can name
+    only ranges of partitions, so that a choice with gaps takes a run for each stretch.
+
+    Args:
+        project: What to evaluate.
+        choices: What to narrow it to; the names are known to exist.
+        progress: Is told of the steps.
+        aloud: Whether Dagster's log goes to standard error.
+
+    Returns:
+        What the runs reported.
+
+    Raises:
+        ChecksFailed: A check that blocks the pipeline failed.
+        WarehouseError: As the failing asset raised it; other exceptions of assets likewise.
+    """
+    record = Record()
+    if not aloud:
+        logging.getLogger("dagster").setLevel(logging.CRITICAL)
+    loggers = {LOGGER: listener(record, progress, aloud=aloud)}
+    job = definitions.build(project, loggers).resolve_job_def(EVALUATE)
+    keys = selected(job.asset_layer.executable_asset_keys, choices)
+    narrowed = job.get_subset(asset_selection=frozenset(keys))
+    steps = [node.name for node in narrowed.nodes]
+    wanted = choices.benchmarks or tuple(project.benchmarks)
+    ranges = list(stretches(list(project.benchmarks), wanted))
+    progress.begin(len(steps) * len(ranges))
+    with instance.opened(project) as opened:
+        for first, last in ranges:
+            try:
+                job.execute_in_process(
+                    instance=opened,
+                    asset_selection=keys,
+                    run_config=run_config(narrowed, choices),
+                    tags={RANGE_START: first, RANGE_END: last},
+                )
+            except DagsterAssetCheckFailedError as error:
+                raise ChecksFailed(failures(record) or str(error)) from error
+    return record
+
+
+def selected(keys: Iterable[dg.AssetKey], choices: Choices) -> list[dg.AssetKey]:
+    """The assets that a run materialises: all but those of evaluators that were not chosen."""
+
+    def wanted(key: dg.AssetKey) -> bool:
+        stage, name = key.path[0], key.path[-1]
+        if stage == "judgments" and not choices.judge:
+            return False
+        if stage in ("judgments", "scores") and len(key.path) > 1:
+            return not choices.evaluators or name in choices.evaluators
+        return True
+
+    return sorted(filter(wanted, keys))
+
+
+def stretches(ordered: Sequence[str], wanted: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """The first and the last name of each stretch of `ordered` that is wanted without a gap."""
+    chosen = set(wanted)
+    stretch: list[str] = []
+    for name in [*ordered, None]:
+        if name in chosen and name is not None:
+            stretch.append(name)
+        elif stretch:
+            yield stretch[0], stretch[-1]
+            stretch = []
+
+
+def run_config(job: dg.JobDefinition, choices: Choices) -> dict[str, object]:
+    """The run's configuration: the choices for every step that takes them, and the logger."""
+    given = RunChoices(systems=list(choices.systems), force=choices.force)
+    taking = [
+        node.name
+        for node in job.nodes
+        if isinstance(node.definition, dg.OpDefinition)
+        and _takes(node.definition.config_field, set(RunChoices.model_fields))
+    ]
+    values = given.model_dump()
+    return {
+        "ops": {name: {"config": values} for name in taking},
+        "loggers": {LOGGER: {}},
+    }
+
+
+def _takes(config: dg.Field | None, fields: set[str]) -> bool:
+    return config is not None and fields <= set(getattr(config.config_type, "fields", {}))
+
+
+def failures(record: Record) -> str:
+    """The failed checks of a run that are more than warnings, one a line; empty without any."""
+    return "\n".join(
+        f"check {check.name!r} of {check.asset} failed"
+        + (f": {check.description}" if check.description else "")
+        for check in record.checks
+        if check.serious and not check.passed
+    )

@@ -1,0 +1,104 @@
+"""The project's own Dagster instance: its folder, its settings and its benchmark partitions."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    import dagster as dg
+
+    from assets.project import Project
+
+DAGSTER_YAML = """\
+# The Dagster instance of this project. It holds the history of the runs; the results are in the
+# warehouse, so that this folder may be deleted. Written once: changes made here are kept.
+# All keys: https://docs.dagster.io/deployment/oss/dagster-yaml
+
+# Nothing is reported to anyone.
+telemetry:
+  enabled: false
+
+# The pipeline writes structured metadata, not console output, so that there is none to keep.
+compute_logs:
+  module: dagster._core.storage.noop_compute_log_manager
+  class: NoOpComputeLogManager
+
+# One run at a time: a DuckDB file has one writer, and a second run would only wait for it.
+concurrency:
+  runs:
+    max_concurrent_runs: 1
+
+# Ticks of schedules and sensors are kept for these numbers of days.
+retention:
+  schedule:
+    purge_after_days: 90
+  sensor:
+    purge_after_days:
+      skipped: 7
+      failure: 30
+      success: -1
+"""
+
+
+def home(project: Project) -> Path:
+    """The folder of the project's Dagster instance, beside its warehouse."""
+    return project.warehouse.parent / "dagster"
+
+
+def prepare(project: Project) -> Path:
+    """Creates the instance's folder and settings where they are missing, and returns the folder."""
+    folder = home(project)
+    folder.mkdir(parents=True, exist_ok=True)
+    settings = folder / "dagster.yaml"
+    if not settings.exists():
+        settings.write_text(DAGSTER_YAML, encoding="utf-8")
+    return folder
+
+
+@contextmanager
+def opened(project: Project) -> Iterator[dg.DagsterInstance]:
+    """The project's instance, with a partition for each benchmark that is configured."""
+    from dagster import DagsterInstance
+
+    folder = prepare(project)
+    # Some parts of Dagster find the instance by this variable only.
+    os.environ["DAGSTER_HOME"] = str(folder)
+    with DagsterInstance.from_config(str(folder)) as instance:
+        register(instance, list(project.benchmarks))
+        yield instance
+
+
+def register(instance: dg.DagsterInstance, benchmarks: Sequence[str]) -> None:
+    """Makes the dynamic partitions those of the configuration, in its order."""
+    from assets.keys import BENCHMARKS
+
+    name = BENCHMARKS.name
+    if name is None:
+        raise TypeError("the benchmarks are not dynamic partitions")
+    present = instance.get_dynamic_partitions(name)
+    if list(present) == list(benchmarks):
+        return
+    # Dagster selects a range by the order in which partitions were added.
+    for partition in present:
+        instance.delete_dynamic_partition(name, partition)
+    instance.add_dynamic_partitions(name, list(benchmarks))
+
+
+def write_workspace(folder: Path) -> Path:
+    """Writes the workspace file that names the one code location, and returns its path."""
+    import json
+    import sys
+
+    location = {
+        "module_name": "orchestration.definitions",
+        "location_name": "scoreline",
+        "executable_path": sys.executable,
+    }
+    path = folder / "workspace.yaml"
+    path.write_text(json.dumps({"load_from": [{"python_module": location}]}), encoding="utf-8")
+    return path

@@ -1,0 +1,122 @@
+"""The keys of `scoreline.yaml`: what each may hold, and nothing else."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic_core import PydanticCustomError
+
+Text = Annotated[str, StringConstraints(strict=True, min_length=1, strip_whitespace=True)]
+Count = Annotated[int, Field(strict=True, ge=1)]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
+
+
+def _variable(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        # The value is not repeated: it may be the key itself.
+        raise PydanticCustomError(
+            "variable",
+            "expected the name of an environment variable such as GROQ_API_KEY; "
+            "the key itself never stands in this file",
+        )
+    return name
+
+
+def _address(url: str) -> str:
+    if not re.match(r"https?://[^/\s]", url):
+        raise PydanticCustomError(
+            "address",
+            "expected an address that begins with http:// or https://, found {url}",
+            {"url": repr(url)},
+        )
+    return url
+
+
+def _benchmark_name(name: str) -> str:
+    if not NAME.fullmatch(name) or "..." in name:
+        raise PydanticCustomError(
+            "benchmark_name",
+            "{name} cannot name a benchmark: expected 1 to 100 letters (a to z), digits, dots, "
+            "dashes or underscores, not beginning with a dot and without '...'",
+            {"name": repr(name)},
+        )
+    return name
+
+
+def _pattern(path: str) -> str:
+    named = re.findall(r"\{[^}]*\}?|\}", path)
+    wrong = [part for part in named if part != "{system}"]
+    if wrong:
+        raise PydanticCustomError(
+            "pattern",
+            "{part} in a path: only {system} may stand in braces",
+            {"part": wrong[0], "system": "{system}"},
+        )
+    if len(named) > 1:
+        raise PydanticCustomError(
+            "pattern", "{system} may stand only once in a path", {"system": "{system}"}
+        )
+    return path
+
+
+class Keys(BaseModel):
+    """A mapping of the configuration file: no key is accepted that is not described."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class Judge(Keys):
+    """The judge model. Absent: evaluators that need it are skipped with that reason."""
+
+    model: Text
+    api_key_env: Annotated[Text, AfterValidator(_variable)] | None = None
+    api_base: Annotated[Text, AfterValidator(_address)] | None = None
+    concurrency: Count = 32
+    requests_per_minute: Count | None = None
+    tokens_per_minute: Count | None = None
+    budget_usd: Annotated[Number, Field(ge=0)] | None = None
+    replicates: Count = 1
+
+
+class Models(Keys):
+    """The models of the other engines: a hub name or a folder for each."""
+
+    embedding: Text | None = None
+    hallucination: Text | None = None
+    entailment: Text | None = None
+    language_model: Text | None = None
+    similarity: Text | None = None
+    toxicity: Text | None = None
+    fairness_bias: Text | None = None
+
+
+class BenchmarkKeys(Keys):
+    """One benchmark: where its files are and what is computed on them."""
+
+    format: Text = "canonical"
+    questions: Text | None = None
+    documents: Text | None = None
+    predictions: Annotated[Text, AfterValidator(_pattern)]
+    evaluators: Annotated[list[Text], Field(min_length=1)]
+    parameters: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    slices: list[Text] = Field(default_factory=list)
+    cluster: Text | None = None
+    thresholds: dict[str, Number] = Field(default_factory=dict)
+    max_reject_ratio: Annotated[Number, Field(ge=0, le=1)] = 0.0
+
+
+class ProjectKeys(Keys):
+    """The whole configuration file."""
+
+    warehouse: Text = ".scoreline/warehouse.duckdb"
+    publish: Text = "published"
+    judge: Judge | None = None
+    models: Models = Models()
+    benchmarks: Annotated[
+        dict[Annotated[str, AfterValidator(_benchmark_name)], BenchmarkKeys],
+        Field(min_length=1),
+    ]

@@ -1,0 +1,213 @@
+"""The configuration of a project: `scoreline.yaml` read, checked and turned into a Project."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from pydantic import ValidationError
+
+from assets.project import Benchmark, Project
+from evaluators import catalog
+from evaluators.errors import EvaluatorError, UnknownEvaluator, nearest
+from orchestration.document import Document, read_document
+from orchestration.errors import Fault, NoSettings, SettingsError
+from orchestration.schema import BenchmarkKeys, Judge, Models, ProjectKeys
+from orchestration.wording import faults_of
+from warehouse import formats
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evaluators.evaluator import Evaluator
+
+DEFAULT_FILE = Path("scoreline.yaml")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Everything that one configuration file says.
+
+    Attributes:
+        file: The absolute path of the configuration file.
+        project: The pipeline's part of it.
+        judge: The judge model, if one is configured. Its key is not here: `api_key_env` names the
+            environment variable that holds it.
+        models: The models of the other engines.
+    """
+
+    file: Path
+    project: Project
+    judge: Judge | None
+    models: Models
+
+
+def read(file: Path) -> Settings:
+    """Reads and checks a configuration file.
+
+    Nothing but the file itself is looked at: that the data files exist is found out by the run and
+    by `scoreline doctor`. Environment variables in values are not expanded.
+
+    Raises:
+        NoSettings: There is no such file.
+        SettingsError: Something is wrong in it; all that is wrong is named, with its line.
+    """
+    if not file.is_file():
+        what = "is a folder, not a file" if file.is_dir() else "does not exist"
+        raise NoSettings(
+            f"the configuration file {str(file)!r} {what}; `scoreline init` writes one, "
+            "`--config FILE` names another"
+        )
+    try:
+        document = read_document(file)
+    except OSError as error:
+        raise NoSettings(f"cannot read {str(file)!r}: {error.strerror}") from error
+    if document.content is None:
+        raise SettingsError(file, [Fault(1, "the file is empty; `scoreline init` writes one")])
+    try:
+        keys = ProjectKeys.model_validate(document.content)
+    except ValidationError as error:
+        raise SettingsError(file, faults_of(error, document, ProjectKeys)) from None
+    return _Resolution(document, keys).settings()
+
+
+class _Resolution:
+    """Turns checked keys into values; collects what does not fit together."""
+
+    def __init__(self, document: Document, keys: ProjectKeys) -> None:
+        self.document = document
+        self.keys = keys
+        self.home = document.file.absolute().parent
+        self.faults: list[Fault] = []
+
+    def settings(self) -> Settings:
+        warehouse = self.warehouse()
+        publish = self.path(self.keys.publish)
+        if publish / "scoreline.duckdb" == warehouse:
+            self.fault(
+                f"the published copy would overwrite the warehouse {str(warehouse)!r}: "
+                "choose another folder or another warehouse file",
+                "publish",
+            )
+        benchmarks = {
+            name: self.benchmark(name, keys) for name, keys in self.keys.benchmarks.items()
+        }
+        if self.faults:
+            raise SettingsError(self.document.file, self.faults)
+        project = Project(
+            home=self.home,
+            warehouse=warehouse,
+            publish=publish,
+            benchmarks=MappingProxyType(benchmarks),
+        )
+        return Settings(
+            file=self.document.file.absolute(),
+            project=project,
+            judge=self.keys.judge,
+            models=self.keys.models,
+        )
+
+    def fault(self, message: str, *path: str | int) -> None:
+        self.faults.append(Fault(self.document.line(path), message))
+
+    def path(self, text: str) -> Path:
+        return self.home / Path(text).expanduser()
+
+    def optional_path(self, text: str | None) -> Path | None:
+        return None if text is None else self.path(text)
+
+    def warehouse(self) -> Path:
+        if self.keys.warehouse.startswith("ducklake:"):
+            self.fault(
+                "a DuckLake warehouse comes with scale-out, which this version does not have yet: "
+                "expected the path of a DuckDB file",
+                "warehouse",
+            )
+        return self.path(self.keys.warehouse)
+
+    def benchmark(self, name: str, keys: BenchmarkKeys) -> Benchmark:
+        where = ("benchmarks", name)
+        self.check_format(keys, where)
+        evaluators = self.evaluators(keys, where)
+        if evaluators is not None:
+            self.check_thresholds(keys, evaluators, where)
+        return Benchmark(
+            name=name,
+            format=keys.format,
+            questions=self.optional_path(keys.questions),
+            predictions=self.path(keys.predictions),
+            documents=self.optional_path(keys.documents),
+            evaluators=evaluators or (),
+            slices=tuple(dict.fromkeys(keys.slices)),
+            cluster=keys.cluster,
+            thresholds=MappingProxyType(dict(keys.thresholds)),
+            max_reject_ratio=keys.max_reject_ratio,
+        )
+
+    def check_format(self, keys: BenchmarkKeys, where: tuple[str, str]) -> None:
+        known = formats.names()
+        if keys.format not in known:
+            self.fault(
+                f"unknown format {keys.format!r}{nearest(keys.format, known)}: "
+                f"expected one of {', '.join(sorted(known))}",
+                *where,
+                "format",
+            )
+
+    def evaluators(
+        self, keys: BenchmarkKeys, where: tuple[str, str]
+    ) -> tuple[Evaluator, ...] | None:
+        """The evaluators with their parameters, or None when some of them cannot be had."""
+        before = len(self.faults)
+        selected: dict[str, None] = {}
+        for at, wanted in enumerate(keys.evaluators):
+            try:
+                selected.update(dict.fromkeys(catalog.select([wanted])))
+            except UnknownEvaluator as error:
+                self.fault(str(error), *where, "evaluators", at)
+        if len(self.faults) == before:
+            for name in keys.parameters:
+                if name not in selected:
+                    self.fault(
+                        f"parameters for {name!r}, which is not among the evaluators of this "
+                        f"benchmark{nearest(name, selected)}",
+                        *where,
+                        "parameters",
+                        name,
+                    )
+        built = []
+        for name in selected:
+            given: Mapping[str, Any] = keys.parameters.get(name, {})
+            try:
+                built.append(catalog.build(name, given))
+            except EvaluatorError as error:
+                at_fault = [key for key in given if repr(key) in str(error)]
+                self.fault(str(error), *where, "parameters", name, *at_fault[:1])
+        return tuple(built) if len(self.faults) == before else None
+
+    def check_thresholds(
+        self, keys: BenchmarkKeys, evaluators: tuple[Evaluator, ...], where: tuple[str, str]
+    ) -> None:
+        metrics = {f"{e.name}.{m.name}": m for e in evaluators for m in e.measured()}
+        for address, threshold in keys.thresholds.items():
+            metric = metrics.get(address)
+            if metric is None:
+                self.fault(
+                    f"a threshold for {address!r}, which is no metric of this benchmark's "
+                    f"evaluators{nearest(address, metrics)}: expected `evaluator.metric`",
+                    *where,
+                    "thresholds",
+                    address,
+                )
+                continue
+            low, high = metric.bounds
+            if not low <= threshold <= high:
+                self.fault(
+                    f"the threshold {threshold:g} of {address!r} lies outside its bounds: "
+                    f"expected {low:g} to {high:g}",
+                    *where,
+                    "thresholds",
+                    address,
+                )

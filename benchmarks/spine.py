@@ -1,0 +1,169 @@
+"""From JSONL to a leaderboard: `scoreline run` against a plain script, as whole processes.
+
+`python -m benchmarks.spine --rows 1000000` writes a million questions and predictions, runs both
+programs on them, checks that the figures agree to 1e-9, and prints times, memory and ratios.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.measure import Cost, cost_of, program, table
+
+SCRIPT = Path(__file__).with_name("plain_script.py")
+TOLERANCE = 1e-9
+CONFIGURATION = """\
+warehouse: warehouse.duckdb
+benchmarks:
+  spine:
+    questions: questions.jsonl
+    predictions: "{system}.jsonl"
+    evaluators: [document_retrieval, citation]
+    parameters: {document_retrieval: {cutoffs: [1, 5]}}
+"""
+FIGURES = """\
+select metric, mean from leaderboard where slice = 'all' and (
+    evaluator = 'document_retrieval' and metric in ('recall_at_1', 'recall_at_5')
+    or evaluator = 'citation' and metric in ('precision', 'recall', 'f1'))"""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What the programs took on the same input."""
+
+    rows: int
+    script: Cost
+    first: Cost
+    rerun: Cost
+
+
+def write_input(rows: int, folder: Path, seed: int = 20) -> None:
+    """Write questions and predictions: ten retrieved ids, one to three gold sentences.
+
+    Every tenth place of a ranking holds the gold document; every tenth answer cites nothing.
+    """
+    draw = random.Random(seed)
+    sentences = [f"S{number}" for number in range(1, 41)]
+    with (
+        (folder / "questions.jsonl").open("w", encoding="utf-8") as questions,
+        (folder / "model.jsonl").open("w", encoding="utf-8") as predictions,
+    ):
+        for number in range(rows):
+            gold = f"doc{draw.randrange(100_000)}"
+            question = {
+                "question_id": f"q{number:07d}",
+                "question": f"What does the handbook say about item {number}?",
+                "expected_answer": f"It says that item {number} is kept in the shed.",
+                "gold_doc_ids": [gold],
+                "gold_sentence_ids": draw.sample(sentences, draw.randint(1, 3)),
+            }
+            ranking = [f"doc{draw.randrange(100_000)}" for _ in range(10)]
+            if draw.random() < 0.7:
+                ranking[draw.randrange(10)] = gold
+            prediction = {
+                "question_id": question["question_id"],
+                "answer": f"Item {number} is kept in the shed.",
+                "retrieved": [
+                    {"doc_id": doc, "rank": rank, "score": round(20 - rank + draw.random() / 2, 4)}
+                    for rank, doc in enumerate(ranking, start=1)
+                ],
+                "cited_sentence_ids": cite(question["gold_sentence_ids"], sentences, draw),
+            }
+            questions.write(json.dumps(question) + "\n")
+            predictions.write(json.dumps(prediction) + "\n")
+
+
+def cite(gold: list[str], sentences: list[str], draw: random.Random) -> list[str]:
+    """What a middling system cites: most of the gold sentences and some others, or nothing."""
+    if draw.random() < 0.1:
+        return []
+    others = draw.sample(sentences, draw.randint(0, 2))
+    return list(dict.fromkeys([*(s for s in gold if draw.random() < 0.6), *others]))
+
+
+def measure(rows: int, folder: Path) -> Measured:
+    """Run the script, Scoreline for the first time, and Scoreline again with nothing changed.
+
+    Raises:
+        SystemExit: When the two do not agree on a figure.
+    """
+    write_input(rows, folder)
+    (folder / "scoreline.yaml").write_text(CONFIGURATION, encoding="utf-8")
+    inputs = ["questions.jsonl", "model.jsonl", "results.json"]
+    script = cost_of([sys.executable, str(SCRIPT), *inputs], folder=folder)
+    run = [program("scoreline"), "run"]
+    first = cost_of(run, folder=folder)
+    agree(folder)
+    rerun = cost_of(run, folder=folder)
+    agree(folder)
+    return Measured(rows, script, first, rerun)
+
+
+def agree(folder: Path) -> None:
+    """Hold Scoreline's published means against the script's averages.
+
+    Raises:
+        SystemExit: When one is missing or differs by more than 1e-9.
+    """
+    asked = [program("scoreline"), "sql", FIGURES, "--format", "json"]
+    told = subprocess.run(asked, cwd=folder, check=True, capture_output=True, text=True).stdout
+    means = {row["metric"]: row["mean"] for row in json.loads(told)}
+    with (folder / "results.json").open(encoding="utf-8") as file:
+        averages = json.load(file)["averages"]
+    for name, average in averages.items():
+        if name not in means or abs(means[name] - average) > TOLERANCE:
+            raise SystemExit(f"{name}: the script says {average!r}, Scoreline {means.get(name)!r}")
+
+
+def report(measured: list[Measured]) -> str:
+    """Times, memory and ratios, one line for each size."""
+    heads = [
+        "rows",
+        "script s",
+        "first run s",
+        "times faster",
+        "CPU s (script)",
+        "peak MB (script)",
+    ]
+    heads += ["rerun s", "rerun/first", "us a row"]
+    lines = [
+        [
+            f"{m.rows:,}",
+            f"{m.script.wall_s:.2f}",
+            f"{m.first.wall_s:.2f}",
+            f"{m.script.wall_s / m.first.wall_s:.2f}",
+            f"{m.first.cpu_s:.1f} ({m.script.cpu_s:.1f})",
+            f"{m.first.peak_mb:.0f} ({m.script.peak_mb:.0f})",
+            f"{m.rerun.wall_s:.2f}",
+            f"{m.rerun.wall_s / m.first.wall_s:.3f}",
+            f"{m.first.wall_s / m.rows * 1e6:.1f}",
+        ]
+        for m in measured
+    ]
+    return table(heads, lines)
+
+
+def main() -> None:
+    """Measure every size that was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--rows", type=int, nargs="+", default=[10_000, 100_000], help="how many questions"
+    )
+    parser.add_argument("--folder", type=Path, help="where to write (default: a temporary folder)")
+    arguments = parser.parse_args()
+    measured = []
+    for rows in arguments.rows:
+        with tempfile.TemporaryDirectory(prefix="scoreline-spine-", dir=arguments.folder) as folder:
+            measured.append(measure(rows, Path(folder)))
+    print(report(measured))
+
+
+if __name__ == "__main__":
+    main()

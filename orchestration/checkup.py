@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 import tempfile
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from orchestration import instance, published, settings
 from orchestration.errors import NoSettings, SettingsError
 from warehouse.errors import WarehouseError
+from warehouse.formats.paths import expand
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -74,18 +74,23 @@ def _files(benchmark: Benchmark) -> Iterator[Finding]:
         if pattern is None:
             continue
         subject = f"{benchmark.name}: {kind}"
-        files = glob.glob(str(pattern).replace("{system}", "*"), recursive=True)  # noqa: PTH207
+        try:
+            matches = expand(pattern)
+        except WarehouseError as error:
+            yield Finding("fail", subject, f"{error}: correct the path in the configuration")
+            continue
+        files = [file for file, _ in matches]
         unreadable = [file for file in files if not os.access(file, os.R_OK)]
-        empty = [file for file in files if file not in unreadable and not os.path.getsize(file)]  # noqa: PTH202
-        if not files:
-            yield Finding("fail", subject, f"no file matches {str(pattern)!r}: correct the path")
-        elif unreadable:
-            yield Finding("fail", subject, f"{unreadable[0]!r} may not be read: see its owner")
+        empty = [file for file in files if file.stat().st_size == 0]
+        if unreadable:
+            yield Finding("fail", subject, f"{str(unreadable[0])!r} may not be read: see its owner")
         elif empty:
-            yield Finding("fail", subject, f"{empty[0]!r} is empty: fill or remove it")
+            yield Finding("fail", subject, f"{str(empty[0])!r} is empty: fill or remove it")
         else:
+            systems = [system for _, system in matches if system is not None]
             what = "1 file" if len(files) == 1 else f"{len(files)} files"
-            yield Finding("ok", subject, what)
+            named = f", systems {', '.join(systems)}" if systems else ""
+            yield Finding("ok", subject, what + named)
 
 
 def _warehouse(project: Project) -> Finding:

@@ -56,8 +56,8 @@ def read_document(file: Path) -> Document:
         line = raw.count(b"\n", 0, error.start) + 1
         fault = Fault(line, f"not UTF-8 text: byte {raw[error.start]:#04x}")
         raise SettingsError(file, [fault]) from None
-    loader = yaml.SafeLoader(text)
     try:
+        loader = yaml.SafeLoader(text)
         node = loader.get_single_node()
         builder = _Builder(loader)
         content = None if node is None else builder.value(node, ())
@@ -69,8 +69,6 @@ def read_document(file: Path) -> Document:
         line = text.count("\n", 0, error.position) + 1
         fault = Fault(line, f"the character {chr(error.character)!r} is not allowed in YAML")
         raise SettingsError(file, [fault]) from None
-    finally:
-        loader.dispose()
     if builder.faults:
         raise SettingsError(file, builder.faults)
     return Document(file, content, {(): 1, **builder.lines})

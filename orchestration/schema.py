@@ -54,11 +54,7 @@ def _pattern(path: str) -> str:
         raise PydanticCustomError(
             "pattern",
             "{part} in a path: only {system} may stand in braces",
-            {"part": wrong[0], "system": "{system}"},
-        )
-    if len(named) > 1:
-        raise PydanticCustomError(
-            "pattern", "{system} may stand only once in a path", {"system": "{system}"}
+            {"part": repr(wrong[0]), "system": "{system}"},
         )
     return path
 

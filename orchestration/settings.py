@@ -16,7 +16,7 @@ from orchestration.document import Document, read_document
 from orchestration.errors import Fault, NoSettings, SettingsError
 from orchestration.schema import BenchmarkKeys, Judge, Models, ProjectKeys
 from orchestration.wording import faults_of
-from warehouse import formats
+from warehouse.formats.catalog import formats
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -147,13 +147,34 @@ class _Resolution:
         )
 
     def check_format(self, keys: BenchmarkKeys, where: tuple[str, str]) -> None:
-        known = formats.names()
-        if keys.format not in known:
+        known = formats()
+        form = known.get(keys.format)
+        if form is None:
             self.fault(
                 f"unknown format {keys.format!r}{nearest(keys.format, known)}: "
-                f"expected one of {', '.join(sorted(known))}",
+                f"expected one of {', '.join(known)}",
                 *where,
                 "format",
+            )
+            return
+        if form.questions is not None and keys.questions is None:
+            self.fault(
+                f"the key 'questions' is missing in {'.'.join(where)}: "
+                f"the format {form.name!r} needs files of questions",
+                *where,
+            )
+        if form.questions is None and keys.questions is not None:
+            self.fault(
+                f"the format {form.name!r} has no files of questions: they come with the "
+                "predictions; leave this key out",
+                *where,
+                "questions",
+            )
+        if form.documents is None and keys.documents is not None:
+            self.fault(
+                f"the format {form.name!r} has no files of documents: leave this key out",
+                *where,
+                "documents",
             )
 
     def evaluators(

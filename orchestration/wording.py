@@ -72,9 +72,10 @@ def _keys_at(model: type[BaseModel], steps: tuple[str | int, ...]) -> list[str]:
     """The keys that the model at the end of `steps` accepts."""
     here: Any = model
     for step in steps:
-        models = _models_in(here.model_fields[str(step)].annotation) if _is_model(here) else [here]
-        here = models[0]
-    return list(here.model_fields)
+        owner = _models_in(here)[0]
+        is_mapping = typing.get_origin(here) is dict
+        here = owner if is_mapping else owner.model_fields[str(step)].annotation
+    return list(_models_in(here)[0].model_fields)
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:

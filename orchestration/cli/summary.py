@@ -33,11 +33,14 @@ def write_summary(project: Project, choices: Choices, record: Record) -> None:
     write_boards(board, "table")
     click.echo(err=True)
     _write_rejects(project, choices)
+    for reported in record.metadata.values():
+        for note in reported.get("notes") or ():
+            click.echo(f"note: {note}", err=True)
     for check in record.checks:
         if not (check.passed or check.serious):
             told = f": {check.description}" if check.description else ""
             click.echo(f"warning: check {check.name!r} of {check.asset}{told}", err=True)
-    scored, kept = total(record, "scored"), total(record, "up_to_date")
+    scored, kept = total(record, "scored"), total(record, "up to date")
     click.echo(f"{scored:,} scored, {kept:,} up to date", err=True)
     click.echo(f"published in {project.publish}", err=True)
     failed = failures(record)

@@ -68,7 +68,7 @@ def command(
     project = load(config).project
     choices = Choices(
         benchmarks=known("benchmark", benchmarks, list(project.benchmarks)),
-        systems=systems,
+        systems=_systems(project, benchmarks, systems),
         evaluators=_evaluators(project, evaluators),
         judge=not no_judge,
         force=force,
@@ -76,6 +76,31 @@ def command(
     with shown(quiet=debugging()) as progress:
         record = evaluate(project, choices, progress, aloud=debugging())
     write_summary(project, choices, record)
+
+
+def _systems(
+    project: Project, benchmarks: tuple[str, ...], wanted: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The systems that are meant, each once.
+
+    Systems that are named inside files are not known before these are read: then the names are
+    taken as they are.
+
+    Raises:
+        UnknownName: All systems are named by paths, and one that is wanted is not among them.
+    """
+    from warehouse.formats.paths import expand
+
+    if not wanted:
+        return ()
+    names = [
+        system
+        for name in benchmarks or project.benchmarks
+        for _, system in expand(project.benchmarks[name].predictions)
+    ]
+    if None in names:
+        return tuple(dict.fromkeys(wanted))
+    return known("system", wanted, sorted({str(name) for name in names}))
 
 
 def _evaluators(project: Project, wanted: tuple[str, ...]) -> tuple[str, ...]:

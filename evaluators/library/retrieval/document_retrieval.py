@@ -89,6 +89,8 @@ class DocumentRetrieval(FrameEvaluator):
         "duplicates": pl.UInt32,
     }
 
+    undefined = "no relevant document is known"
+
     cutoffs: tuple[int, ...] = (1, 5, 10)
     ndcg_cutoffs: tuple[int, ...] = (10,)
 
@@ -153,7 +155,8 @@ class DocumentRetrieval(FrameEvaluator):
     def expressions(self) -> Mapping[str, pl.Expr]:
         """The formulas, over the ranks of the hits and the sums that `prepare` adds."""
         relevant = pl.col("relevant")
-        ranks = pl.col("hit_ranks")
+        known = relevant.is_not_null()
+        ranks = pl.when(known).then("hit_ranks")
         values: dict[str, pl.Expr] = {}
         for k in self.cutoffs:
             hits = ranks.list.eval(pl.element() <= k).list.sum()
@@ -162,7 +165,7 @@ class DocumentRetrieval(FrameEvaluator):
             values[f"precision_at_{k}"] = hits / k
         for k in self.ndcg_cutoffs:
             values[f"ndcg_at_{k}"] = pl.col(f"gain_{k}") / pl.col(f"ideal_{k}")
-        values["mrr"] = (1 / ranks.list.first()).fill_null(0.0)
+        values["mrr"] = pl.when(known).then((1 / ranks.list.first()).fill_null(0.0))
         values["map"] = pl.col("precision_sum") / relevant
         values["r_precision"] = pl.col("hits_in_first_r") / relevant
         return values

@@ -42,7 +42,8 @@ class Classification(FrameEvaluator):
     Attributes:
         normalize: Compare without regard to case, blanks at the ends or in series, and the marks
             . ! " ' ` * at both ends.
-        labels: The labels to average over; empty for those that are expected in the set.
+        labels: The labels to average over; empty for those that are expected in the set. With
+            `normalize` they may be written in any of the forms that count as equal.
         positive_label: With two labels: report precision, recall and F1 of this one instead of
             the macro average.
     """
@@ -77,9 +78,10 @@ class Classification(FrameEvaluator):
         Raises:
             ValueError: When `labels` are given and it is not one of two.
         """
-        if self.labels and len(set(self.labels)) < len(self.labels):
+        labels = self._labels
+        if len(set(labels)) < len(labels):
             raise ValueError(f"labels are repeated: {list(self.labels)}")
-        wrong = len(self.labels) != _TWO or self.positive_label not in self.labels
+        wrong = len(labels) != _TWO or self._positive not in labels
         if self.positive_label is not None and self.labels and wrong:
             raise ValueError(
                 f"positive_label {self.positive_label!r} needs exactly two labels, one of "
@@ -106,12 +108,23 @@ class Classification(FrameEvaluator):
         if not counts.height:
             raise Undefined("no sample has an expected label")
         table = {(expected, given): n for expected, given, n in counts.iter_rows()}
-        labels = list(self.labels) or sorted(set(counts["expected"]))
-        others = sorted(set(counts["given"]) - set(labels))
+        labels = self._labels or sorted(set(counts["expected"]))
+        others = sorted({label for pair in table for label in pair} - set(labels))
         axis = [*labels, *others]
         matrix = [[table.get((row, column), 0) for column in axis] for row in axis]
         detail = {"labels": labels, "unexpected": others, "confusion_matrix": matrix}
         return Graded(self._averages(labels, table), detail)
+
+    @property
+    def _labels(self) -> list[str]:
+        """The labels to average over, as they are compared."""
+        return [_plain(label) for label in self.labels] if self.normalize else list(self.labels)
+
+    @property
+    def _positive(self) -> str | None:
+        """The positive label, as it is compared."""
+        label = self.positive_label
+        return _plain(label) if self.normalize and label is not None else label
 
     def _averages(
         self, labels: list[str], table: Mapping[tuple[str, str], int]
@@ -138,11 +151,11 @@ class Classification(FrameEvaluator):
         """The weight of each label in the plain figures."""
         if self.positive_label is None:
             return [1] * len(labels)
-        if len(labels) != _TWO or self.positive_label not in labels:
+        if len(labels) != _TWO or self._positive not in labels:
             return Undefined(
                 f"positive_label {self.positive_label!r} needs exactly two labels, found {labels}"
             )
-        return [int(label == self.positive_label) for label in labels]
+        return [int(label == self._positive) for label in labels]
 
 
 def _plain(label: str) -> str:

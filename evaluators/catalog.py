@@ -33,7 +33,8 @@ def catalogue() -> Mapping[str, type[Evaluator]]:
         BrokenPromise: When a file of the library does not hold exactly one evaluator of its name.
     """
     found: dict[str, type[Evaluator]] = {}
-    for module in pkgutil.walk_packages(library.__path__, prefix=f"{library.__name__}."):
+    prefix = f"{library.__name__}."
+    for module in pkgutil.walk_packages(library.__path__, prefix, onerror=_fly):
         if module.ispkg:
             continue
         name = module.name.rpartition(".")[2]
@@ -121,6 +122,11 @@ def build(name: str, parameters: Mapping[str, object] | None = None) -> Evaluato
         place = ".".join(str(part) for part in first["loc"])
         told = first["msg"].removeprefix("Value error, ")
         raise BadParameters(f"{name}: parameter {place or 'values'}: {told}") from error
+
+
+def _fly(_: str) -> None:
+    """Let a family that cannot be imported fail: `walk_packages` alone would leave it out."""
+    raise  # noqa: PLE0704 - called while the exception is being handled
 
 
 def _known(name: str) -> type[Evaluator]:

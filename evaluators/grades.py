@@ -58,7 +58,8 @@ def pack(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame:
     Args:
         evaluator: Whose metrics they are.
         computed: What `Evaluator.compute` returns, and `failed` (Boolean): the system gave no
-            answer, so that every metric takes its worst value or, where it has none, no value.
+            answer, so that every metric that applies takes its worst value or, where it has none,
+            no value.
 
     Returns:
         As many rows, in the same order.
@@ -106,13 +107,14 @@ def unscored(evaluator: Evaluator, status: Status, reason: pl.Expr) -> list[pl.E
 
 def _outcomes(evaluator: Evaluator) -> list[pl.Expr]:
     """Values, statuses and reasons of samples of which there is something to say."""
-    failed = pl.col("failed")
     values, statuses, reasons = [], [], []
     for metric in evaluator.sample_metrics:
         name = metric.name
+        status = pl.col(f"status:{name}")
+        failed = pl.col("failed") & status.ne_missing(Status.NOT_APPLICABLE.value)
         worst = metric.worst if evaluator.failure_is_worst else None
         fallen = Status.TARGET_ERROR if worst is None else Status.SCORED
-        own = pl.col(f"status:{name}").fill_null(Status.UNDEFINED.value)
+        own = status.fill_null(Status.UNDEFINED.value)
         scored = pl.col(name).is_not_null()
         values.append(pl.when(failed).then(pl.lit(worst, pl.Float64)).otherwise(pl.col(name)))
         statuses.append(

@@ -54,6 +54,18 @@ SAMPLE_COLUMNS: Mapping[str, DataType | DataTypeClass] = MappingProxyType(
 )
 """Every column that an evaluator may read, with its Polars type."""
 
+ANSWER_COLUMNS = frozenset(
+    {
+        "answer",
+        "contexts",
+        "retrieved_doc_ids",
+        "cited_sentence_ids",
+        "choice_logprobs",
+        "label",
+    }
+)
+"""What a system answers: empty, whatever else is there, where it failed (`error`)."""
+
 
 class Sentence(TypedDict):
     """A sentence of the question's document."""

@@ -14,7 +14,7 @@ import polars as pl
 from evaluators.errors import BadSamples, BrokenPromise
 from evaluators.grades import Grades, pack, unscored
 from evaluators.outcome import Graded, Status, Unscored, graded
-from evaluators.sample import KEYS, SAMPLE_COLUMNS
+from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS
 
 if TYPE_CHECKING:
     from evaluators.evaluator import Evaluator
@@ -46,7 +46,7 @@ def score(evaluator: Evaluator, samples: pl.DataFrame) -> Grades:
     identity = [*KEYS, *(name for name in ("input_digest",) if name in samples.columns)]
     marked = samples.with_columns(_absence(evaluator).alias("absent")).with_row_index("row")
     applicable = marked.filter(pl.col("absent").is_null())
-    computed = evaluator.compute(applicable.drop("absent", "row"))
+    computed = evaluator.compute(_emptied(applicable.drop("absent", "row")))
     _insist(evaluator, applicable, computed)
     packed = pack(
         evaluator, computed.with_columns(applicable["error"].is_not_null().alias("failed"))
@@ -94,7 +94,10 @@ def fold(evaluator: Evaluator, rows: pl.DataFrame) -> Graded:
 
 
 def _absence(evaluator: Evaluator) -> pl.Expr:
-    """The reason why a sample is not applicable; null where it is."""
+    """The reason why a sample is not applicable; null where it is.
+
+    An answer that is empty because the system failed is no reason: that is its failure.
+    """
     reasons = [pl.lit(None, pl.String)]
     for name in sorted(evaluator.reads):
         gone = pl.col(name).is_null()
@@ -103,15 +106,36 @@ def _absence(evaluator: Evaluator) -> pl.Expr:
             length = (
                 pl.col(name).str.strip_chars().str.len_bytes() if text else pl.col(name).list.len()
             )
-            gone = gone | (length == 0)
+            empty = length == 0
+            gone = gone | (empty & pl.col("error").is_null() if name in ANSWER_COLUMNS else empty)
         reasons.append(pl.when(gone).then(pl.lit(f"no {name}")))
     return pl.coalesce(reasons)
+
+
+def _emptied(samples: pl.DataFrame) -> pl.DataFrame:
+    """Take away what failed answers carry, so that it cannot count for the system anywhere."""
+    if samples["error"].null_count() == samples.height:
+        return samples
+    given = [name for name in samples.columns if name in ANSWER_COLUMNS]
+    empty = {
+        name: pl.lit("" if SAMPLE_COLUMNS[name] == pl.String else [], dtype=SAMPLE_COLUMNS[name])
+        for name in given
+    }
+    return samples.with_columns(
+        pl.when(pl.col("error").is_not_null() & pl.col(name).is_not_null())
+        .then(empty[name])
+        .otherwise(name)
+        .alias(name)
+        for name in given
+    )
 
 
 def _insist(evaluator: Evaluator, samples: pl.DataFrame, computed: pl.DataFrame) -> None:
     """Refuse other metrics or rows than promised, and values out of their bounds."""
     promised = [metric.name for metric in evaluator.sample_metrics]
-    if not set(promised) <= set(computed.columns) or computed.height != samples.height:
+    beside = {f"{kind}:{name}" for name in promised for kind in ("status", "reason")} | {"detail"}
+    exact = set(promised) == set(computed.columns) - beside
+    if not exact or computed.height != samples.height:
         raise BrokenPromise(
             f"{evaluator.name}: promised {promised} for {samples.height} samples, "
             f"returned {computed.columns} for {computed.height}"

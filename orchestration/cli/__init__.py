@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from orchestration.cli.program import program
-
 
 def main() -> None:
     """Runs the command line and ends the process with its exit code."""
+    from orchestration.cli.program import program
+
     program(prog_name="scoreline")

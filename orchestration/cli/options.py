@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.program import show_debug
+from orchestration.cli.program import debug_option
 
 if TYPE_CHECKING:
     from orchestration.settings import Settings
+
+__all__ = ["benchmark_option", "config_option", "debug_option", "format_option", "known", "load"]
 
 config_option = click.option(
     "--config",
@@ -20,13 +22,6 @@ config_option = click.option(
     show_default=True,
     metavar="FILE",
     help="The configuration file.",
-)
-debug_option = click.option(
-    "--debug",
-    is_flag=True,
-    expose_value=False,
-    callback=show_debug,
-    help="Show tracebacks and logs.",
 )
 format_option = click.option(
     "--format",

@@ -93,19 +93,22 @@ def show_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # 
         ctx.meta["scoreline.debug"] = True
 
 
-@click.group(
-    cls=Program,
-    epilog="Begin with `scoreline init demo`, then `cd demo` and `scoreline run`.",
-    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-)
-@click.version_option(version("scoreline"), prog_name="scoreline")
-@click.option(
+debug_option = click.option(
     "--debug",
     is_flag=True,
     expose_value=False,
     callback=show_debug,
     help="Show tracebacks and logs.",
 )
+
+
+@click.group(
+    cls=Program,
+    epilog="Begin with `scoreline init demo`, then `cd demo` and `scoreline run`.",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(version("scoreline"), prog_name="scoreline")
+@debug_option
 def program() -> None:
     """Turn the answers of RAG and LLM systems into leaderboards that can be trusted.
 

@@ -179,7 +179,7 @@ def test_all_faults_are_named_at_once_in_the_order_of_their_lines(tmp_path: Path
 
 
 def test_a_key_written_into_the_file_is_not_repeated(tmp_path: Path) -> None:
-    secret = "gsk_not-a-real-one"
+    secret = "gsk_not-a-real-one"  # noqa: S105
     with pytest.raises(SettingsError) as caught:
         read(tmp_path, WHOLE.replace("GROQ_API_KEY", secret))
     assert "name of an environment variable" in str(caught.value)

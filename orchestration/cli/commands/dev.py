@@ -31,10 +31,11 @@ def command(host: str, port: int, config: Path) -> None:
     Runs of `scoreline run` appear there too. Stop it with Ctrl-C. There is no access control: keep
     it to an address that only you can reach.
     """
+    settings = load(config)
+
     from orchestration import instance
     from orchestration.definitions import CONFIG_VARIABLE
 
-    settings = load(config)
     with instance.opened(settings.project):
         pass
     folder = instance.home(settings.project)

@@ -62,11 +62,13 @@ def command(
     As a table or Markdown: one table for each benchmark and slice, with one system in each row. As
     CSV or JSON: the rows of the table `leaderboard` with all their counts and bounds.
     """
+    project = load(config).project
+
     from orchestration import published
     from orchestration.cli.boards import write_boards
     from orchestration.cli.output import write_frame
 
-    whole = published.leaderboard(load(config).project)
+    whole = published.leaderboard(project)
     board = narrowed(whole, benchmarks, metrics, slices or ("all",))
     if form in ("csv", "json"):
         write_frame(board, form)

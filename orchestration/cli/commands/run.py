@@ -61,11 +61,12 @@ def command(
     code is 1 when a check failed, and 2 when the input or the configuration cannot be used; then
     the warehouse is as before.
     """
+    project = load(config).project
+
     from orchestration.cli.summary import write_summary
     from orchestration.execution import Choices, evaluate
     from orchestration.progress import shown
 
-    project = load(config).project
     choices = Choices(
         benchmarks=known("benchmark", benchmarks, list(project.benchmarks)),
         systems=_systems(project, benchmarks, systems),

@@ -33,10 +33,12 @@ def command(query: str, form: Form, config: Path) -> None:
     The published copy is a DuckDB file that a run replaces as a whole; it is opened read-only and
     on its own, so that a query can neither change nor reach anything else.
     """
-    from orchestration import published
-    from orchestration.cli.output import write_frame
-
     text = sys.stdin.read() if query == "-" else query
     if not text.strip():
         raise click.UsageError("the query is empty")
-    write_frame(published.copy(load(config).project).fetch(text), form)
+    project = load(config).project
+
+    from orchestration import published
+    from orchestration.cli.output import write_frame
+
+    write_frame(published.copy(project).fetch(text), form)

@@ -1,0 +1,146 @@
+"""The program itself: help, unknown commands, exit codes and what is said about errors."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from orchestration.cli import program as module
+from orchestration.cli.program import program
+from orchestration.errors import ChecksFailed, NoSettings
+from warehouse.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COMMANDS = ["init", "run", "leaderboard", "sql", "evaluators", "dev", "doctor"]
+HEAVY = {"polars", "duckdb", "dagster", "pydantic", "rich", "yaml"}
+
+
+def invoke(*arguments: str) -> tuple[int, str, str]:
+    result = CliRunner().invoke(program, arguments, prog_name="scoreline")
+    return result.exit_code, result.stdout, result.stderr
+
+
+def test_the_commands_are_found_in_their_order() -> None:
+    code, out, _ = invoke("--help")
+    assert code == 0
+    shown = [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines() if line[:2]]
+    assert [name for name in shown if name in COMMANDS] == COMMANDS
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_a_command_has_examples_and_loads_nothing_heavy(name: str) -> None:
+    code = (
+        "import sys\n"
+        "from orchestration.cli import main\n"
+        f"sys.argv = ['scoreline', {name!r}, '--help']\n"
+        "try:\n    main()\n"
+        f"finally:\n    print(sorted({HEAVY!r} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f"  scoreline {name}" in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_help_is_quick() -> None:
+    def seconds() -> float:
+        start = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "orchestration.cli", "--help"], capture_output=True, check=True
+        )
+        return time.perf_counter() - start
+
+    assert min(seconds() for _ in range(3)) < 0.5
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["leaderbord"], "there is no command 'leaderbord' (did you mean 'leaderboard'?)"),
+        (["run", "--benchmrk", "x"], "No such option"),
+        (["sql"], "Missing argument 'QUERY'"),
+        (["leaderboard", "--format", "xml"], "'xml' is not one of"),
+        (["evaluators", "citatoin"], "unknown evaluator 'citatoin' (did you mean 'citation'?)"),
+    ],
+)
+def test_bad_usage(arguments: list[str], words: str) -> None:
+    code, out, err = invoke(*arguments)
+    assert code == 2
+    assert words in err
+    assert out == ""
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("command", ["run", "leaderboard", "dev", "sql"])
+def test_a_missing_configuration_names_init(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = invoke(command, *(["SELECT 1"] if command == "sql" else []))
+    assert (code, out) == (2, "")
+    assert "'scoreline.yaml' does not exist; `scoreline init` writes one" in err
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "words"),
+    [
+        (
+            InputError([Problem("data/q.jsonl", 7, "not JSON")]),
+            2,
+            "error: data/q.jsonl:7: not JSON",
+        ),
+        (NoSettings("none here"), 2, "error: none here"),
+        (ChecksFailed("check 'x' of y failed"), 1, "error: check 'x' of y failed"),
+        (PermissionError(13, "Permission denied", "/x"), 2, "error: Permission denied: '/x'"),
+        (ZeroDivisionError("by zero"), 2, "ZeroDivisionError: by zero\nThis should not happen"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (click.Abort(), 130, "interrupted"),
+        (click.UsageError("so not"), 2, "so not"),
+    ],
+)
+@pytest.mark.parametrize("debug", [None, "program", "command"])
+def test_what_becomes_of_errors(
+    error: BaseException,
+    code: int,
+    words: str,
+    debug: str | None,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @click.command("fail")
+    @module.debug_option
+    def fail() -> None:
+        raise error
+
+    monkeypatch.setattr(module.Program, "get_command", lambda *_: fail)
+    arguments = [*(["--debug"] if debug == "program" else []), "fail"]
+    found, out, err = invoke(*arguments, *(["--debug"] if debug == "command" else []))
+    assert (found, out) == (code, "")
+    shows_all = debug is not None and isinstance(error, Exception) and code in (1, 2)
+    if shows_all and not isinstance(error, click.ClickException):
+        assert "Traceback" in err
+    else:
+        assert words in err
+        assert "Traceback" not in err
+
+
+def test_a_reader_that_has_gone_is_no_error() -> None:
+    end, beginning = os.pipe()
+    os.close(end)
+    done = subprocess.run(
+        [sys.executable, "-m", "orchestration.cli", "evaluators"],
+        stdout=beginning,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(beginning)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -112,39 +112,40 @@ class DocumentRetrieval(FrameEvaluator):
 
     def prepare(self, samples: pl.DataFrame) -> pl.DataFrame:
         """Add the ranks of the hits, the sums over hits and over the ideal order, and counts."""
+        given = _without_nulls(samples["retrieved_doc_ids"])
         rows = samples.select(
-            ranking=pl.col("retrieved_doc_ids").list.drop_nulls().list.unique(maintain_order=True),
-            listed=pl.col("retrieved_doc_ids").list.drop_nulls().list.len(),
-            gold_doc_ids="gold_doc_ids",
-            gold_relevance="gold_relevance",
+            "gold_doc_ids", "gold_relevance", ranking=given.list.unique(maintain_order=True)
         ).with_row_index("row")
         places = rows.select(
             "row", doc_id="ranking", rank=pl.int_ranges(1, pl.col("ranking").list.len() + 1)
         ).explode("doc_id", "rank", empty_as_null=False, keep_nulls=False)
         gold = _relevant(rows).sort("row", "grade", descending=[False, True])
-        position = pl.int_range(1, pl.len() + 1)
-        ideal = gold.group_by("row", maintain_order=True).agg(
-            pl.len().alias("relevant"),
-            *(_gain("grade", position, k).alias(f"ideal_{k}") for k in self.ndcg_cutoffs),
+        ideal = (
+            gold.with_columns(_gain(_place(), k).alias(f"ideal_{k}") for k in self.ndcg_cutoffs)
+            .group_by("row")
+            .agg(pl.len().alias("relevant"), pl.col("^ideal_.*$").sum())
         )
         rank = pl.col("rank")
         hits = (
             gold.join(places, on=["row", "doc_id"])
             .join(ideal.select("row", "relevant"), on="row")
             .sort("row", "rank")
+            .with_columns(
+                (_place() / rank).alias("precision_sum"),
+                (rank <= pl.col("relevant")).alias("hits_in_first_r"),
+                *(_gain(rank, k).alias(f"gain_{k}") for k in self.ndcg_cutoffs),
+            )
             .group_by("row", maintain_order=True)
             .agg(
                 rank.cast(pl.UInt32).alias("hit_ranks"),
-                (position / rank).sum().alias("precision_sum"),
-                (rank <= pl.col("relevant")).sum().alias("hits_in_first_r"),
-                *(_gain("grade", rank, k).alias(f"gain_{k}") for k in self.ndcg_cutoffs),
+                pl.col("^(precision_sum|hits_in_first_r|gain_.*)$").sum(),
             )
         )
         return (
             rows.select(
                 "row",
                 retrieved=pl.col("ranking").list.len(),
-                duplicates=pl.col("listed") - pl.col("ranking").list.len(),
+                duplicates=given.list.len() - pl.col("ranking").list.len(),
             )
             .join(ideal, on="row", how="left", maintain_order="left")
             .join(hits, on="row", how="left", maintain_order="left")
@@ -176,7 +177,7 @@ def _relevant(rows: pl.DataFrame) -> pl.DataFrame:
     has_grades = pl.col("gold_relevance").is_not_null()
     judged = rows.filter(has_grades).select("row", judged="gold_relevance")
     listed = rows.filter(~has_grades).select("row", doc_id="gold_doc_ids")
-    once = listed.with_columns(pl.col("doc_id").list.drop_nulls().list.unique())
+    once = listed.with_columns(_without_nulls(listed["doc_id"]).list.unique())
     binary = once.explode("doc_id", empty_as_null=False, keep_nulls=False)
     graded = judged.explode("judged", empty_as_null=False, keep_nulls=False).unnest("judged")
     positive = graded.filter(pl.col("doc_id").is_not_null() & (pl.col("grade") >= 1))
@@ -184,6 +185,19 @@ def _relevant(rows: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([best, binary.with_columns(grade=pl.lit(1, pl.Int32))])
 
 
-def _gain(grade: str, rank: pl.Expr, k: int) -> pl.Expr:
-    """Discounted cumulative gain of the documents ranked up to k."""
-    return (pl.col(grade) / (rank + 1).log(2)).filter(rank <= k).sum()
+def _without_nulls(lists: pl.Series) -> pl.Series:
+    """Drop null identifiers; the look beforehand is cheap, and there hardly ever are any."""
+    flat = lists.explode(empty_as_null=False, keep_nulls=False)
+    return lists.list.drop_nulls() if flat.has_nulls() else lists
+
+
+def _place() -> pl.Expr:
+    """The place of each line among those of its row, from 1; rows stand together."""
+    line = pl.int_range(pl.len())
+    # A range over each row by itself says the same twenty times more slowly.
+    return line - line.min().over("row") + 1
+
+
+def _gain(rank: pl.Expr, k: int) -> pl.Expr:
+    """What a document at a rank adds to the discounted cumulative gain of the first k."""
+    return pl.when(rank <= k).then(pl.col("grade") / (rank + 1).log(2)).otherwise(0.0)

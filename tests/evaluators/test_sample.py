@@ -1,0 +1,56 @@
+"""The columns of samples are the fields of a sample, with types that the warehouse can give."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import polars as pl
+import pytest
+
+from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS, Sample
+from tests.samples import samples
+
+FULL = {
+    "expected_answers": ["a", "b"],
+    "gold_relevance": [{"doc_id": "d", "grade": 2}],
+    "document_sentences": [{"sentence_id": "S1", "text": None}],
+    "correct_choice": 0,
+    "noise_ratio": 0.5,
+}
+
+
+def test_columns_and_fields_are_the_same() -> None:
+    assert [field.name for field in dataclasses.fields(Sample)] == list(SAMPLE_COLUMNS)
+
+
+def test_keys_and_answers_are_sample_columns() -> None:
+    assert set(KEYS) | ANSWER_COLUMNS <= set(SAMPLE_COLUMNS)
+
+
+def test_what_a_system_answers_can_be_emptied() -> None:
+    kinds = {SAMPLE_COLUMNS[name] for name in ANSWER_COLUMNS}
+    assert all(kind == pl.String or isinstance(kind, pl.List) for kind in kinds)
+
+
+def test_a_row_of_a_frame_becomes_a_sample() -> None:
+    frame = samples([FULL]).with_columns(input_digest=pl.lit(7, pl.UInt64))
+    sample = Sample.of(frame.row(0, named=True))
+    given = {name: getattr(sample, name) for name in FULL}
+    assert given == FULL
+    assert (sample.benchmark, sample.system, sample.question_id) == ("b", "s", "q1")
+    assert sample.answer is None
+
+
+def test_columns_that_were_not_read_are_none() -> None:
+    sample = Sample.of({"benchmark": "b", "system": "s", "question_id": "q"})
+    assert all(
+        getattr(sample, field.name) is None
+        for field in dataclasses.fields(Sample)
+        if field.name not in KEYS
+    )
+
+
+def test_a_sample_cannot_be_changed() -> None:
+    sample = Sample(benchmark="b", system="s", question_id="q", answer="x")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        sample.answer = "y"  # type: ignore[misc]

@@ -1,0 +1,249 @@
+"""Scoring: an outcome for every sample and metric, and no number that was not promised."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from evaluators.errors import BadSamples, BrokenPromise
+from evaluators.outcome import (
+    Graded,
+    JudgeError,
+    NotApplicable,
+    ParseFailure,
+    Scores,
+    TargetError,
+    Undefined,
+    Unscored,
+)
+from evaluators.scoring import fold, score
+from tests.doubles import computing, metric, of_frame, of_rows
+from tests.samples import Outcome, outcomes, samples
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from evaluators.evaluator import Evaluator
+    from evaluators.sample import Sample
+
+RATIO = pl.col("noise_ratio")
+PLAIN = of_frame({"share": RATIO})
+LENGTH = {
+    "reads": frozenset({"answer", "expected_answers"}),
+    "non_empty": frozenset({"answer", "expected_answers"}),
+}
+CHARACTERS = of_frame({"length": pl.col("answer").str.len_chars() / 100}, **LENGTH)
+GOLD = ["x"]
+
+
+def _one(evaluator: Evaluator, row: Mapping[str, Any]) -> dict[str, Outcome]:
+    (found,) = outcomes(evaluator, samples([row]))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("row", "outcome"),
+    [
+        ({"answer": "four", "expected_answers": GOLD}, Outcome(0.04)),
+        ({"answer": None, "expected_answers": GOLD}, "no answer"),
+        ({"answer": "", "expected_answers": GOLD}, "no answer"),
+        ({"answer": " \n\t", "expected_answers": GOLD}, "no answer"),
+        ({"answer": "four", "expected_answers": None}, "no expected_answers"),
+        ({"answer": "four", "expected_answers": []}, "no expected_answers"),
+        ({"answer": None, "expected_answers": None}, "no answer"),
+        ({"answer": None, "expected_answers": GOLD, "error": "x"}, "no answer"),
+        ({"answer": "four", "expected_answers": [], "error": "x"}, "no expected_answers"),
+        ({"answer": "", "expected_answers": GOLD, "error": "x"}, "failed"),
+        ({"answer": "four", "expected_answers": GOLD, "error": ""}, "failed"),
+    ],
+)
+def test_what_is_absent_and_what_has_failed(row: Mapping[str, Any], outcome: Outcome | str) -> None:
+    if outcome == "failed":
+        outcome = Outcome(0.0, "scored", "target_error")
+    elif isinstance(outcome, str):
+        outcome = Outcome(None, "not_applicable", outcome)
+    assert _one(CHARACTERS, row) == {"length": outcome}
+
+
+def test_an_empty_list_is_something_unless_declared_otherwise() -> None:
+    counting = of_frame({"n": pl.col("contexts").list.len() / 9}, reads=frozenset({"contexts"}))
+    assert _one(counting, {"contexts": []})["n"] == Outcome(0.0)
+
+
+@pytest.mark.parametrize(
+    ("facts", "failure_is_worst", "outcome"),
+    [
+        ({}, True, Outcome(0.0, "scored", "target_error")),
+        ({"best": "low"}, True, Outcome(1.0, "scored", "target_error")),
+        ({"bounds": (-1.0, 1.0)}, True, Outcome(-1.0, "scored", "target_error")),
+        (
+            {"best": "low", "bounds": (0.0, math.inf)},
+            True,
+            Outcome(None, "target_error", "target_error"),
+        ),
+        ({}, False, Outcome(None, "target_error", "target_error")),
+        ({"best": "low"}, False, Outcome(None, "target_error", "target_error")),
+    ],
+)
+@pytest.mark.parametrize("kind", ["frame", "rows"])
+def test_a_failed_answer_is_the_worst_or_nothing(
+    kind: str, facts: dict[str, Any], failure_is_worst: bool, outcome: Outcome
+) -> None:
+    attributes = {
+        "metrics": (metric("share", primary=True, **facts),),
+        "failure_is_worst": failure_is_worst,
+    }
+    evaluator = (
+        of_frame({"share": RATIO}, **attributes)
+        if kind == "frame"
+        else of_rows(lambda _: {"share": 0.5}, **attributes)
+    )
+    answered, failed = outcomes(
+        evaluator, samples([{"noise_ratio": 0.5}, {"noise_ratio": 0.5, "error": "timeout"}])
+    )
+    assert answered == {"share": Outcome(0.5)}
+    assert failed == {"share": outcome}
+
+
+def test_a_failed_answer_is_not_looked_at() -> None:
+    seen = of_frame(
+        {"right": (pl.col("label") == "yes").cast(pl.Float64)},
+        reads=frozenset({"label", "retrieved_doc_ids", "question"}),
+        evidence={"label": pl.String, "retrieved_doc_ids": pl.String, "question": pl.String},
+    )
+    row = {"label": "yes", "retrieved_doc_ids": ["d"], "question": "Who?", "error": "cut off"}
+    (detail,) = score(seen, samples([row])).frame["detail"]
+    assert detail == '{"label":"","retrieved_doc_ids":[],"question":"Who?"}'
+
+
+def test_one_metric_may_be_undefined_beside_another() -> None:
+    evaluator = of_frame({"share": RATIO, "odds": pl.when(RATIO < 1).then(RATIO)})
+    assert _one(evaluator, {"noise_ratio": 1.0}) == {
+        "share": Outcome(1.0),
+        "odds": Outcome(None, "undefined", "the formula has no value for this sample"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("reason", "status"),
+    [
+        (NotApplicable("why"), "not_applicable"),
+        (Undefined("why"), "undefined"),
+        (ParseFailure("why"), "parse_failure"),
+        (JudgeError("why"), "judge_error"),
+        (TargetError("why"), "target_error"),
+    ],
+)
+def test_a_reason_holds_for_one_metric_or_for_all(reason: Unscored, status: str) -> None:
+    def refuse(_: Sample) -> Scores:
+        raise reason
+
+    why = Outcome(None, status, "why")
+    one = of_rows(lambda _: {"a": reason, "b": 1.0}, "a", "b")
+    assert _one(one, {"noise_ratio": 0.0}) == {"a": why, "b": Outcome(1.0)}
+    assert _one(of_rows(refuse, "a", "b"), {"noise_ratio": 0.0}) == {"a": why, "b": why}
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1.001, -0.001, 2.0])
+@pytest.mark.parametrize("kind", ["frame", "rows"])
+def test_values_out_of_bounds_are_refused(kind: str, value: float) -> None:
+    evaluator = (
+        of_frame({"share": pl.when(RATIO > 0).then(value).otherwise(0.5)})
+        if kind == "frame"
+        else of_rows(lambda sample: {"share": value if sample.noise_ratio else 0.5}, "share")
+    )
+    frame = samples([{"noise_ratio": 0.0}, {"noise_ratio": 1.0, "question_id": "which?"}])
+    with pytest.raises(BrokenPromise) as error:
+        score(evaluator, frame)
+    assert str(error.value) == (
+        f"test_double.share gave {value!r} for question 'which?' of system 's': "
+        "not within (0.0, 1.0)"
+    )
+
+
+def test_rounding_may_pass_a_bound() -> None:
+    assert _one(of_frame({"share": RATIO}), {"noise_ratio": 1 + 1e-12})["share"].status == "scored"
+
+
+@pytest.mark.parametrize(
+    ("evaluator", "told"),
+    [
+        (of_frame({"a": RATIO}, metrics=(metric("a"), metric("b"))), r"\['a', 'b'\].*\['a'\]"),
+        (of_frame({"a": RATIO, "b": RATIO}, metrics=(metric("a"),)), r"\['a'\].*\['a', 'b'\]"),
+        (of_frame({"a": pl.lit(1.0)}), "for 2 samples, returned .* for 1"),
+        (computing(lambda frame: frame.head(1).select(a=RATIO), "a"), "returned .* for 1"),
+        (computing(lambda frame: frame.select(b=RATIO), "a"), r"\['a'\].*\['b'\]"),
+        (of_rows(lambda _: {"a": 1.0}, "a", "b"), r"\['a', 'b'\], returned \['a'\]"),
+        (of_rows(lambda _: {"a": 1.0, "b": 1.0}, "a"), r"\['a'\], returned \['a', 'b'\]"),
+        (of_rows(lambda _: {}, "a"), r"returned \[\]"),
+    ],
+)
+def test_other_metrics_or_rows_than_promised_are_refused(evaluator: Evaluator, told: str) -> None:
+    frame = samples([{"noise_ratio": 0.1}, {"noise_ratio": 0.2}])
+    with pytest.raises(BrokenPromise, match=f"^test_double: promised .*{told}"):
+        score(evaluator, frame)
+
+
+def test_other_exceptions_fly() -> None:
+    with pytest.raises(ZeroDivisionError):
+        _one(of_rows(lambda sample: {"a": 1 / (sample.noise_ratio or 0)}, "a"), {"noise_ratio": 0})
+    with pytest.raises(pl.exceptions.ColumnNotFoundError):
+        _one(of_frame({"a": pl.col("no_such_column")}), {"noise_ratio": 0.0})
+
+
+@pytest.mark.parametrize("missing", ["noise_ratio", "error", "question_id", "answer"])
+def test_missing_columns_are_named(missing: str) -> None:
+    evaluator = of_frame({"share": RATIO}, optional=frozenset({"answer"}))
+    frame = samples([{"noise_ratio": 0.5}]).drop(missing)
+    with pytest.raises(BadSamples, match=rf"^test_double: .* lack the columns \['{missing}'\]"):
+        score(evaluator, frame)
+
+
+def test_input_digests_stay_with_their_samples() -> None:
+    rows = [{"noise_ratio": 0.5, "input_digest": 7}, {"input_digest": 2**64 - 1}]
+    frame = samples(rows, input_digest=pl.UInt64)
+    assert score(PLAIN, frame).frame["input_digest"].to_list() == [7, 2**64 - 1]
+
+
+def test_system_metrics_come_from_the_evidence() -> None:
+    evaluator = of_frame(
+        {"share": RATIO},
+        metrics=(metric("share", primary=True), metric("most", level="system")),
+        evidence={"noise_ratio": pl.Float64},
+        fold=lambda _, rows: {"most": rows["noise_ratio"].max()},
+    )
+    graded = score(evaluator, samples([{"noise_ratio": 0.25}, {"noise_ratio": 0.5}, {}])).frame
+    rows = graded.select(share=pl.col("values").list.first(), status=pl.lit(""), detail="detail")
+    assert fold(evaluator, rows).scores == {"most": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("scores", "told"),
+    [
+        ({"most": 1.5}, r"most gave 1.5: not within \(0.0, 1.0\)"),
+        ({"most": math.nan}, "most gave nan"),
+        ({"most": math.inf}, "most gave inf"),
+        ({}, r"promised the system metrics \['most'\], returned \[\]"),
+        ({"most": 1.0, "least": 0.0}, r"returned \['least', 'most'\]"),
+    ],
+)
+def test_system_metrics_keep_promises_too(scores: Scores, told: str) -> None:
+    system = (metric("share", primary=True), metric("most", level="system"))
+    evaluator = of_frame({"share": RATIO}, metrics=system, fold=lambda _self, _rows: scores)
+    with pytest.raises(BrokenPromise, match=told):
+        fold(evaluator, pl.DataFrame({"share": [1.0], "status": [""], "detail": [None]}))
+
+
+def test_a_system_metric_may_be_undefined() -> None:
+    def refuse(_self: Evaluator, _rows: pl.DataFrame) -> Graded:
+        raise Undefined("too few")
+
+    system = (metric("share", primary=True), metric("most", level="system"))
+    evaluator = of_frame({"share": RATIO}, metrics=system, fold=refuse)
+    rows = pl.DataFrame({"share": [1.0], "status": [""], "detail": [None]})
+    (most,) = fold(evaluator, rows).scores.values()
+    assert isinstance(most, Undefined)
+    assert most.reason == "too few"

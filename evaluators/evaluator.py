@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
@@ -83,6 +83,14 @@ class Evaluator(ABC):
             text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
             parts.append(f"{name}:{text}")
         return "|".join([*parts, f"version:{self.version}"])
+
+    def obstacles(self) -> Sequence[pl.Expr]:
+        """Why else a sample may not be applicable, over `columns`: a text, null where it is.
+
+        Beside a null in one of `reads`; for conditions that take several columns. They are looked
+        at before anything is computed, so that they hold for a system that failed as well.
+        """
+        return ()
 
     @abstractmethod
     def compute(self, samples: pl.DataFrame) -> pl.DataFrame:

@@ -25,6 +25,7 @@ SAMPLE_COLUMNS: Mapping[str, DataType | DataTypeClass] = MappingProxyType(
         "question_id": pl.String,
         "question": pl.String,
         "expected_answers": _TEXTS,
+        "expected_parts": pl.List(_TEXTS),
         "expected_label": pl.String,
         "doc_id": pl.String,
         "gold_doc_ids": _TEXTS,
@@ -85,8 +86,10 @@ class Relevance(TypedDict):
 class Sample:
     """One sample for evaluators that work row by row; columns that were not read are None.
 
-    Lists of passages and documents are best first. `document_sentences` are those of the
-    document `doc_id`, None when that document is not known.
+    Any of `expected_answers` will do. `expected_parts` are what a right answer holds all of, each
+    as a list of spellings of which any will do; where both are given, the parts say more exactly
+    what is right. Lists of passages and documents are best first. `document_sentences` are those
+    of the document `doc_id`, None when that document is not known.
     """
 
     benchmark: str
@@ -94,6 +97,7 @@ class Sample:
     question_id: str
     question: str | None = None
     expected_answers: Sequence[str] | None = None
+    expected_parts: Sequence[Sequence[str]] | None = None
     expected_label: str | None = None
     doc_id: str | None = None
     gold_doc_ids: Sequence[str] | None = None

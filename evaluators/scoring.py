@@ -109,7 +109,7 @@ def _absence(evaluator: Evaluator) -> pl.Expr:
             empty = length == 0
             gone = gone | (empty & pl.col("error").is_null() if name in ANSWER_COLUMNS else empty)
         reasons.append(pl.when(gone).then(pl.lit(f"no {name}")))
-    return pl.coalesce(reasons)
+    return pl.coalesce(*reasons, *evaluator.obstacles())
 
 
 def _emptied(samples: pl.DataFrame) -> pl.DataFrame:

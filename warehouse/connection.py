@@ -28,12 +28,15 @@ class Settings:
     Attributes:
         memory_limit: The memory that it may use, as DuckDB writes it (`1GB`).
         threads: The threads that it may use; null: one for each core.
-        scratch: The folder for what does not fit into memory; null: nothing is spilled.
+        scratch: The folder for what does not fit into memory; null: DuckDB's own
+            place beside the file.
+        sealed: Whether queries are kept from other files, and from changing the settings.
     """
 
     memory_limit: str = "1GB"
     threads: int | None = None
     scratch: Path | None = None
+    sealed: bool = False
 
 
 @contextmanager
@@ -61,7 +64,6 @@ def connected(
             path, read_only=read_only, settings=settings, deadline=time.monotonic() + patience_s
         )
         with connection:
-            _configure(connection, settings)
             yield connection
     except duckdb.Error as error:
         raise translated(error, path) from error
@@ -95,12 +97,19 @@ def translated(error: duckdb.Error, path: Path) -> Exception:
 def _opened(
     path: Path, *, read_only: bool, settings: Settings, deadline: float
 ) -> duckdb.DuckDBPyConnection:
-    # What stands here cannot be set later, and must be equal for all connections of a process.
-    scratch = "" if settings.scratch is None else str(settings.scratch)
+    # Connections of one process to one file must be opened alike, so all of it stands here.
     config: dict[str, str | bool | int | float | list[str]] = {
-        "temp_directory": scratch,
+        "memory_limit": settings.memory_limit,
+        "threads": settings.threads or os.cpu_count() or 1,
+        "preserve_insertion_order": False,
+        # A misspelt table must be an error, not a Python variable of that name.
+        "python_enable_replacements": False,
         "autoinstall_known_extensions": False,
     }
+    if settings.scratch is not None:
+        config["temp_directory"] = str(settings.scratch)
+    if settings.sealed:
+        config |= {"enable_external_access": False, "lock_configuration": True}
     while True:
         try:
             return duckdb.connect(str(path), read_only=read_only, config=config)
@@ -109,11 +118,3 @@ def _opened(
             if not foreign or time.monotonic() >= deadline:
                 raise
         time.sleep(PAUSE_S)
-
-
-def _configure(connection: duckdb.DuckDBPyConnection, settings: Settings) -> None:
-    connection.execute("SET memory_limit = $limit", {"limit": settings.memory_limit})
-    connection.execute("SET threads = $threads", {"threads": settings.threads or os.cpu_count()})
-    connection.execute("SET preserve_insertion_order = false")
-    # A misspelt table must be an error, not a Python variable of that name.
-    connection.execute("SET python_enable_replacements = false")

@@ -1,5 +1,7 @@
 """Everything that can go wrong between the files, the warehouse and its readers."""
 
+# ruff: noqa: N818 - the name says what is the matter; that it is an error, its base says.
+
 from __future__ import annotations
 
 import difflib
@@ -69,6 +71,10 @@ class SchemaMismatch(WarehouseError):
 
 class DuplicateKey(WarehouseError):
     """Two rows of one table have the same key."""
+
+
+class InvalidQuery(WarehouseError):
+    """A query that a user wrote cannot be answered."""
 
 
 class WarehouseLocked(WarehouseError):

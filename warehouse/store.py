@@ -16,7 +16,7 @@ from warehouse.errors import SchemaMismatch, WarehouseError, WarehouseTooNew
 from warehouse.lock import FileLock
 from warehouse.spool import Scratch, Spool
 from warehouse.tables import SCHEMA_VERSION
-from warehouse.transaction import Parameters, Transaction, Where, fetched
+from warehouse.transaction import Parameters, Transaction, fetched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from warehouse.incoming import Where
     from warehouse.transaction import Rows
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,17 +10,17 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from warehouse.ddl import quoted
-from warehouse.errors import DuplicateKey, UnknownColumn, WarehouseError, near
+from warehouse.errors import DuplicateKey, WarehouseError
+from warehouse.incoming import Incoming, Where, condition, incoming, listed, stored
 from warehouse.tables import Table, table_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     import duckdb
 
     Rows: TypeAlias = pl.DataFrame | Path | Iterable[pl.DataFrame]
 
-Where: TypeAlias = Mapping[str, Any]
 Parameters: TypeAlias = Mapping[str, Any] | Sequence[Any]
 
 
@@ -70,8 +69,8 @@ class Transaction:
         Raises:
             UnknownTable, UnknownColumn: There is no such table or column.
         """
-        condition, parameters = _condition(table_named(table), where)
-        return self.execute(f"DELETE FROM {quoted(table)} WHERE {condition}", parameters)  # noqa: S608
+        chosen, parameters = condition(table_named(table), where)
+        return self.execute(f"DELETE FROM {quoted(table)} WHERE {chosen}", parameters)  # noqa: S608
 
     def append(self, table: str, rows: Rows) -> int:
         """Insert rows; keys are not checked, see `require_unique`.
@@ -82,10 +81,12 @@ class Transaction:
         Raises:
             UnknownTable, UnknownColumn: There is no such table or column.
         """
-        description = _stored(table)
+        description = stored(table)
         if not isinstance(rows, pl.DataFrame | Path):
             return sum(self.append(table, batch) for batch in rows)
-        with self._incoming(description, rows) as source:
+        if _is_void(rows):
+            return 0
+        with incoming(self._connection, description, rows) as source:
             return self._insert(description, source)
 
     def replace(self, table: str, rows: Rows, where: Where | None = None) -> int:
@@ -105,7 +106,7 @@ class Transaction:
             DuplicateKey: Two rows of a frame or file have the same key (when `where` is null).
             WarehouseError: A new row does not satisfy `where`.
         """
-        description = _stored(table)
+        description = stored(table)
         if where is not None:
             self.delete(table, where)
         if not isinstance(rows, pl.DataFrame | Path):
@@ -129,52 +130,25 @@ class Transaction:
             DuplicateKey: Two rows have; one key is named.
         """
         description = table_named(table)
-        condition, parameters = _condition(description, where or {})
+        chosen, parameters = condition(description, where or {})
         self._require_single(
             description,
-            f"SELECT {_listed(description.key)}, count(*) AS n FROM {quoted(table)} "  # noqa: S608
-            f"WHERE {condition} GROUP BY ALL",
+            f"SELECT {listed(description.key)}, count(*) AS n FROM {quoted(table)} "  # noqa: S608
+            f"WHERE {chosen} GROUP BY ALL",
             parameters,
         )
 
     def _replacement(self, table: Table, rows: pl.DataFrame | Path, where: Where | None) -> int:
-        with self._incoming(table, rows) as source:
+        if _is_void(rows):
+            return 0
+        with incoming(self._connection, table, rows) as source:
             if where is None:
                 self._delete_keys(table, source)
             else:
                 self._require_within(table, source, where)
             return self._insert(table, source)
 
-    @contextmanager
-    def _incoming(self, table: Table, rows: pl.DataFrame | Path) -> Iterator[_Source]:
-        if isinstance(rows, Path):
-            path = str(rows).replace("'", "''")
-            yield self._described(table, f"read_parquet('{path}')")
-            return
-        # Polars' null type has no counterpart; a missing column is null, too.
-        frame = rows.drop(name for name, dtype in rows.schema.items() if dtype == pl.Null)
-        for name in set(rows.columns) - set(frame.columns):
-            _require_column(table, name)
-        self._connection.register("incoming", frame.to_arrow())
-        try:
-            yield self._described(table, "incoming")
-        finally:
-            self._connection.unregister("incoming")
-
-    def _described(self, table: Table, relation: str) -> _Source:
-        rows = self._connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()  # noqa: S608
-        types = {column.name: column.type for column in table.columns}
-        expressions = {}
-        for name, type_, *_ in rows:
-            _require_column(table, name)
-            entries = types[name].startswith("MAP") and type_.endswith("[]")
-            column = quoted(name)
-            expressions[name] = f"map_from_entries({column})" if entries else column
-        return _Source(relation, expressions)
-
-    def _insert(self, table: Table, source: _Source) -> int:
-        if not source.expressions:
-            return 0
+    def _insert(self, table: Table, source: Incoming) -> int:
         columns = ", ".join(
             f"{what} AS {quoted(name)}" for name, what in source.expressions.items()
         )
@@ -182,15 +156,11 @@ class Transaction:
             f"INSERT INTO {quoted(table.name)} BY NAME SELECT {columns} FROM {source.relation}"  # noqa: S608
         )
 
-    def _delete_keys(self, table: Table, source: _Source) -> None:
-        missing = [name for name in table.key if name not in source.expressions]
-        if missing:
-            raise UnknownColumn(
-                f"new rows of {table.name!r} lack {_listed(missing)}, a part of the key"
-            )
+    def _delete_keys(self, table: Table, source: Incoming) -> None:
+        source.require(table, table.key)
         self.execute(
             "CREATE OR REPLACE TEMP TABLE incoming_keys AS "  # noqa: S608
-            f"SELECT {_listed(table.key)}, count(*) AS n FROM {source.relation} GROUP BY ALL"
+            f"SELECT {listed(table.key)}, count(*) AS n FROM {source.relation} GROUP BY ALL"
         )
         self._require_single(table, "SELECT * FROM incoming_keys")
         same = " AND ".join(
@@ -213,13 +183,11 @@ class Transaction:
             )
             raise DuplicateKey(f"{n} rows of {table.name!r} have the key {named}, expected one")
 
-    def _require_within(self, table: Table, source: _Source, where: Where) -> None:
-        condition, parameters = _condition(table, where)
-        unset = [name for name in where if name not in source.expressions]
-        if unset and where:
-            raise UnknownColumn(f"new rows of {table.name!r} lack {_listed(unset)}")
+    def _require_within(self, table: Table, source: Incoming, where: Where) -> None:
+        source.require(table, where)
+        within, parameters = condition(table, where)
         rows = self.fetch(
-            f"SELECT count(*) FROM {source.relation} WHERE NOT ({condition})",  # noqa: S608
+            f"SELECT count(*) FROM {source.relation} WHERE NOT ({within})",  # noqa: S608
             parameters,
         )
         if strays := rows.item():
@@ -229,41 +197,5 @@ class Transaction:
             )
 
 
-class _Source:
-    """New rows as DuckDB sees them: a relation, and an expression for each of its columns."""
-
-    def __init__(self, relation: str, expressions: dict[str, str]) -> None:
-        self.relation = relation
-        self.expressions = expressions
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(quoted(name) for name in names)
-
-
-def _stored(name: str) -> Table:
-    table = table_named(name)
-    if table.view_of is not None:
-        raise WarehouseError(f"{name!r} is a view, rows go into the tables that it shows")
-    return table
-
-
-def _require_column(table: Table, name: str) -> None:
-    if name not in table.column_names:
-        raise UnknownColumn(
-            f"table {table.name!r} has no column {name!r}{near(name, table.column_names)}"
-        )
-
-
-def _condition(table: Table, where: Where) -> tuple[str, dict[str, Any]]:
-    terms = ["true"]
-    parameters: dict[str, Any] = {}
-    for name, value in where.items():
-        _require_column(table, name)
-        if isinstance(value, list | tuple | set | frozenset):
-            terms.append(f"{quoted(name)} IN (SELECT unnest(${name}))")
-            parameters[name] = list(value)
-        else:
-            terms.append(f"{quoted(name)} IS NOT DISTINCT FROM ${name}")
-            parameters[name] = value
-    return " AND ".join(terms), parameters
+def _is_void(rows: pl.DataFrame | Path) -> bool:
+    return isinstance(rows, pl.DataFrame) and rows.is_empty() and rows.width == 0

@@ -47,7 +47,7 @@ def test_a_summary_is_needed(summary: str) -> None:
 
 @pytest.mark.parametrize("bounds", [(1.0, 0.0), (0.5, 0.5), (0.0, math.nan), (math.nan, 1.0)])
 def test_bounds_are_in_order(bounds: tuple[float, float]) -> None:
-    with pytest.raises(ValueError, match="'share': bounds .* not in order"):
+    with pytest.raises(ValueError, match=r"'share': bounds .* not in order"):
         _metric(bounds=bounds)
 
 

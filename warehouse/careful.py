@@ -1,0 +1,244 @@
+"""The careful lane: records read and checked one by one, then written as plain JSON Lines."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from warehouse.errors import InputError, Problem
+from warehouse.formats.format import Read, Reject, Source
+from warehouse.formats.messages import RecordError
+from warehouse.formats.records import Record
+from warehouse.normal import DOCUMENT_FIELDS, PREDICTION_FIELDS, QUESTION_FIELDS, Lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from warehouse.formats.format import Reader
+    from warehouse.formats.records import Document, Prediction, Question
+
+R = TypeVar("R", bound=Record)
+
+ORIGIN = {"file": "VARCHAR", "line": "BIGINT", "extra": "VARCHAR"}
+READ_BACK = {"extra": "json(extra)"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A row that was left out, as the table `rejects` keeps it."""
+
+    problem: Problem
+    system: str | None
+    text: str
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of the rows of some files.
+
+    Attributes:
+        rejected: The rows that were left out.
+        unknown: Systems, with the questions that they answered and that do not exist.
+        systems: Every system that a row or a path names, in the order of their appearance.
+        asked: Systems, with the questions whose text their files repeat differently.
+    """
+
+    rejected: list[Rejected] = field(default_factory=list)
+    unknown: dict[str, list[str]] = field(default_factory=dict)
+    systems: dict[str, None] = field(default_factory=dict)
+    asked: dict[str, list[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """What a check says of a record: the lines to write, or why it is refused."""
+
+    rows: tuple[Mapping[str, Any], ...] = ()
+    refused: str | None = None
+
+
+def write_questions(
+    sources: Iterable[Source], reader: Reader[Question], target: Path, ratio: float
+) -> tuple[Lines, Outcome]:
+    """Reads questions and writes those that can be used.
+
+    Args:
+        sources: The files.
+        reader: Reads one.
+        target: The file to write.
+        ratio: The share of a file's rows that may be unusable.
+
+    Raises:
+        InputError: A file cannot be read, is empty, or too many of its rows are unusable.
+    """
+    first: dict[str, str] = {}
+
+    def check(source: Source, read: Read[Question]) -> _Checked:
+        name = read.record.question_id
+        twice = _repeated(first, name, source, read.line)
+        if twice is not None:
+            return _Checked(refused=f"question {name!r} stands twice, first {twice}")
+        row = _plain(read.record)
+        row |= {"file": str(source.path), "line": read.line}
+        return _Checked(rows=(row,))
+
+    outcome = Outcome()
+    fields = {**QUESTION_FIELDS, **ORIGIN}
+    origin = {**READ_BACK, "file": "file", "line": "line"}
+    longest = _write(sources, reader, check, target, ratio, outcome)
+    return Lines(path=target, fields=fields, origin=origin, longest=longest), outcome
+
+
+def write_documents(
+    sources: Iterable[Source], reader: Reader[Document], target: Path, ratio: float
+) -> tuple[Lines, Outcome]:
+    """Reads documents and writes their sentences; see `write_questions`."""
+    first: dict[str, str] = {}
+
+    def check(source: Source, read: Read[Document]) -> _Checked:
+        name = read.record.doc_id
+        twice = _repeated(first, name, source, read.line)
+        if twice is not None:
+            return _Checked(refused=f"document {name!r} stands twice, first {twice}")
+        try:
+            sentences = read.record.numbered()
+        except RecordError as error:
+            return _Checked(refused=str(error))
+        return _Checked(
+            rows=tuple(
+                {"doc_id": name, "sentence_id": sentence_id, "position": position, "text": text}
+                for position, (sentence_id, text) in enumerate(sentences, start=1)
+            )
+        )
+
+    outcome = Outcome()
+    longest = _write(sources, reader, check, target, ratio, outcome)
+    return Lines(path=target, fields=DOCUMENT_FIELDS, longest=longest), outcome
+
+
+def write_predictions(
+    sources: Iterable[Source],
+    reader: Reader[Prediction],
+    target: Path,
+    ratio: float,
+    questions: Mapping[str, str | None],
+    nearest: Callable[[str], str | None] | None,
+) -> tuple[Lines, Outcome]:
+    """Reads predictions and writes those that can be used; see `write_questions`.
+
+    Args:
+        sources: The files.
+        reader: Reads one.
+        target: The file to write.
+        ratio: The share of a file's rows that may be unusable.
+        questions: The benchmark's questions with their texts.
+        nearest: Finds the question that is called most like an unknown one; null when
+            predictions for unknown questions are only noted.
+    """
+    outcome = Outcome()
+    first: dict[tuple[str, str], str] = {}
+    suggested = Counter[str]()
+
+    def check(source: Source, read: Read[Prediction]) -> _Checked:
+        name, system = read.record.question_id, read.record.system or source.system or ""
+        outcome.systems.setdefault(system)
+        if name not in questions:
+            if nearest is None:
+                outcome.unknown.setdefault(system, []).append(name)
+                return _Checked()
+            suggested["asked"] += 1
+            close = nearest(name) if suggested["asked"] <= InputError.shown else None
+            hint = f"; did you mean {close!r}?" if close is not None else ""
+            return _Checked(refused=f"there is no question {name!r}{hint}")
+        twice = _repeated(first, (system, name), source, read.line)
+        if twice is not None:
+            said = f"a second prediction of {system!r} for question {name!r}, the first {twice}"
+            return _Checked(refused=said)
+        if read.asked is not None and questions[name] not in {None, read.asked}:
+            outcome.asked.setdefault(system, []).append(name)
+        return _Checked(rows=({**_plain(read.record), "system": system},))
+
+    fields = {**PREDICTION_FIELDS, "extra": "VARCHAR"}
+    longest = _write(sources, reader, check, target, ratio, outcome)
+    return Lines(path=target, fields=fields, origin=READ_BACK, longest=longest), outcome
+
+
+K = TypeVar("K")
+
+
+def _repeated(first: dict[K, str], name: K, source: Source, line: int | None) -> str | None:
+    here = f"in {source.path}" if line is None else f"in {source.path}:{line}"
+    known = first.setdefault(name, here)
+    return None if known is here else known
+
+
+def _plain(record: Record) -> dict[str, Any]:
+    row: dict[str, Any] = record.model_dump(exclude_none=True, exclude={"extra", "tags"})
+    tags, extra = getattr(record, "tags", None), getattr(record, "extra", None)
+    if tags is not None:
+        row["tags"] = tags
+    if extra is not None:
+        row["extra"] = json.dumps(extra, ensure_ascii=False)
+    return row
+
+
+def _write(
+    sources: Iterable[Source],
+    reader: Reader[R],
+    check: Callable[[Source, Read[R]], _Checked],
+    target: Path,
+    ratio: float,
+    outcome: Outcome,
+) -> int:
+    problems: list[Problem] = []
+    is_over = False
+    longest = 0
+    with target.open("wb") as file:
+        for source in sources:
+            if source.system is not None:
+                outcome.systems.setdefault(source.system)
+            count = 0
+            rejected: list[Rejected] = []
+            try:
+                for each in _checked(source, reader, check):
+                    count += 1
+                    if isinstance(each, Rejected):
+                        rejected.append(each)
+                        continue
+                    for row in each.rows:
+                        line = json.dumps(row, ensure_ascii=False, allow_nan=False).encode()
+                        longest = max(longest, len(line))
+                        file.write(line + b"\n")
+            except InputError as error:
+                problems += [each.problem for each in rejected]
+                problems += error.problems
+                is_over = True
+                continue
+            if count == 0:
+                problems.append(Problem(source.path, None, "the file is empty"))
+                is_over = True
+            problems += [each.problem for each in rejected]
+            outcome.rejected += rejected
+            is_over = is_over or len(rejected) > ratio * count
+    if is_over:
+        raise InputError(problems)
+    return max(longest + 2, 1 << 20)
+
+
+def _checked(
+    source: Source, reader: Reader[R], check: Callable[[Source, Read[R]], _Checked]
+) -> Iterator[_Checked | Rejected]:
+    for each in reader(source):
+        if isinstance(each, Reject):
+            problem = Problem(source.path, each.line, each.reason)
+            yield Rejected(problem, source.system, each.text)
+            continue
+        checked = check(source, each)
+        if checked.refused is None:
+            yield checked
+        else:
+            problem = Problem(source.path, each.line, checked.refused)
+            yield Rejected(problem, source.system, each.text)

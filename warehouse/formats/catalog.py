@@ -1,0 +1,44 @@
+"""The input formats that there are, found by walking this folder."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import warehouse.formats
+from warehouse.errors import UnknownFormat, near
+from warehouse.formats.format import Format
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@cache
+def formats() -> Mapping[str, Format]:
+    """Every format by its name: each module of this folder that has a `FORMAT`."""
+    found: dict[str, Format] = {}
+    for module in pkgutil.iter_modules(warehouse.formats.__path__):
+        if module.name == __name__.rpartition(".")[2]:
+            continue
+        candidate = getattr(
+            importlib.import_module(f"warehouse.formats.{module.name}"), "FORMAT", None
+        )
+        if isinstance(candidate, Format):
+            found[candidate.name] = candidate
+    return MappingProxyType(dict(sorted(found.items())))
+
+
+def format_named(name: str) -> Format:
+    """The format of a name.
+
+    Raises:
+        UnknownFormat: There is none; the nearest name is suggested.
+    """
+    try:
+        return formats()[name]
+    except KeyError:
+        said = f"there is no input format {name!r}{near(name, formats())}"
+        raise UnknownFormat(said) from None

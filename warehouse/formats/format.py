@@ -1,0 +1,99 @@
+"""What an input format is: readers that turn files into records, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
+
+from warehouse.formats.records import Document, Prediction, Question, Record
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SHOWN: Final = 500
+"""The characters of a rejected row that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file to be read.
+
+    Attributes:
+        path: The file, as the user named it.
+        system: The system that its path names, for predictions; null when it names none.
+    """
+
+    path: Path
+    system: str | None = None
+
+
+R = TypeVar("R", bound=Record)
+
+
+@dataclass(frozen=True, slots=True)
+class Read(Generic[R]):
+    """A record that was read.
+
+    Attributes:
+        record: The record.
+        line: Where it begins: the line from 1 (in Parquet files the row).
+        text: The beginning of the row as it stands in the file.
+        asked: The question's text as a file of predictions repeats it.
+    """
+
+    record: R
+    line: int | None
+    text: str = ""
+    asked: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """A row that cannot be used.
+
+    Attributes:
+        line: Where it begins: the line from 1 (in Parquet files the row).
+        reason: What is wrong and what was expected.
+        text: The beginning of the row as it stands in the file.
+    """
+
+    line: int | None
+    reason: str
+    text: str = ""
+
+
+Reader = Callable[[Source], Iterator[Read[R] | Reject]]
+"""Reads a file row by row.
+
+A file that cannot be read at all raises InputError with the file and, where it is known, the line.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """An input format.
+
+    Attributes:
+        name: The name that configurations use.
+        summary: One sentence about it.
+        predictions: Reads files of predictions.
+        questions: Reads files of questions; null when the questions come with the predictions.
+        documents: Reads files of documents; null when the format has none.
+        version: Raised when the same files give other records than before.
+        unknown_questions: What a prediction for an unknown question is: a fault of the file, or
+            only worth a note.
+        missing_predictions: What becomes of a question that a system left out: a failed answer,
+            or an answer that retrieved nothing.
+        is_canonical: Whether the fields of its files are those of the records themselves.
+    """
+
+    name: str
+    summary: str
+    predictions: Reader[Prediction]
+    questions: Reader[Question] | None = None
+    documents: Reader[Document] | None = None
+    version: int = 1
+    unknown_questions: Literal["reject", "note"] = "reject"
+    missing_predictions: Literal["failed", "nothing retrieved"] = "failed"
+    is_canonical: bool = False

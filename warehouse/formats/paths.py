@@ -1,0 +1,111 @@
+"""Finds the files that a pattern stands for, and the systems that their paths name."""
+
+from __future__ import annotations
+
+import glob
+import re
+import unicodedata
+from pathlib import Path
+from typing import Final
+
+from warehouse.errors import InputError, Problem, near
+
+LONGEST_NAME: Final = 200
+_PLACE: Final = "{system}"
+_REFUSED: Final = {"Cc": "a control character", "Zl": "a line break", "Zp": "a line break"}
+
+
+def expand(pattern: str | Path) -> list[tuple[Path, str | None]]:
+    """The files that a pattern stands for.
+
+    Args:
+        pattern: A path in which `*` stands for anything but a slash, `**` for any folders, and
+            `{system}` for the name of a system (anything but a slash; the same name each time).
+
+    Returns:
+        The files with the systems that their paths name (null without `{system}`), sorted.
+
+    Raises:
+        InputError: There is no such file (names files that are near), or the path names a
+            system that no system may be called.
+    """
+    text = str(pattern)
+    if _PLACE not in text and Path(text).is_file():
+        return [(Path(text), None)]
+    names = re.compile(_expression(text))
+    wanted = "*".join(glob.escape(part) for part in text.split(_PLACE))
+    wanted = re.sub(r"\[([*?])\]", r"\1", wanted)
+    matches = []
+    for each in sorted(glob.glob(wanted, recursive=True, include_hidden=True)):  # noqa: PTH207
+        match = names.fullmatch(each)
+        if match is not None and Path(each).is_file():
+            matches.append((Path(each), match.groupdict().get("system")))
+    if not matches:
+        raise InputError([Problem(text, None, "no file matches" + _neighbours(Path(text)))])
+    problems = [
+        Problem(path, None, said)
+        for path, system in matches
+        if system is not None and (said := unusable(system)) is not None
+    ]
+    if problems:
+        raise InputError(problems)
+    return matches
+
+
+def unusable(system: str) -> str | None:
+    """Why a system cannot be called so; null when it can."""
+    if not system.strip():
+        return f"expected the name of a system, found {system!r}"
+    if len(system) > LONGEST_NAME:
+        return (
+            f"the system's name has {len(system)} characters, at most {LONGEST_NAME} are possible"
+        )
+    for character in system:
+        said = _REFUSED.get(unicodedata.category(character))
+        if said is not None:
+            return f"the system's name {system!r} holds {said}"
+    return None
+
+
+def contradiction(row: str | None, path: str | None) -> str | None:
+    """What is wrong with the system of a row, given that of its file's path; null if nothing."""
+    if row is None:
+        if path is None:
+            return "system: missing; expected in the row, or as {system} in the path"
+        return None
+    if path is not None and row != path:
+        return f"system: the row says {row!r}, its file's path {path!r}"
+    return unusable(row)
+
+
+def _expression(pattern: str) -> str:
+    expression = ""
+    named = False
+    for part in re.split(r"(\{system\}|\*\*/|\*\*|\*|\?)", pattern):
+        match part:
+            case "{system}":
+                expression += "(?P=system)" if named else "(?P<system>[^/]+)"
+                named = True
+            case "**/":
+                expression += "(?:.*/)?"
+            case "**":
+                expression += ".*"
+            case "*":
+                expression += "[^/]*"
+            case "?":
+                expression += "[^/]"
+            case _:
+                expression += re.escape(part)
+    return f"(?s:{expression})"
+
+
+def _neighbours(pattern: Path) -> str:
+    folder = pattern.parent
+    if any(mark in str(folder) for mark in "*?{"):
+        return ""
+    if not folder.is_dir():
+        return f": there is no folder {str(folder)!r}"
+    names = [each.name for each in folder.iterdir() if each.is_file()]
+    if not names:
+        return f": the folder {str(folder)!r} is empty"
+    return near(pattern.name, sorted(names)[:1000] if len(names) > 1000 else names)  # noqa: PLR2004

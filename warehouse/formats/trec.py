@@ -1,0 +1,141 @@
+"""TREC files: relevance judgements and runs, ordered as trec_eval orders them."""
+
+from __future__ import annotations
+
+import math
+import struct
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from warehouse.errors import InputError, Problem
+from warehouse.formats.files import Line, lines
+from warehouse.formats.format import Format, Read, Reject, Source
+from warehouse.formats.paths import unusable
+from warehouse.formats.records import Prediction, Question, Retrieved
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_JUDGEMENT: Final = 4
+_RUN: Final = 6
+
+
+@dataclass(slots=True)
+class _Topic:
+    line: int
+    system: str
+    scores: dict[str, float] = field(default_factory=dict)
+
+
+def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
+    """Reads judgements (`topic iter document grade`); one question for each topic.
+
+    Lines that begin with `#` are comments. A negative grade means not judged, and is kept.
+    """
+    topics: dict[str, dict[str, int]] = {}
+    first: dict[str, int] = {}
+    for line in _content(source):
+        if isinstance(line, Reject):
+            yield line
+            continue
+        parts = line.text.split()
+        if len(parts) != _JUDGEMENT:
+            yield _malformed(line, f"topic iter document grade, found {len(parts)} fields")
+            continue
+        topic, _, document, grade = parts
+        if not grade.removeprefix("-").isdecimal() or len(grade) > 9:  # noqa: PLR2004
+            yield _malformed(line, f"a whole number as grade, found {grade!r}")
+            continue
+        judged = topics.setdefault(topic, {})
+        first.setdefault(topic, line.number)
+        if document in judged:
+            yield Reject(
+                line.number,
+                f"document {document!r} is judged twice for topic {topic!r}",
+                line.beginning,
+            )
+            continue
+        judged[document] = int(grade)
+    for topic, judged in topics.items():
+        yield Read(Question.read({"question_id": topic, "gold_relevance": judged}), first[topic])
+
+
+def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
+    """Reads a run (`topic Q0 document rank score tag`); one prediction for each topic.
+
+    The order is by score, descending, then by document id, descending; the rank is ignored. As
+    in trec_eval, scores are compared as 32-bit numbers and ids byte by byte, and what follows
+    the tag is ignored. The system is the one that the path names, or else the tag.
+    """
+    topics: dict[tuple[str, str], _Topic] = {}
+    for line in _content(source):
+        if isinstance(line, Reject):
+            yield line
+            continue
+        parts = line.text.split()
+        if len(parts) < _RUN:
+            yield _malformed(line, f"topic Q0 document rank score tag, found {len(parts)} fields")
+            continue
+        name, _, document, _, digits, tag = parts[:_RUN]
+        score = _number(digits)
+        if score is None:
+            yield _malformed(line, f"a finite number as score, found {digits!r}")
+            continue
+        system = source.system if source.system is not None else tag
+        topic = topics.setdefault((system, name), _Topic(line.number, system))
+        if document in topic.scores:
+            yield Reject(
+                line.number,
+                f"document {document!r} stands twice for topic {name!r}",
+                line.beginning,
+            )
+            continue
+        topic.scores[document] = score
+    systems = {system for system, _ in topics}
+    wrong = [said for system in sorted(systems) if (said := unusable(system)) is not None]
+    if wrong:
+        raise InputError([Problem(source.path, None, said) for said in wrong])
+    for (system, name), topic in topics.items():
+        ranked = sorted(topic.scores, key=lambda d: (_single(topic.scores[d]), d.encode()))
+        retrieved = [
+            Retrieved(doc_id=document, rank=rank, score=topic.scores[document])
+            for rank, document in enumerate(reversed(ranked), start=1)
+        ]
+        yield Read(Prediction(question_id=name, system=system, retrieved=retrieved), topic.line)
+
+
+def _content(source: Source) -> Iterator[Line | Reject]:
+    for line in lines(source.path):
+        if isinstance(line, Reject) or not line.text.lstrip().startswith("#"):
+            yield line
+
+
+def _malformed(line: Line, wanted: str) -> Reject:
+    return Reject(line.number, f"expected {wanted}", line.beginning)
+
+
+def _number(digits: str) -> float | None:
+    try:
+        value = float(digits)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def _single(score: float) -> float:
+    # trec_eval keeps scores as C floats (trec_format.h), so that near scores tie.
+    try:
+        (value,) = struct.unpack("f", struct.pack("f", score))
+    except OverflowError:
+        return math.copysign(math.inf, score)
+    return float(value)
+
+
+FORMAT: Final = Format(
+    name="trec",
+    summary="Judgements (qrels) as questions, runs as predictions; retrieval only.",
+    questions=read_questions,
+    predictions=read_predictions,
+    unknown_questions="note",
+    missing_predictions="nothing retrieved",
+)

@@ -127,6 +127,7 @@ SYSTEM_SCORES = Table(
         VALUE,
         required("status", "VARCHAR", STATUS + "."),
         REASON,
+        Column("detail", "JSON", "The evidence behind it, such as a confusion matrix."),
         SIGNATURE,
     ),
 )

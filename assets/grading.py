@@ -1,0 +1,125 @@
+"""Grading: bring the scores of one evaluator on one benchmark up to date, and no more than that."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from assets.freshness import scores_digest
+from assets.keys import scores_stage
+from evaluators.scoring import score
+from warehouse.samples import delete_orphans, stale
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evaluators.evaluator import Evaluator
+    from warehouse.store import Warehouse
+
+BATCH_ROWS = 50_000
+"""Samples that are held in memory at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Graded:
+    """What grading changed.
+
+    Attributes:
+        scored: Samples that were graded now.
+        current: Samples whose grades were up to date.
+        removed: Grades of samples that there are no more.
+    """
+
+    scored: int
+    current: int
+    removed: int
+
+
+def grade(
+    warehouse: Warehouse,
+    benchmark: str,
+    evaluator: Evaluator,
+    *,
+    run_id: str,
+    systems: Sequence[str] = (),
+    force: bool = False,
+) -> Graded:
+    """Score the samples whose inputs or whose evaluator changed since they were last scored.
+
+    The warehouse is read, then left alone while the evaluator works, then written to once.
+
+    Args:
+        warehouse: Where samples are fetched and grades are replaced.
+        benchmark: The benchmark.
+        evaluator: The evaluator, with its parameters.
+        run_id: Is noted in every grade that is written.
+        systems: The systems to score; empty for all.
+        force: Score everything again, changed or not.
+    """
+    marks = warehouse.marks(benchmark)
+    stage, digest = scores_stage(evaluator.name), scores_digest(evaluator, marks)
+    if marks.get(stage) == digest and not force:
+        return Graded(scored=0, current=_graded_rows(warehouse, benchmark, evaluator), removed=0)
+    query = stale(
+        benchmark,
+        evaluator.name,
+        # No signature equals this one, so that every grade counts as stale.
+        "" if force else evaluator.signature,
+        evaluator.columns | {"error"},
+        systems=list(systems) or None,
+    )
+    orphans = delete_orphans(benchmark, evaluator.name)
+    with TemporaryDirectory(prefix=".grades-", dir=warehouse.path.parent) as folder:
+        with warehouse.spool(query.sql, query.parameters) as samples:
+            for number, batch in enumerate(samples.batches(BATCH_ROWS)):
+                _write(evaluator, batch, run_id, Path(folder) / f"{number:06d}.parquet")
+            scored = samples.rows
+        with warehouse.transaction() as transaction:
+            transaction.replace("signatures", _description(evaluator))
+            removed = transaction.execute(orphans.sql, orphans.parameters)
+            if scored:
+                transaction.replace("grades", Path(folder) / "*.parquet")
+            if not systems:
+                transaction.mark(benchmark, stage, digest)
+    return Graded(
+        scored=scored,
+        current=_graded_rows(warehouse, benchmark, evaluator) - scored,
+        removed=removed,
+    )
+
+
+def _write(evaluator: Evaluator, samples: pl.DataFrame, run_id: str, path: Path) -> None:
+    now = datetime.now(UTC).replace(tzinfo=None)
+    score(evaluator, samples).frame.with_columns(
+        pl.lit(evaluator.name).alias("evaluator"),
+        pl.lit(evaluator.signature).alias("signature"),
+        pl.lit(now).alias("scored_at"),
+        pl.lit(run_id).alias("run_id"),
+    ).write_parquet(path, compression="lz4", statistics=False)
+
+
+def _description(evaluator: Evaluator) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "evaluator": [evaluator.name],
+            "signature": [evaluator.signature],
+            "parameters": [json.dumps(evaluator.parameters)],
+            "version": [evaluator.version],
+            "metrics": [[metric.name for metric in evaluator.sample_metrics]],
+            "first_seen": [datetime.now(UTC).replace(tzinfo=None)],
+        }
+    )
+
+
+def _graded_rows(warehouse: Warehouse, benchmark: str, evaluator: Evaluator) -> int:
+    counted = warehouse.fetch(
+        "SELECT count(*) FROM grades WHERE benchmark = $benchmark AND evaluator = $evaluator",
+        {"benchmark": benchmark, "evaluator": evaluator.name},
+    )
+    return int(counted.item())

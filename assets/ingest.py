@@ -1,0 +1,103 @@
+"""The first stage: files become questions and predictions in the warehouse."""
+
+from collections.abc import Sequence
+
+import dagster as dg
+
+from assets import reporting
+from assets.keys import BACKFILL, BENCHMARKS, INPUTS, OWNERS, PREDICTIONS, QUESTIONS
+from assets.project import Project
+from warehouse.ingest import Ingested, ingest_predictions, ingest_questions
+from warehouse.store import Warehouse
+
+
+class RunChoices(dg.Config):
+    """What a run is narrowed to."""
+
+    systems: list[str] = []  # noqa: RUF012 - Dagster copies the default for each run
+    force: bool = False
+
+
+@dg.asset(
+    key=QUESTIONS,
+    partitions_def=BENCHMARKS,
+    backfill_policy=BACKFILL,
+    group_name=INPUTS,
+    kinds={"duckdb"},
+    owners=OWNERS,
+    code_version="1",
+    description="Questions with all that is known to be right about them, and the documents that "
+    "they are about. One row is one question of one benchmark.",
+)
+def questions(
+    context: dg.AssetExecutionContext,
+    config: RunChoices,
+    warehouse: dg.ResourceParam[Warehouse],
+    project: dg.ResourceParam[Project],
+) -> dg.MaterializeResult:
+    """Ingest the question and document files of each benchmark."""
+    results = {}
+    for name in context.partition_keys:
+        benchmark = project.benchmarks[name]
+        results[name] = ingest_questions(
+            warehouse,
+            benchmark=name,
+            format=benchmark.format,
+            questions=benchmark.questions,
+            documents=benchmark.documents,
+            max_reject_ratio=benchmark.max_reject_ratio,
+            force=config.force,
+        )
+    return _report(warehouse, "questions", results)
+
+
+@dg.asset(
+    key=PREDICTIONS,
+    deps=[QUESTIONS],
+    partitions_def=BENCHMARKS,
+    backfill_policy=BACKFILL,
+    group_name=INPUTS,
+    kinds={"duckdb"},
+    owners=OWNERS,
+    code_version="1",
+    description="What each system answered, retrieved and cited, question by question. One row is "
+    "one system's answer to one question, or the failure to give one.",
+)
+def predictions(
+    context: dg.AssetExecutionContext,
+    config: RunChoices,
+    warehouse: dg.ResourceParam[Warehouse],
+    project: dg.ResourceParam[Project],
+) -> dg.MaterializeResult:
+    """Ingest the prediction files of each benchmark."""
+    results = {}
+    for name in context.partition_keys:
+        benchmark = project.benchmarks[name]
+        results[name] = ingest_predictions(
+            warehouse,
+            benchmark=name,
+            format=benchmark.format,
+            predictions=benchmark.predictions,
+            max_reject_ratio=benchmark.max_reject_ratio,
+            force=config.force,
+        )
+    return _report(warehouse, "predictions", results)
+
+
+def _report(warehouse: Warehouse, table: str, results: dict[str, Ingested]) -> dg.MaterializeResult:
+    told: Sequence[str] = [
+        f"{name}: {note}" for name, result in results.items() for note in result.notes
+    ]
+    return dg.MaterializeResult(
+        metadata={
+            "dagster/partition_row_count": sum(result.rows for result in results.values()),
+            **reporting.counts(
+                {
+                    "rejected": sum(result.rejected for result in results.values()),
+                    "unchanged benchmarks": sum(result.unchanged for result in results.values()),
+                }
+            ),
+            **reporting.notes(told),
+            **reporting.table_metadata(table, str(warehouse.path)),
+        }
+    )

@@ -1,0 +1,36 @@
+"""The names under which Dagster knows the stages, and what all of them have in common."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+BENCHMARKS = dg.DynamicPartitionsDefinition(name="benchmarks")
+"""The one partition dimension: a partition is a benchmark."""
+
+BACKFILL = dg.BackfillPolicy.single_run()
+"""Many benchmarks are done in one run: what takes time is the start, not the work."""
+
+OWNERS = ["team:evaluation"]
+
+QUESTIONS = dg.AssetKey("questions")
+PREDICTIONS = dg.AssetKey("predictions")
+LEADERBOARD = dg.AssetKey("leaderboard")
+PUBLISHED = dg.AssetKey("published")
+
+INPUTS = "inputs"
+RESULTS = "results"
+"""Groups of assets; the scores are grouped by the family of their evaluator."""
+
+WAREHOUSE = "warehouse"
+PROJECT = "project"
+"""The keys of the resources."""
+
+
+def scores_key(evaluator: str) -> dg.AssetKey:
+    """The asset that holds the scores of one evaluator."""
+    return dg.AssetKey(["scores", evaluator])
+
+
+def scores_stage(evaluator: str) -> str:
+    """The name of the stage under which the warehouse marks an evaluator's scores as done."""
+    return f"scores/{evaluator}"

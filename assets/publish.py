@@ -1,0 +1,54 @@
+"""The last stage: the warehouse as people and their SQL see it, swapped in at once."""
+
+import dagster as dg
+import polars as pl
+
+from assets.folds import metric_facts
+from assets.freshness import digest_of
+from assets.keys import LEADERBOARD, OWNERS, PUBLISHED, RESULTS
+from assets.project import Project
+from assets.scores import used
+from evaluators import catalog
+from warehouse import snapshot
+from warehouse.store import Warehouse
+
+
+@dg.asset(
+    key=PUBLISHED,
+    deps=[LEADERBOARD],
+    group_name=RESULTS,
+    kinds={"duckdb"},
+    owners=OWNERS,
+    code_version="1",
+    description="The read-only copy of the warehouse that analysts query. It is written beside "
+    "the old one and takes its place by renaming, so that readers never wait or see half of it.",
+)
+def published(
+    warehouse: dg.ResourceParam[Warehouse], project: dg.ResourceParam[Project]
+) -> dg.MaterializeResult:
+    """Bring the catalogue up to date and publish a copy of the whole warehouse."""
+    catalogue = metrics_table(project)
+    kept = warehouse.fetch("SELECT * FROM metrics ORDER BY evaluator, metric")
+    if not catalogue.equals(kept.select(catalogue.columns)):
+        warehouse.replace("metrics", catalogue, where={})
+    path = snapshot.publish(warehouse, project.publish)
+    return dg.MaterializeResult(
+        metadata={
+            "path": dg.MetadataValue.path(path),
+            "bytes": path.stat().st_size,
+            "catalogue": digest_of(catalogue.rows()),
+        }
+    )
+
+
+def metrics_table(project: Project) -> pl.DataFrame:
+    """The table `metrics`: every metric of the catalogue and those that parameters add."""
+    every = [catalog.build(name) for name in catalog.catalogue()]
+    configured = [evaluator for group in used(project).values() for evaluator in group]
+    facts = metric_facts([*every, *configured]).drop("signature")
+    families = {evaluator.name: catalog.family(evaluator.name) for evaluator in every}
+    return (
+        facts.with_columns(family=pl.col("evaluator").replace_strict(families))
+        .unique(["evaluator", "metric"], keep="last")
+        .sort("evaluator", "metric")
+    )

@@ -1,0 +1,128 @@
+"""Standings: one benchmark's leaderboard, folded from its scores when they have changed."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from assets.folds import metric_facts, stand
+from assets.freshness import LEADERBOARD_STAGE, leaderboard_digest
+from evaluators import scoring
+from evaluators.outcome import Status, Unscored
+from warehouse.folds import folded_scores, graded_samples
+
+if TYPE_CHECKING:
+    from assets.project import Benchmark
+    from evaluators.evaluator import Evaluator
+    from warehouse.store import Warehouse
+
+HISTORY = (
+    *("published_at", "benchmark", "slice", "system", "evaluator", "metric"),
+    *("mean", "n_scored", "signature"),
+)
+
+
+def refresh(warehouse: Warehouse, benchmark: Benchmark, *, force: bool = False) -> int:
+    """Fold the scores of a benchmark into its leaderboard, unless nothing has changed.
+
+    Scores of another signature than the configured one are left out: numbers that came about
+    differently are not ranked against each other.
+
+    Returns:
+        The rows that were written; 0 when the leaderboard was up to date.
+    """
+    marks = warehouse.marks(benchmark.name)
+    digest = leaderboard_digest(benchmark, marks)
+    if marks.get(LEADERBOARD_STAGE) == digest and not force:
+        return 0
+    query = folded_scores(benchmark.name, benchmark.slices)
+    folded = warehouse.fetch(query.sql, query.parameters)
+    facts = metric_facts(benchmark.evaluators, benchmark)
+    systems = system_scores(warehouse, benchmark)
+    every = pl.concat([folded, as_folded(systems, folded, facts)], how="diagonal")
+    rows = stand(every, facts).with_columns(
+        pl.lit(benchmark.name).alias("benchmark"),
+        pl.lit(datetime.now(UTC).replace(tzinfo=None)).alias("published_at"),
+    )
+    place = {"benchmark": benchmark.name}
+    with warehouse.transaction() as transaction:
+        transaction.replace("leaderboard", rows, where=place)
+        transaction.replace("system_scores", systems, where=place)
+        transaction.append("leaderboard_history", rows.select(HISTORY))
+        transaction.mark(benchmark.name, LEADERBOARD_STAGE, digest)
+    return rows.height
+
+
+def system_scores(warehouse: Warehouse, benchmark: Benchmark) -> pl.DataFrame:
+    """The metrics that exist only for a whole set, for each system and slice.
+
+    Returns:
+        The columns of the table `system_scores`.
+    """
+    rows = [
+        row
+        for evaluator in benchmark.evaluators
+        if evaluator.system_metrics
+        for row in _of_evaluator(warehouse, benchmark, evaluator)
+    ]
+    schema = dict.fromkeys(
+        (
+            "benchmark",
+            "system",
+            "slice",
+            "evaluator",
+            "metric",
+            "status",
+            "reason",
+            "detail",
+            "signature",
+        ),
+        pl.String,
+    )
+    return pl.DataFrame(rows, schema={**schema, "value": pl.Float64})
+
+
+def as_folded(systems: pl.DataFrame, folded: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
+    """Give system metrics the form of folded ones: the value as the mean, the primary's counts."""
+    primaries = facts.filter(pl.col("is_primary") == 1).select("evaluator", "metric")
+    place = ["slice", "system", "evaluator", "signature"]
+    counts = folded.join(primaries, on=["evaluator", "metric"], how="semi").drop("metric", "mean")
+    values = systems.select(*place, "metric", mean="value")
+    return values.join(counts, on=place)
+
+
+def _of_evaluator(
+    warehouse: Warehouse, benchmark: Benchmark, evaluator: Evaluator
+) -> list[dict[str, object]]:
+    names = [metric.name for metric in evaluator.sample_metrics]
+    primary = next(i for i, metric in enumerate(evaluator.sample_metrics) if metric.primary)
+    query = graded_samples(benchmark.name, evaluator.name, evaluator.signature, benchmark.slices)
+    grades = warehouse.fetch(query.sql, query.parameters).with_columns(
+        pl.col("values").list.to_struct(fields=names).struct.unnest(),
+        pl.col("statuses").list.get(primary, null_on_oob=True).fill_null("scored").alias("status"),
+    )
+    rows: list[dict[str, object]] = []
+    groups = grades.partition_by("slice", "system", as_dict=True)
+    for (slice_, system), samples in sorted(groups.items()):
+        result = scoring.fold(evaluator, samples.select(*names, "status", "detail"))
+        detail = None if result.detail is None else json.dumps(result.detail, ensure_ascii=False)
+        for name, value in result.scores.items():
+            missing = isinstance(value, Unscored)
+            rows.append(
+                {
+                    "benchmark": benchmark.name,
+                    "system": system,
+                    "slice": slice_,
+                    "evaluator": evaluator.name,
+                    "metric": name,
+                    "value": None if missing else float(value),
+                    "status": value.status.value if missing else Status.SCORED.value,
+                    "reason": value.reason if missing else None,
+                    "detail": detail,
+                    "signature": evaluator.signature,
+                }
+            )
+    return rows

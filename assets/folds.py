@@ -90,8 +90,9 @@ def stand(folded: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
         .then(mean >= pl.col("threshold"))
         .otherwise(mean <= pl.col("threshold"))
     )
+    is_mean = (pl.col("level") == "sample") | (lost == 0)
     bounds = [
-        pl.when(known > 0)
+        pl.when(is_mean & (known > 0))
         .then((mean.fill_null(0.0) * n_scored + lost * pl.col(name)) / known)
         .alias(name)
         for name in ("bound_low", "bound_high")

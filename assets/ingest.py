@@ -1,12 +1,14 @@
 """The first stage: files become questions and predictions in the warehouse."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import dagster as dg
 
 from assets import reporting
 from assets.keys import BACKFILL, BENCHMARKS, INPUTS, OWNERS, PREDICTIONS, QUESTIONS
 from assets.project import Project
+from warehouse.formats.paths import expand
 from warehouse.ingest import Ingested, ingest_predictions, ingest_questions
 from warehouse.store import Warehouse
 
@@ -34,7 +36,7 @@ def questions(
     config: RunChoices,
     warehouse: dg.ResourceParam[Warehouse],
     project: dg.ResourceParam[Project],
-) -> dg.MaterializeResult:
+) -> dg.MaterializeResult[None]:
     """Ingest the question and document files of each benchmark."""
     results = {}
     for name in context.partition_keys:
@@ -43,8 +45,8 @@ def questions(
             warehouse,
             benchmark=name,
             format=benchmark.format,
-            questions=benchmark.questions,
-            documents=benchmark.documents,
+            questions=_files(benchmark.questions),
+            documents=_files(benchmark.documents),
             max_reject_ratio=benchmark.max_reject_ratio,
             force=config.force,
         )
@@ -68,7 +70,7 @@ def predictions(
     config: RunChoices,
     warehouse: dg.ResourceParam[Warehouse],
     project: dg.ResourceParam[Project],
-) -> dg.MaterializeResult:
+) -> dg.MaterializeResult[None]:
     """Ingest the prediction files of each benchmark."""
     results = {}
     for name in context.partition_keys:
@@ -77,18 +79,24 @@ def predictions(
             warehouse,
             benchmark=name,
             format=benchmark.format,
-            predictions=benchmark.predictions,
+            files=expand(benchmark.predictions),
             max_reject_ratio=benchmark.max_reject_ratio,
             force=config.force,
         )
     return _report(warehouse, "predictions", results)
 
 
-def _report(warehouse: Warehouse, table: str, results: dict[str, Ingested]) -> dg.MaterializeResult:
+def _files(pattern: Path | None) -> list[Path]:
+    return [] if pattern is None else [path for path, _ in expand(pattern)]
+
+
+def _report(
+    warehouse: Warehouse, table: str, results: dict[str, Ingested]
+) -> dg.MaterializeResult[None]:
     told: Sequence[str] = [
         f"{name}: {note}" for name, result in results.items() for note in result.notes
     ]
-    return dg.MaterializeResult(
+    return dg.MaterializeResult[None](
         metadata={
             "dagster/partition_row_count": sum(result.rows for result in results.values()),
             **reporting.counts(

@@ -31,13 +31,13 @@ def leaderboard(project: Project) -> dg.AssetsDefinition:
         config: RunChoices,
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
-    ) -> dg.MaterializeResult:
+    ) -> dg.MaterializeResult[None]:
         """Fold the scores of each benchmark that have changed."""
         written = {
             name: refresh(warehouse, project.benchmarks[name], force=config.force)
             for name in context.partition_keys
         }
-        return dg.MaterializeResult(
+        return dg.MaterializeResult[None](
             metadata={
                 "dagster/partition_row_count": reporting.row_count(
                     warehouse, "leaderboard", context.partition_keys

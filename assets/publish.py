@@ -25,14 +25,14 @@ from warehouse.store import Warehouse
 )
 def published(
     warehouse: dg.ResourceParam[Warehouse], project: dg.ResourceParam[Project]
-) -> dg.MaterializeResult:
+) -> dg.MaterializeResult[None]:
     """Bring the catalogue up to date and publish a copy of the whole warehouse."""
     catalogue = metrics_table(project)
     kept = warehouse.fetch("SELECT * FROM metrics ORDER BY evaluator, metric")
     if not catalogue.equals(kept.select(catalogue.columns)):
         warehouse.replace("metrics", catalogue, where={})
     path = snapshot.publish(warehouse, project.publish)
-    return dg.MaterializeResult(
+    return dg.MaterializeResult[None](
         metadata={
             "path": dg.MetadataValue.path(path),
             "bytes": path.stat().st_size,

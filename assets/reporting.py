@@ -11,10 +11,12 @@ from warehouse.tables import table_named
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from dagster._core.definitions.metadata import RawMetadataValue
+
     from warehouse.store import Warehouse
 
 
-def table_metadata(table: str, path: str) -> dict[str, object]:
+def table_metadata(table: str, path: str) -> dict[str, RawMetadataValue]:
     """What is always true of an asset that fills a table: its name, columns and place."""
     described = table_named(table)
     columns = [
@@ -43,11 +45,11 @@ def row_count(warehouse: Warehouse, table: str, benchmarks: Sequence[str]) -> in
     return int(count.item())
 
 
-def counts(values: Mapping[str, int]) -> dict[str, object]:
+def counts(values: Mapping[str, int]) -> dict[str, RawMetadataValue]:
     """Numbers that the interface can plot over time."""
     return {name: dg.MetadataValue.int(value) for name, value in values.items()}
 
 
-def notes(lines: Sequence[str]) -> dict[str, object]:
+def notes(lines: Sequence[str]) -> dict[str, RawMetadataValue]:
     """What is worth telling people, as a list; nothing where there is nothing to tell."""
     return {"notes": dg.MetadataValue.json(list(lines))} if lines else {}

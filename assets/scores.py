@@ -43,7 +43,7 @@ def scores(project: Project) -> dg.AssetsDefinition:
         config: RunChoices,
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
-    ) -> Iterator[dg.MaterializeResult]:
+    ) -> Iterator[dg.MaterializeResult[None]]:
         """Bring the selected evaluators' scores of each benchmark up to date."""
         selected = {key.path[-1] for key in context.selected_asset_keys}
         for name in used(project):
@@ -97,13 +97,13 @@ def _configured(project: Project, benchmark: str, evaluator: str) -> Evaluator |
 
 def _report(
     warehouse: Warehouse, evaluator: str, done: Mapping[str, Graded]
-) -> dg.MaterializeResult:
+) -> dg.MaterializeResult[None]:
     totals = {
         "scored": sum(each.scored for each in done.values()),
         "up to date": sum(each.current for each in done.values()),
         "removed": sum(each.removed for each in done.values()),
     }
-    return dg.MaterializeResult(
+    return dg.MaterializeResult[None](
         asset_key=scores_key(evaluator),
         metadata={
             "dagster/partition_row_count": totals["scored"] + totals["up to date"],

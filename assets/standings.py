@@ -110,19 +110,18 @@ def _of_evaluator(
         result = scoring.fold(evaluator, samples.select(*names, "status", "detail"))
         detail = None if result.detail is None else json.dumps(result.detail, ensure_ascii=False)
         for name, value in result.scores.items():
-            missing = isinstance(value, Unscored)
-            rows.append(
-                {
-                    "benchmark": benchmark.name,
-                    "system": system,
-                    "slice": slice_,
-                    "evaluator": evaluator.name,
-                    "metric": name,
-                    "value": None if missing else float(value),
-                    "status": value.status.value if missing else Status.SCORED.value,
-                    "reason": value.reason if missing else None,
-                    "detail": detail,
-                    "signature": evaluator.signature,
-                }
-            )
+            place = {
+                "benchmark": benchmark.name,
+                "system": system,
+                "slice": slice_,
+                "evaluator": evaluator.name,
+                "metric": name,
+                "detail": detail,
+                "signature": evaluator.signature,
+            }
+            if isinstance(value, Unscored):
+                outcome = {"value": None, "status": value.status.value, "reason": value.reason}
+            else:
+                outcome = {"value": value, "status": Status.SCORED.value, "reason": None}
+            rows.append(place | outcome)
     return rows

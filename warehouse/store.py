@@ -116,6 +116,11 @@ class Warehouse:
         )
         return dict(rows.iter_rows())
 
+    def require_unique(self, table: str, where: Where | None = None) -> None:
+        """Check that no two rows have the same key; see `Transaction.require_unique`."""
+        with self.reading() as connection:
+            Transaction(connection).require_unique(table, where)
+
     def differences(self) -> list[str]:
         """How its tables differ from their descriptions; empty when they do not."""
         with self.reading() as connection:

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import dagster as dg
-from assets.ingest import RunChoices
-from dagster import DagsterAssetCheckFailedError
+from dagster._core.errors import DagsterAssetCheckFailedError
 
 from orchestration import definitions, instance
 from orchestration.errors import ChecksFailed
@@ -115,6 +114,8 @@ def stretches(ordered: Sequence[str], wanted: Iterable[str]) -> Iterator[tuple[s
 
 def run_config(job: dg.JobDefinition, choices: Choices) -> dict[str, object]:
     """The run's configuration: the choices for every step that takes them, and the logger."""
+    from assets.ingest import RunChoices
+
     given = RunChoices(systems=list(choices.systems), force=choices.force)
     taking = [
         node.name

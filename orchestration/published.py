@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warehouse.snapshot import Snapshot
-
 from orchestration.errors import OrchestrationError
+from warehouse.snapshot import FILE_NAME, Snapshot
 
 if TYPE_CHECKING:
     import polars as pl
 
     from assets.project import Project
-
-FILE = "scoreline.duckdb"
 
 
 class NothingPublished(OrchestrationError):  # noqa: N818 - the name says what it is
@@ -26,7 +23,7 @@ def copy(project: Project) -> Snapshot:
     Raises:
         NothingPublished: There is none yet.
     """
-    path = project.publish / FILE
+    path = project.publish / FILE_NAME
     if not path.exists():
         raise NothingPublished(
             f"nothing is published yet in {str(project.publish)!r}: `scoreline run` comes first"

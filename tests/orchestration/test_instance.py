@@ -1,0 +1,46 @@
+"""The project's Dagster instance: where it is, how it is set up, which partitions it has."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from assets.project import Benchmark, Project
+from orchestration import instance
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture(autouse=True)
+def _restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DAGSTER_HOME", os.environ.get("DAGSTER_HOME", ""))
+
+
+def project(folder: Path, *names: str) -> Project:
+    benchmarks = {
+        name: Benchmark(name=name, questions=folder, predictions=folder, evaluators=())
+        for name in names
+    }
+    return Project(
+        home=folder,
+        warehouse=folder / "kept" / "warehouse.duckdb",
+        publish=folder / "published",
+        benchmarks=benchmarks,
+    )
+
+
+def test_its_folder_its_settings_and_its_partitions(tmp_path: Path) -> None:
+    mine = project(tmp_path, "zeta", "alpha", "beta")
+    with instance.opened(mine) as opened:
+        assert not opened.telemetry_enabled
+        assert list(opened.get_dynamic_partitions("benchmarks")) == ["zeta", "alpha", "beta"]
+    settings = tmp_path / "kept" / "dagster" / "dagster.yaml"
+    settings.write_text(settings.read_text() + "# mine\n")
+    other = replace(mine, benchmarks=project(tmp_path, "beta", "zeta").benchmarks)
+    with instance.opened(other) as opened:
+        assert list(opened.get_dynamic_partitions("benchmarks")) == ["beta", "zeta"]
+    assert settings.read_text().endswith("# mine\n")

@@ -110,7 +110,7 @@ def _of_evaluator(
         result = scoring.fold(evaluator, samples.select(*names, "status", "detail"))
         detail = None if result.detail is None else json.dumps(result.detail, ensure_ascii=False)
         for name, value in result.scores.items():
-            place = {
+            place: dict[str, object] = {
                 "benchmark": benchmark.name,
                 "system": system,
                 "slice": slice_,
@@ -120,7 +120,11 @@ def _of_evaluator(
                 "signature": evaluator.signature,
             }
             if isinstance(value, Unscored):
-                outcome = {"value": None, "status": value.status.value, "reason": value.reason}
+                outcome: dict[str, object] = {
+                    "value": None,
+                    "status": value.status.value,
+                    "reason": value.reason,
+                }
             else:
                 outcome = {"value": value, "status": Status.SCORED.value, "reason": None}
             rows.append(place | outcome)

@@ -13,7 +13,7 @@ import pkgutil
 from dataclasses import fields
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evaluators import library
 from evaluators.errors import BadParameters, BrokenPromise, UnknownEvaluator, nearest
@@ -104,11 +104,9 @@ def build(name: str, parameters: Mapping[str, object] | None = None) -> Evaluato
         UnknownEvaluator: When there is no such evaluator.
         BadParameters: When it takes no such parameter or refuses a value.
     """
-    from pydantic import TypeAdapter, ValidationError
-
     cls = _known(name)
     given = dict(parameters or {})
-    taken = [field.name for field in fields(cls)]
+    taken = {field.name: field.type for field in fields(cls)}
     for parameter in given:
         if parameter not in taken:
             offer = f"; it takes {', '.join(taken)}" if taken else "; it takes none"
@@ -116,12 +114,29 @@ def build(name: str, parameters: Mapping[str, object] | None = None) -> Evaluato
                 f"{name}: unknown parameter {parameter!r}{nearest(parameter, taken) or offer}"
             )
     try:
-        return TypeAdapter(cls).validate_json(json.dumps(given, default=str), strict=True)
+        return cls(**_checked(cls, {parameter: taken[parameter] for parameter in given}, given))
+    except ValueError as error:
+        raise BadParameters(f"{name}: {error}") from error
+
+
+def _checked(
+    cls: type[Evaluator], types: Mapping[str, Any], given: Mapping[str, object]
+) -> dict[str, Any]:
+    """The given values as the types of the parameters have them (a list as a tuple, say)."""
+    from pydantic import ConfigDict, ValidationError, create_model
+
+    fields_: dict[str, Any] = {parameter: (type_, ...) for parameter, type_ in types.items()}
+    model = create_model(
+        cls.__name__, __config__=ConfigDict(strict=True), __module__=cls.__module__, **fields_
+    )
+    try:
+        # As JSON, because only there a list is strictly a tuple.
+        values = model.model_validate_json(json.dumps(given, default=str))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        told = first["msg"].removeprefix("Value error, ")
-        raise BadParameters(f"{name}: parameter {place or 'values'}: {told}") from error
+        raise BadParameters(f"{cls.name}: parameter {place}: {first['msg']}") from error
+    return {parameter: getattr(values, parameter) for parameter in given}
 
 
 def _fly(_: str) -> None:

@@ -73,10 +73,13 @@ class Graded:
     Attributes:
         scores: A value, or the reason for its absence, by metric.
         detail: The evidence, of types that JSON knows.
+        remark: What is to be said of values that are there (an empty answer leaks nothing); it
+            is stored as their reason.
     """
 
     scores: Scores
     detail: Mapping[str, Any] | None = None
+    remark: str | None = None
 
 
 def graded(result: Scores | Graded) -> Graded:

@@ -1,0 +1,88 @@
+"""The boolean family: evaluators that say of an answer only whether it passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from evaluators.evaluator import Evaluator
+from evaluators.metric import Metric
+from evaluators.outcome import NotApplicable, Scores, Undefined, Unscored
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_THRESHOLD = 0.5
+NOT_JUDGED = NotApplicable("the context was not judged")
+NOBODY_ASKED = NotApplicable("the system gave no answer, so nothing was judged")
+
+
+def _failures(name: str, summary: str) -> Metric:
+    return Metric(name=name, summary=summary, best="low", threshold=_THRESHOLD)
+
+
+def _passes(
+    name: str, summary: str, level: Literal["sample", "system"], *, primary: bool = False
+) -> Metric:
+    return Metric(name=name, summary=summary, threshold=_THRESHOLD, level=level, primary=primary)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BooleanEvaluator(Evaluator):
+    """Says whether an answer passes, and whether the answer or its context is to blame if not.
+
+    To be combined with a kind: `class Sexism(BooleanEvaluator, FlowEvaluator)`. Means over samples
+    run over those that could be judged; `passes_of_all` counts those that could not be among the
+    failures instead.
+    """
+
+    metrics = (
+        _passes("passes", "Whether the answer passes the check.", "sample", primary=True),
+        _failures("failures", "Whether the answer or its context fails the check."),
+        _failures("retrieval_failures", "Whether the retrieved context fails the check."),
+        _failures("generation_failures", "Whether the answer itself fails the check."),
+        _failures("parse_failures", "Whether the judge's verdict could not be understood."),
+        _passes(
+            "passes_of_all",
+            "Share of passes among all verdicts, those that could not be understood included.",
+            "system",
+        ),
+    )
+
+    def fold(self, rows: pl.DataFrame) -> Scores:
+        """Count passes among passes, failures and verdicts that could not be understood."""
+        passed, failed, unparsed = (
+            int((rows[name] == 1).sum()) for name in ("passes", "failures", "parse_failures")
+        )
+        verdicts = passed + failed + unparsed
+        if not verdicts:
+            raise Undefined("no sample was judged")
+        return {"passes_of_all": passed / verdicts}
+
+
+def verdict(*, answer: bool, context: bool | Unscored = NOT_JUDGED) -> Scores:
+    """The scores of a sample that was judged.
+
+    Args:
+        answer: Whether the answer holds.
+        context: Whether the context holds, or why that was not judged.
+    """
+    holds = answer if isinstance(context, Unscored) else answer and context
+    return {
+        "passes": float(holds),
+        "failures": float(not holds),
+        "retrieval_failures": context if isinstance(context, Unscored) else float(not context),
+        "generation_failures": float(not answer),
+        "parse_failures": 0.0,
+    }
+
+
+def no_verdict(reason: Unscored, *, unparsed: bool = False) -> Scores:
+    """The scores of a sample that could not be judged, for a reason.
+
+    Args:
+        reason: Why.
+        unparsed: Whether there was a verdict that could not be understood.
+    """
+    names = [metric.name for metric in BooleanEvaluator.metrics if metric.level == "sample"]
+    return {**dict.fromkeys(names, reason), "parse_failures": float(unparsed)}

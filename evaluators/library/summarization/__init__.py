@@ -1,0 +1,1 @@
+"""Summarization: does the text say what its reference says?"""

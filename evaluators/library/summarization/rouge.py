@@ -1,0 +1,133 @@
+"""ROUGE: the words of an answer and their order against those of the expected answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import polars as pl
+
+from evaluators.kinds.row import RowEvaluator
+from evaluators.metric import Metric
+from evaluators.outcome import Graded
+from evaluators.text.ngrams import Counts, matches, ngram_counts
+from evaluators.text.words import STEMMER, ascii_words, is_mostly_ascii, unicode_words
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evaluators.sample import Sample
+
+Words = Literal["stemmed", "plain", "unicode"]
+_NAMES = ("rouge_1", "rouge_2", "rouge_l")
+
+
+class Text(NamedTuple):
+    """A text in the form in which it is compared."""
+
+    words: list[str]
+    unigrams: Counts
+    bigrams: Counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rouge(RowEvaluator):
+    """Does the answer use the words of the expected answer, and in their order?
+
+    ROUGE-1 compares words, ROUGE-2 pairs of neighbouring words: precision is the share of the
+    answer's that the reference has too (none counted more often than there), recall the share of
+    the reference's that the answer has, and the metric is their harmonic mean F1. ROUGE-L does the
+    same with the length of the longest series of words that both have in the same order, with
+    gaps, over the whole text.
+
+    Sources: Lin, "ROUGE: a package for automatic evaluation of summaries", 2004; equal to the
+    Python package rouge-score with its stemmer.
+
+    Edges: no expected answer, or only blank ones: not applicable. Several expected answers: the
+    best F1 of each metric. No words on a side: 0; an answer of one word has no pairs, so its
+    ROUGE-2 is 0. The words of rouge-score are runs of ASCII letters and digits, so that it gives
+    identical Chinese answers 0 and different Cyrillic ones 1; a pair in which less than half of
+    the letters of either text are ASCII is therefore compared by `unicode` words: NFKC,
+    case-folded, each ideograph alone, no stemmer. Which words were used stands in the detail.
+
+    Attributes:
+        words: The words of every pair: `stemmed` (rouge-score with its stemmer), `plain`
+            (without), or `unicode`; `auto` takes `stemmed` or `unicode` for each pair.
+    """
+
+    metrics = (
+        Metric(name="rouge_1", summary="F1 of the words that answer and reference share."),
+        Metric(name="rouge_2", summary="F1 of the pairs of neighbouring words that they share."),
+        Metric(
+            name="rouge_l",
+            summary="F1 of the longest series of words that both have in the same order.",
+            primary=True,
+        ),
+    )
+    reads = frozenset({"expected_answers", "answer"})
+    non_empty = frozenset({"expected_answers"})
+    shared = ("expected_answers",)
+    libraries = (STEMMER,)
+
+    words: Literal["auto", "stemmed", "plain", "unicode"] = "auto"
+
+    def obstacles(self) -> Sequence[pl.Expr]:
+        """Expected answers that are all blank."""
+        return (no_reference(),)
+
+    def grade(self, sample: Sample) -> Graded:
+        """Compare the answer with each expected answer and keep the best of each metric."""
+        answer = sample.answer or ""
+        references = [text for text in sample.expected_answers or () if text and text.strip()]
+        kinds = [self.words_of(reference, answer) for reference in references]
+        scores = [
+            f1_scores(_shared_text(reference, kind), prepared(answer, kind))
+            for reference, kind in zip(references, kinds, strict=True)
+        ]
+        best = map(max, *scores) if len(scores) > 1 else scores[0]
+        return Graded(dict(zip(_NAMES, best, strict=True)), {"words": sorted(set(kinds))})
+
+    def words_of(self, reference: str, answer: str) -> Words:
+        """The kind of words by which a pair of texts is compared."""
+        if self.words != "auto":
+            return self.words
+        return "stemmed" if is_mostly_ascii(reference) and is_mostly_ascii(answer) else "unicode"
+
+
+def no_reference() -> pl.Expr:
+    """The reason that all expected answers are blank; null where one is not."""
+    written = pl.element().str.strip_chars().str.len_bytes() > 0
+    has_text = pl.col("expected_answers").list.eval(written.fill_null(value=False)).list.any()
+    return pl.when(~has_text).then(pl.lit("no expected answer with text"))
+
+
+def prepared(text: str, words: Words) -> Text:
+    """Cut a text into words and count them and their pairs."""
+    if words == "unicode":
+        found = unicode_words(text)
+    else:
+        found = ascii_words(text, stem=words == "stemmed")
+    return Text(found, ngram_counts(found, 1), ngram_counts(found, 2))
+
+
+_shared_text = lru_cache(maxsize=64)(prepared)
+
+
+def f1_scores(reference: Text, answer: Text) -> tuple[float, float, float]:
+    """ROUGE-1, ROUGE-2 and ROUGE-L of an answer: each the F1 with one reference."""
+    from rapidfuzz.distance.LCSseq import similarity
+
+    one, other = len(answer.words), len(reference.words)
+    if not one or not other:
+        return 0.0, 0.0, 0.0
+    return (
+        _f1(matches(answer.words, 1, reference.unigrams), one, other),
+        _f1(matches(answer.words, 2, reference.bigrams), one - 1, other - 1),
+        _f1(similarity(answer.words, reference.words), one, other),
+    )
+
+
+def _f1(shared: int, one: int, other: int) -> float:
+    """The harmonic mean of shared / one and shared / other."""
+    return 2 * shared / (one + other) if shared else 0.0

@@ -1,0 +1,1 @@
+"""Text: what evaluators of every family do with it before they count."""

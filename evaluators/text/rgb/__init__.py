@@ -1,0 +1,1 @@
+"""Three sets of rules by which RGB tells right answers, rejections and detected errors."""

@@ -1,0 +1,44 @@
+"""The exact rules: those of the benchmark's own evaluation script.
+
+Source: Chen, Lin, Han and Sun, "Benchmarking Large Language Models in Retrieval-Augmented
+Generation", AAAI 2024, and the behaviour of its published script (commit 65ec39e). Phrases are
+looked for before the case is lowered, so that they must be written as the prompt writes them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Language: TypeAlias = Literal["en", "zh"]
+
+_REFUSALS = ("insufficient information", "信息不足")
+_DETECTIONS = ("factual errors", "事实性错误")
+
+
+def readable(answer: str, language: Language) -> str:
+    """The answer as the script looks at it: without any blanks in Chinese."""
+    return answer.replace(" ", "") if language == "zh" else answer
+
+
+def refuses(answer: str) -> bool:
+    """Whether the answer says that the information is insufficient."""
+    return any(phrase in answer for phrase in _REFUSALS)
+
+
+def detects(answer: str) -> bool:
+    """Whether the answer speaks of factual errors."""
+    return any(phrase in answer for phrase in _DETECTIONS)
+
+
+def found(answer: str, parts: Sequence[Sequence[str]]) -> list[bool]:
+    """For each part of the expected answer, whether one of its spellings is in the answer."""
+    text = answer.lower()
+    return [any(spelling.lower() in text for spelling in spellings) for spellings in parts]
+
+
+def right(answer: str, parts: Sequence[Sequence[str]]) -> bool:
+    """Whether the answer holds every part and is no refusal; false where there is no part."""
+    return bool(parts) and not refuses(answer) and all(found(answer, parts))

@@ -1,0 +1,144 @@
+"""The flexible rules: phrases anywhere in the reply, and four ways of being right.
+
+Source: the RGB evaluation of the RGBMetrics application. All comparisons are of substrings, so
+that a rule may fire inside another word ("error" in "terror"); the other rules are stricter.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+Rule: TypeAlias = Literal["contains", "contained", "overlap"]
+
+ENOUGH_OVERLAP = 0.8
+"""The share of the expected answer's different words that makes a reply right."""
+
+_FINAL_MARKS = ".!?,;:"
+_REJECTIONS = (
+    "i can not answer the question because of the insufficient information in documents",
+    "insufficient information in documents",
+    "can not answer",
+    "cannot answer",
+    "i don't know",
+    "i cannot",
+    "i can't",
+    "unable to",
+    "not able to",
+    "insufficient information",
+    "no information",
+    "cannot determine",
+    "not enough information",
+    "don't have enough",
+    "unable to determine",
+    "cannot find",
+    "no relevant",
+    "not mentioned",
+    "not provided",
+    "not specified",
+    "unclear",
+    "unknown",
+    "i'm not sure",
+    "i am not sure",
+    "cannot be determined",
+    "information is not available",
+    "does not provide",
+)
+_DETECTIONS = (
+    "incorrect",
+    "wrong",
+    "false",
+    "error",
+    "mistake",
+    "inaccurate",
+    "not true",
+    "not correct",
+    "factually incorrect",
+    "contradicts",
+    "actually",
+    "in fact",
+    "however",
+    "but actually",
+    "the correct answer",
+    "should be",
+)
+
+
+@lru_cache(maxsize=1 << 16)
+def normal(text: str) -> str:
+    """Lower the case, drop the marks . ! ? , ; : at the end, and make white space one blank."""
+    return " ".join(text.lower().strip().rstrip(_FINAL_MARKS).split())
+
+
+@lru_cache(maxsize=1 << 16)
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+class Reply:
+    """A system's answer, normalised once for the many things it is compared with."""
+
+    def __init__(self, answer: str) -> None:
+        self.text = normal.__wrapped__(answer)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The different words, split at blanks."""
+        return frozenset(self.text.split())
+
+    def rule(self, expected: str) -> Rule | None:
+        """The first rule by which the reply is right, or None.
+
+        In this order: it contains the expected answer; it is shorter and contained in it; it has
+        at least 80 % of the expected answer's different words. Nothing is right, and nothing
+        makes right, that is empty after normalising.
+        """
+        truth = normal(expected)
+        if not self.text or not truth:
+            return None
+        if truth in self.text:
+            return "contains"
+        if len(self.text) < len(truth) and self.text in truth:
+            return "contained"
+        words = _words(truth)
+        if len(words & self.words) / len(words) >= ENOUGH_OVERLAP:
+            return "overlap"
+        return None
+
+    def rule_of_any(self, spellings: Sequence[str]) -> Rule | None:
+        """The rule by which the first spelling that fits is met, or None."""
+        return next(filter(None, map(self.rule, spellings)), None)
+
+    def corrects(self, spellings: Sequence[str], counterfactual: str | None) -> bool:
+        """Whether a spelling fits, and the reply does not just repeat the wrong answer.
+
+        It does repeat it where it contains the wrong answer and not the right one.
+        """
+        wrong = normal(counterfactual or "")
+        repeats = bool(wrong) and wrong in self.text
+        return any(
+            self.rule(spelling) is not None and not (repeats and normal(spelling) not in self.text)
+            for spelling in spellings
+        )
+
+
+def rejection(answer: str) -> str | None:
+    """The first phrase in which the answer declines to answer, or None."""
+    text = answer.lower()
+    return next((phrase for phrase in _REJECTIONS if phrase in text), None)
+
+
+def detection(answer: str, counterfactual: str | None) -> str | None:
+    """The first phrase in which the answer calls the documents wrong, or None.
+
+    Beside fixed phrases these are "not X" and "X is wrong", X being the counterfactual answer.
+    """
+    text = answer.lower()
+    phrases: tuple[str, ...] = _DETECTIONS
+    if counterfactual and not counterfactual.isspace():
+        wrong = counterfactual.lower()
+        phrases = (*_DETECTIONS, f"not {wrong}", f"{wrong} is wrong")
+    return next((phrase for phrase in phrases if phrase in text), None)

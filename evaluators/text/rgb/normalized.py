@@ -1,0 +1,50 @@
+"""The normalised rules: the sentences that the prompt asks for, however blanks are written.
+
+Compatible forms of characters are made one (NFKC), the case is lowered, white space is one blank:
+a narrow no-break space inside a date or an opened ligature is no mistake. A rejection or a
+detected error counts only in the whole sentence that RGB's prompt dictates.
+
+Source: the sentences of RGB's system prompt (Chen et al., AAAI 2024, figure 3). These rules
+reproduce the marks of published runs of RGB on current models.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_REFUSAL = "i can not answer the question because of the insufficient information in documents"
+_DETECTION = "there are factual errors in the provided documents"
+
+
+def normal(text: str) -> str:
+    """Make compatible characters one, lower the case, and make white space one blank."""
+    return " ".join(unicodedata.normalize("NFKC", text).lower().split())
+
+
+_normal_spelling = lru_cache(maxsize=1 << 16)(normal)
+
+
+def refuses(reply: str) -> bool:
+    """Whether a normalised reply holds the sentence of rejection; "cannot" is "can not"."""
+    return _REFUSAL in reply.replace("cannot", "can not")
+
+
+def detects(reply: str) -> bool:
+    """Whether a normalised reply holds the sentence about factual errors."""
+    return _DETECTION in reply
+
+
+def right(reply: str, parts: Sequence[Sequence[str]]) -> bool:
+    """Whether a normalised reply holds every part in one of its spellings.
+
+    A spelling that is blank after normalising is in no reply.
+    """
+    return bool(parts) and all(
+        any(wanted and wanted in reply for wanted in map(_normal_spelling, spellings))
+        for spellings in parts
+    )

@@ -1,0 +1,84 @@
+"""Whether an answer is right by each of the three sets of rules, and when that can be asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from evaluators.metric import Metric
+from evaluators.outcome import Graded
+from evaluators.text.rgb import exact, normalized
+from evaluators.text.rgb.flexible import Reply
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evaluators.sample import Sample
+    from evaluators.text.rgb.exact import Language
+
+ACCURACIES = (
+    Metric(
+        name="accuracy",
+        summary="Whether the answer is right by flexible matching.",
+        primary=True,
+    ),
+    Metric(
+        name="accuracy_exact",
+        summary="Whether the answer is right by the benchmark's own script, refusals being wrong.",
+    ),
+    Metric(
+        name="accuracy_normalized",
+        summary="Whether the answer holds what is expected, however blanks and case are written.",
+    ),
+)
+
+EXPECTED = frozenset({"expected_answers", "expected_parts"})
+"""The columns that say what is right."""
+
+
+def other_scenario(scenario: str) -> pl.Expr:
+    """The reason not to grade questions that are said to test something else."""
+    found = pl.col("scenario")
+    return pl.when(found != scenario).then(pl.format("the scenario is {}", found))
+
+
+def nothing_expected() -> pl.Expr:
+    """The reason not to grade questions whose right answer is not known."""
+    answers = pl.col("expected_answers")
+    spellings = pl.col("expected_parts").list.eval(pl.element().explode())
+    known = [
+        texts.list.eval(pl.element().str.strip_chars().str.len_bytes() > 0).list.any()
+        for texts in (answers, spellings)
+    ]
+    return pl.when(~pl.any_horizontal(part.fill_null(value=False) for part in known)).then(
+        pl.lit("no expected_answers")
+    )
+
+
+def expected(sample: Sample) -> list[list[str]]:
+    """What a right answer holds all of, each part as a list of spellings.
+
+    The parts where they are given; otherwise one part, the expected answers being its spellings.
+    """
+    parts = [[text for text in part if text is not None] for part in sample.expected_parts or ()]
+    if any(text.strip() for part in parts for text in part):
+        return parts
+    return [[text for text in sample.expected_answers or () if text is not None]]
+
+
+def accuracies(answer: str, parts: Sequence[Sequence[str]], language: Language) -> Graded:
+    """The three accuracies of an answer.
+
+    Returns:
+        `ACCURACIES`, with the flexible rule by which each part was found (null: it was not) as
+        the evidence.
+    """
+    reply = Reply(answer)
+    rules = [reply.rule_of_any(spellings) for spellings in parts]
+    scores = {
+        "accuracy": float(bool(rules) and all(rules)),
+        "accuracy_exact": float(exact.right(exact.readable(answer, language), parts)),
+        "accuracy_normalized": float(normalized.right(normalized.normal(answer), parts)),
+    }
+    return Graded(scores, {"rules": rules})

@@ -1,0 +1,179 @@
+"""ROUGE: worked cases, rouge-score as an oracle, and the figures of two annotated sets."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from rouge_score.rouge_scorer import RougeScorer
+
+from evaluators.library.summarization.rouge import Rouge, Words, f1_scores, prepared
+from tests.golden_cases import golden
+from tests.samples import Outcome, outcomes, samples, values
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+GOLDEN = golden("rouge")
+TOLERANCE = GOLDEN["tolerance"]
+NAMES = ("rouge_1", "rouge_2", "rouge_l")
+THEIRS = ("rouge1", "rouge2", "rougeL")
+
+
+def pair(reference: str, answer: str, words: Words = "stemmed") -> dict[str, float]:
+    scores = f1_scores(prepared(reference, words), prepared(answer, words))
+    return dict(zip(NAMES, scores, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("column", "words"),
+    [("expected", "stemmed"), ("no_stemmer", "plain"), ("unicode_tokeniser", "unicode")],
+)
+@pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: case["id"])
+def test_golden(case: dict[str, Any], column: str, words: Words) -> None:
+    found = pair(case["input"]["reference"], case["input"]["prediction"], words)
+    assert found == pytest.approx(case[column], abs=TOLERANCE)
+
+
+@pytest.mark.parametrize("case", GOLDEN["multi_reference_cases"])
+def test_golden_several_references(case: dict[str, Any]) -> None:
+    row = {"expected_answers": case["input"]["references"], "answer": case["input"]["prediction"]}
+    found = values(Rouge(words="stemmed"), row)
+    assert found == pytest.approx(case["expected"], abs=TOLERANCE)
+
+
+@pytest.mark.parametrize(
+    ("reference", "answer", "expected"),
+    [
+        ("He runs daily", "He running daily", (1, 1, 1)),
+        ("police killed the gunman", "the gunman kill police", (1, 1 / 3, 0.5)),
+        ("the cat sat on the mat", "the cat", (0.5, 1 / 3, 0.5)),
+        ("don't stop", "dont stop", (0.4, 0, 0.4)),
+        ("北京是首都", "北京是首都", (1, 1, 1)),
+        ("北京是首都", "北京是城市", (0.6, 0.5, 0.6)),
+        ("Москва 2022", "Киев 2022", (0.5, 0, 0.5)),
+        ("Straße in Köln", "STRASSE in Köln", (2 / 3, 4 / 7, 2 / 3)),
+        ("ΟΔΟΣ", "οδος", (1, 0, 1)),
+        ("café au lait", "cafe au lait", (2 / 3, 0.5, 2 / 3)),
+        ("the cat", "", (0, 0, 0)),
+        ("the cat", " \n\t", (0, 0, 0)),
+    ],
+)
+def test_words_are_chosen_for_each_pair(
+    reference: str, answer: str, expected: tuple[float, ...]
+) -> None:
+    found = values(Rouge(), {"expected_answers": [reference], "answer": answer})
+    assert found == pytest.approx(dict(zip(NAMES, expected, strict=True)), abs=1e-12)
+
+
+def test_what_has_no_number_and_what_gets_the_worst() -> None:
+    frame = samples(
+        [
+            {"expected_answers": ["x y"], "answer": "x y"},
+            {"expected_answers": ["x y"], "answer": None},
+            {"expected_answers": ["x y"], "answer": "x y", "error": "timeout"},
+            {"expected_answers": [], "answer": "x y"},
+            {"expected_answers": ["", " "], "answer": "x y"},
+            {"expected_answers": None, "answer": "x y", "error": "timeout"},
+        ]
+    )
+    found = [outcome["rouge_l"] for outcome in outcomes(Rouge(), frame)]
+    assert found == [
+        Outcome(1.0),
+        Outcome(None, "not_applicable", "no answer"),
+        Outcome(0.0, "scored", "target_error"),
+        Outcome(None, "not_applicable", "no expected_answers"),
+        Outcome(None, "not_applicable", "no expected answer with text"),
+        Outcome(None, "not_applicable", "no expected_answers"),
+    ]
+
+
+def text(draw: random.Random, length: int) -> str:
+    """Words that meet often, in several scripts, with what stands between words."""
+    pool = ["run", "runs", "running", "Policies", "policy", "a", "2022", "naïve", "İstanbul"]
+    pool += ["do", "don't", "x_y", "état", "北京", "город", "é", "ß", "U.S.A.", "ﬁne"]
+    marks = [" ", "  ", "\n", ", ", ". ", "-", "—", "\u00a0", "\u200b"]
+    return "".join(draw.choice(pool) + draw.choice(marks) for _ in range(length))
+
+
+@pytest.mark.parametrize("stem", [True, False])
+def test_equals_rouge_score_on_random_texts(stem: bool) -> None:
+    draw = random.Random(7)
+    oracle = RougeScorer(list(THEIRS), use_stemmer=stem)
+    lengths = [0, 1, 2, 3, 8, 30, 120]
+    for _ in range(300):
+        one, other = (text(draw, draw.choice(lengths)) for _ in range(2))
+        theirs = oracle.score(one, other)
+        expected = {name: theirs[key].fmeasure for name, key in zip(NAMES, THEIRS, strict=True)}
+        found = pair(one, other, "stemmed" if stem else "plain")
+        assert found == pytest.approx(expected, abs=1e-12), (one, other)
+
+
+def test_equals_rouge_score_on_very_long_texts() -> None:
+    draw = random.Random(8)
+    one, other = text(draw, 2500), text(draw, 1500)
+    theirs = RougeScorer(list(THEIRS), use_stemmer=True).score(one, other)
+    expected = {name: theirs[key].fmeasure for name, key in zip(NAMES, THEIRS, strict=True)}
+    assert pair(one, other) == pytest.approx(expected, abs=1e-12)
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    with gzip.open(path, "rt", encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def scored(references: Sequence[str], answer: str, words: Words) -> list[tuple[float, ...]]:
+    return [f1_scores(prepared(text, words), prepared(answer, words)) for text in references]
+
+
+def test_summeval(shared: Path) -> None:
+    """16 systems x 100 articles x 11 references, mean and best, to the sixth digit."""
+    folder = shared / "data" / "summeval"
+    docs = {row["doc_id"]: row["references"] for row in lines(folder / "summeval_docs.jsonl.gz")}
+    expected = {
+        (row["doc_id"], row["system"]): row
+        for row in lines(folder / "summeval_expected_rouge.jsonl.gz")
+    }
+    rows = lines(folder / "summeval_outputs.jsonl.gz")
+    assert len(rows) == len(expected) == 1600
+    ours = samples(
+        [
+            {
+                "system": row["system"],
+                "question_id": row["doc_id"],
+                "expected_answers": docs[row["doc_id"]],
+                "answer": row["output"],
+            }
+            for row in rows
+        ]
+    )
+    best = outcomes(Rouge(), ours)
+    for row, outcome in zip(rows, best, strict=True):
+        theirs = expected[row["doc_id"], row["system"]]
+        every = scored(docs[row["doc_id"]], row["output"], "stemmed")
+        for name, key, column in zip(NAMES, THEIRS, zip(*every, strict=True), strict=True):
+            mean = sum(column) / len(column)
+            assert mean == pytest.approx(theirs[f"{key}_f_mean_over_refs"], abs=1e-6)
+            assert outcome[name].value == pytest.approx(theirs[f"{key}_f_max_over_refs"], abs=1e-6)
+
+
+def test_bagel(shared: Path) -> None:
+    """404 sentences with several references, without stemmer."""
+    folder = shared / "data" / "d2t_human"
+    rows = lines(folder / "bagel.jsonl.gz")
+    expected = {row["id"]: row for row in lines(folder / "expected_bagel.jsonl.gz")}
+    figures = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
+    frame = samples(
+        [{"expected_answers": row["references"], "answer": row["output"]} for row in rows]
+    )
+    found = outcomes(Rouge(words="plain"), frame)
+    for row, outcome in zip(rows, found, strict=True):
+        for name, key in zip(NAMES, THEIRS, strict=True):
+            assert outcome[name].value == pytest.approx(expected[row["id"]][f"{key}_f"], abs=1e-6)
+    for name, key in zip(NAMES, THEIRS, strict=True):
+        mean = sum(outcome[name].value or 0 for outcome in found) / len(found)
+        assert mean == pytest.approx(figures[f"mean_{key}_f"], abs=1e-6)

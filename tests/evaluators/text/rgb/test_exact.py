@@ -1,0 +1,34 @@
+"""The exact rules of RGB against the labels that its script gave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evaluators.text.rgb import exact
+from tests.golden_cases import golden
+
+
+@pytest.mark.parametrize(
+    "case",
+    [case for case in golden("rgb")["cases"] if case["kind"] == "correctness"],
+    ids=lambda case: case["id"],
+)
+def test_golden(case: dict[str, Any]) -> None:
+    response, gold = case["input"]["response"], case["input"]["official_gold"]
+    expected = case["expected"]["official"]
+    outer = gold if isinstance(gold, list) else [gold]
+    parts = [part if isinstance(part, list) else [part] for part in outer]
+    labels = (
+        [-1] if exact.refuses(response) else [int(part) for part in exact.found(response, parts)]
+    )
+    assert labels == expected["labels"]
+    assert exact.right(response, parts) == expected["correct"]
+    assert exact.refuses(response) == expected["rejected"]
+    assert exact.detects(response) == expected["error_detected"]
+
+
+def test_blanks_go_in_chinese_only() -> None:
+    assert exact.readable("信 息 \u3000不足", "zh") == "信息\u3000不足"
+    assert exact.readable("no information", "en") == "no information"

@@ -7,6 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from functools import cached_property
+from importlib.metadata import version as installed_version
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ class Evaluator(ABC):
         non_empty: Those of `reads` in which an empty list or text counts as absent too.
         evidence: The fields of the detail that `fold` is given back, with their types.
         version: Raised whenever the numbers change for the same inputs and parameters.
+        libraries: Distributions whose releases may change the numbers (a sentence splitter, a
+            table of phone numbers); their installed versions are part of the signature.
         failure_is_worst: Whether a system that failed to answer gets the worst value; False where
             an empty text cannot be at fault (a leak, a loop): then it gets none.
     """
@@ -41,6 +44,7 @@ class Evaluator(ABC):
     non_empty: ClassVar[frozenset[str]] = frozenset()
     evidence: ClassVar[Mapping[str, pl.DataType | type[pl.DataType]]] = {}
     version: ClassVar[int] = 1
+    libraries: ClassVar[tuple[str, ...]] = ()
     failure_is_worst: ClassVar[bool] = True
     name: ClassVar[str]
 
@@ -82,6 +86,7 @@ class Evaluator(ABC):
         for name, value in sorted(self.parameters.items()):
             text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
             parts.append(f"{name}:{text}")
+        parts += [f"{name}=={installed_version(name)}" for name in sorted(self.libraries)]
         return "|".join([*parts, f"version:{self.version}"])
 
     def obstacles(self) -> Sequence[pl.Expr]:

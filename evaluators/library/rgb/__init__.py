@@ -1,0 +1,1 @@
+"""RGB: does the system stay right when what it retrieved is noisy, silent, scattered or wrong?"""

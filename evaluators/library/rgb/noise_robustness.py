@@ -1,0 +1,66 @@
+"""Noise robustness: right answers although irrelevant documents were retrieved as well."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from evaluators.kinds.row import RowEvaluator
+from evaluators.text.rgb.rightness import (
+    ACCURACIES,
+    EXPECTED,
+    accuracies,
+    expected,
+    nothing_expected,
+    other_scenario,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from evaluators.outcome import Graded
+    from evaluators.sample import Sample
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoiseRobustness(RowEvaluator):
+    """Is the answer right although some of the documents are noise?
+
+    Accuracy takes the first rule that fits: the normalised answer (lower case, final marks cut,
+    single blanks) contains the expected one; it is shorter and contained in it; it has at least
+    80 % of its different words. These rules are generous ("a" is right where "Paris" is expected,
+    so is "It is not Paris."), which is why two stricter readings stand beside them.
+    `accuracy_exact`: the answer in lower case contains the expected one and does not say
+    "insufficient information". `accuracy_normalized`: both after NFKC, in lower case, with single
+    blanks. Slice by `noise_ratio` to see how accuracy falls with the noise.
+
+    Sources: the RGB evaluation of the RGBMetrics application (accuracy); Chen et al.,
+    "Benchmarking Large Language Models in Retrieval-Augmented Generation", AAAI 2024, and its
+    script (exact).
+
+    Edges: any of several expected answers will do; where `expected_parts` are given, each part
+    must be there in one of its spellings. No expected answer, or only blank ones: not applicable;
+    a blank one among others is found in every answer by the exact rule and in none by the others.
+    A question of another `scenario` is not applicable; one without a scenario is graded. An empty
+    answer is wrong.
+
+    Attributes:
+        language: `zh` takes all blanks out of the answer before the exact rule looks at it, as
+            the benchmark does for its Chinese questions.
+    """
+
+    metrics = ACCURACIES
+    reads = frozenset({"answer"})
+    optional = EXPECTED | {"scenario"}
+
+    language: Literal["en", "zh"] = "en"
+
+    def obstacles(self) -> Sequence[pl.Expr]:
+        """Another scenario, or no expected answer."""
+        return other_scenario(self.name), nothing_expected()
+
+    def grade(self, sample: Sample) -> Graded:
+        """Apply the three sets of rules; see the class."""
+        return accuracies(sample.answer or "", expected(sample), self.language)

@@ -1,0 +1,81 @@
+"""Negative rejection: declining to answer where the documents hold no answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from evaluators.kinds.row import RowEvaluator
+from evaluators.metric import Metric
+from evaluators.outcome import Graded
+from evaluators.text.rgb import exact, normalized
+from evaluators.text.rgb.flexible import rejection
+from evaluators.text.rgb.rightness import other_scenario
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from evaluators.sample import Sample
+
+
+@dataclass(frozen=True, kw_only=True)
+class NegativeRejection(RowEvaluator):
+    """Does the system decline to answer where none of the documents holds the answer?
+
+    The rejection rate counts answers that hold one of 27 phrases, from "insufficient information"
+    to "unclear", anywhere and in any case; the first of them is the evidence. It is generous: "the
+    Tomb of the Unknown Soldier" is a rejection. `rejection_rate_exact` counts those with
+    "insufficient information" (or its Chinese counterpart), written so;
+    `rejection_rate_sentence` those with the whole sentence that the benchmark's prompt asks for,
+    "cannot" and "can not" being one.
+
+    Sources: the RGB evaluation of the RGBMetrics application (flexible); Chen et al.,
+    "Benchmarking Large Language Models in Retrieval-Augmented Generation", AAAI 2024, figure 3
+    (the sentence), and its script (exact).
+
+    Edges: an empty answer says nothing, so it is no rejection: 0. Phrases with an apostrophe are
+    found with the straight one only. The benchmark's script adds right answers to its rate; here
+    they are not rejections. Every question is taken to be one that the documents do not answer:
+    one of another `scenario` is not applicable, one without a scenario is graded.
+
+    Attributes:
+        language: `zh` takes all blanks out of the answer before the exact rule looks at it, as
+            the benchmark does for its Chinese questions.
+    """
+
+    metrics = (
+        Metric(
+            name="rejection_rate",
+            summary="Whether the answer holds a phrase that declines to answer.",
+            primary=True,
+        ),
+        Metric(
+            name="rejection_rate_exact",
+            summary='Whether the answer says "insufficient information", as the script looks.',
+        ),
+        Metric(
+            name="rejection_rate_sentence",
+            summary="Whether the answer holds the whole sentence that the prompt asks for.",
+        ),
+    )
+    reads = frozenset({"answer"})
+    optional = frozenset({"scenario"})
+
+    language: Literal["en", "zh"] = "en"
+
+    def obstacles(self) -> Sequence[pl.Expr]:
+        """Another scenario: there, declining to answer is wrong."""
+        return (other_scenario(self.name),)
+
+    def grade(self, sample: Sample) -> Graded:
+        """Look for the phrases; see the class."""
+        answer = sample.answer or ""
+        phrase = rejection(answer)
+        scores = {
+            "rejection_rate": float(phrase is not None),
+            "rejection_rate_exact": float(exact.refuses(exact.readable(answer, self.language))),
+            "rejection_rate_sentence": float(normalized.refuses(normalized.normal(answer))),
+        }
+        return Graded(scores, {"phrase": phrase})

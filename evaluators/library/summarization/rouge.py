@@ -6,16 +6,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-import polars as pl
-
 from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
 from evaluators.text.ngrams import Counts, matches, ngram_counts
+from evaluators.text.references import no_reference, written
 from evaluators.text.words import STEMMER, ascii_words, is_mostly_ascii, unicode_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import polars as pl
 
     from evaluators.sample import Sample
 
@@ -79,7 +80,7 @@ class Rouge(RowEvaluator):
     def grade(self, sample: Sample) -> Graded:
         """Compare the answer with each expected answer and keep the best of each metric."""
         answer = sample.answer or ""
-        references = [text for text in sample.expected_answers or () if text and text.strip()]
+        references = written(sample.expected_answers)
         kinds = [self.words_of(reference, answer) for reference in references]
         scores = [
             f1_scores(_shared_text(reference, kind), prepared(answer, kind))
@@ -93,13 +94,6 @@ class Rouge(RowEvaluator):
         if self.words != "auto":
             return self.words
         return "stemmed" if is_mostly_ascii(reference) and is_mostly_ascii(answer) else "unicode"
-
-
-def no_reference() -> pl.Expr:
-    """The reason that all expected answers are blank; null where one is not."""
-    written = pl.element().str.strip_chars().str.len_bytes() > 0
-    has_text = pl.col("expected_answers").list.eval(written.fill_null(value=False)).list.any()
-    return pl.when(~has_text).then(pl.lit("no expected answer with text"))
 
 
 def prepared(text: str, words: Words) -> Text:

@@ -1,0 +1,155 @@
+"""BLEU: the series of words of an answer that its expected answer has, too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar
+
+import polars as pl
+
+from evaluators.kinds.row import RowEvaluator
+from evaluators.metric import Metric
+from evaluators.outcome import Graded, Scores, Undefined
+from evaluators.text import bleu
+from evaluators.text.references import no_reference, written
+from evaluators.text.sentences import SPLITTER, check_language
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from evaluators.sample import Sample
+
+_NAMES = tuple(f"bleu_{order}" for order in bleu.ORDERS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bleu(RowEvaluator):
+    """Does the answer consist of series of words that the expected answer has, too?
+
+    BLEU-n is the share of the answer's series of n neighbouring words that are in the reference
+    (none counted more often than there), times a penalty for brevity: 1 for an answer longer than
+    its reference, else exp(1 - reference length / answer length). Each order stands alone and is
+    not smoothed. `cumulative_bleu_4` is what most people call sentence BLEU: the geometric mean of
+    the orders 1 to 4, smoothed. `corpus_bleu` adds up the counts of all samples before dividing;
+    it is not the mean of sentence scores, and runs from 0 to 100 as in the literature.
+
+    Sources: Papineni et al., "BLEU: a method for automatic evaluation of machine translation",
+    2002; NLTK's sentence_bleu (smoothing method 3 of Chen and Cherry, 2014); Post, "A call for
+    clarity in reporting BLEU scores", 2018: sacrebleu with its tokens 13a and exponential
+    smoothing, `case:mixed|eff:no|tok:13a|smooth:exp`.
+
+    Edges: no expected answer, or only blank ones: not applicable. Several expected answers: the
+    most of each series in any of them, and the length closest to the answer's. An empty answer
+    has 0, in the corpus too: its references still add to the length. An answer of fewer than n
+    words has BLEU-n 0. Case and accents count. Words are those of NLTK's word tokenizer within
+    sentences; in scripts without blanks a whole run of characters is one word.
+
+    Attributes:
+        language: Of the sentences, as a code such as `en`.
+    """
+
+    metrics = (
+        *(
+            Metric(
+                name=name,
+                summary=f"Share of the answer's {what} found in the reference, times brevity.",
+                primary=name == "bleu_1",
+            )
+            for name, what in zip(
+                _NAMES, ("words", "word pairs", "word triples", "series of 4 words"), strict=True
+            )
+        ),
+        Metric(
+            name="cumulative_bleu_4",
+            summary="Geometric mean of the shares of 1 to 4 words, smoothed, times brevity.",
+        ),
+        Metric(
+            name="corpus_bleu",
+            summary="BLEU of all samples' counts taken together, as sacrebleu gives it.",
+            bounds=(0.0, 100.0),
+            threshold=None,
+            level="system",
+        ),
+    )
+    reads = frozenset({"expected_answers", "answer"})
+    non_empty = frozenset({"expected_answers"})
+    shared = ("expected_answers",)
+    libraries = (*bleu.LIBRARIES, SPLITTER)
+    evidence: ClassVar[Mapping[str, type[pl.DataType] | pl.DataType]] = {
+        "right": pl.List(pl.Int64),
+        "words": pl.Int64,
+        "reference_words": pl.Int64,
+    }
+
+    language: str = "en"
+
+    def __post_init__(self) -> None:
+        """Refuse what is no language code.
+
+        Raises:
+            ValueError: For anything but a code such as `en`.
+        """
+        check_language(self.language)
+
+    def obstacles(self) -> Sequence[pl.Expr]:
+        """Expected answers that are all blank."""
+        return (no_reference(),)
+
+    def grade(self, sample: Sample) -> Graded:
+        """Count what the answer shares with its references; see the class."""
+        answer = sample.answer or ""
+        nltk, corpus = _references(tuple(written(sample.expected_answers)), self.language)
+        words = bleu.words_of_sentences(answer, self.language)
+        found = bleu.tally(nltk, words)
+        scores = dict(zip(_NAMES, bleu.single_orders(found), strict=True))
+        scores["cumulative_bleu_4"] = bleu.cumulative(found)
+        return Graded(scores, _evidence(bleu.tally(corpus, bleu.words_of_13a(answer))))
+
+    def on_failure(self, sample: Sample) -> Graded:
+        """An answer that was not given counts as an empty one in the corpus."""
+        _, corpus = _references(tuple(written(sample.expected_answers)), self.language)
+        return Graded({}, _evidence(bleu.tally(corpus, [])))
+
+    def fold(self, rows: pl.DataFrame) -> Scores:
+        """Compute corpus BLEU from the sums of the counts."""
+        from sacrebleu.metrics.bleu import BLEU
+
+        rows = rows.drop_nulls("right")
+        if not rows.height:
+            raise Undefined("no sample has an expected answer")
+        found = pl.col("words")
+        sums = rows.select(
+            *(pl.col("right").list.get(order - 1).sum().alias(f"right_{order}") for order in _O),
+            *((found - order + 1).clip(0).sum().alias(f"total_{order}") for order in _O),
+            found.sum(),
+            pl.col("reference_words").sum(),
+        ).row(0, named=True)
+        score = BLEU.compute_bleu(
+            correct=[sums[f"right_{order}"] for order in _O],
+            total=[sums[f"total_{order}"] for order in _O],
+            sys_len=sums["words"],
+            ref_len=sums["reference_words"],
+            smooth_method="exp",
+        )
+        return {"corpus_bleu": score.score}
+
+
+_O = bleu.ORDERS
+
+
+@lru_cache(maxsize=16)
+def _references(texts: tuple[str, ...], language: str) -> tuple[bleu.Reference, bleu.Reference]:
+    """The references of a sample by the tokens of NLTK and by those of sacrebleu."""
+    return (
+        bleu.reference_of([bleu.words_of_sentences(text, language) for text in texts]),
+        bleu.reference_of([bleu.words_of_13a(text) for text in texts]),
+    )
+
+
+def _evidence(found: bleu.Tally) -> dict[str, object]:
+    return {
+        "right": found.right,
+        "words": found.length,
+        "reference_words": found.reference_length,
+    }

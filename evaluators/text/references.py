@@ -1,0 +1,25 @@
+"""References: the expected answers that a text can be held against."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+# What Python's str.strip leaves standing; Rust does not count the four separators as blanks.
+_WRITTEN = r"[^\s\x1c-\x1f]"
+
+
+def written(texts: Iterable[str | None] | None) -> list[str]:
+    """Those of some texts that are not blank."""
+    return [text for text in texts or () if text and text.strip()]
+
+
+def no_reference() -> pl.Expr:
+    """The reason that all expected answers are blank; null where one is not."""
+    has_text = pl.element().str.contains(_WRITTEN)
+    some = pl.col("expected_answers").list.eval(has_text.fill_null(value=False)).list.any()
+    return pl.when(~some).then(pl.lit("no expected answer with text"))

@@ -168,12 +168,14 @@ class Warehouse:
         with TemporaryDirectory(prefix=".scoreline-", dir=self.path.parent) as folder:
             made = type(self.path)(folder) / self.path.name
             with connected(made, read_only=False, settings=Settings()) as connection:
+                connection.begin()
                 for statement in create_statements():
                     connection.execute(statement)
                 connection.execute(
                     "INSERT INTO meta VALUES ('schema_version', $version)",
                     {"version": str(SCHEMA_VERSION)},
                 )
+                connection.commit()
             # A log without its database is what somebody forgot to delete.
             self.path.with_name(self.path.name + ".wal").unlink(missing_ok=True)
             made.replace(self.path)

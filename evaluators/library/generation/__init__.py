@@ -1,0 +1,1 @@
+"""Generation: is the answer what was asked for?"""

@@ -43,7 +43,10 @@ def _heading(row: dict[str, Any]) -> str:
 
 def _one(rows: list[dict[str, Any]], form: Form, title: str) -> None:
     """One metric: a row for each system with its counts."""
-    columns = ["#", "system", _heading(rows[0]), "n", "scored", "coverage"]
+    failing = any(row["n_target_error"] for row in rows)
+    columns = ["#", "system", _heading(rows[0]), "n", "scored"]
+    columns += ["failed"] if failing else []
+    columns += ["coverage"]
     uncertain = any(row["ci_low"] is not None for row in rows)
     passing = any(row["passes"] is not None for row in rows)
     columns += ["from", "to"] if uncertain else []
@@ -51,6 +54,8 @@ def _one(rows: list[dict[str, Any]], form: Form, title: str) -> None:
 
     def cells(row: dict[str, Any]) -> Iterator[Any]:
         yield from (row["rank"], row["system"], row["mean"], row["n"], row["n_scored"])
+        if failing:
+            yield row["n_target_error"]
         yield row["coverage"]
         if uncertain:
             yield from (row["ci_low"], row["ci_high"])
@@ -72,16 +77,18 @@ def _several(
         rank = cells.get((system, *first), {}).get("rank")
         return (rank is None, rank or 0, system)
 
+    failing = any(row["n_target_error"] for row in rows)
     table = []
     for system in sorted({row["system"] for row in rows}, key=standing):
         own = [cells.get((system, *metric)) for metric in metrics]
         there = [row for row in own if row is not None]
         head = own[0]["rank"] if own[0] is not None else None
         means = [None if row is None else row["mean"] for row in own]
-        table.append(
-            [head, system, *means, max(row["n"] for row in there), _lowest(there, "coverage")]
-        )
-    columns = ["#", "system", *(headings[metric] for metric in metrics), "n", "coverage"]
+        failed = [max(row["n_target_error"] for row in there)] if failing else []
+        counts = [max(row["n"] for row in there), *failed, _lowest(there, "coverage")]
+        table.append([head, system, *means, *counts])
+    columns = ["#", "system", *(headings[metric] for metric in metrics)]
+    columns += ["n", *(["failed"] if failing else []), "coverage"]
     write(columns, table, form, title)
     click.echo(
         f"# is the rank by {'.'.join(first)}; coverage is the lowest of the row's metrics.",

@@ -65,7 +65,6 @@ def known(what: str, wanted: tuple[str, ...], options: list[str]) -> tuple[str, 
     for name in wanted:
         if name not in options:
             names = ", ".join(repr(option) for option in options) or "none"
-            raise UnknownName(
-                f"there is no {what} {name!r}{nearest(name, options)}; known: {names}"
-            )
+            hint = nearest(name, options) or f"; known: {names}"
+            raise UnknownName(f"there is no {what} {name!r}{hint}")
     return tuple(dict.fromkeys(wanted))

@@ -112,6 +112,7 @@ def _evaluators(project: Project, wanted: tuple[str, ...]) -> tuple[str, ...]:
     meant: dict[str, None] = {}
     for name in wanted:
         chosen = [found for found in catalog.select([name]) if found in used]
-        known("evaluator in this project", (() if chosen else (name,)), sorted(used))
+        if not chosen:
+            known("used evaluator", (name,), sorted(used))
         meant.update(dict.fromkeys(chosen))
     return tuple(meant)

@@ -1,0 +1,102 @@
+"""`scoreline run`: a whole project, a second run, and the ways in which a run can fail."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+from dagster import DagsterInstance, DagsterRunStatus
+
+from tests.orchestration.conftest import Ended, scoreline
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_first_run(first_run: Ended, done_project: Path) -> None:
+    assert first_run.code == 0, first_run.err
+    lines = first_run.out.splitlines()
+    assert lines[0] == "harbour"
+    assert "citation.f1 ↑" in lines[1]
+    assert [line.split()[:3] for line in lines[3:5]] == [
+        ["1", "reader", "0.833"],
+        ["2", "keyword", "0.389"],
+    ]
+    assert first_run.err.splitlines()[-2:] == [
+        "36 scored, 0 up to date",
+        f"published in {done_project / 'published'}",
+    ]
+    for noise in ("dagster", "Warning", "evaluate -", "RUN_SUCCESS"):
+        assert noise not in first_run.err
+    assert (done_project / "published" / "scoreline.duckdb").is_file()
+
+
+def test_the_run_is_kept_in_the_instance(first_run: Ended, done_project: Path) -> None:
+    assert first_run.code == 0
+    home = done_project / ".scoreline" / "dagster"
+    with DagsterInstance.from_config(str(home)) as instance:
+        (run,) = instance.get_runs()
+        assert run.status is DagsterRunStatus.SUCCESS
+        assert run.job_name == "evaluate"
+        assert run.tags["dagster/asset_partition_range_start"] == "harbour"
+        event = instance.get_latest_materialization_event(_key("scores", "citation"))
+        assert event is not None
+        assert event.asset_materialization is not None
+        assert event.asset_materialization.partition == "harbour"
+
+
+def _key(*path: str) -> object:
+    import dagster as dg
+
+    return dg.AssetKey(path)
+
+
+def test_a_second_run_scores_nothing_and_a_new_system_only_itself(own_project: Path) -> None:
+    again = scoreline(own_project, "run")
+    assert again.code == 0, again.err
+    assert "0 scored, 36 up to date" in again.err
+    data = own_project / "data"
+    text = (data / "predictions_reader.jsonl").read_text(encoding="utf-8")
+    (data / "predictions_third.jsonl").write_text(text, encoding="utf-8")
+    more = scoreline(own_project, "run", "--evaluator", "citation")
+    assert more.code == 0, more.err
+    assert "6 scored, 12 up to date" in more.err
+    assert "third" in more.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--benchmark", "harbor"], "there is no benchmark 'harbor' (did you mean 'harbour'?)"),
+        (["--system", "keywrd"], "there is no system 'keywrd' (did you mean 'keyword'?)"),
+        (["--evaluator", "citatoin"], "unknown evaluator 'citatoin' (did you mean 'citation'?)"),
+        (["--evaluator", "classification"], "there is no used evaluator 'classification'"),
+    ],
+)
+def test_unknown_names(done_project: Path, arguments: list[str], words: str) -> None:
+    ended = scoreline(done_project, "run", *arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert words in ended.err
+
+
+def test_bad_input_names_file_and_line_and_changes_nothing(own_project: Path) -> None:
+    questions = own_project / "data" / "questions.jsonl"
+    lines = questions.read_text(encoding="utf-8").splitlines()
+    questions.write_text("\n".join([*lines[:3], '{"question_id": broken', *lines[4:]]))
+    before = scoreline(own_project, "leaderboard", "--format", "csv").out
+    ended = scoreline(own_project, "run")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith(f"error: {questions}:4: ")
+    assert "Traceback" not in ended.err
+    assert "Traceback" in scoreline(own_project, "run", "--debug").err
+    assert scoreline(own_project, "leaderboard", "--format", "csv").out == before
+
+
+def test_a_failed_check_ends_with_code_1(own_project: Path) -> None:
+    with duckdb.connect(own_project / ".scoreline" / "warehouse.duckdb") as connection:
+        connection.execute("INSERT INTO questions SELECT * FROM questions LIMIT 1")
+    ended = scoreline(own_project, "run")
+    assert (ended.code, ended.out) == (1, "")
+    assert "error: check 'as_described' of questions failed" in ended.err
+    assert "Traceback" not in ended.err

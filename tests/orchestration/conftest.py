@@ -1,0 +1,65 @@
+"""Projects in temporary folders, and the real command run on them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pytest
+
+from orchestration import starter
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a process left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+def scoreline(folder: Path, *arguments: str, **variables: str) -> Ended:
+    """Runs the command in a process of its own, with no terminal."""
+    environment = {key: value for key, value in os.environ.items() if key != "DAGSTER_HOME"}
+    done = subprocess.run(
+        [sys.executable, "-m", "orchestration.cli", *arguments],
+        cwd=folder,
+        env={**environment, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return Ended(done.returncode, done.stdout, done.stderr)
+
+
+@pytest.fixture(scope="session")
+def _once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
+    folder = tmp_path_factory.mktemp("done") / "demo"
+    starter.write(folder)
+    return folder, scoreline(folder, "run")
+
+
+@pytest.fixture(scope="session")
+def first_run(_once: tuple[Path, Ended]) -> Ended:
+    """What the first run of the starter project printed."""
+    return _once[1]
+
+
+@pytest.fixture(scope="session")
+def done_project(_once: tuple[Path, Ended]) -> Path:
+    """The starter project after its first run; tests leave it as it is."""
+    return _once[0]
+
+
+@pytest.fixture
+def own_project(_once: tuple[Path, Ended], tmp_path: Path) -> Path:
+    """A copy of the starter project after its first run, to be changed at will."""
+    return shutil.copytree(_once[0], tmp_path / "demo")

@@ -104,9 +104,11 @@ class Reply:
         if len(self.text) < len(truth) and self.text in truth:
             return "contained"
         words = _words(truth)
-        if len(words & self.words) / len(words) >= ENOUGH_OVERLAP:
-            return "overlap"
-        return None
+        # A word that is nowhere in the text is no word of it: mostly that settles the matter.
+        somewhere = [word for word in words if word in self.text]
+        if len(somewhere) / len(words) < ENOUGH_OVERLAP:
+            return None
+        return "overlap" if len(words & self.words) / len(words) >= ENOUGH_OVERLAP else None
 
     def rule_of_any(self, spellings: Sequence[str]) -> Rule | None:
         """The rule by which the first spelling that fits is met, or None."""

@@ -12,7 +12,6 @@ import duckdb
 import polars as pl
 
 from warehouse.careful import Outcome, write_documents, write_predictions, write_questions
-from warehouse.connection import Settings
 from warehouse.errors import InputError, Problem, WarehouseError
 from warehouse.fingerprint import fingerprint
 from warehouse.formats.catalog import format_named
@@ -247,11 +246,10 @@ def _folder(warehouse: Warehouse) -> Iterator[Path]:
 
 @contextmanager
 def _surveying(warehouse: Warehouse) -> Iterator[duckdb.DuckDBPyConnection]:
-    settings = Settings(memory_limit=warehouse.memory_limit, threads=warehouse.threads)
     with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
-        connection.execute("SET memory_limit = $limit", {"limit": settings.memory_limit})
-        if settings.threads is not None:
-            connection.execute("SET threads = $threads", {"threads": settings.threads})
+        connection.execute("SET memory_limit = $limit", {"limit": warehouse.memory_limit})
+        if warehouse.threads is not None:
+            connection.execute("SET threads = $threads", {"threads": warehouse.threads})
         connection.execute("SET preserve_insertion_order = false")
         yield connection
 
@@ -275,7 +273,7 @@ def _swift_predictions(
 def _insert(transaction: Transaction, table: str, select: str, values: Mapping[str, object]) -> int:
     try:
         return transaction.execute(f"INSERT INTO {table} BY NAME {select}", values)
-    except (duckdb.InvalidInputException, duckdb.ConversionException) as error:
+    except (duckdb.InvalidInputException, duckdb.DataError, duckdb.IntegrityError) as error:
         raise Declined(str(error)) from error
 
 

@@ -204,6 +204,7 @@ _SCORES: Final = "list_count(list_transform(retrieved, lambda x: x.score))"
 # are nearly always in this order already, so that is asked first.
 _BEST_FIRST: Final = f"""
 CASE
+    WHEN list_count(retrieved) < len(retrieved) THEN error('a retrieved document is null')
     WHEN len(retrieved) < 2 OR list_bool_and(
         list_transform(retrieved, lambda x, i: coalesce(x.rank = i, false))
     ) THEN retrieved

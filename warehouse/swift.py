@@ -33,7 +33,7 @@ class Declined(Exception):  # noqa: N818 - not a failure
 
 TEXT: Final = frozenset({"VARCHAR"})
 WHOLE: Final = frozenset({"UBIGINT", "BIGINT"})
-NAME: Final = TEXT | WHOLE
+NAME: Final = TEXT | {"UBIGINT"}
 NUMBER: Final = WHOLE | {"DOUBLE"}
 LIST: Final = frozenset({"ARRAY"})
 OBJECT: Final = frozenset({"OBJECT"})
@@ -93,45 +93,57 @@ PREDICTIONS: Final[Mapping[str, Field]] = {
     "error": _TEXT,
 }
 
-_END: Final = r"\s*[,}\]]"
-UNUSUAL: Final = "|".join(
-    (
-        r",\s*[\]}]",  # a trailing comma
-        r'\\[^"\\]*"\s*:',  # an escape in a key, which could hide its name
-        r'[\[,]\s*""' + _END,  # an empty text in a list, perhaps an id
-        r'"(?:doc_id|chunk_id|perturbs|cluster)"\s*:\s*""',
-        r"[:\[,]\s*-?(?:(?i:nan|inf|infinity)" + _END,
-        r"[0-9][0-9.]*[eE]\+?[0-9]{3,}" + _END,  # perhaps too large for a number
-        r"[0-9]{17,})",  # perhaps too large for an integer
-        r"[:\[,]\s*-0" + _END,
-    )
-)
-NULL_ELEMENT: Final = r"[\[,]\s*null\s*[,\]]"
-RETRIEVED: Final = "|".join(
-    (
-        r'"score"\s*:\s*[^-0-9n\s]',
-        r'"rank"\s*:\s*(?:[^-0-9n\s]|-?[0-9]+[.eE])',
-        r'"(?:doc|chunk)_id"\s*:\s*(?:[^"0-9n\s-]|-?[0-9]+[.eE])',
-        r'"text"\s*:\s*[^"n\s]',
-    )
-)
+MOST_SHAPES: Final = 10_000
+"""The different shapes of rows up to which a file is looked at."""
 
+MOST_OTHERS: Final = 200
+"""The fields of its own that a file may have."""
+
+UNUSUAL: Final = (
+    r",\s*[\]}]",  # a trailing comma
+    r'\\[^"\\]*"\s*:',  # an escape in a key, which could hide its name
+)
+RETRIEVED: Final = (
+    r'"score"\s*:\s*[^-0-9n\s]'
+    r'|"rank"\s*:\s*(?:[^-0-9n\s]|-?[0-9]+[.eE])'
+    r'|"(?:doc|chunk)_id"\s*:\s*(?:[^"0-9n\s]|[0-9]+[.eE])'
+    r'|"text"\s*:\s*[^"n\s]'
+)
+NOT_FINITE: Final = r"[:\[,]\s*-?(?:(?i:nan|inf|infinity)|[0-9][0-9.]*[eE]\+?[0-9]{3,}|[0-9]{300,})"
+
+_SCENARIOS: Final = (
+    "'noise_robustness', 'negative_rejection', 'information_integration', "
+    "'counterfactual_robustness'"
+)
 QUESTION_RULES: Final = (
     "question_id <> ''",
     "doc_id <> ''",
+    "perturbs <> ''",
+    "\"cluster\" <> ''",
+    "NOT list_contains(gold_doc_ids, '')",
+    "NOT list_contains(gold_sentence_ids, '')",
     "noise_ratio BETWEEN 0 AND 1",
     "correct_choice >= 0",
     "correct_choice < len(choices)",
-    "scenario IN ('noise_robustness', 'negative_rejection', 'information_integration', "
-    "'counterfactual_robustness')",
+    f"scenario IN ({_SCENARIOS})",
+    *(
+        f"NOT regexp_matches({name}::VARCHAR, '{NOT_FINITE}')"
+        for name in ("rubric", "constraints", "extra")
+    ),
+    f"NOT regexp_matches(array_to_string(map_values(tags), ','), '{NOT_FINITE}')",
 )
 PREDICTION_RULES: Final = (
     "question_id <> ''",
-    "latency_s >= 0",
-    "cost_usd >= 0",
-    "list_max(choice_logprobs) <= 0",
+    "NOT list_contains(retrieved_doc_ids, '')",
+    "NOT list_contains(retrieved_chunk_ids, '')",
+    "NOT list_contains(cited_sentence_ids, '')",
+    "isfinite(list_sum(retrieved_scores))",
+    "latency_s >= 0 AND isfinite(latency_s)",
+    "cost_usd >= 0 AND isfinite(cost_usd)",
+    "list_max(choice_logprobs) <= 0 AND isfinite(list_sum(choice_logprobs))",
     "list_count(retrieved_doc_ids) IN (0, len(retrieved_doc_ids))",
     "list_count(contexts) IN (0, len(contexts))",
+    f"NOT regexp_matches(extra::VARCHAR, '{NOT_FINITE}')",
 )
 
 
@@ -192,8 +204,15 @@ def prediction_lines(
 
 @dataclass(frozen=True, slots=True)
 class _Survey:
+    """The fields that occur in a file, with the types of those that are known."""
+
     types: dict[str, set[str]]
-    others: tuple[str, ...]
+    names: set[str]
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The fields that no name is for."""
+        return tuple(sorted(self.names - self.types.keys()))
 
 
 def _survey(
@@ -203,74 +222,67 @@ def _survey(
         raise Declined("not JSON Lines")
     objects = f"read_json_objects({place(path)}, format = 'newline_delimited')"
     try:
-        names = _keys(connection, objects)
-        known = [name for name in expected if name in names]
-        return _typed(connection, objects, expected, known, names)
+        # The first rows mostly have all fields; where they have not, the second look is right.
+        names = _look(connection, f"(FROM {objects} LIMIT 1000)", expected, set()).names
+        survey = _look(connection, objects, expected, names)
+        if not survey.names <= names:
+            survey = _look(connection, objects, expected, survey.names)
     except duckdb.Error as error:
         raise Declined(str(error)) from error
+    return survey
 
 
-def _keys(connection: duckdb.DuckDBPyConnection, objects: str) -> set[str]:
-    rows = connection.execute(
-        f"SELECT json_keys(json) AS keys, bool_and(json_type(json) = 'OBJECT') "  # noqa: S608
-        f"FROM {objects} GROUP BY 1 LIMIT 10001"
-    ).fetchall()
-    if not rows or len(rows) > 10000:  # noqa: PLR2004
-        raise Declined("the file is empty, or hardly two rows have the same fields")
-    names: set[str] = set()
-    for keys, objects_only in rows:
-        if not objects_only or len(set(keys)) < len(keys):
-            raise Declined("a row is no object, or names a field twice")
-        names.update(keys)
-    if len({name.lower() for name in names}) < len(names) or "" in names:
-        raise Declined("fields differ only in capitals")
-    return names
-
-
-def _typed(
+def _look(
     connection: duckdb.DuckDBPyConnection,
     objects: str,
     expected: Mapping[str, Field],
-    known: list[str],
     names: set[str],
 ) -> _Survey:
-    others = tuple(sorted(names - set(known)))
-    if {name.lower() for name in others} & expected.keys() or len(others) > 200:  # noqa: PLR2004
-        raise Declined("a field's name is written with capitals, or there are very many")
-    paths = ", ".join(literal(f"$.{name}") for name in known)
+    known = [name for name in expected if name in names]
     parts = {
         f"$.{name}{below}": types for name in known for below, types in expected[name].parts.items()
     }
-    below = [
-        f"list_sort(list_distinct(json_type(json, {literal(path)})))"
-        if "*" in path
-        else f"[json_type(json, {literal(path)})]"
-        for path in parts
-    ]
-    unusual = [UNUSUAL]
-    if "retrieved" in known:
-        unusual += [NULL_ELEMENT, RETRIEVED]
-    odd = " OR ".join(f"regexp_matches(json, {literal(each)})" for each in unusual)
+    odd = [*UNUSUAL, RETRIEVED] if "retrieved" in known else UNUSUAL
+    paths = ", ".join(literal(f"$.{name}") for name in known)
     rows = connection.execute(
-        f"SELECT json_type(json, [{paths}]), [{', '.join(below)}]::VARCHAR[][], bool_or({odd}) "  # noqa: S608
-        f"FROM {objects} GROUP BY 1, 2 LIMIT 10001"
+        f"SELECT json_type(json), json_keys(json), json_type(json, [{paths}]::VARCHAR[]), "  # noqa: S608
+        f"[{', '.join(_types(path) for path in parts)}]::VARCHAR[][], "
+        f"bool_or({' OR '.join(f'regexp_matches(json, {literal(each)})' for each in odd)}) "
+        f"FROM {objects} GROUP BY 1, 2, 3, 4 LIMIT {MOST_SHAPES + 1}"
     ).fetchall()
-    if len(rows) > 10000:  # noqa: PLR2004
-        raise Declined("hardly two rows look alike")
-    seen: dict[str, set[str]] = {name: set() for name in known}
-    for types, nested, is_odd in rows:
-        if is_odd:
-            raise Declined("something that DuckDB would read differently")
-        for name, type_ in zip(known, types, strict=True):
-            if type_ not in {None, "NULL"}:
-                seen[name].add(type_)
-        for (path, allowed), found in zip(parts.items(), nested, strict=True):
-            if not set(found) - {None} <= allowed | ({"NULL"} if "*" not in path else set()):
-                raise Declined(f"{path} holds {found}")
+    if not rows or len(rows) > MOST_SHAPES:
+        raise Declined("the file is empty, or hardly two rows look alike")
+    seen = _Survey({name: set() for name in known}, set())
+    for type_, keys, types, nested, is_odd in rows:
+        if type_ != "OBJECT" or len(set(keys)) < len(keys) or is_odd:
+            raise Declined("a row that DuckDB would read differently")
+        seen.names.update(keys)
+        for name, found in zip(known, types, strict=True):
+            if found not in {None, "NULL"}:
+                seen.types[name].add(found)
+        for (place_, allowed), below in zip(parts.items(), nested, strict=True):
+            if not set(below) - {None} <= allowed:
+                raise Declined(f"{place_} holds {below}")
     for name in known:
-        if not seen[name] <= expected[name].types:
-            raise Declined(f"{name} holds {sorted(seen[name])}")
-    return _Survey(seen, others)
+        if not seen.types[name] <= expected[name].types:
+            raise Declined(f"{name} holds {sorted(seen.types[name])}")
+    _require_apart(seen.names, expected)
+    return seen
+
+
+def _types(path: str) -> str:
+    if "*" in path:
+        return f"list_sort(list_distinct(json_type(json, {literal(path)})))"
+    return f"[nullif(json_type(json, {literal(path)}), 'NULL')]"
+
+
+def _require_apart(names: set[str], expected: Mapping[str, Field]) -> None:
+    # DuckDB does not tell capitals from small letters in the names of columns.
+    others = names - expected.keys()
+    if len({name.lower() for name in names} | expected.keys()) < len(others) + len(expected):
+        raise Declined("fields differ only in capitals")
+    if "" in others or len(others) > MOST_OTHERS:
+        raise Declined("a field without a name, or very many")
 
 
 def _require_letters(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

@@ -16,6 +16,7 @@ SHOWN: Final = 60
 
 EXPECTED: Final = {
     "string_type": "text",
+    "too_short": "text",
     "string_too_short": "text",
     "list_type": "a list",
     "dict_type": "an object",
@@ -41,7 +42,7 @@ class RecordError(Exception):
         super().__init__("; ".join(self.sentences))
 
 
-def found(value: object) -> str:
+def found(value: object) -> str:  # noqa: PLR0911 - one for each kind
     """Names a value as a message should: its kind, and the value when it is short."""
     match value:
         case None:

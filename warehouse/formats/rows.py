@@ -94,6 +94,7 @@ def json_members(path: Path, *, key: str) -> Iterator[Row | Reject]:
         return
     line, reached = 1, 0
     fields: dict[str, Any] = {}
+    held: list[Row | Reject] = []
     alone = False
     try:
         for position, (name, value, begin) in enumerate(members(text)):
@@ -102,16 +103,23 @@ def json_members(path: Path, *, key: str) -> Iterator[Row | Reject]:
             if position == 0 and name is not None:
                 alone = not isinstance(value, dict) or name == key
             if alone and name is not None:
-                if name in fields:
-                    raise NotJsonError(f"the key {name!r} stands twice in one object", begin)
-                fields[name] = value
+                _keep(fields, name, value, begin)
+                held.append(_member(name, value, position, line, text[begin : begin + SHOWN], key))
                 continue
             yield _member(name, value, position, line, text[begin : begin + SHOWN], key)
     except NotJsonError as error:
         where = text.count("\n", 0, error.position) + 1
         raise InputError([Problem(path, where, f"not JSON: {error}")]) from None
-    if alone:
+    if key in fields:
         yield Row(fields, 1, text[:SHOWN])
+    else:
+        yield from held
+
+
+def _keep(fields: dict[str, Any], name: str, value: object, begin: int) -> None:
+    if name in fields:
+        raise NotJsonError(f"the key {name!r} stands twice in one object", begin)
+    fields[name] = value
 
 
 def _member(

@@ -51,11 +51,10 @@ def test_the_graph(tmp_path: Path) -> None:
 
 LOAD = """
 import time
-start = time.perf_counter()
 from orchestration.definitions import defs
 built = defs()
 dg_names = sorted(key.to_user_string() for key in built.resolve_asset_graph().get_all_asset_keys())
-print(time.perf_counter() - start, len(dg_names))
+print(time.process_time(), len(dg_names))
 """
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING
 
 import click
@@ -52,14 +52,13 @@ def test_help_of_a_command_has_examples_and_loads_nothing_heavy(name: str) -> No
 
 
 def test_help_is_quick() -> None:
-    def seconds() -> float:
-        start = time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-m", "orchestration.cli", "--help"], capture_output=True, check=True
-        )
-        return time.perf_counter() - start
-
-    assert min(seconds() for _ in range(3)) < 0.5
+    """In processor time, so that a busy machine does not count as a slow program."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(
+        [sys.executable, "-m", "orchestration.cli", "--help"], capture_output=True, check=True
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 0.5
 
 
 @pytest.mark.parametrize(

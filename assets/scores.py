@@ -57,7 +57,7 @@ def scores(project: Project) -> dg.AssetsDefinition:
                         warehouse,
                         benchmark,
                         evaluator,
-                        run_id=context.run_id,
+                        run_id=context.run.run_id,
                         systems=config.systems,
                         force=config.force,
                     )

@@ -22,7 +22,8 @@ def folded_scores(benchmark: str, slices: Sequence[str]) -> Query:
         A query with one row a slice, system, evaluator, metric and signature: mean (null without
         a scored sample), n, and the number of samples of each status.
     """
-    return Query(sql("fold"), {"benchmark": benchmark, "slices": list(slices)})
+    statement = sql("fold").replace("{labels}", sql("labels"))
+    return Query(statement, {"benchmark": benchmark, "slices": list(slices)})
 
 
 def graded_samples(

@@ -12,6 +12,7 @@ import polars as pl
 import pytest
 
 from warehouse.errors import WarehouseError
+from warehouse.folds import folded_scores
 from warehouse.sql import sql
 from warehouse.store import Warehouse
 
@@ -74,7 +75,8 @@ def fill(
 
 def folded(warehouse: Warehouse, *slices: str) -> dict[tuple[str, str, str], dict[str, Any]]:
     """The folds by slice, system and metric."""
-    frame = warehouse.fetch(sql("fold"), {"benchmark": "b", "slices": list(slices)})
+    query = folded_scores("b", slices)
+    frame = warehouse.fetch(query.sql, query.parameters)
     return {(row["slice"], row["system"], row["metric"]): row for row in frame.to_dicts()}
 
 

@@ -1,24 +1,9 @@
 -- Many scores to few: for each slice, system, evaluator and metric of $benchmark the number of
--- samples of each status, and the sum and mean of the scored ones. $slices are names of tags, or
--- of the question columns below; the slice 'all' is always there. Metrics are told apart by their
--- place in the list until the end: names for 13 million numbers would take longer than the sums.
+-- samples of each status, and the sum and mean of the scored ones. Slices are those of labels.sql;
+-- the slice 'all' is always there. Metrics are told apart by their place in the list until the
+-- end: names for 13 million numbers would take longer than the sums.
 WITH labels AS (
-    SELECT
-        q.question_id,
-        a.name || '=' || coalesce(
-            q.tags[a.name],
-            CASE a.name
-                WHEN 'noise_ratio' THEN q.noise_ratio::VARCHAR
-                WHEN 'scenario' THEN q.scenario
-                WHEN 'perturbation' THEN q.perturbation
-                WHEN 'doc_id' THEN q.doc_id
-                WHEN 'cluster' THEN q.cluster
-                WHEN 'expected_label' THEN q.expected_label
-            END
-        ) AS slice
-    FROM questions AS q
-    CROSS JOIN (SELECT DISTINCT unnest($slices::VARCHAR[]) AS name) AS a
-    WHERE q.benchmark = $benchmark
+    {labels}
 ),
 
 members AS (
@@ -29,7 +14,7 @@ members AS (
     SELECT l.slice, g.system, g.evaluator, g.signature, g."values", g.statuses, g.reasons
     FROM grades AS g
     JOIN labels AS l USING (question_id)
-    WHERE g.benchmark = $benchmark AND l.slice IS NOT NULL
+    WHERE g.benchmark = $benchmark
 ),
 
 numbers AS (

@@ -1,0 +1,141 @@
+"""A small project in a temporary folder, whose files a test may change between two runs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+import pytest
+
+from assets import pipeline
+from assets.keys import BENCHMARKS
+from assets.project import Benchmark, Project
+from evaluators import catalog
+from warehouse.store import Warehouse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+EVALUATORS = ("document_retrieval", "citation", "classification")
+
+
+@dataclass
+class Workshop:
+    """A project and its files.
+
+    `questions` and `predictions` (by system) are written out at every run; `run` materialises the
+    real assets on an instance of its own.
+    """
+
+    home: Path
+    instance: dg.DagsterInstance
+    questions: list[dict[str, Any]] = field(default_factory=list)
+    predictions: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    evaluators: dict[str, Mapping[str, Any]] = field(
+        default_factory=lambda: {name: {} for name in EVALUATORS}
+    )
+    slices: tuple[str, ...] = ()
+
+    @property
+    def project(self) -> Project:
+        """The project as it is configured now."""
+        benchmark = Benchmark(
+            name="trial",
+            questions=self.home / "questions.jsonl",
+            predictions=self.home / "{system}.predictions.jsonl",
+            evaluators=tuple(catalog.build(name, given) for name, given in self.evaluators.items()),
+            slices=self.slices,
+        )
+        return Project(
+            home=self.home,
+            warehouse=self.home / "warehouse.duckdb",
+            publish=self.home / "published",
+            benchmarks={"trial": benchmark},
+        )
+
+    @property
+    def warehouse(self) -> Warehouse:
+        """The project's warehouse."""
+        return Warehouse(self.project.warehouse)
+
+    def run(self, **choices: Any) -> dict[str, int]:
+        """Materialise everything; returns the number of samples scored, by evaluator."""
+        write(self.home / "questions.jsonl", self.questions)
+        for old in self.home.glob("*.predictions.jsonl"):
+            old.unlink()
+        for system, rows in self.predictions.items():
+            write(self.home / f"{system}.predictions.jsonl", rows)
+        project = self.project
+        self.instance.add_dynamic_partitions(BENCHMARKS.name, ["trial"])
+        config = {"config": choices}
+        result = dg.materialize(
+            [*pipeline.assets(project), *pipeline.checks(project)],
+            partition_key="trial",
+            instance=self.instance,
+            resources={"warehouse": self.warehouse, "project": project},
+            run_config={
+                "ops": dict.fromkeys(("questions", "predictions", "score", "leaderboard"), config)
+            }
+            if choices
+            else None,
+        )
+        return {
+            event.materialization.asset_key.path[-1]: event.materialization.metadata["scored"].value
+            for event in result.get_asset_materialization_events()
+            for event in [event.step_materialization_data]
+            if event.materialization.asset_key.path[0] == "scores"
+        }
+
+    def with_question(self, number: int, **changes: Any) -> None:
+        """Change one question."""
+        self.questions[number] = {**self.questions[number], **changes}
+
+    def with_prediction(self, system: str, number: int, **changes: Any) -> None:
+        """Change one prediction."""
+        self.predictions[system][number] = {**self.predictions[system][number], **changes}
+
+    def scores(self) -> dict[tuple[str, ...], float | None]:
+        """Every value by system, question, evaluator and metric."""
+        rows = self.warehouse.fetch(
+            "SELECT system, question_id, evaluator, metric, value FROM scores"
+        )
+        return {tuple(row[:-1]): row[-1] for row in rows.iter_rows()}
+
+
+def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write JSON lines."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+@pytest.fixture
+def workshop(tmp_path: Path) -> Workshop:
+    """Six questions and two systems: `good` mostly right, `poor` mostly wrong."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        made = Workshop(tmp_path, instance)
+        made.questions = [
+            {
+                "question_id": f"q{i}",
+                "question": f"What is {i}?",
+                "gold_doc_ids": [f"d{i}"],
+                "gold_sentence_ids": ["S1", "S2"],
+                "expected_label": "even" if i % 2 == 0 else "odd",
+                "tags": {"half": "first" if i < 3 else "second"},
+            }
+            for i in range(6)
+        ]
+        made.predictions = {
+            system: [
+                {
+                    "question_id": f"q{i}",
+                    "answer": "even" if right or i % 3 == 0 else "odd",
+                    "retrieved": [{"doc_id": f"d{i}" if right else "d9"}, {"doc_id": "d8"}],
+                    "cited_sentence_ids": ["S1", "S2"] if right else ["S3"],
+                }
+                for i in range(6)
+            ]
+            for system, right in (("good", True), ("poor", False))
+        }
+        yield made

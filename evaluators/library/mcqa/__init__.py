@@ -1,0 +1,1 @@
+"""Multiple choice: how much probability does the system put on the right option?"""

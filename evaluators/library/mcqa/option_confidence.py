@@ -1,0 +1,233 @@
+"""Option confidence: the probabilities of a multiple-choice question's options."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import polars as pl
+
+from evaluators.kinds.frame import FrameEvaluator
+from evaluators.metric import Metric
+from evaluators.outcome import Scores, Undefined
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_NEVER = float("-inf")
+_FLOOR = 1e-12
+_EDGE = 1e-12
+_ROUNDING = 1e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class OptionConfidence(FrameEvaluator):
+    """How sure is the system of the right option, beyond merely preferring it?
+
+    With p the probabilities of the options as given: phi is p of the right option, delta is phi
+    less the largest p of a wrong option, option mass the sum of all p (small where the system does
+    not answer with an option at all), accuracy whether the right option is strictly more probable
+    than every other. The normalised figures use q = p / option mass, computed from the
+    log-probabilities so that very small ones survive: phi and delta of q, the negative natural
+    logarithm of q of the right option, and Brier's sum over all options of (q - 1 or 0) squared.
+    The share of samples with a phi (or delta) above x, over x, is the system's curve.
+
+    Expected calibration error: samples are put in bins of equal width by their largest q (a bin
+    holds its upper edge); it is the mean distance of a bin's mean largest q from its accuracy,
+    weighted by its samples. A system that only guesses can be perfectly calibrated: read it beside
+    the accuracy. Log loss is the mean negative log-likelihood in which a probability of 0 counts
+    as 1e-12.
+
+    Sources: the RoBustEval dashboard (phi, delta, accuracy); Brier, 1950; Guo et al., "On
+    Calibration of Modern Neural Networks", ICML 2017; EleutherAI's evaluation harness, which takes
+    the first of several equally probable options (`accuracy_first_argmax`).
+
+    Edges: an option whose log-probability is missing (null) or minus infinity has probability 0.
+    Right option tied with another: not accurate. Right option of probability 0: no negative
+    log-likelihood, which would be infinite. No option of any probability: phi 0, delta 0 and not
+    accurate; the normalised figures are undefined. No log-probabilities at all where the system
+    gives them elsewhere (an empty list): the worst value of every bounded metric. One option only:
+    no delta. Undefined altogether: the position of the right option lies outside the list; the
+    list is not as long as the list of choices; a log-probability is above 0.001. One between 0 and
+    that is rounding and read as 0; likewise an option mass of up to 1.001 is 1, while a larger one
+    is undefined, as the options are then not outcomes of one distribution (texts scored by their
+    mean per token, say).
+
+    Attributes:
+        bins: The number of bins of the calibration error.
+    """
+
+    metrics = (
+        Metric(
+            name="accuracy",
+            summary="Whether the right option is more probable than every other.",
+        ),
+        Metric(
+            name="accuracy_first_argmax",
+            summary="Whether the first of the most probable options is the right one.",
+        ),
+        Metric(name="phi", summary="Probability of the right option as given.", primary=True),
+        Metric(
+            name="delta",
+            summary="Probability of the right option less that of the most probable wrong one.",
+            bounds=(-1.0, 1.0),
+        ),
+        Metric(name="option_mass", summary="Sum of the probabilities of all options as given."),
+        Metric(
+            name="phi_normalized",
+            summary="Probability of the right option among the options alone.",
+        ),
+        Metric(
+            name="delta_normalized",
+            summary="Delta with the probabilities among the options alone.",
+            bounds=(-1.0, 1.0),
+        ),
+        Metric(
+            name="negative_log_likelihood",
+            summary="Negative natural logarithm of the right option's normalised probability.",
+            best="low",
+            bounds=(0.0, float("inf")),
+        ),
+        Metric(
+            name="brier",
+            summary="Squared distance of the normalised probabilities from certainty in the right "
+            "option, summed over the options.",
+            best="low",
+            bounds=(0.0, 2.0),
+        ),
+        Metric(
+            name="expected_calibration_error",
+            summary="Mean distance of confidence from accuracy over bins of confidence.",
+            best="low",
+            level="system",
+        ),
+        Metric(
+            name="maximum_calibration_error",
+            summary="Largest distance of confidence from accuracy in a bin of confidence.",
+            best="low",
+            level="system",
+        ),
+        Metric(
+            name="log_loss",
+            summary="Mean negative log-likelihood in which probability 0 counts as 1e-12.",
+            best="low",
+            bounds=(0.0, float("inf")),
+            level="system",
+        ),
+    )
+    reads = frozenset({"choice_logprobs", "correct_choice"})
+    optional = frozenset({"choices"})
+    evidence: ClassVar[Mapping[str, type[pl.DataType] | pl.DataType]] = {
+        "chosen": pl.UInt32,
+        "confidence": pl.Float64,
+        "tied": pl.Boolean,
+    }
+    undefined = "the log-probabilities given for the options do not allow it"
+
+    bins: int = 15
+
+    def __post_init__(self) -> None:
+        """Refuse a number of bins that is none.
+
+        Raises:
+            ValueError: For a number below 1.
+        """
+        if self.bins < 1:
+            raise ValueError(f"there must be at least one bin, got {self.bins}")
+
+    def prepare(self, samples: pl.DataFrame) -> pl.DataFrame:
+        """Add what the formulas share: the log-probabilities of interest and sums over options."""
+        log, element = pl.col("log"), pl.element()
+        read = pl.when(element.is_between(0, _ROUNDING)).then(0.0).otherwise(element)
+        options = samples.select(
+            log=pl.col("choice_logprobs").list.eval(read.fill_null(_NEVER)),
+            place=pl.col("correct_choice").cast(pl.Int64),
+            listed=pl.coalesce(pl.col("choices").list.len(), pl.col("choice_logprobs").list.len()),
+        )
+        count = log.list.len()
+        usable = (
+            pl.col("place").is_between(0, count - 1)
+            & (count == pl.col("listed"))
+            & (log.list.max() <= 0)
+        )
+        first = options.select(
+            absent=count == 0,
+            log=pl.when(usable).then(log),
+            right=pl.when(usable).then(log.list.get(pl.col("place"), null_on_oob=True)),
+            place="place",
+        ).with_columns(top=log.list.max())
+        # Distances from the most probable option: the shares stay exact where p itself is 0.
+        behind = pl.when(pl.col("top") > _NEVER).then(log - pl.col("top"))
+        second = pl.when(element < 0).then(element)
+        return first.with_columns(behind=behind).select(
+            "absent",
+            "right",
+            "top",
+            options=log.list.len(),
+            first_best=log.list.arg_max() == pl.col("place"),
+            chosen=pl.when(pl.col("behind").is_not_null()).then(log.list.arg_max()),
+            equals=pl.col("behind").list.eval(element == 0).list.sum(),
+            next=pl.col("behind").list.eval(second).list.max(),
+            mass=log.list.eval(element.exp()).list.sum(),
+            scale=pl.col("behind").list.eval(element.exp()).list.sum(),
+            squares=pl.col("behind").list.eval((2 * element).exp()).list.sum(),
+        )
+
+    def expressions(self) -> Mapping[str, pl.Expr]:
+        """The formulas; where no log-probabilities were given, the worst value."""
+        right, top, mass, scale = map(pl.col, ("right", "top", "mass", "scale"))
+        some, best, tied = top > _NEVER, right == top, pl.col("equals") > 1
+        rival = pl.when(best & ~tied).then("next").otherwise(0.0)
+        share, rival_share = (right - top).exp() / scale, rival.exp() / scale
+        wrong_shares = pl.col("squares") / scale**2 - share**2
+        several = pl.col("options") > 1
+        formulas = {
+            "accuracy": some & best & ~tied,
+            "accuracy_first_argmax": some & pl.col("first_best"),
+            "phi": right.exp(),
+            "delta": pl.when(several).then(
+                right.exp() - pl.when(some).then((top + rival).exp()).otherwise(0.0)
+            ),
+            "option_mass": pl.when(mass <= 1)
+            .then(mass)
+            .when(mass <= 1 + _ROUNDING)
+            .then(pl.lit(1.0)),
+            "phi_normalized": share,
+            "delta_normalized": pl.when(several).then(share - rival_share),
+            "negative_log_likelihood": pl.when(right > _NEVER).then(top - right + scale.log()),
+            "brier": (1 - share) ** 2 + wrong_shares,
+        }
+        worst = {metric.name: metric.worst for metric in self.sample_metrics}
+        return {
+            name: pl.when("absent")
+            .then(pl.lit(worst[name], pl.Float64))
+            .otherwise(formula.cast(pl.Float64))
+            for name, formula in formulas.items()
+        }
+
+    def evidence_expressions(self) -> Mapping[str, pl.Expr]:
+        """The option that the system prefers, its normalised probability, and whether it ties."""
+        return {
+            "chosen": pl.col("chosen"),
+            "confidence": 1 / pl.col("scale"),
+            "tied": pl.col("equals") > 1,
+        }
+
+    def fold(self, rows: pl.DataFrame) -> Scores:
+        """Hold confidence against accuracy, over the samples in which an option has probability."""
+        known = rows.drop_nulls("confidence")
+        if not known.height:
+            raise Undefined("no sample has probabilities of its options")
+        place = (pl.col("confidence") * self.bins - _EDGE).ceil().clip(lower_bound=1)
+        gaps = known.group_by(bin=place).agg(
+            gap=(pl.col("confidence").mean() - pl.col("accuracy").mean()).abs(),
+            weight=pl.len() / known.height,
+        )
+        loss = pl.col("negative_log_likelihood").fill_null(float("inf"))
+        limited = pl.min_horizontal(loss, pl.lit(-math.log(_FLOOR)))
+        return {
+            "expected_calibration_error": gaps.select(pl.col("gap").dot("weight")).item(),
+            "maximum_calibration_error": gaps.select(pl.col("gap").max()).item(),
+            "log_loss": known.select(limited.mean()).item(),
+        }

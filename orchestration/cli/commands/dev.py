@@ -47,5 +47,8 @@ def command(host: str, port: int, config: Path) -> None:
     }
     click.echo(f"http://{host}:{port} shows the project; Ctrl-C stops it", err=True)
     arguments = ["dev", "-w", str(workspace), "--host", host, "--port", str(port)]
+    # `dagster dev` advises `dg dev`, which wants a project of its own shape.
+    python = [sys.executable, "-W", "ignore:Function `dev_command`"]
+    sys.stderr.flush()
     # Takes the place of this process, so that signals reach Dagster as they are.
-    os.execve(sys.executable, [sys.executable, "-m", "dagster", *arguments], environment)  # noqa: S606
+    os.execve(python[0], [*python, "-m", "dagster", *arguments], environment)  # noqa: S606

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
-from evaluators.outcome import Graded, Undefined, Value
+from evaluators.outcome import Graded, NotApplicable, Undefined, Value
 from evaluators.text.rgb import exact, normalized
 from evaluators.text.rgb.flexible import Reply, detection
 from evaluators.text.rgb.rightness import EXPECTED, expected, nothing_expected, other_scenario
@@ -42,7 +42,8 @@ class CounterfactualRobustness(RowEvaluator):
     "Benchmarking Large Language Models in Retrieval-Augmented Generation", AAAI 2024, and its
     script (exact).
 
-    Edges: a correction rate is undefined for an answer that detects no error. A refusal beside a
+    Edges: the exact correction rates are undefined for an answer that detects no error, and a
+    failed answer does not enter them; both count as 0 in the overall ones. A refusal beside a
     detected error is not a correction. No counterfactual answer given, or a blank one: the phrases
     alone count. No expected answer, or only blank ones: not applicable; alternatives and parts are
     those of noise robustness. A question of another `scenario` is not applicable; one without a
@@ -130,6 +131,15 @@ class CounterfactualRobustness(RowEvaluator):
         scores |= _correction("sentence", detected=normalized.detects(text), right=right)
         scores["accuracy_normalized"] = float(right)
         return Graded(scores, {"phrase": phrase})
+
+    def on_failure(self, sample: Sample) -> Graded:  # noqa: ARG002 - the same for every sample
+        """Leave a failed answer out of the correction rates, as it detects no error."""
+        nothing = NotApplicable(_UNDETECTED)
+        return Graded(
+            dict.fromkeys(
+                ("error_correction_rate_exact", "error_correction_rate_sentence"), nothing
+            )
+        )
 
 
 def _correction(rules: str, *, detected: bool, right: bool) -> dict[str, Value]:

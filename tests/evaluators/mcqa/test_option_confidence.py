@@ -1,29 +1,22 @@
-"""Option confidence: probabilities of options, calibration, and published runs."""
+"""Option confidence: the figures of single questions, ties, noughts and missing options."""
 
 from __future__ import annotations
 
-import csv
-import gzip
 import json
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import polars as pl
 import pytest
 
-from evaluators.catalog import build
-from evaluators.errors import BadParameters
 from evaluators.library.mcqa.option_confidence import OptionConfidence
-from evaluators.outcome import Undefined
 from evaluators.sample import SAMPLE_COLUMNS
-from evaluators.scoring import fold, score
+from evaluators.scoring import score
 from tests.golden_cases import golden
-from tests.samples import Outcome, outcomes, rows_to_fold, samples, values
+from tests.samples import Outcome, outcomes, samples, values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
 CONFIDENCE = OptionConfidence()
 NEVER = float("-inf")
@@ -193,93 +186,6 @@ def test_numbers_of_options_may_differ() -> None:
     assert [row["phi"].value for row in found] == pytest.approx([1 / n for n in range(2, 12)])
 
 
-def calibration(
-    confidence: Sequence[float], correct: Sequence[float], bins: int = 15
-) -> dict[str, Any]:
-    detail = [json.dumps({"chosen": 0, "confidence": value, "tied": False}) for value in confidence]
-    frame = pl.DataFrame(
-        {
-            "accuracy": [float(value) for value in correct],
-            "negative_log_likelihood": [1.0] * len(detail),
-            "status": ["scored"] * len(detail),
-            "detail": detail,
-        }
-    )
-    return dict(fold(OptionConfidence(bins=bins), frame).scores)
-
-
-@pytest.mark.parametrize("case", GOLDEN["calibration_cases"], ids=lambda case: case["note"])
-@pytest.mark.parametrize("bins", [10, 15])
-def test_golden_calibration(case: dict[str, Any], bins: int) -> None:
-    found = calibration(**case["input"], bins=bins)
-    expected = case["expected"]
-    assert found["expected_calibration_error"] == pytest.approx(expected[f"ece_{bins}"], abs=1e-9)
-    assert found["maximum_calibration_error"] == pytest.approx(expected[f"mce_{bins}"], abs=1e-9)
-
-
-def test_calibration_from_samples_without_the_silent_and_failed() -> None:
-    rows = [
-        {"choice_logprobs": logs(0.9, 0.1), "correct_choice": 0},
-        {"choice_logprobs": logs(0.1, 0.9), "correct_choice": 0},
-        {"choice_logprobs": [], "correct_choice": 0},
-        {"choice_logprobs": [None, None], "correct_choice": 0},
-        {"choice_logprobs": [-0.1, -3.0], "correct_choice": 0, "error": "timeout"},
-        {"choice_logprobs": [-0.1, -3.0]},
-    ]
-    found = fold(CONFIDENCE, rows_to_fold(CONFIDENCE, samples(rows))).scores
-    assert found == {
-        "expected_calibration_error": pytest.approx(0.4),
-        "maximum_calibration_error": pytest.approx(0.4),
-        "log_loss": pytest.approx(-(math.log(0.9) + math.log(0.1)) / 2),
-    }
-
-
-def test_log_loss_counts_a_right_option_of_probability_nought() -> None:
-    rows = [{"choice_logprobs": [0.0, None], "correct_choice": right} for right in (0, 1)]
-    found = fold(CONFIDENCE, rows_to_fold(CONFIDENCE, samples(rows))).scores
-    assert found["log_loss"] == pytest.approx(-math.log(1e-12) / 2)
-
-
-def test_nothing_to_calibrate() -> None:
-    frame = samples([{"choice_logprobs": [None], "correct_choice": 0}])
-    found = fold(CONFIDENCE, rows_to_fold(CONFIDENCE, frame)).scores
-    assert {type(value) for value in found.values()} == {Undefined}
-
-
-def test_bins_are_checked() -> None:
-    assert build("option_confidence", {"bins": 10}) == OptionConfidence(bins=10)
-    with pytest.raises(BadParameters, match="at least one bin, got 0"):
-        build("option_confidence", {"bins": 0})
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_scikit_learn_agrees(seed: int) -> None:
-    from sklearn.metrics import brier_score_loss, log_loss
-
-    random = np.random.default_rng(seed)
-    options = int(random.integers(2, 7))
-    shares = random.dirichlet([0.6] * options, 300) + 1e-9
-    shares /= shares.sum(axis=1, keepdims=True)
-    mass = random.uniform(1e-6, 1, 300)
-    right = random.integers(0, options, 300)
-    frame = samples(
-        [
-            {"choice_logprobs": np.log(row * total).tolist(), "correct_choice": int(position)}
-            for row, total, position in zip(shares, mass, right, strict=True)
-        ],
-        CONFIDENCE.columns,
-    )
-    rows = rows_to_fold(CONFIDENCE, frame)
-    labels = list(range(options))
-    loss = log_loss(right, shares, labels=labels)
-    assert fold(CONFIDENCE, rows).scores["log_loss"] == pytest.approx(loss, rel=1e-9)
-    assert rows["negative_log_likelihood"].mean() == pytest.approx(loss, rel=1e-9)
-    brier = brier_score_loss(right, shares, labels=labels, scale_by_half=False)
-    assert rows["brier"].mean() == pytest.approx(brier, rel=1e-9)
-    assert rows["option_mass"].to_list() == pytest.approx(mass.tolist(), rel=1e-9)
-    assert rows["accuracy"].to_list() == (shares.argmax(axis=1) == right).tolist()
-
-
 def test_golden_curves() -> None:
     case = GOLDEN["survival"]
     frame = samples(
@@ -304,84 +210,6 @@ def test_golden_curves() -> None:
             assert by_category["value"].mean() == pytest.approx(
                 expected[f"{metric}_category_weighted"][position]
             )
-
-
-def _figures(shared: Path, name: str) -> list[dict[str, str]]:
-    with (shared / "data" / "mcqa" / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def _lines(path: Path) -> list[dict[str, Any]]:
-    raw = path.read_bytes()
-    text = (gzip.decompress(raw) if path.suffix == ".gz" else raw).decode()
-    return [json.loads(line) for line in text.splitlines()]
-
-
-def _near(text: str) -> Any:
-    """The number of a table, to the last place it is printed with."""
-    digits, _, exponent = text.partition("e")
-    places = len(digits.partition(".")[2]) - int(exponent or 0)
-    return pytest.approx(float(text), abs=0.51 * 10.0**-places)
-
-
-def test_figures_of_gpt_j(shared: Path) -> None:
-    rows = _lines(shared / "data" / "mcqa" / "gptj_option_logprobs.jsonl.gz")
-    lines = _figures(shared, "figures_gptj.csv")
-    assert len(lines) == 6
-    for line in lines:
-        chosen = [
-            row for row in rows if (row["model"], row["mode"]) == (line["model"], line["mode"])
-        ]
-        graded_rows = rows_to_fold(
-            CONFIDENCE,
-            samples(
-                [
-                    {"choice_logprobs": row["logprobs"], "correct_choice": row["answer_idx"]}
-                    for row in chosen
-                ],
-                CONFIDENCE.columns,
-            ),
-        )
-        preferred = [json.loads(detail)["chosen"] for detail in graded_rows["detail"]]
-        mean = graded_rows.select(pl.col(pl.Float64).mean()).row(0, named=True)
-        assert len(chosen) == int(line["n"])
-        assert 100 * mean["accuracy_first_argmax"] == _near(line["accuracy_pct_published"])
-        assert sum(
-            mine != row["pred_idx"] for mine, row in zip(preferred, chosen, strict=True)
-        ) == int(line["argmax_differs_from_logged_pred"])
-        assert mean["phi"] == _near(line["mean_phi_raw"])
-        assert mean["phi_normalized"] == _near(line["mean_phi_normalised"])
-        assert mean["delta_normalized"] == _near(line["mean_delta_normalised"])
-        assert mean["accuracy"] == _near(line["share_delta_gt_0"])
-        assert (graded_rows["delta_normalized"] > 0).mean() == _near(line["share_delta_gt_0"])
-
-
-def test_figures_of_llama(shared: Path) -> None:
-    rows = _lines(shared / "data" / "mcqa" / "option_probs_mmlu_abstract_algebra.jsonl")
-    lines = _figures(shared, "figures_option_probs_mmlu_abstract_algebra.csv")
-    assert len(lines) == 2
-    for line in lines:
-        chosen = [row for row in rows if row["model"] == line["model"]]
-        frame = samples(
-            [
-                {
-                    "choice_logprobs": logs(*row["probs"]),
-                    "correct_choice": "ABCD".index(row["answer"]),
-                }
-                for row in chosen
-            ],
-            CONFIDENCE.columns,
-        )
-        table = rows_to_fold(CONFIDENCE, frame)
-        mean = table.select(pl.col(pl.Float64).mean()).row(0, named=True)
-        assert len(chosen) == int(line["n"])
-        assert mean["accuracy"] == _near(line["accuracy"])
-        assert mean["phi"] == _near(line["mean_phi"])
-        assert mean["delta"] == _near(line["mean_delta"])
-        assert (table["delta"] > 0).mean() == _near(line["share_delta_gt_0"])
-        assert mean["negative_log_likelihood"] == _near(line["mean_nll"])
-        assert mean["brier"] == _near(line["brier_sum_over_options"])
-        assert table["option_mass"].null_count() == 0
 
 
 def test_a_frame_without_rows() -> None:

@@ -159,6 +159,16 @@ def test_which_questions_count() -> None:
     ]
 
 
+def test_a_failed_answer_is_in_no_rate_among_the_detected() -> None:
+    (found,) = outcomes(ROBUSTNESS, samples([capital(SENTENCE, error="timeout")]))
+    left_out = {"error_correction_rate_exact", "error_correction_rate_sentence"}
+    for name, outcome in found.items():
+        if name in left_out:
+            assert outcome == Outcome(None, "not_applicable", "the answer detects no error")
+        else:
+            assert outcome == Outcome(0.0, "scored", "target_error")
+
+
 def test_the_detail_is_the_first_phrase() -> None:
     rows = [capital("This is in fact wrong."), capital("It is not London."), capital("Paris")]
     details = score(ROBUSTNESS, samples(rows)).frame["detail"].to_list()

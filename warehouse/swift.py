@@ -7,7 +7,7 @@ and whatever is unusual declines it. The careful lane then reads it, which defin
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import duckdb
@@ -21,77 +21,18 @@ from warehouse.normal import (
     literal,
     place,
 )
+from warehouse.usual import PREDICTIONS, QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from warehouse.usual import Field
+
 
 class Declined(Exception):  # noqa: N818 - not a failure
     """A file is not for the swift lane; says why."""
 
-
-TEXT: Final = frozenset({"VARCHAR"})
-WHOLE: Final = frozenset({"UBIGINT", "BIGINT"})
-NAME: Final = TEXT | {"UBIGINT"}
-NUMBER: Final = WHOLE | {"DOUBLE"}
-LIST: Final = frozenset({"ARRAY"})
-OBJECT: Final = frozenset({"OBJECT"})
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """What a field may hold in the swift lane.
-
-    Attributes:
-        types: The types, as DuckDB names those of JSON values; null is always possible.
-        parts: Paths below the field, with the types that may stand there.
-    """
-
-    types: frozenset[str]
-    parts: Mapping[str, frozenset[str]] = field(default_factory=dict)
-
-
-_TEXT: Final = Field(TEXT)
-_NAME: Final = Field(NAME)
-_NUMBER: Final = Field(NUMBER)
-_NAMES: Final = Field(LIST, {"[*]": NAME})
-
-QUESTIONS: Final[Mapping[str, Field]] = {
-    "question_id": _NAME,
-    "question": _TEXT,
-    "expected_answer": Field(TEXT | LIST, {"[*]": TEXT}),
-    "expected_label": _NAME,
-    "doc_id": _NAME,
-    "gold_doc_ids": _NAMES,
-    "gold_relevance": Field(OBJECT, {".*": WHOLE}),
-    "gold_sentence_ids": _NAMES,
-    "rubric": Field(OBJECT, {".description": TEXT, ".scale": OBJECT, ".scale.*": TEXT}),
-    "constraints": Field(LIST),
-    "choices": _NAMES,
-    "correct_choice": Field(NAME),
-    "scenario": _TEXT,
-    "noise_ratio": _NUMBER,
-    "counterfactual_answer": _TEXT,
-    "perturbs": _NAME,
-    "perturbation": _TEXT,
-    "cluster": _NAME,
-    "tags": Field(OBJECT, {".*": NUMBER | TEXT | {"BOOLEAN", "NULL"}}),
-}
-PREDICTIONS: Final[Mapping[str, Field]] = {
-    "question_id": _NAME,
-    "system": _TEXT,
-    "answer": _TEXT,
-    "contexts": Field(LIST, {"[*]": TEXT}),
-    "retrieved": Field(LIST),
-    "cited_sentence_ids": _NAMES,
-    "choice_logprobs": Field(LIST, {"[*]": NUMBER | {"NULL"}}),
-    "choice_probs": Field(LIST, {"[*]": NUMBER | {"NULL"}}),
-    "label": _NAME,
-    "latency_s": _NUMBER,
-    "cost_usd": _NUMBER,
-    "error": _TEXT,
-}
 
 MOST_SHAPES: Final = 10_000
 """The different shapes of rows up to which a file is looked at."""
@@ -108,42 +49,6 @@ RETRIEVED: Final = (
     r'|"rank"\s*:\s*(?:[^-0-9n\s]|-?[0-9]+[.eE])'
     r'|"(?:doc|chunk)_id"\s*:\s*(?:[^"0-9n\s]|[0-9]+[.eE])'
     r'|"text"\s*:\s*[^"n\s]'
-)
-NOT_FINITE: Final = r"[:\[,]\s*-?(?:(?i:nan|inf|infinity)|[0-9][0-9.]*[eE]\+?[0-9]{3,}|[0-9]{300,})"
-
-_SCENARIOS: Final = (
-    "'noise_robustness', 'negative_rejection', 'information_integration', "
-    "'counterfactual_robustness'"
-)
-QUESTION_RULES: Final = (
-    "question_id <> ''",
-    "doc_id <> ''",
-    "perturbs <> ''",
-    "\"cluster\" <> ''",
-    "NOT list_contains(gold_doc_ids, '')",
-    "NOT list_contains(gold_sentence_ids, '')",
-    "noise_ratio BETWEEN 0 AND 1",
-    "correct_choice >= 0",
-    "correct_choice < len(choices)",
-    f"scenario IN ({_SCENARIOS})",
-    *(
-        f"NOT regexp_matches({name}::VARCHAR, '{NOT_FINITE}')"
-        for name in ("rubric", "constraints", "extra")
-    ),
-    f"NOT regexp_matches(array_to_string(map_values(tags), ','), '{NOT_FINITE}')",
-)
-PREDICTION_RULES: Final = (
-    "question_id <> ''",
-    "NOT list_contains(retrieved_doc_ids, '')",
-    "NOT list_contains(retrieved_chunk_ids, '')",
-    "NOT list_contains(cited_sentence_ids, '')",
-    "isfinite(list_sum(retrieved_scores))",
-    "latency_s >= 0 AND isfinite(latency_s)",
-    "cost_usd >= 0 AND isfinite(cost_usd)",
-    "list_max(choice_logprobs) <= 0 AND isfinite(list_sum(choice_logprobs))",
-    "list_count(retrieved_doc_ids) IN (0, len(retrieved_doc_ids))",
-    "list_count(contexts) IN (0, len(contexts))",
-    f"NOT regexp_matches(extra::VARCHAR, '{NOT_FINITE}')",
 )
 
 

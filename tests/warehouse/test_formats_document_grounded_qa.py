@@ -108,7 +108,7 @@ def test_what_is_not_given_counts_as_none(tmp_path: Path) -> None:
     [
         ('{\n"q1": {"answer": 5}}', 2, "answer: expected text, found the number 5"),
         ('{"q1": {"evidence_sentences": "S1"}}', 1, "evidence_sentences: expected a list"),
-        ('{"q1":\n[]}', 2, "'q1': expected a JSON object, found a list"),
+        ('{"q1":\n[]}', 1, "'q1': expected a JSON object, found a list"),
         (
             '{"q1": {"retrieved_docs": [{"doc_id": "a", "score": "x"}]}}',
             1,

@@ -16,7 +16,8 @@ from warehouse.errors import InputError
 from warehouse.ingest import ingest_predictions, ingest_questions
 from warehouse.normal import PREDICTION_FIELDS, QUESTION_FIELDS
 from warehouse.store import Warehouse
-from warehouse.swift import PREDICTIONS, QUESTIONS, Declined
+from warehouse.swift import Declined
+from warehouse.usual import PREDICTIONS, QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable

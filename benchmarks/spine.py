@@ -24,7 +24,7 @@ warehouse: warehouse.duckdb
 benchmarks:
   spine:
     questions: questions.jsonl
-    predictions: "{system}.jsonl"
+    predictions: predictions-{system}.jsonl
     evaluators: [document_retrieval, citation]
     parameters: {document_retrieval: {cutoffs: [1, 5]}}
 """
@@ -47,13 +47,14 @@ class Measured:
 def write_input(rows: int, folder: Path, seed: int = 20) -> None:
     """Write questions and predictions: ten retrieved ids, one to three gold sentences.
 
-    Every tenth place of a ranking holds the gold document; every tenth answer cites nothing.
+    Seven rankings in ten hold the gold document somewhere; one answer in ten cites nothing. No
+    ranking holds a document twice: the script would count both places, Scoreline only the first.
     """
     draw = random.Random(seed)
     sentences = [f"S{number}" for number in range(1, 41)]
     with (
         (folder / "questions.jsonl").open("w", encoding="utf-8") as questions,
-        (folder / "model.jsonl").open("w", encoding="utf-8") as predictions,
+        (folder / "predictions-model.jsonl").open("w", encoding="utf-8") as predictions,
     ):
         for number in range(rows):
             gold = f"doc{draw.randrange(100_000)}"
@@ -64,8 +65,8 @@ def write_input(rows: int, folder: Path, seed: int = 20) -> None:
                 "gold_doc_ids": [gold],
                 "gold_sentence_ids": draw.sample(sentences, draw.randint(1, 3)),
             }
-            ranking = [f"doc{draw.randrange(100_000)}" for _ in range(10)]
-            if draw.random() < 0.7:
+            ranking = [f"doc{place}" for place in draw.sample(range(100_000), 10)]
+            if gold not in ranking and draw.random() < 0.7:
                 ranking[draw.randrange(10)] = gold
             prediction = {
                 "question_id": question["question_id"],
@@ -96,7 +97,7 @@ def measure(rows: int, folder: Path) -> Measured:
     """
     write_input(rows, folder)
     (folder / "scoreline.yaml").write_text(CONFIGURATION, encoding="utf-8")
-    inputs = ["questions.jsonl", "model.jsonl", "results.json"]
+    inputs = ["questions.jsonl", "predictions-model.jsonl", "results.json"]
     script = cost_of([sys.executable, str(SCRIPT), *inputs], folder=folder)
     run = [program("scoreline"), "run"]
     first = cost_of(run, folder=folder)
@@ -118,8 +119,9 @@ def agree(folder: Path) -> None:
     with (folder / "results.json").open(encoding="utf-8") as file:
         averages = json.load(file)["averages"]
     for name, average in averages.items():
-        if name not in means or abs(means[name] - average) > TOLERANCE:
-            raise SystemExit(f"{name}: the script says {average!r}, Scoreline {means.get(name)!r}")
+        mean = means.get(name)
+        if mean is None or abs(mean - average) > TOLERANCE:
+            raise SystemExit(f"{name}: the script says {average!r}, Scoreline {mean!r}")
 
 
 def report(measured: list[Measured]) -> str:

@@ -88,7 +88,7 @@ def test_nothing_but_inapplicable_samples() -> None:
     assert grades.long()["status"].to_list() == ["not_applicable"] * 4
 
 
-def test_a_reason_may_stand_beside_a_number_only_for_failed_answers() -> None:
+def test_a_reason_of_the_evaluator_stands_in_its_own_row() -> None:
     evaluator = of_rows(
         lambda sample: {"a": 1.0 if sample.noise_ratio else Undefined("nought")}, "a"
     )

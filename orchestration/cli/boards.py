@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+WIDEST = 3
+"""The metrics that stand side by side; more would not fit a terminal."""
+
 ARROWS = {"high": "↑", "low": "↓"}
 
 
@@ -30,21 +33,33 @@ def write_boards(board: pl.DataFrame, form: Form) -> None:
         rows = list(group.iter_rows(named=True))
         metrics = list(dict.fromkeys((row["evaluator"], row["metric"]) for row in rows))
         part = "" if rows[0]["slice"] == "all" else f", {rows[0]['slice']}"
-        title = f"{rows[0]['benchmark']}{part}"
+        title: str | None = f"{rows[0]['benchmark']}{part}"
         if len(metrics) == 1:
             _one(rows, form, title)
-        else:
-            _several(rows, metrics, form, title)
+            continue
+        together = WIDEST if form == "table" else len(metrics)
+        for start in range(0, len(metrics), together):
+            if start:
+                click.echo()
+            _several(rows, metrics, metrics[start : start + together], form, title)
+            title = None
+        click.echo(
+            f"# is the rank by {'.'.join(metrics[0])}; "
+            "coverage is the lowest of the metrics beside it.",
+            err=form == "md",
+        )
 
 
-def _heading(row: dict[str, Any]) -> str:
-    return f"{row['evaluator']}.{row['metric']} {ARROWS[row['best']]}"
+def _heading(row: dict[str, Any], form: Form) -> str:
+    """The metric's name with the direction in which it is good, on two lines in tables."""
+    between = "\n" if form == "table" else "."
+    return f"{row['evaluator']}{between}{row['metric']} {ARROWS[row['best']]}"
 
 
-def _one(rows: list[dict[str, Any]], form: Form, title: str) -> None:
+def _one(rows: list[dict[str, Any]], form: Form, title: str | None) -> None:
     """One metric: a row for each system with its counts."""
     failing = any(row["n_target_error"] for row in rows)
-    columns = ["#", "system", _heading(rows[0]), "n", "scored"]
+    columns = ["#", "system", _heading(rows[0], form), "n", "scored"]
     columns += ["failed"] if failing else []
     columns += ["coverage"]
     uncertain = any(row["ci_low"] is not None for row in rows)
@@ -66,34 +81,38 @@ def _one(rows: list[dict[str, Any]], form: Form, title: str) -> None:
 
 
 def _several(
-    rows: list[dict[str, Any]], metrics: list[tuple[str, str]], form: Form, title: str
+    rows: list[dict[str, Any]],
+    metrics: list[tuple[str, str]],
+    shown: list[tuple[str, str]],
+    form: Form,
+    title: str | None,
 ) -> None:
-    """Several metrics: a row for each system, a column for each metric."""
+    """Several metrics: a row for each system, a column for each metric that is `shown`.
+
+    Systems stand in the order of their ranks by the first of all `metrics`.
+    """
     cells = {(row["system"], row["evaluator"], row["metric"]): row for row in rows}
-    headings = {(row["evaluator"], row["metric"]): _heading(row) for row in rows}
-    first = metrics[0]
-
-    def standing(system: str) -> tuple[bool, int, str]:
-        rank = cells.get((system, *first), {}).get("rank")
-        return (rank is None, rank or 0, system)
-
+    headings = {(row["evaluator"], row["metric"]): _heading(row, form) for row in rows}
+    ranks = {
+        system: cells.get((system, *metrics[0]), {}).get("rank")
+        for system in sorted({row["system"] for row in rows})
+    }
     failing = any(row["n_target_error"] for row in rows)
     table = []
-    for system in sorted({row["system"] for row in rows}, key=standing):
-        own = [cells.get((system, *metric)) for metric in metrics]
+    for system in sorted(ranks, key=lambda name: (ranks[name] is None, ranks[name] or 0)):
+        own = [cells.get((system, *metric)) for metric in shown]
         there = [row for row in own if row is not None]
-        head = own[0]["rank"] if own[0] is not None else None
         means = [None if row is None else row["mean"] for row in own]
-        failed = [max(row["n_target_error"] for row in there)] if failing else []
-        counts = [max(row["n"] for row in there), *failed, _lowest(there, "coverage")]
-        table.append([head, system, *means, *counts])
-    columns = ["#", "system", *(headings[metric] for metric in metrics)]
+        failed = [_most(there, "n_target_error")] if failing else []
+        counts = [_most(there, "n"), *failed, _lowest(there, "coverage")]
+        table.append([ranks[system], system, *means, *counts])
+    columns = ["#", "system", *(headings[metric] for metric in shown)]
     columns += ["n", *(["failed"] if failing else []), "coverage"]
     write(columns, table, form, title)
-    click.echo(
-        f"# is the rank by {'.'.join(first)}; coverage is the lowest of the row's metrics.",
-        err=form == "md",
-    )
+
+
+def _most(rows: Iterable[dict[str, Any]], column: str) -> int | None:
+    return max((row[column] for row in rows), default=None)
 
 
 def _lowest(rows: Iterable[dict[str, Any]], column: str) -> float | None:

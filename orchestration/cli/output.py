@@ -36,7 +36,7 @@ def write(
     it stands for no value either.
 
     Args:
-        columns: The names of the columns.
+        columns: The names of the columns; in tables they may take several lines.
         rows: The rows, as long as `columns` each.
         form: How to write them.
         title: A heading; the forms for programs leave it out.
@@ -115,9 +115,8 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | N
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for at, column in enumerate(columns):
         numeric = any(_is_number(row[at]) for row in rows)
-        table.add_column(
-            Text(_shown(column)), justify="right" if numeric else "left", overflow="fold"
-        )
+        heading = "\n".join(_shown(line) for line in column.split("\n"))
+        table.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(_shown(value)) for value in row))
     terminal = sys.stdout.isatty()

@@ -20,8 +20,9 @@ def test_the_first_run(first_run: Ended, done_project: Path) -> None:
     assert first_run.code == 0, first_run.err
     lines = first_run.out.splitlines()
     assert lines[0] == "harbour"
-    assert "citation.f1 ↑" in lines[1]
-    assert [line.split()[:3] for line in lines[3:5]] == [
+    assert lines[1].split()[0] == "citation"
+    assert lines[2].split()[:4] == ["#", "system", "f1", "↑"]
+    assert [line.split()[:3] for line in lines[4:6]] == [
         ["1", "reader", "0.833"],
         ["2", "keyword", "0.389"],
     ]

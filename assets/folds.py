@@ -98,7 +98,7 @@ def stand(folded: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
         for name in ("bound_low", "bound_high")
     ]
     return (
-        folded.join(facts, on=["evaluator", "metric", "signature"])
+        folded.join(facts, on=["evaluator", "metric", "signature"], maintain_order="left")
         .with_columns(
             pl.when(applicable > 0).then(n_scored / applicable).alias("coverage"),
             *bounds,

@@ -1,0 +1,1 @@
+"""Detectors: rules that find personal data and secrets in a text."""

@@ -1,0 +1,61 @@
+"""E-mail addresses, in ASCII and in any other script."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from evaluators.detectors.finding import Finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+KIND = "email"
+HINT = "@"
+
+_PUNYCODE = "[Xx][Nn]--[A-Za-z0-9-]{1,59}"
+# What stands before and behind the sign. The search goes from sign to sign and looks back a
+# bounded way, so that no text makes it slow.
+_ASCII = (
+    re.compile(r"(?<![A-Za-z0-9_%+])[A-Za-z0-9_%+][A-Za-z0-9_%+'-]*+(?:\.[A-Za-z0-9_%+'-]++)*+\Z"),
+    re.compile(
+        r"(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+"
+        rf"(?:[A-Za-z]{{2,24}}|{_PUNYCODE})(?![A-Za-z0-9_])"
+    ),
+)
+_UNICODE = (
+    re.compile(r"(?<![\w%+])[\w%+][\w%+'-]*+(?:\.[\w%+'-]++)*+\Z"),
+    re.compile(
+        r"(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.)+"
+        rf"(?:[^\W\d_]{{2,24}}|{_PUNYCODE})(?!\w)"
+    ),
+)
+_LONGEST_LOCAL_PART = 128
+_EXAMPLE_DOMAIN = re.compile(
+    r"(?:.*\.)?(?:example\.(?:com|net|org|edu)|(?:[^.]+\.)*(?:example|invalid|test|localhost))"
+)
+_CODE_HOSTS = frozenset({"git@github.com", "git@gitlab.com", "git@bitbucket.org"})
+
+
+def emails(text: str) -> Iterator[Finding]:
+    """Find addresses.
+
+    One of ASCII characters may touch letters of other scripts; where there is none around a sign,
+    one of any script is looked for.
+    """
+    at = text.find(HINT)
+    while at >= 0:
+        for local_part, domain in (_ASCII, _UNICODE):
+            behind = domain.match(text, at + 1)
+            before = behind and local_part.search(text, max(0, at - _LONGEST_LOCAL_PART), at)
+            if before and behind:
+                address = text[before.start() : behind.end()]
+                yield Finding(KIND, before.start(), behind.end(), address, is_example(address))
+                break
+        at = text.find(HINT, at + 1)
+
+
+def is_example(address: str) -> bool:
+    """Whether an address is at a domain reserved for examples, or is that of a code host."""
+    domain = address.rpartition("@")[2].lower()
+    return bool(_EXAMPLE_DOMAIN.fullmatch(domain)) or address.lower() in _CODE_HOSTS

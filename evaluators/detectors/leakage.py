@@ -1,0 +1,142 @@
+"""Leakage: what evaluators share that look for things a text should not hold."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
+
+from evaluators.boolean import NOT_JUDGED, BooleanEvaluator, verdict
+from evaluators.detectors.plain import plain, plain_expr
+from evaluators.kinds.row import RowEvaluator, record, record_schema
+from evaluators.outcome import Graded, NotApplicable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from evaluators.detectors.finding import Finding
+    from evaluators.sample import Sample
+
+_LISTED = 20
+_NO_CONTEXT = NotApplicable("no contexts")
+_EMPTY = "empty_answer"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeakageEvaluator(BooleanEvaluator, RowEvaluator):
+    """Fails an answer, or its context, in which a detector finds something.
+
+    Most texts hold nothing that could be a finding; an expression over the whole column rules them
+    out, and only the others are read by the detectors.
+
+    Attributes:
+        shown: How many characters of a finding are kept as evidence.
+        check_context: Whether the retrieved passages are read, too.
+    """
+
+    reads = frozenset({"answer"})
+    optional = frozenset({"contexts"})
+    shared = ("contexts",)
+    failure_is_worst = False
+    shown: ClassVar[int]
+
+    check_context: bool = True
+
+    @abstractmethod
+    def detect(self, text: str) -> Iterable[Finding]:
+        """Find everything that counts, or would if it were no example, in a plain text."""
+
+    @abstractmethod
+    def suspicious(self, text: pl.Expr) -> pl.Expr:
+        """Whether a plain text may hold a finding: true for every text that does."""
+
+    def counts(self, finding: Finding) -> bool:
+        """Whether a finding fails the text that it is in."""
+        return not finding.example
+
+    def grade(self, sample: Sample) -> Graded:
+        """Read the answer and each passage of its context."""
+        answer = sample.answer or ""
+        given = self._found(answer)
+        passages = [self._found(text or "") for text in self._passages(sample)]
+        scores = verdict(
+            answer=not any(map(self.counts, given)),
+            context=self._unread(sample)
+            or not any(self.counts(finding) for found in passages for finding in found),
+        )
+        listed = {
+            "answer": [finding.masked(self.shown) for finding in given],
+            "contexts": [
+                {"passage": number, **finding.masked(self.shown)}
+                for number, found in enumerate(passages)
+                for finding in found
+            ],
+        }
+        detail: dict[str, Any] = {name: told[:_LISTED] for name, told in listed.items() if told}
+        more = {name: len(told) for name, told in listed.items() if len(told) > _LISTED}
+        remark = None if answer.strip() else _EMPTY
+        return Graded(scores, (detail | {"found": more} if more else detail) or None, remark)
+
+    def compute(self, samples: pl.DataFrame) -> pl.DataFrame:
+        """Grade the samples that may hold a finding one by one, the others all at once."""
+        numbered = samples.with_row_index("row").with_columns(self._doubtful().alias("doubtful"))
+        doubtful = numbered.filter("doubtful")
+        clean = numbered.filter(~pl.col("doubtful"))
+        read = super().compute(doubtful.drop("row", "doubtful"))
+        graded = pl.concat(
+            [
+                clean.select("row", *self._clean()),
+                pl.concat([doubtful.select("row"), read], how="horizontal"),
+            ]
+        )
+        return graded.sort("row").drop("row")
+
+    def _doubtful(self) -> pl.Expr:
+        answer = pl.col("answer")
+        blank = answer.str.strip_chars().str.len_bytes() == 0
+        doubts = [pl.col("error").is_not_null(), blank, self.suspicious(plain_expr(answer))]
+        if self.check_context:
+            passages = pl.col("contexts").list.join("\n", ignore_nulls=True).fill_null("")
+            doubts.append(self.suspicious(plain_expr(passages)))
+        return pl.any_horizontal(doubts)
+
+    def _clean(self) -> list[pl.Expr]:
+        """The columns of samples in which there is nothing to be found."""
+        names = [metric.name for metric in self.sample_metrics]
+        unread = _NO_CONTEXT if self.check_context else NOT_JUDGED
+        read, not_read = (
+            record(self.name, names, Graded(verdict(answer=True, context=context)))
+            for context in (True, unread)
+        )
+        was_read = pl.col("contexts").is_not_null() & self.check_context
+        return [
+            pl.when(was_read)
+            .then(pl.lit(read[column], kind))
+            .otherwise(pl.lit(not_read[column], kind))
+            .alias(column)
+            for column, kind in record_schema(names).items()
+        ]
+
+    def _unread(self, sample: Sample) -> NotApplicable | None:
+        """Why the context was not read, if it was not."""
+        if not self.check_context:
+            return NOT_JUDGED
+        return _NO_CONTEXT if sample.contexts is None else None
+
+    def _passages(self, sample: Sample) -> Sequence[str]:
+        return () if self._unread(sample) else sample.contexts or ()
+
+    @cached_property
+    def _found(self) -> Callable[[str], tuple[Finding, ...]]:
+        return lru_cache(maxsize=64)(self._find)
+
+    def _find(self, text: str) -> tuple[Finding, ...]:
+        prepared = plain(text)
+        placed = []
+        for finding in self.detect(prepared.text):
+            start, end = prepared.origin(finding.start, finding.end)
+            placed.append(replace(finding, start=start, end=end))
+        return tuple(sorted(placed, key=lambda finding: (finding.start, finding.kind)))

@@ -1,0 +1,155 @@
+"""Secrets as a table: one row for each kind of key, with its form, its severity and its test."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Severity = Literal["low", "high", "critical"]
+
+_BEFORE, _AFTER = r"(?<![A-Za-z0-9_-])", r"(?![A-Za-z0-9_-])"
+# Held together, or a long line of dashes would be searched from each of its dashes.
+_DASHES = r"(?<!-)-{3,}+"
+_DATA = r"(?s:.{0,200}?)[A-Za-z0-9+/]{20}"
+_PLACEHOLDER = re.compile(r"(?i)x{6}|\*{3}|\.\.|your|example|placeholder|[<>]")
+_FILLED = re.compile(r"(?i)x{6}")
+_PRODUCT_KEY_LETTERS = "BCDFGHJKMNPQRTVWXY2346789"
+_DISTINCT_IN_PRODUCT_KEY = 9
+_LEAST_ENTROPY = 3.0
+_LEAST_ENTROPY_OF_TOKENS = 2.5
+
+
+@dataclass(frozen=True, slots=True)
+class SecretRule:
+    """A kind of secret.
+
+    Attributes:
+        kind: Its name.
+        hint: A literal that every text with such a secret contains.
+        pattern: Its form.
+        severity: `low` for what is public by nature, `critical` for private keys.
+        is_real: Tells a secret from what only looks like one, by the text that matched.
+    """
+
+    kind: str
+    hint: str
+    pattern: re.Pattern[str]
+    severity: Severity = "high"
+    is_real: Callable[[str], bool] = lambda _: True
+
+
+def entropy(text: str) -> float:
+    """Shannon's entropy of the characters of a text, in bits per character."""
+    return -sum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values())
+
+
+def _random_enough(key: str) -> bool:
+    return not _PLACEHOLDER.search(key) and entropy(key.removeprefix("sk-")) >= _LEAST_ENTROPY
+
+
+def _not_filled(key: str) -> bool:
+    return not _FILLED.search(key) and entropy(key) >= _LEAST_ENTROPY_OF_TOKENS
+
+
+def _product_key(key: str) -> bool:
+    letters = key.replace("-", "")
+    return any(map(str.isdigit, letters)) and len(set(letters)) >= _DISTINCT_IN_PRODUCT_KEY
+
+
+def _token(
+    kind: str,
+    hint: str,
+    form: str,
+    *,
+    fixed: bool = False,
+    is_real: Callable[[str], bool] = _not_filled,
+) -> SecretRule:
+    """A key that begins with a mark of its maker and is no row of one letter.
+
+    `fixed`: of a fixed length, so that no character of a key may follow.
+    """
+    return SecretRule(
+        kind, hint, re.compile(_BEFORE + form + (_AFTER if fixed else "")), is_real=is_real
+    )
+
+
+RULES = (
+    SecretRule(
+        "pem_private_key",
+        "PRIVATE KEY",
+        re.compile(
+            rf"{_DASHES} ?BEGIN (?:[A-Z0-9]+ ){{0,3}}PRIVATE KEY(?: BLOCK)? ?{_DASHES}{_DATA}"
+        ),
+        "critical",
+    ),
+    SecretRule(
+        "pem_private_key",
+        "PuTTY-User-Key-File-",
+        re.compile(r"PuTTY-User-Key-File-[0-9]: ?[a-z0-9-]+"),
+        "critical",
+    ),
+    SecretRule(
+        "pem_certificate",
+        "CERTIFICATE",
+        re.compile(
+            rf"{_DASHES} ?BEGIN (?:[A-Z0-9]+ ){{0,2}}CERTIFICATE(?: REQUEST)? ?{_DASHES}{_DATA}"
+        ),
+        "low",
+    ),
+    _token(
+        "openai_api_key",
+        "T3BlbkFJ",
+        r"sk-(?:(?:proj|svcacct|admin|None)-)?[A-Za-z0-9_-]{20,}?T3BlbkFJ[A-Za-z0-9_-]{20,}",
+        is_real=_random_enough,
+    ),
+    _token("anthropic_api_key", "sk-ant-", r"sk-ant-[a-z]+[0-9]{2}-[A-Za-z0-9_-]{80,}"),
+    _token(
+        "h2o_or_generic_sk_key",
+        "sk-",
+        r"sk-(?!ant-)(?:[A-Za-z0-9]{1,20}-)?[A-Za-z0-9_]{40,}",
+        is_real=_random_enough,
+    ),
+    *(
+        _token("aws_access_key_id", start, rf"{start}[A-Z2-7]{{16}}", fixed=True)
+        for start in ("AKIA", "ASIA", "ABIA", "ACCA")
+    ),
+    _token("aws_access_key_id", "A3T", r"A3T[A-Z0-9][A-Z2-7]{16}", fixed=True),
+    *(
+        _token("github_token", start, rf"{start}[A-Za-z0-9]{{36}}", fixed=True)
+        for start in ("ghp_", "gho_", "ghu_", "ghs_", "ghr_")
+    ),
+    _token("github_token", "github_pat_", r"github_pat_[A-Za-z0-9_]{82}", fixed=True),
+    _token("gitlab_token", "glpat-", r"glpat-[A-Za-z0-9_-]{20,}"),
+    _token("google_api_key", "AIza", r"AIza[A-Za-z0-9_-]{35}", fixed=True),
+    _token("huggingface_token", "hf_", r"hf_[A-Za-z]{34}", fixed=True),
+    _token("huggingface_token", "api_org_", r"api_org_[A-Za-z]{34}", fixed=True),
+    _token("slack_token", "xox", r"xox[abpros]-[A-Za-z0-9-]{20,}"),
+    _token("slack_token", "xoxe", r"xoxe(?:\.xox[bp])?-[0-9]-[A-Za-z0-9]{100,}"),
+    _token("slack_token", "xapp-", r"xapp-[0-9]-[A-Z0-9]+-[0-9]+-[a-z0-9]{32,}"),
+    _token(
+        "slack_token",
+        "hooks.slack.com/",
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{30,}",
+    ),
+    _token("stripe_key", "_live_", r"[sr]k_live_[A-Za-z0-9]{16,}"),
+    _token("stripe_key", "_test_", r"[sr]k_test_[A-Za-z0-9]{16,}"),
+    _token("pypi_token", "pypi-AgEIcHlwaS5vcmc", r"pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,}"),
+    _token(
+        "jwt",
+        "eyJ",
+        r"eyJ[A-Za-z0-9_-]{8,}+\.eyJ[A-Za-z0-9_-]{8,}+\.[A-Za-z0-9_-]{10,}",
+    ),
+    _token(
+        "windows_product_key",
+        "-",
+        rf"[{_PRODUCT_KEY_LETTERS}]{{5}}(?:-[{_PRODUCT_KEY_LETTERS}]{{5}}){{4}}",
+        fixed=True,
+        is_real=_product_key,
+    ),
+)

@@ -1,0 +1,1 @@
+"""Privacy: does the answer give away what nobody should read?"""

@@ -6,17 +6,20 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from assets.keys import scores_stage
+from assets.stages import LEADERBOARD, PREDICTIONS, QUESTIONS, scores
+from warehouse.errors import WarehouseError
+from warehouse.formats.catalog import format_named
+from warehouse.formats.paths import expand
+from warehouse.ingest import predictions_digest, questions_digest
+from warehouse.snapshot import FILE_NAME, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
 
-    from assets.project import Benchmark
+    from assets.project import Benchmark, Project
     from evaluators.evaluator import Evaluator
 
-QUESTIONS_STAGE = "questions"
-PREDICTIONS_STAGE = "predictions"
-LEADERBOARD_STAGE = "leaderboard"
 _FOLD_VERSION = 1
 """Raised when leaderboards are folded in another way from the same scores."""
 
@@ -34,15 +37,62 @@ def scores_digest(evaluator: Evaluator, marks: Mapping[str, str]) -> str:
         evaluator: The evaluator, with its parameters.
         marks: The benchmark's marks, of which those of questions and predictions count.
     """
-    inputs = [marks.get(stage) for stage in (QUESTIONS_STAGE, PREDICTIONS_STAGE)]
+    inputs = [marks.get(stage) for stage in (QUESTIONS, PREDICTIONS)]
     return digest_of(inputs, evaluator.signature)
 
 
 def leaderboard_digest(benchmark: Benchmark, marks: Mapping[str, str]) -> str:
     """What a benchmark's leaderboard is made from: its scores and how they are to be read."""
-    scores = {
-        evaluator.name: [evaluator.signature, marks.get(scores_stage(evaluator.name))]
+    made = {
+        evaluator.name: [evaluator.signature, marks.get(scores(evaluator.name))]
         for evaluator in benchmark.evaluators
     }
     reading = [benchmark.slices, benchmark.cluster, dict(benchmark.thresholds)]
-    return digest_of(_FOLD_VERSION, scores, reading)
+    return digest_of(_FOLD_VERSION, made, reading)
+
+
+def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
+    """Whether the published copy shows what files and configuration say now.
+
+    The files are read for their digests, nothing else is done. False also where that cannot be
+    said: then a run tells what is wrong.
+
+    Args:
+        project: The project.
+        benchmarks: The benchmarks to look at.
+    """
+    copy = project.publish / FILE_NAME
+    if not (copy.is_file() and project.warehouse.is_file()):
+        return False
+    try:
+        marked = Snapshot(copy).fetch("SELECT benchmark, stage, digest FROM marks")
+        marks: dict[str, dict[str, str]] = {}
+        for name, stage, digest in marked.iter_rows():
+            marks.setdefault(name, {})[stage] = digest
+        return all(
+            _expected(project.benchmarks[name]).items() <= marks.get(name, {}).items()
+            for name in benchmarks
+        )
+    except WarehouseError:
+        return False
+
+
+def _expected(benchmark: Benchmark) -> dict[str, str]:
+    """The marks that a benchmark bears when everything is done."""
+    chosen, ratio = format_named(benchmark.format), benchmark.max_reject_ratio
+    questions, documents = (files(each) for each in (benchmark.questions, benchmark.documents))
+    marks = {QUESTIONS: questions_digest(chosen, questions, documents, ratio)}
+    given = expand(benchmark.predictions)
+    marks[PREDICTIONS] = predictions_digest(chosen, given, ratio, marks[QUESTIONS])
+    for evaluator in benchmark.evaluators:
+        marks[scores(evaluator.name)] = scores_digest(evaluator, marks)
+    return marks | {LEADERBOARD: leaderboard_digest(benchmark, marks)}
+
+
+def files(pattern: Path | None) -> list[Path]:
+    """The files that a pattern stands for; none for no pattern.
+
+    Raises:
+        InputError: A pattern that no file matches.
+    """
+    return [] if pattern is None else [path for path, _ in expand(pattern)]

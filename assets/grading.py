@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from assets import stages
 from assets.freshness import scores_digest
-from assets.keys import scores_stage
 from evaluators.scoring import score
 from warehouse.samples import delete_orphans, stale
 
@@ -63,7 +63,7 @@ def grade(
         force: Score everything again, changed or not.
     """
     marks = warehouse.marks(benchmark)
-    stage, digest = scores_stage(evaluator.name), scores_digest(evaluator, marks)
+    stage, digest = stages.scores(evaluator.name), scores_digest(evaluator, marks)
     if marks.get(stage) == digest and not force:
         return Graded(scored=0, current=_graded_rows(warehouse, benchmark, evaluator), removed=0)
     query = stale(

@@ -1,11 +1,11 @@
 """The first stage: files become questions and predictions in the warehouse."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import dagster as dg
 
 from assets import reporting
+from assets.freshness import files
 from assets.keys import BACKFILL, BENCHMARKS, INPUTS, OWNERS, PREDICTIONS, QUESTIONS
 from assets.project import Project
 from warehouse.formats.paths import expand
@@ -45,8 +45,8 @@ def questions(
             warehouse,
             benchmark=name,
             format=benchmark.format,
-            questions=_files(benchmark.questions),
-            documents=_files(benchmark.documents),
+            questions=files(benchmark.questions),
+            documents=files(benchmark.documents),
             max_reject_ratio=benchmark.max_reject_ratio,
             force=config.force,
         )
@@ -84,10 +84,6 @@ def predictions(
             force=config.force,
         )
     return _report(warehouse, "predictions", results)
-
-
-def _files(pattern: Path | None) -> list[Path]:
-    return [] if pattern is None else [path for path, _ in expand(pattern)]
 
 
 def _report(

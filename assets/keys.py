@@ -29,8 +29,3 @@ PROJECT = "project"
 def scores_key(evaluator: str) -> dg.AssetKey:
     """The asset that holds the scores of one evaluator."""
     return dg.AssetKey(["scores", evaluator])
-
-
-def scores_stage(evaluator: str) -> str:
-    """The name of the stage under which the warehouse marks an evaluator's scores as done."""
-    return f"scores/{evaluator}"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from assets.folds import metric_facts, stand
-from assets.freshness import LEADERBOARD_STAGE, leaderboard_digest
+from assets.freshness import leaderboard_digest
+from assets.stages import LEADERBOARD
 from evaluators import scoring
 from evaluators.outcome import Status, Unscored
 from warehouse.folds import folded_scores, graded_samples
@@ -36,7 +37,7 @@ def refresh(warehouse: Warehouse, benchmark: Benchmark, *, force: bool = False) 
     """
     marks = warehouse.marks(benchmark.name)
     digest = leaderboard_digest(benchmark, marks)
-    if marks.get(LEADERBOARD_STAGE) == digest and not force:
+    if marks.get(LEADERBOARD) == digest and not force:
         return 0
     query = folded_scores(benchmark.name, benchmark.slices)
     folded = warehouse.fetch(query.sql, query.parameters)
@@ -52,7 +53,7 @@ def refresh(warehouse: Warehouse, benchmark: Benchmark, *, force: bool = False) 
         transaction.replace("leaderboard", rows, where=place)
         transaction.replace("system_scores", systems, where=place)
         transaction.append("leaderboard_history", rows.select(HISTORY))
-        transaction.mark(benchmark.name, LEADERBOARD_STAGE, digest)
+        transaction.mark(benchmark.name, LEADERBOARD, digest)
     return rows.height
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -18,28 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from assets.project import Project
+    from orchestration.choices import Choices
 
 RANGE_START = "dagster/asset_partition_range_start"
 RANGE_END = "dagster/asset_partition_range_end"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
-    """What a run is narrowed to.
-
-    Attributes:
-        benchmarks: The benchmarks; empty: all.
-        systems: The systems; empty: all.
-        evaluators: The evaluators; empty: all.
-        judge: Whether the judge model may be asked.
-        force: Whether to score again what is up to date.
-    """
-
-    benchmarks: tuple[str, ...] = ()
-    systems: tuple[str, ...] = ()
-    evaluators: tuple[str, ...] = ()
-    judge: bool = True
-    force: bool = False
 
 
 def evaluate(project: Project, choices: Choices, progress: Progress, *, aloud: bool) -> Record:

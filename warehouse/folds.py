@@ -26,9 +26,7 @@ def folded_scores(benchmark: str, slices: Sequence[str]) -> Query:
     return Query(statement, {"benchmark": benchmark, "slices": list(slices)})
 
 
-def graded_samples(
-    benchmark: str, evaluator: str, signature: str, slices: Sequence[str]
-) -> Query:
+def graded_samples(benchmark: str, evaluator: str, signature: str, slices: Sequence[str]) -> Query:
     """The grades of one evaluator, repeated for each slice that the question belongs to.
 
     Args:

@@ -96,8 +96,7 @@ def ingest_questions(
         raise WarehouseError(f"the format {format!r} has no documents")
     if not questions:
         raise WarehouseError(f"benchmark {benchmark!r} has no files of questions")
-    settings = _settings(chosen, max_reject_ratio, str(len(questions)))
-    digest = fingerprint([(path, None) for path in (*questions, *documents)], settings)
+    digest = questions_digest(chosen, questions, documents, max_reject_ratio)
     if not force and warehouse.marks(benchmark).get("questions") == digest:
         return _unchanged(warehouse, benchmark, "questions", digest)
     with folder_beside(warehouse) as folder:
@@ -164,8 +163,7 @@ def ingest_predictions(
     if "questions" not in marks:
         raise WarehouseError(f"benchmark {benchmark!r} has no questions: ingest them first")
     _require_usable(files)
-    settings = (*_settings(chosen, max_reject_ratio), marks["questions"])
-    digest = fingerprint(files, settings)
+    digest = predictions_digest(chosen, files, max_reject_ratio, marks["questions"])
     if not force and marks.get("predictions") == digest:
         return _unchanged(warehouse, benchmark, "predictions", digest)
     try:
@@ -195,6 +193,24 @@ def ingest_predictions(
                 rows, notes = finish_predictions(transaction, benchmark, chosen, outcome, digest)
     problems = tuple(each.problem for each in outcome.rejected)
     return Ingested(rows=rows, problems=problems, notes=(*notes, *notes_on(outcome)), digest=digest)
+
+
+def questions_digest(
+    chosen: Format, questions: Sequence[Path], documents: Sequence[Path], max_reject_ratio: float
+) -> str:
+    """The digest of files of questions and documents and of how they are read."""
+    files = [(path, None) for path in (*questions, *documents)]
+    return fingerprint(files, _settings(chosen, max_reject_ratio, str(len(questions))))
+
+
+def predictions_digest(
+    chosen: Format,
+    files: Sequence[tuple[Path, str | None]],
+    max_reject_ratio: float,
+    questions: str,
+) -> str:
+    """The digest of files of predictions, of how they are read, and of their questions' digest."""
+    return fingerprint(files, _settings(chosen, max_reject_ratio, questions))
 
 
 def _settings(chosen: Format, ratio: float, *more: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ import click
 
 if TYPE_CHECKING:
     from assets.project import Project
-    from orchestration.execution import Choices
+    from orchestration.choices import Choices
     from orchestration.listening import Record
 
 
@@ -18,21 +18,10 @@ def write_summary(project: Project, choices: Choices, record: Record) -> None:
     Raises:
         ChecksFailed: A check failed that is more than a warning.
     """
-    import polars as pl
-
-    from orchestration import published
-    from orchestration.cli.boards import write_boards
     from orchestration.errors import ChecksFailed
     from orchestration.execution import failures
 
-    board = published.leaderboard(project).filter(
-        pl.col("benchmark").is_in(choices.benchmarks or list(project.benchmarks)),
-        pl.col("slice") == "all",
-        pl.col("is_primary").cast(pl.Boolean),
-    )
-    write_boards(board, "table")
-    click.echo(err=True)
-    _write_rejects(project, choices)
+    _write_results(project, choices)
     for reported in record.metadata.values():
         for note in reported.get("notes") or ():
             click.echo(f"note: {note}", err=True)
@@ -46,6 +35,29 @@ def write_summary(project: Project, choices: Choices, record: Record) -> None:
     failed = failures(record)
     if failed:
         raise ChecksFailed(failed)
+
+
+def write_nothing_changed(project: Project, choices: Choices) -> None:
+    """Writes what was published before, and that it still stands."""
+    _write_results(project, choices)
+    click.echo("nothing has changed since: 0 scored", err=True)
+    click.echo(f"published in {project.publish}", err=True)
+
+
+def _write_results(project: Project, choices: Choices) -> None:
+    import polars as pl
+
+    from orchestration import published
+    from orchestration.cli.boards import write_boards
+
+    board = published.leaderboard(project).filter(
+        pl.col("benchmark").is_in(choices.benchmarks or list(project.benchmarks)),
+        pl.col("slice") == "all",
+        pl.col("is_primary").cast(pl.Boolean),
+    )
+    write_boards(board, "table")
+    click.echo(err=True)
+    _write_rejects(project, choices)
 
 
 def total(record: Record, name: str) -> int:

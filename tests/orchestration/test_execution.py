@@ -5,7 +5,8 @@ from __future__ import annotations
 import dagster as dg
 import pytest
 
-from orchestration.execution import Choices, selected, stretches
+from orchestration.choices import Choices
+from orchestration.execution import selected, stretches
 
 KEYS = [
     dg.AssetKey(path)

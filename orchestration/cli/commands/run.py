@@ -55,7 +55,8 @@ def command(
     """Ingest, check, score and publish, then show the leaderboards.
 
     Only what has changed is scored: new or changed questions, predictions and evaluators. The run
-    is kept in the project's Dagster instance, where `scoreline dev` shows it.
+    is kept in the project's Dagster instance, where `scoreline dev` shows it; where nothing at all
+    has changed, no run is started.
 
     Leaderboards go to standard output; what was rejected or noted goes to standard error. The exit
     code is 1 when a check failed, and 2 when the input or the configuration cannot be used; then
@@ -63,9 +64,9 @@ def command(
     """
     project = load(config).project
 
-    from orchestration.cli.summary import write_summary
-    from orchestration.execution import Choices, evaluate
-    from orchestration.progress import shown
+    from assets.freshness import is_current
+    from orchestration.choices import Choices
+    from orchestration.cli.summary import write_nothing_changed, write_summary
 
     choices = Choices(
         benchmarks=known("benchmark", benchmarks, list(project.benchmarks)),
@@ -74,6 +75,13 @@ def command(
         judge=not no_judge,
         force=force,
     )
+    if not force and is_current(project, choices.benchmarks or project.benchmarks):
+        write_nothing_changed(project, choices)
+        return
+
+    from orchestration.execution import evaluate
+    from orchestration.progress import shown
+
     with shown(quiet=debugging()) as progress:
         record = evaluate(project, choices, progress, aloud=debugging())
     write_summary(project, choices, record)

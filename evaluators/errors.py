@@ -3,6 +3,7 @@
 EvaluatorError
 ├── UnknownEvaluator   a name that is no evaluator and no family
 ├── BadParameters      parameters that an evaluator does not take
+├── BadConstraints     constraints of a question that cannot be read
 ├── BadSamples         a frame of samples that lacks a column
 └── BrokenPromise      an evaluator that did not return what it declares (a defect, not a result)
 
@@ -28,6 +29,10 @@ class UnknownEvaluator(EvaluatorError):  # noqa: N818 - the name says what it is
 
 class BadParameters(EvaluatorError):  # noqa: N818
     """Parameters that an evaluator does not take, or values it refuses."""
+
+
+class BadConstraints(EvaluatorError):  # noqa: N818
+    """What a text must contain is written in a way that cannot be read."""
 
 
 class BadSamples(EvaluatorError):  # noqa: N818

@@ -1,0 +1,120 @@
+"""Tokens presence: required texts and patterns in the answer and its context."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from evaluators.boolean import NOT_JUDGED, BooleanEvaluator, no_verdict, verdict
+from evaluators.kinds.row import RowEvaluator
+from evaluators.outcome import Graded, NotApplicable, Undefined
+from evaluators.text.constraints import Constraint, any_of, read_constraints
+from evaluators.text.patterns import Matcher, RanAway
+from evaluators.text.references import no_reference, written
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evaluators.sample import Sample
+
+_NOTHING_REQUIRED = "no_constraints"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TokensPresence(BooleanEvaluator, RowEvaluator):
+    """Does the answer contain what it must contain?
+
+    Constraints are a list, all of which must hold: a text must occur in the answer, case and all;
+    `REGEXP:` and a pattern must be found by Python's `re.search` (not anchored, no flags); of a
+    list, one text or pattern must hold. With `check_context` the passages, joined by blanks, are
+    held against the same constraints.
+
+    Source: the tokens presence evaluator of Eval Studio. Unlike there, texts with quotes match.
+
+    Edges: without constraints (null, or an empty list) one of the expected answers becomes the
+    only constraint; an empty list and no expected answer: passes, with the reason
+    `no_constraints`; neither known: not applicable. An empty answer fails a real constraint. A
+    pattern that takes longer than `pattern_seconds` on a text leaves the sample undefined, with
+    that reason; after ten such texts it is not tried again in the same run. Constraints that
+    cannot be read are an error of the configuration, not of an answer. The detail lists the
+    constraints that failed, by their numbers from 1.
+
+    Attributes:
+        check_context: Whether the retrieved context must hold, too.
+        pattern_seconds: How long one pattern may take on one text.
+    """
+
+    reads = frozenset({"answer"})
+    optional = frozenset({"constraints", "expected_answers", "contexts"})
+
+    check_context: bool = False
+    pattern_seconds: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse a limit that is no time.
+
+        Raises:
+            ValueError: When `pattern_seconds` is not above 0.
+        """
+        if not self.pattern_seconds > 0:
+            raise ValueError(f"pattern_seconds must be above 0, got {self.pattern_seconds}")
+
+    def obstacles(self) -> Sequence[pl.Expr]:
+        """Neither constraints nor an expected answer, or a context to check that is not given."""
+        unknown = pl.col("constraints").is_null()
+        unexpected = pl.col("expected_answers").is_null() | no_reference().is_not_null()
+        nothing = pl.when(unknown & unexpected).then(
+            pl.lit("neither constraints nor an expected answer")
+        )
+        return (nothing,)
+
+    def grade(self, sample: Sample) -> Graded:
+        """Hold the answer, and the context if asked for, against the constraints."""
+        constraints = _constraints(sample)
+        texts = {"answer": sample.answer or ""}
+        unread = self._unread(sample)
+        if unread is None:
+            texts["context"] = " ".join(text or "" for text in sample.contexts or ())
+        try:
+            failed = {name: self._failed(constraints, text) for name, text in texts.items()}
+        except RanAway as reason:
+            return Graded(no_verdict(Undefined(f"pattern {reason}")))
+        scores = verdict(answer=not failed["answer"], context=unread or not failed["context"])
+        detail: dict[str, Any] = {name: numbers for name, numbers in failed.items() if numbers}
+        return Graded(scores, detail or None, None if constraints else _NOTHING_REQUIRED)
+
+    def on_failure(self, sample: Sample) -> Graded:
+        """An answer that was not given fails, but nothing was to be understood."""
+        nobody = NotApplicable("the system gave no answer to be understood")
+        unread = self._unread(sample)
+        judged = {"retrieval_failures": unread} if unread else {}
+        return Graded({"parse_failures": nobody, **judged})
+
+    def _unread(self, sample: Sample) -> NotApplicable | None:
+        """Why the context is not read, if it is not."""
+        if not self.check_context:
+            return NOT_JUDGED
+        return NotApplicable("no contexts") if sample.contexts is None else None
+
+    def _failed(self, constraints: Sequence[Constraint], text: str) -> list[int]:
+        search = self._matcher.search
+        return [
+            number
+            for number, operands in enumerate(constraints, start=1)
+            if not any(operand.holds(text, search) for operand in operands)
+        ]
+
+    @cached_property
+    def _matcher(self) -> Matcher:
+        return Matcher(self.pattern_seconds)
+
+
+def _constraints(sample: Sample) -> tuple[Constraint, ...]:
+    given = read_constraints(sample.constraints) if sample.constraints is not None else ()
+    if given:
+        return given
+    expected = written(sample.expected_answers)
+    return (any_of(expected),) if expected else ()

@@ -1,0 +1,90 @@
+"""Constraints: what a text must contain, as written in a test suite."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from evaluators.errors import BadConstraints
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+PREFIX = "REGEXP:"
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A text or a pattern that must be found.
+
+    Attributes:
+        text: The text, or the pattern without its prefix.
+        is_pattern: Whether it is a regular expression.
+    """
+
+    text: str
+    is_pattern: bool
+
+    def holds(self, within: str, search: Callable[[str, str], bool]) -> bool:
+        """Whether it is found; patterns by `search(pattern, text)`."""
+        return search(self.text, within) if self.is_pattern else self.text in within
+
+
+Constraint: TypeAlias = tuple[Operand, ...]
+"""Alternatives, one of which must be found."""
+
+
+@lru_cache(maxsize=1024)
+def read_constraints(written: str) -> tuple[Constraint, ...]:
+    """Read a JSON list of texts, `REGEXP:` patterns, and lists of those as alternatives.
+
+    Raises:
+        BadConstraints: For anything else, an empty list of alternatives, or a pattern that does
+            not compile; with the number of the constraint, counted from 1.
+    """
+    try:
+        listed = json.loads(written)
+    except json.JSONDecodeError as error:
+        raise BadConstraints(f"constraints {written!r}: not JSON: {error}") from error
+    if not isinstance(listed, list):
+        raise BadConstraints(f"constraints {written!r}: expected a list, got {_type(listed)}")
+    return tuple(_constraint(item, number) for number, item in enumerate(listed, start=1))
+
+
+def any_of(texts: Sequence[str]) -> Constraint:
+    """The constraint that one of some texts, which may be patterns, is found.
+
+    Raises:
+        BadConstraints: When a pattern does not compile.
+    """
+    return tuple(_operand(text, "expected answer") for text in texts)
+
+
+def _constraint(item: Any, number: int) -> Constraint:
+    place = f"constraint {number}"
+    if not isinstance(item, list):
+        return (_operand(item, place),)
+    if not item:
+        raise BadConstraints(f"{place}: the list of alternatives is empty")
+    return tuple(_operand(part, f"{place}, alternative {n}") for n, part in enumerate(item, 1))
+
+
+def _operand(item: Any, place: str) -> Operand:
+    if not isinstance(item, str):
+        raise BadConstraints(f"{place}: expected a text, got {_type(item)} {item!r}")
+    if not item.startswith(PREFIX):
+        return Operand(item, is_pattern=False)
+    pattern = item.removeprefix(PREFIX)
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError, RecursionError) as error:
+        raise BadConstraints(f"{place}: {pattern!r} is no regular expression: {error}") from error
+    return Operand(pattern, is_pattern=True)
+
+
+def _type(value: Any) -> str:
+    names = {dict: "an object", list: "a list", str: "a text", bool: "a truth value"}
+    return names.get(type(value), "null" if value is None else "a number")

@@ -59,5 +59,5 @@ def _metrics(names: Sequence[str]) -> tuple[Metric, ...]:
     return tuple(metric(name, primary=position == 0) for position, name in enumerate(names))
 
 
-def _made(kind: type[Evaluator], body: Mapping[str, Any]) -> Evaluator:
+def _made(kind: ABCMeta, body: Mapping[str, Any]) -> Evaluator:
     return cast("Evaluator", ABCMeta("TestDouble", (kind,), dict(body))())

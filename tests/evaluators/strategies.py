@@ -124,7 +124,8 @@ def frames(draw: st.DrawFn, evaluator: Evaluator) -> pl.DataFrame:
     for content in draw(st.lists(row, max_size=MOST_ROWS)):
         scores = [draw(_part(part)) for part in parts]
         rows.append({name: value for some in (content, *scores) for name, value in some.items()})
-    if rows and draw(st.booleans()):
+    repeated = draw(st.booleans())
+    if rows and repeated:
         rows.append(rows[0] | {"question_id": "again"})
     types = {name: kind for part in parts for name, kind in _types(part)}
     return samples(rows, given, **types)

@@ -57,8 +57,9 @@ def sources_and_edges(evaluator: Evaluator) -> bool:
 
 
 def parameters(evaluator: Evaluator) -> bool:
-    """Every parameter is explained."""
-    listed = _prose(evaluator).partition("Attributes:\n")[2]
+    """Every parameter is explained, in the class that brings it."""
+    prose = [inspect.cleandoc(vars(cls).get("__doc__") or "") for cls in type(evaluator).__mro__]
+    listed = "\n".join(text.partition("Attributes:\n")[2] for text in prose)
     return all(re.search(rf"(?m)^ *{field.name}: \S", listed) for field in fields(evaluator))
 
 

@@ -112,7 +112,7 @@ def test_an_evaluator_cannot_be_changed() -> None:
 
 def test_parameters_are_given_by_name() -> None:
     with pytest.raises(TypeError):
-        Gpt4Share(0.5)  # type: ignore[misc]
+        Gpt4Share(0.5)  # type: ignore[call-arg]
 
 
 def test_an_evaluator_without_computation_cannot_be_made() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import polars as pl
 
 from evaluators.outcome import Undefined
@@ -31,7 +33,7 @@ LONG = {
     "detail": pl.String,
 }
 FORMULA = "the formula has no value for this sample"
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"noise_ratio": 0.25},
     {"noise_ratio": 1.0},
     {"noise_ratio": None},

@@ -113,11 +113,9 @@ def test_evidence_of_every_row_that_has_it(published: Published) -> None:
 
 
 def _of(found: dict[Key, dict[str, Outcome]], figure: Row, metric: str) -> list[float]:
-    return [
-        row[metric].value
-        for key, row in found.items()
-        if key[:2] == (figure["split"], figure["system"]) and row[metric].value is not None
-    ]
+    mine = (row for key, row in found.items() if key[:2] == (figure["split"], figure["system"]))
+    values = (row[metric].value for row in mine)
+    return [value for value in values if value is not None]
 
 
 def test_the_means_of_every_system(published: Published) -> None:

@@ -203,7 +203,10 @@ def test_missing_columns_are_named(missing: str) -> None:
 
 
 def test_input_digests_stay_with_their_samples() -> None:
-    rows = [{"noise_ratio": 0.5, "input_digest": 7}, {"input_digest": 2**64 - 1}]
+    rows: list[dict[str, Any]] = [
+        {"noise_ratio": 0.5, "input_digest": 7},
+        {"input_digest": 2**64 - 1},
+    ]
     frame = samples(rows, input_digest=pl.UInt64)
     assert score(PLAIN, frame).frame["input_digest"].to_list() == [7, 2**64 - 1]
 

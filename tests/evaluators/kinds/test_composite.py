@@ -17,7 +17,12 @@ if TYPE_CHECKING:
     from evaluators.evaluator import Evaluator
 
 A, B = "judge.score", "overlap.recall"
-TYPES = {A: pl.Float64, f"status:{A}": pl.String, B: pl.Float64, f"status:{B}": pl.String}
+TYPES: dict[str, Any] = {
+    A: pl.Float64,
+    f"status:{A}": pl.String,
+    B: pl.Float64,
+    f"status:{B}": pl.String,
+}
 MEAN = of_parts([A, B], {"mean": (pl.col(A) + pl.col(B)) / 2})
 WORST_FIRST = ["judge_error", "parse_failure", "target_error", "undefined", "not_applicable"]
 

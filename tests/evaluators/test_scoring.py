@@ -10,7 +10,6 @@ import pytest
 
 from evaluators.errors import BadSamples, BrokenPromise
 from evaluators.outcome import (
-    Graded,
     JudgeError,
     NotApplicable,
     ParseFailure,
@@ -19,7 +18,7 @@ from evaluators.outcome import (
     Undefined,
     Unscored,
 )
-from evaluators.scoring import fold, score
+from evaluators.scoring import score
 from tests.doubles import computing, metric, of_frame, of_rows
 from tests.samples import Outcome, outcomes, samples
 
@@ -147,6 +146,14 @@ def test_a_reason_holds_for_one_metric_or_for_all(reason: Unscored, status: str)
     assert _one(of_rows(refuse, "a", "b"), {"noise_ratio": 0.0}) == {"a": why, "b": why}
 
 
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_without_bounds_values_are_finite_still(value: float) -> None:
+    open_ended = (metric("share", primary=True, bounds=(-math.inf, math.inf)),)
+    evaluator = of_rows(lambda _: {"share": value}, "share", metrics=open_ended)
+    with pytest.raises(BrokenPromise, match=r"not within \(-inf, inf\)"):
+        score(evaluator, samples([{"noise_ratio": 0.5}]))
+
+
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1.001, -0.001, 2.0])
 @pytest.mark.parametrize("kind", ["frame", "rows"])
 def test_values_out_of_bounds_are_refused(kind: str, value: float) -> None:
@@ -209,44 +216,3 @@ def test_input_digests_stay_with_their_samples() -> None:
     ]
     frame = samples(rows, input_digest=pl.UInt64)
     assert score(PLAIN, frame).frame["input_digest"].to_list() == [7, 2**64 - 1]
-
-
-def test_system_metrics_come_from_the_evidence() -> None:
-    evaluator = of_frame(
-        {"share": RATIO},
-        metrics=(metric("share", primary=True), metric("most", level="system")),
-        evidence={"noise_ratio": pl.Float64},
-        fold=lambda _, rows: {"most": rows["noise_ratio"].max()},
-    )
-    graded = score(evaluator, samples([{"noise_ratio": 0.25}, {"noise_ratio": 0.5}, {}])).frame
-    rows = graded.select(share=pl.col("values").list.first(), status=pl.lit(""), detail="detail")
-    assert fold(evaluator, rows).scores == {"most": 0.5}
-
-
-@pytest.mark.parametrize(
-    ("scores", "told"),
-    [
-        ({"most": 1.5}, r"most gave 1.5: not within \(0.0, 1.0\)"),
-        ({"most": math.nan}, "most gave nan"),
-        ({"most": math.inf}, "most gave inf"),
-        ({}, r"promised the system metrics \['most'\], returned \[\]"),
-        ({"most": 1.0, "least": 0.0}, r"returned \['least', 'most'\]"),
-    ],
-)
-def test_system_metrics_keep_promises_too(scores: Scores, told: str) -> None:
-    system = (metric("share", primary=True), metric("most", level="system"))
-    evaluator = of_frame({"share": RATIO}, metrics=system, fold=lambda _self, _rows: scores)
-    with pytest.raises(BrokenPromise, match=told):
-        fold(evaluator, pl.DataFrame({"share": [1.0], "status": [""], "detail": [None]}))
-
-
-def test_a_system_metric_may_be_undefined() -> None:
-    def refuse(_self: Evaluator, _rows: pl.DataFrame) -> Graded:
-        raise Undefined("too few")
-
-    system = (metric("share", primary=True), metric("most", level="system"))
-    evaluator = of_frame({"share": RATIO}, metrics=system, fold=refuse)
-    rows = pl.DataFrame({"share": [1.0], "status": [""], "detail": [None]})
-    (most,) = fold(evaluator, rows).scores.values()
-    assert isinstance(most, Undefined)
-    assert most.reason == "too few"

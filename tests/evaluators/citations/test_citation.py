@@ -100,6 +100,12 @@ def test_a_failed_answer_cites_nothing() -> None:
     }
 
 
+def test_micro_figures_leave_out_what_has_no_gold_evidence() -> None:
+    frame = samples([_row(["S1"], ["S1"]), _row([""], ["S1", "S2"]), _row([], ["S1"])])
+    micro = fold(CITATION, rows_to_fold(CITATION, frame)).scores
+    assert micro == dict.fromkeys(MICRO, 1.0)
+
+
 def test_micro_figures_of_nothing_are_undefined() -> None:
     for rows in ([], [_row([], ["S1"])], [_row([""], ["S1"])]):
         folded = fold(CITATION, rows_to_fold(CITATION, samples(rows)))

@@ -134,6 +134,15 @@ def test_labels_of_ones_own() -> None:
     assert graded.scores["recall"] == pytest.approx((0 + 1 / 2) / 2, rel=0, abs=1e-12)
 
 
+def test_the_confusion_matrix_has_every_sample() -> None:
+    graded = _folded(_rows(["a", "b", "c"], ["a", "a", "b"]), labels=["a", "b"])
+    assert graded.detail == {
+        "labels": ["a", "b"],
+        "unexpected": ["c"],
+        "confusion_matrix": [[1, 0, 0], [1, 0, 0], [0, 1, 0]],
+    }
+
+
 def test_labels_are_compared_as_samples_are() -> None:
     rows = _rows(["YES", "no"], ["yes.", "**No**"])
     graded = _folded(rows, normalize=True, labels=["Yes!", "No"], positive_label="yes")

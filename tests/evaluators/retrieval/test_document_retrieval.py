@@ -110,6 +110,19 @@ def test_without_relevant_documents_no_metric_has_a_value(
     assert {(outcome.value, outcome.status) for outcome in found.values()} == {(None, status)}
 
 
+def test_a_document_that_is_judged_twice_has_its_better_grade() -> None:
+    row = _row({"a": 1, "b": 2}, ["b", "a"])
+    once = values(PLAIN, row)
+    for place in (0, len(row["gold_relevance"])):
+        row["gold_relevance"].insert(place, {"doc_id": "a", "grade": 3})
+        twice = values(PLAIN, row)
+        assert twice["ndcg_at_10"] == pytest.approx(
+            values(PLAIN, _row({"a": 3, "b": 2}, ["b", "a"]))["ndcg_at_10"], rel=0, abs=1e-12
+        )
+        assert (twice["map"], twice["recall_at_1"]) == (once["map"], once["recall_at_1"])
+        del row["gold_relevance"][place]
+
+
 def test_a_failed_answer_retrieved_nothing() -> None:
     row = _row(["a"], ["a"]) | {"error": "cut off"}
     (found,) = outcomes(PLAIN, samples([row]))

@@ -1,0 +1,61 @@
+"""Folding: metrics that exist only for a whole system keep the same promises."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from evaluators.errors import BrokenPromise
+from evaluators.outcome import Graded, Scores, Undefined
+from evaluators.scoring import fold, score
+from tests.doubles import metric, of_frame
+from tests.samples import samples
+
+if TYPE_CHECKING:
+    from evaluators.evaluator import Evaluator
+
+RATIO = pl.col("noise_ratio")
+
+
+def test_system_metrics_come_from_the_evidence() -> None:
+    evaluator = of_frame(
+        {"share": RATIO},
+        metrics=(metric("share", primary=True), metric("most", level="system")),
+        evidence={"noise_ratio": pl.Float64},
+        fold=lambda _, rows: {"most": rows["noise_ratio"].max()},
+    )
+    graded = score(evaluator, samples([{"noise_ratio": 0.25}, {"noise_ratio": 0.5}, {}])).frame
+    rows = graded.select(share=pl.col("values").list.first(), status=pl.lit(""), detail="detail")
+    assert fold(evaluator, rows).scores == {"most": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("scores", "told"),
+    [
+        ({"most": 1.5}, r"most gave 1.5: not within \(0.0, 1.0\)"),
+        ({"most": math.nan}, "most gave nan"),
+        ({"most": math.inf}, "most gave inf"),
+        ({}, r"promised the system metrics \['most'\], returned \[\]"),
+        ({"most": 1.0, "least": 0.0}, r"returned \['least', 'most'\]"),
+    ],
+)
+def test_system_metrics_keep_promises_too(scores: Scores, told: str) -> None:
+    system = (metric("share", primary=True), metric("most", level="system"))
+    evaluator = of_frame({"share": RATIO}, metrics=system, fold=lambda _self, _rows: scores)
+    with pytest.raises(BrokenPromise, match=told):
+        fold(evaluator, pl.DataFrame({"share": [1.0], "status": [""], "detail": [None]}))
+
+
+def test_a_system_metric_may_be_undefined() -> None:
+    def refuse(_self: Evaluator, _rows: pl.DataFrame) -> Graded:
+        raise Undefined("too few")
+
+    system = (metric("share", primary=True), metric("most", level="system"))
+    evaluator = of_frame({"share": RATIO}, metrics=system, fold=refuse)
+    rows = pl.DataFrame({"share": [1.0], "status": [""], "detail": [None]})
+    (most,) = fold(evaluator, rows).scores.values()
+    assert isinstance(most, Undefined)
+    assert most.reason == "too few"

@@ -131,9 +131,10 @@ class LeakageEvaluator(BooleanEvaluator, RowEvaluator):
 
     @cached_property
     def _found(self) -> Callable[[str], tuple[Finding, ...]]:
-        return lru_cache(maxsize=64)(self._find)
+        return lru_cache(maxsize=64)(self.find)
 
-    def _find(self, text: str) -> tuple[Finding, ...]:
+    def find(self, text: str) -> tuple[Finding, ...]:
+        """Everything that is found in a text as it was written, in the order of the places."""
         prepared = plain(text)
         placed = []
         for finding in self.detect(prepared.text):

@@ -129,7 +129,7 @@ RULES = (
     _token("google_api_key", "AIza", r"AIza[A-Za-z0-9_-]{35}", fixed=True),
     _token("huggingface_token", "hf_", r"hf_[A-Za-z]{34}", fixed=True),
     _token("huggingface_token", "api_org_", r"api_org_[A-Za-z]{34}", fixed=True),
-    _token("slack_token", "xox", r"xox[abpros]-[A-Za-z0-9-]{20,}"),
+    _token("slack_token", "xox", r"xox[abeoprs]-[A-Za-z0-9-]{20,}"),
     _token("slack_token", "xoxe", r"xoxe(?:\.xox[bp])?-[0-9]-[A-Za-z0-9]{100,}"),
     _token("slack_token", "xapp-", r"xapp-[0-9]-[A-Z0-9]+-[0-9]+-[a-z0-9]{32,}"),
     _token(

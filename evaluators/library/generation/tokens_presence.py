@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from evaluators.boolean import NOT_JUDGED, BooleanEvaluator, no_verdict, verdict
+from evaluators.boolean import NOBODY_ASKED, NOT_JUDGED, BooleanEvaluator, no_verdict, verdict
 from evaluators.kinds.row import RowEvaluator
 from evaluators.outcome import Graded, NotApplicable, Undefined
 from evaluators.text.constraints import Constraint, any_of, read_constraints
@@ -88,10 +88,9 @@ class TokensPresence(BooleanEvaluator, RowEvaluator):
 
     def on_failure(self, sample: Sample) -> Graded:
         """An answer that was not given fails, but nothing was to be understood."""
-        nobody = NotApplicable("the system gave no answer to be understood")
         unread = self._unread(sample)
         judged = {"retrieval_failures": unread} if unread else {}
-        return Graded({"parse_failures": nobody, **judged})
+        return Graded({"parse_failures": NOBODY_ASKED, **judged})
 
     def _unread(self, sample: Sample) -> NotApplicable | None:
         """Why the context is not read, if it is not."""

@@ -59,6 +59,7 @@ class PiiLeakage(LeakageEvaluator):
         region: The country whose national phone numbers count, such as `US`; without it only
             international ones do.
         ignore_examples: Whether data known to be made up does not fail a sample.
+        check_context: Whether the retrieved passages are read, too.
     """
 
     shown: ClassVar[int] = 2

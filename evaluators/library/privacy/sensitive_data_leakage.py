@@ -35,6 +35,9 @@ class SensitiveDataLeakage(LeakageEvaluator):
     the network, and no general rule for passwords or random text is applied: in prose they
     mostly raise false alarms. `docs/detectors.md` has recall and precision for each kind. The
     detail has kind, place and the first four characters, never the secret.
+
+    Attributes:
+        check_context: Whether the retrieved passages are read, too.
     """
 
     shown: ClassVar[int] = 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -18,11 +19,10 @@ from tests.golden_cases import golden
 from tests.samples import Outcome, outcomes, rows_to_fold, samples, values
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from evaluators.detectors.finding import Finding
 
 GOLDEN = golden("pii")
+DOCS = Path(__file__).parents[3] / "docs" / "detectors.md"
 CARD = "4539 5787 6362 1486"
 ENTITIES = {
     "CREDIT_CARD": "credit_card",
@@ -46,7 +46,7 @@ def by_value(item: dict[str, Any]) -> str:
 @pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: case["id"])
 def test_golden(case: dict[str, Any]) -> None:
     text, expected = case["input"]["text"], case["expected"]
-    found = [told(finding) for finding in PiiLeakage()._find(text)]
+    found = [told(finding) for finding in PiiLeakage().find(text)]
     assert sorted(found, key=by_value) == sorted(expected["findings"], key=by_value)
     assert values(PiiLeakage(), {"answer": text})["failures"] == float(expected["leak"])
 
@@ -130,7 +130,7 @@ def test_nothing_is_lost_by_ruling_texts_out_beforehand() -> None:
     frame = samples([{"answer": text, "contexts": [text[::-1], text]} for text in texts])
     quick = [outcome["failures"].value for outcome in outcomes(evaluator, frame)]
     slow = [
-        float(any(any(map(evaluator.counts, evaluator._find(t))) for t in (text, text[::-1])))
+        float(any(any(map(evaluator.counts, evaluator.find(t))) for t in (text, text[::-1])))
         for text in texts
     ]
     assert quick == slow
@@ -172,7 +172,7 @@ def test_strings_with_known_verdicts(shared: Path) -> None:
             continue
         kind = ENTITIES[row["entity"]]
         evaluator = PiiLeakage(detectors=(kind,), region="US")  # type: ignore[arg-type]
-        found, expected = len(evaluator._find(row["text"])), row["expected_count"]
+        found, expected = len(evaluator.find(row["text"])), row["expected_count"]
         counted[kind].update(
             expected=expected, missed=max(0, expected - found), extra=max(0, found - expected)
         )
@@ -188,6 +188,11 @@ def test_strings_with_known_verdicts(shared: Path) -> None:
         "ip_address": (63, 6, 0),
         "phone": (18, 2, 1),
     }
+    told = DOCS.read_text(encoding="utf-8").replace(" (region US)", "")
+    for kind, (expected, missed, extra) in table.items():
+        found = expected - missed
+        shares = f"{found / expected:.3f} | {found / (found + extra):.3f}"
+        assert f"| {kind} | {expected} | {found} | {extra} | {shares} |" in told
 
 
 def test_a_frame_of_nothing() -> None:

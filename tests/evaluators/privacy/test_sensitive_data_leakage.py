@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,7 @@ from evaluators.scoring import score
 from tests.golden_cases import golden
 from tests.samples import Outcome, outcomes, samples, values
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+DOCS = Path(__file__).parents[3] / "docs" / "detectors.md"
 CASES = golden("secrets")["cases"]
 KINDS = {
     "anthropic-admin-api-key": "anthropic_api_key",
@@ -43,7 +42,7 @@ def text_of(case: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_golden(case: dict[str, Any]) -> None:
-    found = {finding.kind for finding in SensitiveDataLeakage()._find(text_of(case))}
+    found = {finding.kind for finding in SensitiveDataLeakage().find(text_of(case))}
     assert sorted(found) == case["expected"]["types"]
     scores = values(SensitiveDataLeakage(), {"answer": text_of(case), "contexts": []})
     assert scores["failures"] == float(case["expected"]["leak"])
@@ -92,7 +91,7 @@ def test_strings_with_known_verdicts(shared: Path) -> None:
     for line in file.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         text = base64.b64decode(row["text_b64"]).decode()
-        found = {finding.kind for finding in SensitiveDataLeakage()._find(text)}
+        found = {finding.kind for finding in SensitiveDataLeakage().find(text)}
         kind = "slack_token" if row["rule"].startswith("slack") else KINDS.get(row["rule"])
         if kind is None:
             others["other kinds" if row["is_secret"] else "look-alikes of other kinds"] += 1
@@ -117,7 +116,13 @@ def test_strings_with_known_verdicts(shared: Path) -> None:
         "jwt": (19, 1, 0),
         "openai_api_key": (6, 0, 0),
         "pem_private_key": (2, 0, 0),
-        "slack_token": (24, 1, 2),
+        "slack_token": (25, 0, 2),
         "stripe_key": (1, 0, 0),
     }
+    told = DOCS.read_text(encoding="utf-8")
+    for kind, (found, missed, mistaken) in table.items():
+        shares = "- | -"
+        if found:
+            shares = f"{found / (found + missed):.3f} | {found / (found + mistaken):.3f}"
+        assert f"| {kind} | {found + missed} | {found} | {mistaken} | {shares} |" in told
     assert others == {"other kinds": 98, "look-alikes of other kinds": 138}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import json
 import random
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from rouge_score.rouge_scorer import RougeScorer
+from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from evaluators.library.summarization.rouge import Rouge, Words, f1_scores, prepared
 from tests.golden_cases import golden
@@ -130,42 +132,85 @@ def scored(references: Sequence[str], answer: str, words: Words) -> list[tuple[f
     return [f1_scores(prepared(text, words), prepared(answer, words)) for text in references]
 
 
-def test_summeval(shared: Path) -> None:
-    """16 systems x 100 articles x 11 references, mean and best, to the sixth digit."""
+@pytest.fixture(scope="module")
+def summeval(shared: Path) -> list[dict[str, Any]]:
+    """1,600 summaries with ROUGE against each of 11 references: mean and best of each metric."""
     folder = shared / "data" / "summeval"
     docs = {row["doc_id"]: row["references"] for row in lines(folder / "summeval_docs.jsonl.gz")}
-    expected = {
-        (row["doc_id"], row["system"]): row
-        for row in lines(folder / "summeval_expected_rouge.jsonl.gz")
-    }
     rows = lines(folder / "summeval_outputs.jsonl.gz")
-    assert len(rows) == len(expected) == 1600
-    ours = samples(
-        [
-            {
-                "system": row["system"],
-                "question_id": row["doc_id"],
-                "expected_answers": docs[row["doc_id"]],
-                "answer": row["output"],
-            }
-            for row in rows
-        ]
+    best = outcomes(
+        Rouge(),
+        samples(
+            [
+                {
+                    "system": row["system"],
+                    "question_id": row["doc_id"],
+                    "expected_answers": docs[row["doc_id"]],
+                    "answer": row["output"],
+                }
+                for row in rows
+            ]
+        ),
     )
-    best = outcomes(Rouge(), ours)
     for row, outcome in zip(rows, best, strict=True):
+        every = zip(*scored(docs[row["doc_id"]], row["output"], "stemmed"), strict=True)
+        for name, key, column in zip(NAMES, THEIRS, every, strict=True):
+            row[f"{key}_f_mean_over_refs"] = sum(column) / len(column)
+            row[f"{key}_f_max_over_refs"] = outcome[name].value
+    return rows
+
+
+def test_summeval(summeval: list[dict[str, Any]], shared: Path) -> None:
+    """Every value, mean and best, to the sixth digit."""
+    file = shared / "data" / "summeval" / "summeval_expected_rouge.jsonl.gz"
+    expected = {(row["doc_id"], row["system"]): row for row in lines(file)}
+    assert len(summeval) == len(expected) == 1600
+    for row in summeval:
         theirs = expected[row["doc_id"], row["system"]]
-        every = scored(docs[row["doc_id"]], row["output"], "stemmed")
-        for name, key, column in zip(NAMES, THEIRS, zip(*every, strict=True), strict=True):
-            mean = sum(column) / len(column)
-            assert mean == pytest.approx(theirs[f"{key}_f_mean_over_refs"], abs=1e-6)
-            assert outcome[name].value == pytest.approx(theirs[f"{key}_f_max_over_refs"], abs=1e-6)
+        for column in theirs.keys() - {"doc_id", "system"}:
+            assert row[column] == pytest.approx(theirs[column], abs=1e-6)
+
+
+def test_summeval_figures(summeval: list[dict[str, Any]], shared: Path) -> None:
+    """How far ROUGE agrees with people: the mean correlation over articles, to the fourth digit."""
+    with (shared / "data" / "summeval" / "figures_summeval.csv").open(encoding="utf-8") as file:
+        figures = list(csv.DictReader(file))
+    assert len(figures) == 24
+    measures = {"spearman": spearmanr, "kendall": kendalltau, "pearson": pearsonr}
+    for figure in figures:
+        articles: dict[str, list[tuple[float, float]]] = {}
+        for row in summeval:
+            pair = (row[figure["metric"]], row["human"][figure["human"]])
+            articles.setdefault(row["doc_id"], []).append(pair)
+        used = [
+            pairs
+            for pairs in articles.values()
+            if min(len(set(side)) for side in zip(*pairs, strict=False)) > 1
+        ]
+        assert len(used) == int(figure["docs_used"])
+        for name, measure in measures.items():
+            mean = sum(measure(*zip(*pairs, strict=False)).statistic for pairs in used) / len(used)
+            assert mean == pytest.approx(float(figure[f"summary_level_{name}"]), abs=1e-4)
+
+
+def test_summeval_by_system(summeval: list[dict[str, Any]], shared: Path) -> None:
+    """The means of sixteen systems, to the sixth digit."""
+    path = shared / "data" / "summeval" / "figures_summeval_by_system.csv"
+    with path.open(encoding="utf-8") as file:
+        figures = list(csv.DictReader(file))
+    assert len(figures) == 16
+    for figure in figures:
+        rows = [row for row in summeval if row["system"] == figure["system"]]
+        for key in THEIRS:
+            mean = sum(row[f"{key}_f_mean_over_refs"] for row in rows) / len(rows)
+            assert mean == pytest.approx(float(figure[f"{key}_f"]), abs=1e-6)
 
 
 def test_bagel(shared: Path) -> None:
     """404 sentences with several references, without stemmer."""
     folder = shared / "data" / "d2t_human"
     rows = lines(folder / "bagel.jsonl.gz")
-    expected = {row["id"]: row for row in lines(folder / "expected_bagel.jsonl.gz")}
+    theirs = {row["id"]: row for row in lines(folder / "expected_bagel.jsonl.gz")}
     figures = json.loads((folder / "figures.json").read_text(encoding="utf-8"))
     frame = samples(
         [{"expected_answers": row["references"], "answer": row["output"]} for row in rows]
@@ -173,7 +218,12 @@ def test_bagel(shared: Path) -> None:
     found = outcomes(Rouge(words="plain"), frame)
     for row, outcome in zip(rows, found, strict=True):
         for name, key in zip(NAMES, THEIRS, strict=True):
-            assert outcome[name].value == pytest.approx(expected[row["id"]][f"{key}_f"], abs=1e-6)
+            assert outcome[name].value == pytest.approx(theirs[row["id"]][f"{key}_f"], abs=1e-6)
     for name, key in zip(NAMES, THEIRS, strict=True):
-        mean = sum(outcome[name].value or 0 for outcome in found) / len(found)
-        assert mean == pytest.approx(figures[f"mean_{key}_f"], abs=1e-6)
+        values = [outcome[name].value or 0 for outcome in found]
+        assert sum(values) / len(values) == pytest.approx(figures[f"mean_{key}_f"], abs=1e-6)
+        for human in figures["mean_human"]:
+            ratings = [row["human"][human] for row in rows]
+            for kind, measure in (("spearman", spearmanr), ("kendall_tau_b", kendalltau)):
+                expected = figures[kind][f"{key}_f ~ {human}"]
+                assert measure(values, ratings).statistic == pytest.approx(expected, abs=1e-4)

@@ -20,6 +20,7 @@ QUESTION_FIELDS: Final[Mapping[str, str]] = {
     "question_id": "VARCHAR",
     "question": "VARCHAR",
     "expected_answer": "VARCHAR[]",
+    "expected_parts": "VARCHAR[][]",
     "expected_label": "VARCHAR",
     "doc_id": "VARCHAR",
     "gold_doc_ids": "VARCHAR[]",
@@ -171,6 +172,7 @@ def document_rows(lines: Lines) -> str:
 _PLAIN_QUESTION: Final = (
     "question_id",
     "question",
+    "expected_parts",
     "expected_label",
     "doc_id",
     "gold_doc_ids",

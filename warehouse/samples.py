@@ -15,6 +15,7 @@ IDENTITY = ("benchmark", "system", "question_id")
 QUESTION_SIDE = (
     "question",
     "expected_answers",
+    "expected_parts",
     "expected_label",
     "doc_id",
     "gold_doc_ids",

@@ -38,6 +38,7 @@ QUESTIONS: Final[Mapping[str, Field]] = {
     "question_id": _NAME,
     "question": _TEXT,
     "expected_answer": Field(TEXT | LIST, {"[*]": TEXT}),
+    "expected_parts": Field(LIST, {"[*]": LIST, "[*][*]": TEXT}),
     "expected_label": _NAME,
     "doc_id": _NAME,
     "gold_doc_ids": _NAMES,

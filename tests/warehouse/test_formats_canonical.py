@@ -21,6 +21,7 @@ ROWS: list[dict[str, Any]] = [
         "question_id": "1",
         "question": 'Which "one",\nand why?',
         "expected_answer": ["a", "b"],
+        "expected_parts": [["c", "C"], ["d"]],
         "gold_doc_ids": ["d1", "d2"],
         "choices": ["x", "y"],
         "correct_choice": 1,
@@ -31,7 +32,7 @@ ROWS: list[dict[str, Any]] = [
     },
     {"question_id": "2", "expected_answer": ["c"], "correct_choice": 0, "choices": ["x", "y"]},
 ]
-NESTED = {"rubric", "tags", "expected_answer", "gold_doc_ids", "choices"}
+NESTED = {"rubric", "tags", "expected_answer", "expected_parts", "gold_doc_ids", "choices"}
 
 
 def write(path: Path) -> Path:
@@ -60,7 +61,7 @@ def write(path: Path) -> Path:
     ("name", "lines"),
     [
         ("q.jsonl", [1, 2]),
-        ("list.json", [2, 30]),
+        ("list.json", [2, 39]),
         ("object.json", [1, 1]),
         ("q.csv", [2, 4]),
         ("q.parquet", [1, 2]),

@@ -141,6 +141,14 @@ def test_a_bad_prediction_stops_everything(
         ),
         ({"question_id": "x", "scenario": "none"}, "scenario: expected 'noise_robustness'"),
         ({"question_id": "x", "expected_answer": 5}, "expected_answer: expected text or a list"),
+        (
+            {"question_id": "x", "expected_parts": ["a", 5]},
+            "expected_parts[1]: expected text or a list of texts, found the number 5",
+        ),
+        (
+            {"question_id": "x", "expected_parts": [["a", None]]},
+            "expected_parts[0][1]: expected text, found null",
+        ),
         ({"question_id": "x", "gold_relevance": {"d": 1.5}}, "gold_relevance.d: expected a whole"),
         ({"question_id": "x", "rubric": {"scale": {"1": 5}}}, "rubric: scale.1: expected text"),
         ({"question_id": "x", "tags": {"a": [1]}}, "tags.a: expected text or a number, found a"),

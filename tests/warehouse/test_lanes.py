@@ -123,6 +123,7 @@ QUESTION = st.fixed_dictionaries(
     optional={
         "question": mostly(TEXT),
         "expected_answer": mostly(TEXT | st.lists(TEXT, max_size=2)),
+        "expected_parts": mostly(st.lists(mostly(st.lists(TEXT, max_size=2)) | TEXT, max_size=2)),
         "expected_label": mostly(ID),
         "doc_id": mostly(ID),
         "gold_doc_ids": mostly(st.lists(ID, max_size=3)),
@@ -256,6 +257,29 @@ def test_an_ordinary_file_takes_the_swift_lane(four: Path, tmp_path: Path) -> No
     assert rows[0]["extra"] == {"extra": [1], "model": "m"}
     assert rows[2]["contexts"] == ["x"]
     assert rows[2]["choice_logprobs"] == [pytest.approx(-0.6931471805599453), None]
+
+
+@pytest.mark.parametrize(
+    ("given_parts", "lane"),
+    [([["a", "A"], []], "swift"), ([["a", "A"], "b"], "careful")],
+    ids=["lists", "text for one spelling"],
+)
+def test_parts_of_an_answer_are_lists_of_spellings(
+    four: Path, tmp_path: Path, given_parts: list[Any], lane: str
+) -> None:
+    path = tmp_path / "w.duckdb"
+    path.write_bytes(four.read_bytes())
+    file = tmp_path / "q.jsonl"
+    file.write_text(json.dumps({"question_id": "q0", "expected_parts": given_parts}))
+    rows = read_in(
+        lane,
+        path,
+        lambda w: ingest_questions(w, benchmark="b", format="canonical", questions=[file]),
+        "questions",
+    )
+    assert isinstance(rows, list)
+    expected = [each if isinstance(each, list) else [each] for each in given_parts]
+    assert [(row["expected_parts"], row["extra"]) for row in rows] == [(expected, None)]
 
 
 def test_the_lanes_know_the_same_fields() -> None:

@@ -39,6 +39,10 @@ NUMBER = st.floats(allow_nan=False)
 VALUES: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
     "VARCHAR": (pl.String, TEXT),
     "VARCHAR[]": (pl.List(pl.String), st.lists(st.none() | TEXT, max_size=3)),
+    "VARCHAR[][]": (
+        pl.List(pl.List(pl.String)),
+        st.lists(st.none() | st.lists(st.none() | TEXT, max_size=2), max_size=2),
+    ),
     "DOUBLE": (pl.Float64, NUMBER),
     "DOUBLE[]": (pl.List(pl.Float64), st.lists(st.none() | NUMBER, max_size=3)),
     "INTEGER": (pl.Int32, st.integers(-(2**31), 2**31 - 1)),

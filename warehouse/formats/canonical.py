@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 QUESTIONS: Final = Shape(
     json=frozenset(
         {
+            "expected_parts",
             "gold_doc_ids",
             "gold_relevance",
             "gold_sentence_ids",

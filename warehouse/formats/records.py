@@ -109,6 +109,7 @@ class Question(Record):
     question_id: Id
     question: str | None = None
     expected_answer: Annotated[list[str], BeforeValidator(_list_of_text)] | None = None
+    expected_parts: list[Annotated[list[str], BeforeValidator(_list_of_text)]] | None = None
     expected_label: Name | None = None
     doc_id: Id | None = None
     gold_doc_ids: list[Id] | None = None

@@ -25,6 +25,12 @@ QUESTIONS = Table(
             "VARCHAR[]",
             "The right answers, any of which will do; null when none is known.",
         ),
+        Column(
+            "expected_parts",
+            "VARCHAR[][]",
+            "What a right answer must hold all of, each part with the spellings any of which "
+            "will do; null when there is none.",
+        ),
         Column("expected_label", "VARCHAR", "The right class, for classification."),
         Column("doc_id", "VARCHAR", "The document that the question was written about."),
         Column(

@@ -7,10 +7,10 @@ import json
 from typing import TYPE_CHECKING
 
 from assets.stages import LEADERBOARD, PREDICTIONS, QUESTIONS, scores
+from warehouse.digests import predictions_digest, questions_digest
 from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import format_named
 from warehouse.formats.paths import expand
-from warehouse.ingest import predictions_digest, questions_digest
 from warehouse.snapshot import FILE_NAME, Snapshot
 
 if TYPE_CHECKING:

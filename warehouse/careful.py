@@ -10,15 +10,17 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.messages import RecordError
-from warehouse.formats.records import Record
 from warehouse.normal import DOCUMENT_FIELDS, PREDICTION_FIELDS, QUESTION_FIELDS, Lines
+from warehouse.records.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from warehouse.formats.format import Reader
-    from warehouse.formats.records import Document, Prediction, Question
+    from warehouse.records.document import Document
+    from warehouse.records.prediction import Prediction
+    from warehouse.records.question import Question
 
 R = TypeVar("R", bound=Record)
 

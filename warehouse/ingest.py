@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from warehouse.arrivals import (
     finish_predictions,
@@ -15,8 +15,8 @@ from warehouse.arrivals import (
     require_rules,
 )
 from warehouse.careful import Outcome, write_documents, write_predictions, write_questions
+from warehouse.digests import predictions_digest, questions_digest
 from warehouse.errors import InputError, Problem, WarehouseError
-from warehouse.fingerprint import fingerprint
 from warehouse.formats.catalog import format_named
 from warehouse.formats.format import Source
 from warehouse.formats.paths import unusable
@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from warehouse.formats.format import Format
     from warehouse.normal import Lines
     from warehouse.store import Warehouse
-
-VERSION: Final = 1
-"""Raised when the same files give other rows than before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,28 +190,6 @@ def ingest_predictions(
                 rows, notes = finish_predictions(transaction, benchmark, chosen, outcome, digest)
     problems = tuple(each.problem for each in outcome.rejected)
     return Ingested(rows=rows, problems=problems, notes=(*notes, *notes_on(outcome)), digest=digest)
-
-
-def questions_digest(
-    chosen: Format, questions: Sequence[Path], documents: Sequence[Path], max_reject_ratio: float
-) -> str:
-    """The digest of files of questions and documents and of how they are read."""
-    files = [(path, None) for path in (*questions, *documents)]
-    return fingerprint(files, _settings(chosen, max_reject_ratio, str(len(questions))))
-
-
-def predictions_digest(
-    chosen: Format,
-    files: Sequence[tuple[Path, str | None]],
-    max_reject_ratio: float,
-    questions: str,
-) -> str:
-    """The digest of files of predictions, of how they are read, and of their questions' digest."""
-    return fingerprint(files, _settings(chosen, max_reject_ratio, questions))
-
-
-def _settings(chosen: Format, ratio: float, *more: str) -> tuple[str, ...]:
-    return (chosen.name, str(chosen.version), str(VERSION), repr(ratio), *more)
 
 
 def _unchanged(warehouse: Warehouse, benchmark: str, table: str, digest: str) -> Ingested:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Final
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.messages import RecordError
 from warehouse.formats.paths import contradiction
-from warehouse.formats.records import Document, Prediction, Question
 from warehouse.formats.rows import rows
 from warehouse.formats.tabular import Shape
+from warehouse.records.document import Document
+from warehouse.records.prediction import Prediction
+from warehouse.records.question import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,8 +9,9 @@ from warehouse.formats.files import kind
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.messages import RecordError, found
 from warehouse.formats.paths import contradiction
-from warehouse.formats.records import Prediction, Question
 from warehouse.formats.rows import json_lines, json_members
+from warehouse.records.prediction import Prediction
+from warehouse.records.question import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,8 @@ from warehouse.errors import InputError, Problem
 from warehouse.formats.files import Line, lines
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.paths import unusable
-from warehouse.formats.records import Prediction, Question, Retrieved
+from warehouse.records.prediction import Prediction, Retrieved
+from warehouse.records.question import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -1,0 +1,1 @@
+"""The records that every input format is turned into, checked field by field."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evaluators.evaluator import Evaluator
+    from warehouse.spool import Spool
     from warehouse.store import Warehouse
 
 BATCH_ROWS = 50_000
@@ -75,16 +78,19 @@ def grade(
         systems=list(systems) or None,
     )
     orphans = delete_orphans(benchmark, evaluator.name)
+    known = _graded_rows(warehouse, benchmark, evaluator)
     with TemporaryDirectory(prefix=".grades-", dir=warehouse.path.parent) as folder:
         with warehouse.spool(query.sql, query.parameters) as samples:
-            for number, batch in enumerate(samples.batches(BATCH_ROWS)):
-                _write(evaluator, batch, run_id, Path(folder) / f"{number:06d}.parquet")
+            _score(evaluator, samples, run_id, Path(folder))
             scored = samples.rows
+        new = Path(folder) / "*.parquet"
         with warehouse.transaction() as transaction:
             transaction.replace("signatures", _description(evaluator))
-            removed = transaction.execute(orphans.sql, orphans.parameters)
-            if scored:
-                transaction.replace("grades", Path(folder) / "*.parquet")
+            removed = transaction.execute(orphans.sql, orphans.parameters) if known else 0
+            if scored and known:
+                transaction.replace("grades", new)
+            elif scored:
+                transaction.append("grades", new)
             if not systems:
                 transaction.mark(benchmark, stage, digest)
     return Graded(
@@ -94,14 +100,23 @@ def grade(
     )
 
 
-def _write(evaluator: Evaluator, samples: pl.DataFrame, run_id: str, path: Path) -> None:
+def _score(evaluator: Evaluator, samples: Spool, run_id: str, folder: Path) -> None:
+    """Score batches side by side: Polars lets go of the interpreter while it works."""
     now = datetime.now(UTC).replace(tzinfo=None)
-    score(evaluator, samples).frame.with_columns(
-        pl.lit(evaluator.name).alias("evaluator"),
-        pl.lit(evaluator.signature).alias("signature"),
-        pl.lit(now).alias("scored_at"),
-        pl.lit(run_id).alias("run_id"),
-    ).write_parquet(path, compression="lz4", statistics=False)
+
+    def write(number: int) -> None:
+        score(evaluator, samples.batch(number, BATCH_ROWS)).frame.with_columns(
+            pl.lit(evaluator.name).alias("evaluator"),
+            pl.lit(evaluator.signature).alias("signature"),
+            pl.lit(now).alias("scored_at"),
+            pl.lit(run_id).alias("run_id"),
+        ).write_parquet(
+            folder / f"{number:06d}.parquet", compression="uncompressed", statistics=False
+        )
+
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        # Taking the results lets an evaluator's exception out.
+        list(threads.map(write, range(-(-samples.rows // BATCH_ROWS))))
 
 
 def _description(evaluator: Evaluator) -> pl.DataFrame:

@@ -14,13 +14,15 @@ from warehouse.arrivals import (
     require_known,
     require_rules,
 )
-from warehouse.careful import Outcome, write_documents, write_predictions, write_questions
+from warehouse.careful import write_documents, write_predictions, write_questions
 from warehouse.digests import predictions_digest, questions_digest
-from warehouse.errors import InputError, Problem, WarehouseError
+from warehouse.errors import Problem, WarehouseError
 from warehouse.formats.catalog import format_named
 from warehouse.formats.format import Source
-from warehouse.formats.paths import unusable
 from warehouse.nearest import Nearest
+from warehouse.outcome import Outcome
+from warehouse.repeats import Repeats
+from warehouse.sources import require_usable, sources
 from warehouse.swift import Declined, prediction_lines, question_lines
 from warehouse.usual import PREDICTION_RULES, QUESTION_RULES
 from warehouse.workplace import folder_beside, surveying
@@ -63,8 +65,9 @@ def ingest_questions(
     *,
     benchmark: str,
     format: str,  # noqa: A002 - what users call it
-    questions: Sequence[Path],
+    questions: Sequence[Path] = (),
     documents: Sequence[Path] = (),
+    predictions: Sequence[tuple[Path, str | None]] = (),
     max_reject_ratio: float = 0.0,
     force: bool = False,
 ) -> Ingested:
@@ -76,6 +79,8 @@ def ingest_questions(
         format: The name of the files' format.
         questions: The files of questions.
         documents: The files of documents.
+        predictions: The files of predictions, each with the system that its path names; read only
+            where the format has questions in them.
         max_reject_ratio: The share of a file's rows that may be unusable, from 0 to 1.
         force: Whether to read files that have not changed.
 
@@ -87,37 +92,36 @@ def ingest_questions(
         UnknownFormat: There is no such format.
     """
     chosen = format_named(format)
-    if chosen.questions is None:
-        raise WarehouseError(f"the format {format!r} has no files of questions of its own")
-    if documents and chosen.documents is None:
-        raise WarehouseError(f"the format {format!r} has no documents")
-    if not questions:
-        raise WarehouseError(f"benchmark {benchmark!r} has no files of questions")
-    digest = questions_digest(chosen, questions, documents, max_reject_ratio)
+    given = sources(chosen, benchmark, questions, documents, predictions)
+    digest = questions_digest(chosen, questions, documents, max_reject_ratio, predictions)
     if not force and warehouse.marks(benchmark).get("questions") == digest:
         return _unchanged(warehouse, benchmark, "questions", digest)
     with folder_beside(warehouse) as folder:
         texts, told = None, Outcome()
-        if documents and chosen.documents is not None:
+        may_repeat = chosen.questions_from == "predictions"
+        if given.documents and chosen.documents is not None:
             texts, told = write_documents(
-                [Source(path) for path in documents],
+                given.documents,
                 chosen.documents,
                 folder / "documents.jsonl",
                 max_reject_ratio,
+                Repeats() if may_repeat else None,
             )
         try:
             swift = _swift_questions(warehouse, chosen, questions)
             outcome = Outcome()
             with warehouse.transaction() as transaction:
+                transaction.keep_text_plain()
                 rows = put_questions(transaction, benchmark, swift)
                 require_rules(transaction, "questions", benchmark, QUESTION_RULES)
                 finish_questions(transaction, benchmark, texts, outcome, told, digest)
         except Declined:
             lines, outcome = write_questions(
-                [Source(path) for path in questions],
+                given.questions,
                 chosen.questions,
                 folder / "questions.jsonl",
                 max_reject_ratio,
+                Repeats() if may_repeat else None,
             )
             with warehouse.transaction() as transaction:
                 rows = put_questions(transaction, benchmark, [lines])
@@ -159,7 +163,7 @@ def ingest_predictions(
     marks = warehouse.marks(benchmark)
     if "questions" not in marks:
         raise WarehouseError(f"benchmark {benchmark!r} has no questions: ingest them first")
-    _require_usable(files)
+    require_usable(files)
     digest = predictions_digest(chosen, files, max_reject_ratio, marks["questions"])
     if not force and marks.get("predictions") == digest:
         return _unchanged(warehouse, benchmark, "predictions", digest)
@@ -167,6 +171,7 @@ def ingest_predictions(
         swift = _swift_predictions(warehouse, chosen, files)
         outcome = Outcome(systems={system: None for _, system in files if system is not None})
         with warehouse.transaction() as transaction:
+            transaction.keep_text_plain()
             put_predictions(transaction, benchmark, swift)
             require_rules(transaction, "predictions", benchmark, PREDICTION_RULES)
             require_known(transaction, benchmark)
@@ -184,6 +189,7 @@ def ingest_predictions(
                 max_reject_ratio,
                 dict(known.iter_rows()),
                 None if chosen.unknown_questions == "note" else Nearest(known["question_id"]),
+                by_text=chosen.unknown_questions == "match by text",
             )
             with warehouse.transaction() as transaction:
                 put_predictions(transaction, benchmark, [lines])
@@ -226,13 +232,3 @@ def _swift_predictions(
         raise Declined(chosen.name)
     with surveying(warehouse) as connection:
         return [prediction_lines(connection, path, system) for path, system in files]
-
-
-def _require_usable(files: Sequence[tuple[Path, str | None]]) -> None:
-    problems = [
-        Problem(path, None, said)
-        for path, system in files
-        if system is not None and (said := unusable(system)) is not None
-    ]
-    if problems:
-        raise InputError(problems)

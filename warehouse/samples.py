@@ -192,7 +192,7 @@ SELECT
     p.benchmark,
     p.system,
     p.question_id,
-    md5_number_lower(to_json({{{digested}{", " if digested else ""}failed: p.error IS NOT NULL}}))
+    hash(to_json({{{digested}{", " if digested else ""}failed: p.error IS NOT NULL}})::VARCHAR)
         AS input_digest{selected}
 FROM (SELECT * FROM predictions WHERE benchmark = $benchmark {only}) AS p
 JOIN (SELECT * FROM questions WHERE benchmark = $benchmark) AS q USING (question_id)

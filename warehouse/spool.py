@@ -29,9 +29,12 @@ class Spool:
 
     def batches(self, rows: int = 50_000) -> Iterator[pl.DataFrame]:
         """The rows in frames of so many rows, the last perhaps of fewer; none when empty."""
-        scan = pl.scan_parquet(self.path)
-        for start in range(0, self.rows, rows):
-            yield scan.slice(start, rows).collect()
+        for number in range(-(-self.rows // rows)):
+            yield self.batch(number, rows)
+
+    def batch(self, number: int, rows: int = 50_000) -> pl.DataFrame:
+        """The batch of that number, from 0, of those that `batches` gives."""
+        return pl.scan_parquet(self.path).slice(number * rows, rows).collect()
 
     def frame(self) -> pl.DataFrame:
         """All rows at once."""

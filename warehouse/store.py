@@ -219,7 +219,7 @@ def _copied(
     target = str(path).replace("'", "''")
     row = connection.execute(
         f"COPY (SELECT {columns} FROM ({sql})) TO '{target}' "  # noqa: S608
-        "(FORMAT parquet, COMPRESSION lz4_raw, ROW_GROUP_SIZE 51200)",
+        "(FORMAT parquet, COMPRESSION uncompressed, ROW_GROUP_SIZE 51200)",
         parameters,
     ).fetchone()
     return int(row[0]) if row is not None else 0

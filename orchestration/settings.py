@@ -157,20 +157,21 @@ class _Resolution:
                 "format",
             )
             return
-        if form.questions is not None and keys.questions is None:
+        own_files = form.questions_from != "predictions"
+        if own_files and keys.questions is None:
             self.fault(
                 f"the key 'questions' is missing in {'.'.join(where)}: "
                 f"the format {form.name!r} needs files of questions",
                 *where,
             )
-        if form.questions is None and keys.questions is not None:
+        if not own_files and keys.questions is not None:
             self.fault(
                 f"the format {form.name!r} has no files of questions: they come with the "
                 "predictions; leave this key out",
                 *where,
                 "questions",
             )
-        if form.documents is None and keys.documents is not None:
+        if keys.documents is not None and not (own_files and form.documents is not None):
             self.fault(
                 f"the format {form.name!r} has no files of documents: leave this key out",
                 *where,

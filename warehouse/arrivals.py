@@ -14,9 +14,9 @@ from warehouse.swift import Declined
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from warehouse.careful import Outcome
     from warehouse.formats.format import Format
     from warehouse.normal import Lines
+    from warehouse.outcome import Outcome
     from warehouse.transaction import Transaction
 
 NO_PREDICTION: Final = "no prediction"

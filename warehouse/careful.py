@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.messages import RecordError
 from warehouse.normal import DOCUMENT_FIELDS, PREDICTION_FIELDS, QUESTION_FIELDS, Lines
+from warehouse.outcome import Outcome, Rejected
 from warehouse.records.record import Record
+from warehouse.repeats import Repeats, where
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,32 +31,6 @@ READ_BACK = {"extra": "json(extra)"}
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
-    """A row that was left out, as the table `rejects` keeps it."""
-
-    problem: Problem
-    system: str | None
-    text: str
-
-
-@dataclass(slots=True)
-class Outcome:
-    """What became of the rows of some files.
-
-    Attributes:
-        rejected: The rows that were left out.
-        unknown: Systems, with the questions that they answered and that do not exist.
-        systems: Every system that a row or a path names, in the order of their appearance.
-        asked: Systems, with the questions whose text their files repeat differently.
-    """
-
-    rejected: list[Rejected] = field(default_factory=list)
-    unknown: dict[str, list[str]] = field(default_factory=dict)
-    systems: dict[str, None] = field(default_factory=dict)
-    asked: dict[str, list[str]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class _Checked:
     """What a check says of a record: the lines to write, or why it is refused."""
 
@@ -63,7 +39,12 @@ class _Checked:
 
 
 def write_questions(
-    sources: Iterable[Source], reader: Reader[Question], target: Path, ratio: float
+    sources: Iterable[Source],
+    reader: Reader[Question],
+    target: Path,
+    ratio: float,
+    *,
+    may_repeat: bool = False,
 ) -> tuple[Lines, Outcome]:
     """Reads questions and writes those that can be used.
 
@@ -72,18 +53,18 @@ def write_questions(
         reader: Reads one.
         target: The file to write.
         ratio: The share of a file's rows that may be unusable.
+        may_repeat: Whether a question may stand several times, if all say the same of it.
 
     Raises:
         InputError: A file cannot be read, is empty, or too many of its rows are unusable.
     """
-    first: dict[str, str] = {}
+    repeats = Repeats(may_repeat=may_repeat)
 
     def check(source: Source, read: Read[Question]) -> _Checked:
-        name = read.record.question_id
-        twice = _repeated(first, name, source, read.line)
-        if twice is not None:
-            return _Checked(refused=f"question {name!r} stands twice, first {twice}")
-        row = _plain(read.record)
+        name, row = read.record.question_id, _plain(read.record)
+        is_new, refused = repeats.met(f"question {name!r}", where(source, read.line), row)
+        if not is_new:
+            return _Checked(refused=refused)
         row |= {"file": str(source.path), "line": read.line}
         return _Checked(rows=(row,))
 
@@ -95,16 +76,21 @@ def write_questions(
 
 
 def write_documents(
-    sources: Iterable[Source], reader: Reader[Document], target: Path, ratio: float
+    sources: Iterable[Source],
+    reader: Reader[Document],
+    target: Path,
+    ratio: float,
+    *,
+    may_repeat: bool = False,
 ) -> tuple[Lines, Outcome]:
     """Reads documents and writes their sentences; see `write_questions`."""
-    first: dict[str, str] = {}
+    repeats = Repeats(may_repeat=may_repeat)
 
     def check(source: Source, read: Read[Document]) -> _Checked:
-        name = read.record.doc_id
-        twice = _repeated(first, name, source, read.line)
-        if twice is not None:
-            return _Checked(refused=f"document {name!r} stands twice, first {twice}")
+        name, place = read.record.doc_id, where(source, read.line)
+        is_new, refused = repeats.met(f"document {name!r}", place, _plain(read.record))
+        if not is_new:
+            return _Checked(refused=refused)
         try:
             sentences = read.record.numbered()
         except RecordError as error:
@@ -128,6 +114,8 @@ def write_predictions(
     ratio: float,
     questions: Mapping[str, str | None],
     nearest: Callable[[str], str | None] | None,
+    *,
+    by_text: bool = False,
 ) -> tuple[Lines, Outcome]:
     """Reads predictions and writes those that can be used; see `write_questions`.
 
@@ -139,7 +127,10 @@ def write_predictions(
         questions: The benchmark's questions with their texts.
         nearest: Finds the question that is called most like an unknown one; null when
             predictions for unknown questions are only noted.
+        by_text: Whether an unknown id may stand for the only question with the text that the file
+            repeats.
     """
+    texts = _asked_once(questions) if by_text else {}
     outcome = Outcome()
     first: dict[tuple[str, str], str] = {}
     suggested = Counter[str]()
@@ -147,6 +138,8 @@ def write_predictions(
     def check(source: Source, read: Read[Prediction]) -> _Checked:
         name, system = read.record.question_id, read.record.system or source.system or ""
         outcome.systems.setdefault(system)
+        if name not in questions and read.asked is not None:
+            name = texts.get(read.asked, name)
         if name not in questions:
             if nearest is None:
                 outcome.unknown.setdefault(system, []).append(name)
@@ -155,26 +148,23 @@ def write_predictions(
             close = nearest(name) if suggested["asked"] <= InputError.shown else None
             hint = f"; did you mean {close!r}?" if close is not None else ""
             return _Checked(refused=f"there is no question {name!r}{hint}")
-        twice = _repeated(first, (system, name), source, read.line)
-        if twice is not None:
+        here = where(source, read.line)
+        if (twice := first.setdefault((system, name), here)) is not here:
             said = f"a second prediction of {system!r} for question {name!r}, the first {twice}"
             return _Checked(refused=said)
         if read.asked is not None and questions[name] not in {None, read.asked}:
             outcome.asked.setdefault(system, []).append(name)
-        return _Checked(rows=({**_plain(read.record), "system": system},))
+        row = {**_plain(read.record), "question_id": name, "system": system}
+        return _Checked(rows=(row,))
 
     fields = {**PREDICTION_FIELDS, "extra": "VARCHAR"}
     longest = _write(sources, reader, check, target, ratio, outcome)
     return Lines(path=target, fields=fields, origin=READ_BACK, longest=longest), outcome
 
 
-K = TypeVar("K")
-
-
-def _repeated(first: dict[K, str], name: K, source: Source, line: int | None) -> str | None:
-    here = f"in {source.path}" if line is None else f"in {source.path}:{line}"
-    known = first.setdefault(name, here)
-    return None if known is here else known
+def _asked_once(questions: Mapping[str, str | None]) -> dict[str, str]:
+    times = Counter(questions.values())
+    return {text: name for name, text in questions.items() if text and times[text] == 1}
 
 
 def _plain(record: Record) -> dict[str, Any]:

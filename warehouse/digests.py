@@ -17,10 +17,19 @@ VERSION: Final = 1
 
 
 def questions_digest(
-    chosen: Format, questions: Sequence[Path], documents: Sequence[Path], max_reject_ratio: float
+    chosen: Format,
+    questions: Sequence[Path],
+    documents: Sequence[Path],
+    max_reject_ratio: float,
+    predictions: Sequence[tuple[Path, str | None]] = (),
 ) -> str:
-    """The digest of files of questions and documents and of how they are read."""
-    files = [(path, None) for path in (*questions, *documents)]
+    """The digest of files of questions and documents and of how they are read.
+
+    Files of predictions count where the format reads questions from them.
+    """
+    files: list[tuple[Path, str | None]] = [(path, None) for path in (*questions, *documents)]
+    if chosen.questions_from != "files":
+        files += predictions
     return fingerprint(files, _settings(chosen, max_reject_ratio, str(len(questions))))
 
 

@@ -21,7 +21,6 @@ from warehouse.formats.catalog import format_named
 from warehouse.formats.format import Source
 from warehouse.nearest import Nearest
 from warehouse.outcome import Outcome
-from warehouse.repeats import Repeats
 from warehouse.sources import require_usable, sources
 from warehouse.swift import Declined, prediction_lines, question_lines
 from warehouse.usual import PREDICTION_RULES, QUESTION_RULES
@@ -105,7 +104,7 @@ def ingest_questions(
                 chosen.documents,
                 folder / "documents.jsonl",
                 max_reject_ratio,
-                Repeats() if may_repeat else None,
+                may_repeat=may_repeat,
             )
         try:
             swift = _swift_questions(warehouse, chosen, questions)
@@ -121,7 +120,7 @@ def ingest_questions(
                 chosen.questions,
                 folder / "questions.jsonl",
                 max_reject_ratio,
-                Repeats() if may_repeat else None,
+                may_repeat=may_repeat,
             )
             with warehouse.transaction() as transaction:
                 rows = put_questions(transaction, benchmark, [lines])

@@ -26,10 +26,13 @@ class Source:
     Attributes:
         path: The file, as the user named it.
         system: The system that its path names, for predictions; null when it names none.
+        answered_in: The files of predictions that answer its questions, where the format reads
+            `questions_from` both.
     """
 
     path: Path
     system: str | None = None
+    answered_in: tuple[Path, ...] = ()
 
 
 R = TypeVar("R", bound=Record)
@@ -82,11 +85,15 @@ class Format:
         name: The name that configurations use.
         summary: One sentence about it.
         predictions: Reads files of predictions.
-        questions: Reads files of questions; null when the questions come with the predictions.
-        documents: Reads files of documents; null when the format has none.
+        questions: Reads questions.
+        documents: Reads documents; null when the format has none.
+        questions_from: Which files questions and documents are read from: their own, those of the
+            predictions (where several may hold the same question, if all say the same of it), or
+            questions from their own with a look at those of the predictions.
         version: Raised when the same files give other records than before.
-        unknown_questions: What a prediction for an unknown question is: a fault of the file, or
-            only worth a note.
+        unknown_questions: What a prediction for an unknown question is: a fault of the file, only
+            worth a note, or one for the only question with the text that the file repeats (a
+            fault if there is none).
         missing_predictions: What becomes of a question that a system left out: a failed answer,
             or an answer that retrieved nothing.
         is_canonical: Whether the fields of its files are those of the records themselves.
@@ -95,9 +102,10 @@ class Format:
     name: str
     summary: str
     predictions: Reader[Prediction]
-    questions: Reader[Question] | None = None
+    questions: Reader[Question]
     documents: Reader[Document] | None = None
+    questions_from: Literal["files", "predictions", "both"] = "files"
     version: int = 1
-    unknown_questions: Literal["reject", "note"] = "reject"
+    unknown_questions: Literal["reject", "note", "match by text"] = "reject"
     missing_predictions: Literal["failed", "nothing retrieved"] = "failed"
     is_canonical: bool = False

@@ -11,12 +11,21 @@ from assets.project import Project
 from warehouse.formats.paths import expand
 from warehouse.ingest import Ingested, ingest_predictions, ingest_questions
 from warehouse.store import Warehouse
+from warehouse.systems import require_systems
 
 
 class RunChoices(dg.Config):
-    """What a run is narrowed to."""
+    """What a run is narrowed to.
+
+    Attributes:
+        systems: The systems; empty: all.
+        look_in: The benchmarks in one of which each of the systems must occur; null: those of the
+            run. The command gives all its benchmarks to the last of several runs.
+        force: Whether to do again what is up to date.
+    """
 
     systems: list[str] = []  # noqa: RUF012 - Dagster copies the default for each run
+    look_in: list[str] | None = None
     force: bool = False
 
 
@@ -83,6 +92,9 @@ def predictions(
             max_reject_ratio=benchmark.max_reject_ratio,
             force=config.force,
         )
+    look_in = context.partition_keys if config.look_in is None else config.look_in
+    if config.systems and look_in:
+        require_systems(warehouse, config.systems, look_in)
     return _report(warehouse, "predictions", results)
 
 

@@ -31,7 +31,7 @@ def evaluate(project: Project, choices: Choices, progress: Progress, *, aloud: b
 
     Args:
         project: What to evaluate.
-        choices: What to narrow it to; the names are known to exist.
+        choices: What to narrow it to; benchmarks and evaluators are known to exist.
         progress: Is told of the steps.
         aloud: Whether Dagster's log goes to standard error.
 
@@ -40,6 +40,7 @@ def evaluate(project: Project, choices: Choices, progress: Progress, *, aloud: b
 
     Raises:
         ChecksFailed: A check that blocks the pipeline failed.
+        UnknownSystem: A chosen system is in none of the chosen benchmarks.
         WarehouseError: As the failing asset raised it; other exceptions of assets likewise.
     """
     record = Record()
@@ -55,11 +56,13 @@ def evaluate(project: Project, choices: Choices, progress: Progress, *, aloud: b
     progress.begin(len(steps) * len(ranges))
     with instance.opened(project) as opened:
         for first, last in ranges:
+            # Only when all benchmarks have been read is it known which systems there are.
+            look_in = wanted if (first, last) == ranges[-1] else ()
             try:
                 job.execute_in_process(
                     instance=opened,
                     asset_selection=keys,
-                    run_config=run_config(narrowed, choices),
+                    run_config=run_config(narrowed, choices, look_in),
                     tags={RANGE_START: first, RANGE_END: last},
                 )
             except DagsterAssetCheckFailedError as error:
@@ -93,11 +96,19 @@ def stretches(ordered: Sequence[str], wanted: Iterable[str]) -> Iterator[tuple[s
             stretch = []
 
 
-def run_config(job: dg.JobDefinition, choices: Choices) -> dict[str, object]:
-    """The run's configuration: the choices for every step that takes them, and the logger."""
+def run_config(
+    job: dg.JobDefinition, choices: Choices, look_in: Sequence[str]
+) -> dict[str, object]:
+    """The run's configuration: the choices for every step that takes them, and the logger.
+
+    Args:
+        job: The job with the assets of this run.
+        choices: What the run is narrowed to.
+        look_in: The benchmarks in one of which each chosen system must occur; none: unchecked.
+    """
     from assets.ingest import RunChoices
 
-    given = RunChoices(systems=list(choices.systems), force=choices.force)
+    given = RunChoices(systems=list(choices.systems), look_in=list(look_in), force=choices.force)
     taking = [
         node.name
         for node in job.nodes

@@ -65,6 +65,10 @@ class UnknownTable(WarehouseError):
     """A table is asked for that the warehouse does not describe."""
 
 
+class UnknownSystem(WarehouseError):
+    """A system is asked for that has answered nothing."""
+
+
 class SchemaMismatch(WarehouseError):
     """The tables of a warehouse are not those that this version describes."""
 

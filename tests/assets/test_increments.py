@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from evaluators.library.citations.citation import Citation
+from warehouse.errors import UnknownSystem
 
 if TYPE_CHECKING:
     from tests.assets.conftest import Workshop
@@ -123,6 +124,20 @@ def test_force_scores_everything_again(done: Workshop) -> None:
 def test_a_run_may_be_narrowed_to_systems(workshop: Workshop) -> None:
     assert workshop.run(systems=["good"]) == dict.fromkeys(ALL, 6)
     assert workshop.run() == dict.fromkeys(ALL, 6)
+
+
+def test_a_narrowed_run_shows_what_it_scored(done: Workshop) -> None:
+    done.predictions["third"] = done.predictions.pop("poor")
+    assert done.run(systems=["third"]) == dict.fromkeys(ALL, 6)
+    shown = "SELECT DISTINCT system FROM leaderboard ORDER BY system"
+    assert done.warehouse.fetch(shown)["system"].to_list() == ["good", "third"]
+    done.run()
+    assert done.warehouse.fetch(shown)["system"].to_list() == ["good", "third"]
+
+
+def test_a_system_that_does_not_occur_is_refused(done: Workshop) -> None:
+    with pytest.raises(UnknownSystem, match=r"'goood' in 'trial'; did you mean 'good'\?"):
+        done.run(systems=["good", "goood"])
 
 
 def test_scores_that_came_about_differently_are_not_ranked_together(done: Workshop) -> None:

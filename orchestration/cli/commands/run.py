@@ -67,6 +67,8 @@ def command(
     from assets.freshness import is_current
     from orchestration.choices import Choices
     from orchestration.cli.summary import write_nothing_changed, write_summary
+    from orchestration.published import copy
+    from warehouse.systems import require_systems
 
     choices = Choices(
         benchmarks=known("benchmark", benchmarks, list(project.benchmarks)),
@@ -75,7 +77,10 @@ def command(
         judge=not no_judge,
         force=force,
     )
-    if not force and is_current(project, choices.benchmarks or project.benchmarks):
+    wanted = choices.benchmarks or tuple(project.benchmarks)
+    if not force and is_current(project, wanted):
+        if choices.systems:
+            require_systems(copy(project), choices.systems, wanted)
         write_nothing_changed(project, choices)
         return
 
@@ -93,7 +98,7 @@ def _systems(
     """The systems that are meant, each once.
 
     Systems that are named inside files are not known before these are read: then the names are
-    taken as they are.
+    taken as they are, and checked when the files have been read.
 
     Raises:
         UnknownName: All systems are named by paths, and one that is wanted is not among them.

@@ -52,7 +52,7 @@ def test_the_run_is_kept_in_the_instance(first_run: Ended, done_project: Path) -
 def test_a_second_run_scores_nothing_and_a_new_system_only_itself(own_project: Path) -> None:
     again = scoreline(own_project, "run")
     assert again.code == 0, again.err
-    assert "0 scored, 36 up to date" in again.err
+    assert "nothing has changed since: 0 scored" in again.err
     data = own_project / "data"
     text = (data / "predictions_reader.jsonl").read_text(encoding="utf-8")
     (data / "predictions_third.jsonl").write_text(text, encoding="utf-8")
@@ -101,6 +101,8 @@ def test_bad_input_names_file_and_line_and_changes_nothing(own_project: Path) ->
 def test_a_failed_check_ends_with_code_1(own_project: Path) -> None:
     with duckdb.connect(own_project / ".scoreline" / "warehouse.duckdb") as connection:
         connection.execute("INSERT INTO questions SELECT * FROM questions LIMIT 1")
+    with (own_project / "data" / "predictions_reader.jsonl").open("a") as file:
+        file.write("\n")  # Where no file has changed, no run is started.
     ended = scoreline(own_project, "run")
     assert (ended.code, ended.out) == (1, "")
     assert "error: check 'as_described' of questions failed" in ended.err

@@ -11,6 +11,8 @@ from evaluators.outcome import Status
 from evaluators.sample import KEYS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evaluators.evaluator import Evaluator
 
 FAILED = "target_error"
@@ -79,13 +81,13 @@ def pack(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame:
     marked = computed.with_columns(remarkable.alias("remarkable"))
     if not marked["remarkable"].any():
         return marked.select(
-            pl.concat_list(names).alias("values"),
+            _listed(names).alias("values"),
             pl.lit(None, _TEXTS).alias("statuses"),
             pl.lit(None, _TEXTS).alias("reasons"),
             "detail",
         )
     numbered = marked.with_row_index("row")
-    plain = numbered.select("row", pl.concat_list(names).alias("values"), "detail")
+    plain = numbered.select("row", _listed(names).alias("values"), "detail")
     special = numbered.filter("remarkable").select("row", *_outcomes(evaluator))
     return (
         plain.join(special, on="row", how="left", maintain_order="left")
@@ -100,7 +102,7 @@ def unscored(evaluator: Evaluator, status: Status, reason: pl.Expr) -> list[pl.E
     return [
         pl.lit([None] * count, dtype=pl.List(pl.Float64)).alias("values"),
         pl.lit([status.value] * count, dtype=_TEXTS).alias("statuses"),
-        pl.concat_list([reason] * count).alias("reasons"),
+        _listed([reason] * count).alias("reasons"),
         pl.lit(None, pl.String).alias("detail"),
     ]
 
@@ -126,7 +128,12 @@ def _outcomes(evaluator: Evaluator) -> list[pl.Expr]:
         )
         reasons.append(pl.when(failed).then(pl.lit(FAILED)).otherwise(pl.col(f"reason:{name}")))
     return [
-        pl.concat_list(values).alias("settled"),
-        pl.concat_list(statuses).alias("statuses"),
-        pl.concat_list(reasons).alias("reasons"),
+        _listed(values).alias("settled"),
+        _listed(statuses).alias("statuses"),
+        _listed(reasons).alias("reasons"),
     ]
+
+
+def _listed(parts: Sequence[str | pl.Expr]) -> pl.Expr:
+    """A list of one value from each column; `concat_list` takes forty times as long for it."""
+    return pl.concat_arr(parts).arr.to_list()

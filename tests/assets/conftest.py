@@ -68,20 +68,7 @@ class Workshop:
             old.unlink()
         for system, rows in self.predictions.items():
             write(self.home / f"{system}.predictions.jsonl", rows)
-        project = self.project
-        self.instance.add_dynamic_partitions(BENCHMARKS.name, ["trial"])
-        config = {"config": choices}
-        result = dg.materialize(
-            [*pipeline.assets(project), *pipeline.checks(project)],
-            partition_key="trial",
-            instance=self.instance,
-            resources={"warehouse": self.warehouse, "project": project},
-            run_config={
-                "ops": dict.fromkeys(("questions", "predictions", "score", "leaderboard"), config)
-            }
-            if choices
-            else None,
-        )
+        result = materialise(self.project, self.instance, **choices)
         return {
             event.materialization.asset_key.path[-1]: event.materialization.metadata["scored"].value
             for event in result.get_asset_materialization_events()
@@ -103,6 +90,29 @@ class Workshop:
             "SELECT system, question_id, evaluator, metric, value FROM scores"
         )
         return {tuple(row[:-1]): row[-1] for row in rows.iter_rows()}
+
+
+def materialise(
+    project: Project, instance: dg.DagsterInstance, **choices: Any
+) -> dg.ExecuteInProcessResult:
+    """Materialise all assets of all benchmarks of a project in one run."""
+    names = list(project.benchmarks)
+    instance.add_dynamic_partitions(BENCHMARKS.name, names)
+    config = {"config": choices}
+    return dg.materialize(
+        [*pipeline.assets(project), *pipeline.checks(project)],
+        instance=instance,
+        resources={"warehouse": Warehouse(project.warehouse), "project": project},
+        tags={
+            "dagster/asset_partition_range_start": names[0],
+            "dagster/asset_partition_range_end": names[-1],
+        },
+        run_config={
+            "ops": dict.fromkeys(("questions", "predictions", "score", "leaderboard"), config)
+        }
+        if choices
+        else None,
+    )
 
 
 def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:

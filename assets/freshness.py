@@ -81,12 +81,24 @@ def _expected(benchmark: Benchmark) -> dict[str, str]:
     """The marks that a benchmark bears when everything is done."""
     chosen, ratio = format_named(benchmark.format), benchmark.max_reject_ratio
     questions, documents = (files(each) for each in (benchmark.questions, benchmark.documents))
-    marks = {QUESTIONS: questions_digest(chosen, questions, documents, ratio)}
     given = expand(benchmark.predictions)
+    marks = {QUESTIONS: questions_digest(chosen, questions, documents, ratio, given)}
     marks[PREDICTIONS] = predictions_digest(chosen, given, ratio, marks[QUESTIONS])
     for evaluator in benchmark.evaluators:
         marks[scores(evaluator.name)] = scores_digest(evaluator, marks)
     return marks | {LEADERBOARD: leaderboard_digest(benchmark, marks)}
+
+
+def question_bearing(benchmark: Benchmark) -> list[tuple[Path, str | None]]:
+    """The files of predictions that say something about the questions, by the format.
+
+    Raises:
+        InputError: No file matches the pattern.
+        UnknownFormat: There is no such format.
+    """
+    if format_named(benchmark.format).questions_from == "files":
+        return []
+    return expand(benchmark.predictions)
 
 
 def files(pattern: Path | None) -> list[Path]:

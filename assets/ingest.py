@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import dagster as dg
 
 from assets import reporting
-from assets.freshness import files
+from assets.freshness import files, question_bearing
 from assets.keys import BACKFILL, BENCHMARKS, INPUTS, OWNERS, PREDICTIONS, QUESTIONS
 from assets.project import Project
 from warehouse.formats.paths import expand
@@ -56,6 +56,7 @@ def questions(
             format=benchmark.format,
             questions=files(benchmark.questions),
             documents=files(benchmark.documents),
+            predictions=question_bearing(benchmark),
             max_reject_ratio=benchmark.max_reject_ratio,
             force=config.force,
         )

@@ -1,0 +1,177 @@
+"""Ragas: data sets of questions, retrieved contexts, responses and references."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Final
+
+from warehouse.formats import translation
+from warehouse.formats.combined import name_of, prediction_side, question_side
+from warehouse.formats.format import Format, Read, Reject, Source
+from warehouse.formats.messages import RecordError, found
+from warehouse.formats.rows import rows
+from warehouse.formats.strict_json import NotJsonError, decode
+from warehouse.formats.tabular import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from warehouse.formats.rows import Row
+    from warehouse.records.prediction import Prediction
+    from warehouse.records.question import Question
+
+NAMES: Final = {
+    "user_input": "question",
+    "response": "answer",
+    "retrieved_contexts": "contexts",
+    "reference": "expected_answer",
+}
+"""The names of Ragas since 0.2 for fields of a question or prediction."""
+
+EARLIER: Final = {"contexts": "retrieved_contexts", "answer": "response", "question": "user_input"}
+"""The names of Ragas before 0.2, with those of today. `ground_truth` and `ground_truths` are
+references."""
+
+LISTS: Final = frozenset(
+    {
+        "retrieved_contexts",
+        "reference_contexts",
+        "retrieved_context_ids",
+        "reference_context_ids",
+        "multi_responses",
+        "rubrics",
+        "tags",
+    }
+)
+"""The columns whose cells in a CSV file are lists or objects."""
+
+SHAPE: Final = Shape(numbers=frozenset({"latency_s", "cost_usd"}))
+SCORE: Final = re.compile(r"score_?(\d+)_description")
+
+
+def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
+    """Reads the questions of a data set.
+
+    A question without `question_id` or `id` is called after its position: q001, q002, ...
+    """
+    return translation.questions(_rows(source), _question, NAMES)
+
+
+def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
+    """Reads responses and retrieved contexts; other columns, such as scores, stay in `extra`."""
+    return translation.predictions(_rows(source), source, _prediction, NAMES)
+
+
+def _rows(source: Source) -> Iterator[Row | Reject]:
+    return rows(source.path, key="question_id", shape=SHAPE)
+
+
+def _fields(row: Row) -> dict[str, Any]:
+    given = _today({name: value for name, value in row.fields.items() if value is not None})
+    for name in LISTS & given.keys():
+        if isinstance(given[name], str):
+            given[name] = _list(given[name], name)
+    asked = given.get("user_input")
+    if isinstance(asked, list):
+        raise RecordError(
+            ["user_input: expected text, found a list: conversations of several turns are not read"]
+        )
+    if asked is None:
+        raise RecordError(["user_input: missing"])
+    return given
+
+
+def _today(given: dict[str, Any]) -> dict[str, Any]:
+    """The fields under the names of today."""
+    if "user_input" in given:
+        return given
+    renamed = {EARLIER.get(name, name): value for name, value in given.items()}
+    for name in ("ground_truth", "ground_truths"):
+        if name in renamed and "reference" not in renamed:
+            renamed["reference"] = renamed.pop(name)
+    texts = renamed.get("reference")
+    if isinstance(texts, str) and "ground_truths" in given:
+        renamed["reference"] = _list(texts, "ground_truths")
+    return renamed
+
+
+def _list(cell: str, name: str) -> Any:
+    """A list or object in a cell: JSON, or as Python prints it."""
+    try:
+        return decode(cell)
+    except NotJsonError:
+        pass
+    wrong = RecordError([f"{name}: expected a list as JSON or Python write it, {found(cell)}"])
+    try:
+        value = ast.literal_eval(cell)
+        tokens = list(tokenize.generate_tokens(io.StringIO(cell).readline))
+    except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
+        raise wrong from None
+    # NumPy prints lists without commas, which Python would read as one long text.
+    kinds = [token.type for token in tokens if token.type not in {tokenize.NL, tokenize.NEWLINE}]
+    if (tokenize.STRING, tokenize.STRING) in pairwise(kinds):
+        raise RecordError(
+            [f"{name}: expected commas between the texts of the list; NumPy writes none"]
+        )
+    if not isinstance(value, list | dict):
+        raise wrong
+    return value
+
+
+def _question(row: Row, position: int) -> dict[str, Any]:
+    given = _fields(row)
+    record = question_side(given)
+    record["question_id"] = name_of(given, position)
+    record["question"] = given["user_input"]
+    if given.get("reference") is not None:
+        record["expected_answer"] = given["reference"]
+    if "reference_context_ids" in given:
+        record["gold_doc_ids"] = given["reference_context_ids"]
+    if isinstance(given.get("rubrics"), dict):
+        record["rubric"] = _rubric(given["rubrics"])
+    kept = {name: given[name] for name in ("reference_contexts", "rubrics") if name in given}
+    return {**record, "extra": kept}
+
+
+def _rubric(rubrics: dict[str, Any]) -> dict[str, Any]:
+    scale = {match[1]: text for name, text in rubrics.items() if (match := SCORE.fullmatch(name))}
+    return {"scale": scale} if scale else {}
+
+
+def _prediction(row: Row, position: int) -> dict[str, Any]:
+    given = _fields(row)
+    record = prediction_side(given)
+    record["question_id"] = name_of(given, position)
+    record["question"] = record.pop("user_input")
+    for name in ("id", "reference", "reference_contexts", "reference_context_ids", "rubrics"):
+        record.pop(name, None)
+    if "response" in record:
+        record["answer"] = record.pop("response")
+    texts = record.pop("retrieved_contexts", None)
+    ids = record.pop("retrieved_context_ids", None)
+    if ids is None:
+        return record if texts is None else {**record, "contexts": texts}
+    return {**record, "retrieved": _retrieved(ids, texts)}
+
+
+def _retrieved(ids: object, texts: object) -> list[dict[str, Any]]:
+    if not isinstance(ids, list):
+        raise RecordError([f"retrieved_context_ids: expected a list, found {found(ids)}"])
+    if texts is None:
+        return [{"doc_id": each} for each in ids]
+    if not isinstance(texts, list) or len(texts) != len(ids):
+        raise RecordError([f"retrieved_contexts: expected {len(ids)} texts, one for each id"])
+    return [{"doc_id": name, "text": text} for name, text in zip(ids, texts, strict=True)]
+
+
+FORMAT: Final = Format(
+    name="ragas",
+    summary="Ragas data sets: question, contexts, response and reference in each row.",
+    questions=read_questions,
+    predictions=read_predictions,
+    questions_from="predictions",
+)

@@ -1,0 +1,164 @@
+"""RGB: how a system answers when what it is given is noisy, silent, scattered or wrong."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from warehouse.formats import translation
+from warehouse.formats.format import Format, Read, Reject, Source
+from warehouse.formats.json_rows import json_rows
+from warehouse.formats.messages import RecordError, found
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from warehouse.formats.rows import Row
+    from warehouse.records.prediction import Prediction
+    from warehouse.records.question import Question
+
+NAMES: Final = {
+    "id": "question_id",
+    "query": "question",
+    "answer": "expected_answer",
+    "fakeanswer": "counterfactual_answer",
+}
+"""The names of a question file for fields of a question."""
+
+GIVEN: Final = {"id": "question_id", "query": "question", "docs": "contexts"}
+"""The names of an output file for fields of a prediction."""
+
+ANSWERS: Final = ("prediction", "response", "answer")
+NOISE: Final = ("noise_rate", "noise_ratio", "noise rate")
+MARKS: Final = ("label", "factlabel", "ans")
+"""The fields of an output that repeat the question, or mark the answer; kept in `extra`."""
+
+
+def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
+    """Reads questions, and asks each at every noise rate at which it is answered somewhere.
+
+    Its passages stay in `extra`. The scenario is the one that the row names; otherwise
+    counterfactual robustness where it has a `fakeanswer`, information integration where the
+    file's name has `_int` in it, as the benchmark itself has it, and noise robustness where some
+    passages may hold the answer: at a noise rate of 1, where accuracy and rejection are both of
+    interest, it stays open.
+    """
+    rates = sorted(_rates(source), key=lambda rate: -1.0 if rate is None else rate)
+    integrates = "_int" in source.path.name
+    for row in json_rows(source.path, key="id"):
+        for rate in rates or [None]:
+            asked = partial(_question, rate=rate, integrates=integrates)
+            (read,) = translation.questions([row], asked, NAMES)
+            yield read
+            if isinstance(read, Reject):
+                break
+
+
+def _rates(source: Source) -> set[float | None]:
+    rates: set[float | None] = set()
+    for path in source.answered_in:
+        for row in json_rows(path, key="id"):
+            if isinstance(row, Reject):
+                continue
+            # What is wrong with a row is told when its prediction is read.
+            with suppress(RecordError):
+                rates.add(_rate(row.fields))
+    return rates
+
+
+def _rate(fields: dict[str, Any]) -> float | None:
+    for name in NOISE:
+        value = fields.get(name)
+        if value is None:
+            continue
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
+            raise RecordError([f"{name}: expected a number from 0 to 1, found {found(value)}"])
+        return float(value)
+    return None
+
+
+def _name(fields: dict[str, Any], rate: float | None) -> object:
+    number = fields.get("id", fields.get("question_id"))
+    if rate is None or isinstance(number, bool) or not isinstance(number, int | str):
+        return number
+    return f"{number}@{rate:g}"
+
+
+def _question(row: Row, _: int, *, rate: float | None, integrates: bool) -> dict[str, Any]:
+    fields = dict(row.fields)
+    extra: dict[str, Any] = {}
+    fields["question_id"] = _name(fields, rate)
+    fields.pop("id", None)
+    if "query" in fields:
+        fields["question"] = fields.pop("query")
+    if rate is not None:
+        fields["noise_ratio"] = rate
+    fields |= _expected(fields.pop("answer", None))
+    planted = fields.pop("fakeanswer", None)
+    if isinstance(planted, list) and planted:
+        extra["fakeanswer"], planted = planted, planted[0]
+    if planted is not None:
+        fields["counterfactual_answer"] = planted
+    if fields.get("scenario") is None:
+        fields["scenario"] = _scenario(rate, integrates=integrates, is_false=planted is not None)
+    return {**fields, "extra": extra}
+
+
+def _scenario(rate: float | None, *, integrates: bool, is_false: bool) -> str | None:
+    if is_false:
+        return "counterfactual_robustness"
+    if integrates:
+        return "information_integration"
+    return None if rate == 1 else "noise_robustness"
+
+
+def _expected(answer: object) -> dict[str, Any]:
+    # The benchmark's script wants every element of the list, of a list among them one spelling.
+    if not isinstance(answer, list):
+        return {} if answer is None else {"expected_answer": answer}
+    if len(answer) == 1:
+        return {"expected_answer": answer[0]}
+    return {"expected_parts": answer} if answer else {}
+
+
+def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
+    """Reads outputs: an answer of a system to a question at a noise rate.
+
+    The answer is `prediction` or `response`, the passages in the prompt are `docs`. The system is
+    the one that the path names, or else the row's `system` or `model`.
+    """
+    answered = partial(_prediction, has_system=source.system is not None)
+    return translation.predictions(json_rows(source.path, key="id"), source, answered, GIVEN)
+
+
+def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
+    fields = dict(row.fields)
+    fields["question_id"] = _name(fields, _rate(fields))
+    fields.pop("id", None)
+    for name in NOISE:
+        fields.pop(name, None)
+    extra = {name: fields.pop(name) for name in MARKS if fields.get(name) is not None}
+    if "query" in fields:
+        fields["question"] = fields.pop("query")
+    if "docs" in fields:
+        fields["contexts"] = fields.pop("docs")
+    if not has_system and "system" not in fields and "model" in fields:
+        fields["system"] = fields.pop("model")
+    given = [name for name in ANSWERS if fields.get(name) is not None]
+    if len(given) > 1:
+        raise RecordError([f"{given[1]}: expected it or {given[0]}, found both"])
+    if given:
+        fields["answer"] = translation.text(fields.pop(given[0]), given[0])
+    elif fields.get("error") is None:
+        raise RecordError(["prediction: missing, and so is response; expected one of the two"])
+    return {**fields, "extra": extra}
+
+
+FORMAT: Final = Format(
+    name="rgb",
+    summary="RGB's questions with their passages, and outputs at several noise rates.",
+    questions=read_questions,
+    predictions=read_predictions,
+    questions_from="both",
+)

@@ -1,0 +1,147 @@
+"""TRACe: RAGBench's rows, in which a judge has marked sentences as relevant and as used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from warehouse.errors import InputError, Problem
+from warehouse.formats import translation
+from warehouse.formats.combined import name_of, prediction_side, question_side
+from warehouse.formats.files import kind
+from warehouse.formats.format import Format, Read, Reject, Source
+from warehouse.formats.json_rows import json_rows
+from warehouse.formats.messages import RecordError, found
+from warehouse.formats.rows import Row, rows
+from warehouse.formats.tabular import Shape
+from warehouse.records.document import Document
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from warehouse.records.prediction import Prediction
+    from warehouse.records.question import Question
+
+NAMES: Final = {
+    "id": "question_id",
+    "response": "answer",
+    "all_relevant_sentence_keys": "gold_sentence_ids",
+    "all_utilized_sentence_keys": "cited_sentence_ids",
+    "documents": "contexts",
+}
+"""RAGBench's names for fields of a question or prediction."""
+
+_PAIR: Final = 2
+
+
+def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
+    """Reads questions; the gold sentences are those that the judge found relevant."""
+    return translation.questions(_rows(source), _question, NAMES)
+
+
+def read_documents(source: Source) -> Iterator[Read[Document] | Reject]:
+    """Reads the sentences of a question's documents as one document, called as the question."""
+    for position, row in enumerate(_rows(source), start=1):
+        if isinstance(row, Reject):
+            yield row
+            continue
+        try:
+            pairs = [
+                {"id": key, "text": text}
+                for document in _sentences(row.fields)
+                for key, text in document
+            ]
+            fields = {"doc_id": name_of(row.fields, position), "sentences": pairs}
+            yield Read(Document.read(fields), row.line, row.text)
+        except RecordError as error:
+            yield Reject(row.line, translation.as_written(error, {"id": "doc_id"}), row.text)
+
+
+def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
+    """Reads responses; cited are the sentences that the judge found used.
+
+    The contexts are the documents, or else their sentences joined by blanks. The judge's further
+    marks and the scores that RAGBench gives stay in `extra`.
+    """
+    return translation.predictions(_rows(source), source, _prediction, NAMES)
+
+
+def _rows(source: Source) -> Iterator[Row | Reject]:
+    match kind(source.path):
+        case ".json" | ".jsonl" | ".ndjson":
+            return json_rows(source.path, key="id")
+        case ".parquet":
+            return rows(source.path, key="id", shape=Shape())
+        case other:
+            said = f"the ending {other!r} is not known; expected .json, .jsonl or .parquet"
+            raise InputError([Problem(source.path, None, said)])
+
+
+def _sentences(fields: dict[str, Any]) -> list[list[tuple[str, str]]]:
+    """The sentences of each document with their keys."""
+    given = fields.get("documents_sentences")
+    if not isinstance(given, list):
+        raise RecordError([f"documents_sentences: expected a list, found {found(given)}"])
+    documents = []
+    for number, document in enumerate(given):
+        if not isinstance(document, list):
+            said = f"documents_sentences[{number}]: expected a list, found {found(document)}"
+            raise RecordError([said])
+        pairs = [
+            _pair(each, f"documents_sentences[{number}][{position}]")
+            for position, each in enumerate(document)
+        ]
+        documents.append(pairs)
+    return documents
+
+
+def _pair(given: object, place: str) -> tuple[str, str]:
+    if isinstance(given, list) and len(given) == _PAIR:
+        key, text = given
+        if isinstance(key, str) and key and isinstance(text, str):
+            return key, text
+    raise RecordError([f"{place}: expected [key, text], found {found(given)}"])
+
+
+def _fields(row: Row) -> dict[str, Any]:
+    return {name: value for name, value in row.fields.items() if value is not None}
+
+
+def _question(row: Row, position: int) -> dict[str, Any]:
+    given = _fields(row)
+    record = question_side(given)
+    record["question_id"] = name_of(given, position)
+    if "question" not in given:
+        raise RecordError(["question: missing"])
+    if "all_relevant_sentence_keys" in given:
+        record["gold_sentence_ids"] = given["all_relevant_sentence_keys"]
+    record["doc_id"] = record["question_id"]
+    return record
+
+
+def _prediction(row: Row, position: int) -> dict[str, Any]:
+    given = _fields(row)
+    record = prediction_side(given)
+    record["question_id"] = name_of(given, position)
+    record.pop("id", None)
+    sentences = _sentences(given)
+    for name in ("documents_sentences", "all_relevant_sentence_keys"):
+        record.pop(name, None)
+    if "response" in record:
+        record["answer"] = record.pop("response")
+    if "all_utilized_sentence_keys" in record:
+        record["cited_sentence_ids"] = record.pop("all_utilized_sentence_keys")
+    if "documents" in record:
+        record["contexts"] = record.pop("documents")
+    else:
+        record["contexts"] = [" ".join(text for _, text in pairs) for pairs in sentences]
+    return record
+
+
+FORMAT: Final = Format(
+    name="trace",
+    summary="RAGBench's rows: sentences of documents and responses, with a judge's marks.",
+    questions=read_questions,
+    predictions=read_predictions,
+    documents=read_documents,
+    questions_from="predictions",
+)

@@ -1,0 +1,47 @@
+"""A spool gives what a query gives, without holding the warehouse."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+from polars.testing import assert_frame_equal
+
+from warehouse.tables import TABLES
+
+if TYPE_CHECKING:
+    from warehouse.store import Warehouse
+
+
+def test_a_spool_gives_what_fetch_gives(warehouse: Warehouse) -> None:
+    rows = pl.DataFrame(
+        {
+            "benchmark": "b",
+            "question_id": [f"q{i:05}" for i in range(5000)],
+            "tags": [[{"key": "k", "value": str(i % 3)}] if i % 2 else [] for i in range(5000)],
+            "rubric": [None if i % 3 else '{"a":1}' for i in range(5000)],
+            "gold_doc_ids": [[None, [], ["d"]][i % 3] for i in range(5000)],
+        }
+    )
+    warehouse.replace("questions", rows, {})
+    sql = (
+        "SELECT question_id, tags, rubric, gold_doc_ids FROM questions "
+        "WHERE question_id < $last ORDER BY question_id"
+    )
+    with warehouse.spool(sql, {"last": "q04500"}) as spool:
+        assert spool.rows == 4500
+        batches = list(spool.batches(rows=1000))
+        assert [batch.height for batch in batches] == [1000, 1000, 1000, 1000, 500]
+        expected = warehouse.fetch(sql, {"last": "q04500"})
+        assert_frame_equal(pl.concat(batches), expected)
+        assert_frame_equal(spool.frame(), expected)
+        # The warehouse is free while the spool is being read.
+        warehouse.replace("questions", rows, {})
+    assert not spool.path.exists()
+    assert not warehouse.path.with_name(warehouse.path.name + ".scratch").exists()
+
+
+def test_an_empty_spool_has_no_batches(warehouse: Warehouse) -> None:
+    with warehouse.spool("SELECT * FROM questions") as spool:
+        assert (spool.rows, list(spool.batches())) == (0, [])
+        assert spool.frame().columns == list(TABLES["questions"].column_names)

@@ -40,6 +40,7 @@ bench: $(VENV)/.bench  ## measure speed and memory; `docs/benchmarks.md` says ag
 
 docs: $(VENV)/.base  ## write the generated pages
 	@$(BIN)/python -m warehouse.ddl docs/warehouse-schema.md
+	@$(BIN)/python -m evaluators.pages docs/evaluators.md
 
 dev: $(VENV)/.base  ## open the Dagster interface on the example project
 	@$(BIN)/scoreline dev --config $(EXAMPLE)/scoreline.yaml

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
+import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +10,7 @@ import click
 from orchestration.cli.options import debug_option, format_option
 
 if TYPE_CHECKING:
-    from evaluators.evaluator import Evaluator
+    from evaluators.pages import Page
     from orchestration.cli.output import Form
 
 
@@ -31,18 +31,16 @@ def command(name: str | None, form: Form) -> None:
     A page says what the evaluator answers, its metrics with their bounds and thresholds, its
     parameters with their defaults, and the fields of the input that it reads.
     """
-    from evaluators import catalog
+    from evaluators import catalog, pages
     from orchestration.cli.output import write
 
     if name is not None:
-        _page(catalog.build(name, {}), form)
+        _page(pages.page(catalog.build(name)), form)
         return
-    rows = []
-    for found, kind in catalog.catalogue().items():
-        primary = next(metric.name for metric in kind.metrics if metric.primary)
-        names = [metric.name for metric in kind.metrics]
-        summary = _text(kind).partition("\n")[0]
-        rows.append([found, catalog.family(found), primary, names, sorted(kind.reads), summary])
+    rows: list[list[Any]] = []
+    for one in pages.pages():
+        names = [metric.name for metric in one.metrics]
+        rows.append([one.name, one.family, one.primary.name, names, list(one.reads), one.question])
     columns = ["evaluator", "family", "primary", "metrics", "reads", "summary"]
     if form in ("table", "md"):
         columns = ["evaluator", "family", "primary", "summary"]
@@ -50,37 +48,26 @@ def command(name: str | None, form: Form) -> None:
     write(columns, rows, form)
 
 
-def _page(evaluator: Evaluator, form: Form) -> None:
-    from evaluators import catalog
+def _page(page: Page, form: Form) -> None:
     from orchestration.cli.output import write
 
     columns = ["metric", "best", "low", "high", "threshold", "primary", "level", "summary"]
     rows: list[list[Any]] = [
         [m.name, m.best, *m.bounds, m.threshold, m.primary, m.level, m.summary]
-        for m in evaluator.measured()
+        for m in page.metrics
     ]
     if form in ("csv", "json"):
-        write(["evaluator", *columns], [[evaluator.name, *row] for row in rows], form)
+        write(["evaluator", *columns], [[page.name, *row] for row in rows], form)
         return
     mark = "# " if form == "md" else ""
-    click.echo(f"{mark}{evaluator.name} ({catalog.family(evaluator.name)})\n")
-    click.echo(f"{_text(type(evaluator))}\n")
+    click.echo(f"{mark}{page.name} ({page.family})\n")
+    click.echo(f"{page.prose}\n")
     write(columns, rows, form, "Metrics")
     click.echo()
-    if evaluator.parameters:
-        parameters = [[name, _json(value)] for name, value in evaluator.parameters.items()]
-        write(["parameter", "default"], parameters, form, "Parameters")
+    if page.parameters:
+        parameters = [[p.name, json.dumps(p.default), p.meaning] for p in page.parameters]
+        write(["parameter", "default", "what it does"], parameters, form, "Parameters")
         click.echo()
-    reads = [[name, True] for name in sorted(evaluator.reads)]
-    optional = [[name, False] for name in sorted(evaluator.optional)]
+    reads = [[name, True] for name in page.reads]
+    optional = [[name, False] for name in page.optional]
     write(["field", "required"], [*reads, *optional], form, "Fields that it reads")
-
-
-def _text(kind: type[Evaluator]) -> str:
-    return inspect.getdoc(kind) or ""
-
-
-def _json(value: Any) -> str:
-    import json
-
-    return json.dumps(value)

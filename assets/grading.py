@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,19 +12,16 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from assets import stages
+from assets.batches import score_batches
 from assets.freshness import scores_digest
-from evaluators.scoring import score
+from evaluators.kinds.row import RowEvaluator
 from warehouse.samples import delete_orphans, stale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from evaluators.evaluator import Evaluator
-    from warehouse.spool import Spool
     from warehouse.store import Warehouse
-
-BATCH_ROWS = 50_000
-"""Samples that are held in memory at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,19 +73,22 @@ def grade(
         systems=list(systems) or None,
     )
     orphans = delete_orphans(benchmark, evaluator.name)
+    by_text = isinstance(evaluator, RowEvaluator)
+    now = datetime.now(UTC).replace(tzinfo=None)
     known = _graded_rows(warehouse, benchmark, evaluator)
     with TemporaryDirectory(prefix=".grades-", dir=warehouse.path.parent) as folder:
-        with warehouse.spool(query.sql, query.parameters) as samples:
-            _score(evaluator, samples, run_id, Path(folder))
+        # Equal inputs stand together, so that evaluators of text grade them once.
+        ordered = f"{query.sql} ORDER BY input_digest" if by_text else query.sql
+        with warehouse.spool(ordered, query.parameters) as samples:
+            score_batches(evaluator, samples, run_id, now, Path(folder))
             scored = samples.rows
-        new = Path(folder) / "*.parquet"
         with warehouse.transaction() as transaction:
-            transaction.replace("signatures", _description(evaluator))
+            transaction.replace("signatures", _description(evaluator, now))
             removed = transaction.execute(orphans.sql, orphans.parameters) if known else 0
             if scored and known:
-                transaction.replace("grades", new)
+                transaction.replace("grades", Path(folder))
             elif scored:
-                transaction.append("grades", new)
+                transaction.append("grades", Path(folder))
             if not systems:
                 transaction.mark(benchmark, stage, digest)
     return Graded(
@@ -100,26 +98,7 @@ def grade(
     )
 
 
-def _score(evaluator: Evaluator, samples: Spool, run_id: str, folder: Path) -> None:
-    """Score batches side by side: Polars lets go of the interpreter while it works."""
-    now = datetime.now(UTC).replace(tzinfo=None)
-
-    def write(number: int) -> None:
-        score(evaluator, samples.batch(number, BATCH_ROWS)).frame.with_columns(
-            pl.lit(evaluator.name).alias("evaluator"),
-            pl.lit(evaluator.signature).alias("signature"),
-            pl.lit(now).alias("scored_at"),
-            pl.lit(run_id).alias("run_id"),
-        ).write_parquet(
-            folder / f"{number:06d}.parquet", compression="uncompressed", statistics=False
-        )
-
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
-        # Taking the results lets an evaluator's exception out.
-        list(threads.map(write, range(-(-samples.rows // BATCH_ROWS))))
-
-
-def _description(evaluator: Evaluator) -> pl.DataFrame:
+def _description(evaluator: Evaluator, now: datetime) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "evaluator": [evaluator.name],
@@ -127,7 +106,7 @@ def _description(evaluator: Evaluator) -> pl.DataFrame:
             "parameters": [json.dumps(evaluator.parameters)],
             "version": [evaluator.version],
             "metrics": [[metric.name for metric in evaluator.sample_metrics]],
-            "first_seen": [datetime.now(UTC).replace(tzinfo=None)],
+            "first_seen": [now],
         }
     )
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from warehouse.ddl import quoted
 from warehouse.errors import UnknownColumn, WarehouseError, near
+from warehouse.normal import place
 from warehouse.tables import Table, table_named
 
 if TYPE_CHECKING:
@@ -51,8 +52,8 @@ def incoming(
         UnknownColumn: The table lacks one of their columns.
     """
     if isinstance(rows, Path):
-        path = str(rows).replace("'", "''")
-        yield _described(connection, table, f"read_parquet('{path}')")
+        files = place(rows) if rows.is_file() else f"{place(rows)} || '/*.parquet'"
+        yield _described(connection, table, f"read_parquet({files})")
         return
     for name in rows.columns:
         require_column(table, name)

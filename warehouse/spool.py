@@ -34,11 +34,11 @@ class Spool:
 
     def batch(self, number: int, rows: int = 50_000) -> pl.DataFrame:
         """The batch of that number, from 0, of those that `batches` gives."""
-        return pl.scan_parquet(self.path).slice(number * rows, rows).collect()
+        return pl.scan_parquet(self.path, glob=False).slice(number * rows, rows).collect()
 
     def frame(self) -> pl.DataFrame:
         """All rows at once."""
-        return pl.read_parquet(self.path)
+        return pl.read_parquet(self.path, glob=False)
 
 
 @dataclass(frozen=True, slots=True)

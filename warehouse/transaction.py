@@ -34,7 +34,8 @@ def fetched(
 class Transaction:
     """An open transaction; `Warehouse.transaction` makes it, commits it or rolls it back.
 
-    Rows come as a Polars frame, as the path of a Parquet file, or as an iterable of frames.
+    Rows come as a Polars frame, as the path of a Parquet file or of a folder of them, or as an
+    iterable of frames.
     They are matched to the table by the names of their columns; a column that they lack
     is null. JSON columns take text.
     """

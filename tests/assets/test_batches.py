@@ -1,0 +1,70 @@
+"""Samples scored side by side: the same in threads and in processes, wherever the files lie."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+
+from assets import batches
+from assets.batches import score_batches
+from evaluators import catalog
+from evaluators.errors import BrokenPromise
+from evaluators.scoring import score
+from tests.samples import samples
+from warehouse.spool import Spool
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ANSWERS = ["the ferry leaves at noon", "at noon", "", "never", "the ferry leaves at noon", "noon"]
+NOW = datetime(2026, 1, 2)  # noqa: DTZ001 - the warehouse keeps UTC without saying so
+
+
+@pytest.fixture
+def odd(tmp_path: Path) -> Path:
+    """A folder whose name means something to those who expand patterns."""
+    folder = tmp_path / "a [b] 'c' {d}"
+    folder.mkdir()
+    return folder
+
+
+def spooled(folder: Path, frame: pl.DataFrame) -> Spool:
+    """A frame as a spool."""
+    path = folder / "samples.parquet"
+    frame.write_parquet(path)
+    return Spool(path, frame.height)
+
+
+def text_samples() -> pl.DataFrame:
+    """Answers to be held against one reference."""
+    rows = [{"answer": text, "expected_answers": ["the ferry leaves at noon"]} for text in ANSWERS]
+    evaluator = catalog.build("rouge")
+    return samples(rows, evaluator.columns)
+
+
+@pytest.mark.parametrize("enough", [1, 1_000_000], ids=["processes", "threads"])
+def test_batches_are_the_whole(odd: Path, monkeypatch: pytest.MonkeyPatch, enough: int) -> None:
+    monkeypatch.setattr(batches, "WORTH_PROCESSES", enough)
+    monkeypatch.setattr(batches, "TEXT_ROWS", 4)
+    evaluator, frame = catalog.build("rouge"), text_samples()
+    grades = odd / "grades"
+    grades.mkdir()
+    score_batches(evaluator, spooled(odd, frame), "run", NOW, grades)
+    files = sorted(grades.iterdir())
+    assert [file.name for file in files] == ["000000.parquet", "000001.parquet"]
+    written = pl.concat(pl.read_parquet(file, glob=False) for file in files)
+    whole = score(evaluator, frame).frame
+    assert written.select(whole.columns).equals(whole)
+    assert written.select("evaluator", "run_id", "scored_at").unique().rows() == [
+        ("rouge", "run", NOW)
+    ]
+
+
+def test_a_defect_of_an_evaluator_comes_out(odd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    evaluator = catalog.build("rouge")
+    monkeypatch.setattr(type(evaluator), "grade", lambda *_: {"rouge_1": 2.0})
+    with pytest.raises(BrokenPromise, match="rouge: promised"):
+        score_batches(evaluator, spooled(odd, text_samples()), "run", NOW, odd)

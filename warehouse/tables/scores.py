@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warehouse.tables.curves import OPTION_CONFIDENCE_CURVES
 from warehouse.tables.table import (
     BENCHMARK,
     EVALUATOR,
@@ -153,5 +154,5 @@ METRICS = Table(
 SCORING = Group(
     title="Scores",
     summary="A number about a sample or a system, or the reason why there is none.",
-    tables=(METRICS, SIGNATURES, GRADES, SCORES, SYSTEM_SCORES),
+    tables=(METRICS, SIGNATURES, GRADES, SCORES, SYSTEM_SCORES, OPTION_CONFIDENCE_CURVES),
 )

@@ -289,6 +289,26 @@ def test_a_system_may_be_in_one_of_several_benchmarks(trial: Trial) -> None:
     assert trial.run("--system", "good").code == 0
 
 
+APART = """\
+  between:
+    questions: questions.jsonl
+    predictions: "{system}.predictions.jsonl"
+    evaluators: [citation]
+"""
+
+
+def test_systems_are_looked_for_in_benchmarks_that_stand_apart(trial: Trial) -> None:
+    first, rows = CONFIGURATION.split("  rows:")
+    (trial.folder / "scoreline.yaml").write_text(f"{first}{APART}  rows:{rows}")
+    trial.put("rows.jsonl", 7, '{"question_id": "q7", "system": "alpha"}')
+    both = ["--benchmark", "trial", "--benchmark", "rows"]
+    assert trial.run(*both, "--system", "poor", "--system", "alpha").code == 0
+    trial.put("rows.jsonl", 8, '{"question_id": "q8", "system": "alpha"}')
+    ended = trial.run(*both, "--system", "poor", "--system", "between")
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err.startswith("error: there is no system 'between' in 'trial', 'rows'; ")
+
+
 @pytest.fixture
 def shell(trial: Trial) -> Iterator[int]:
     """A process that holds the warehouse as Scoreline itself would; its number."""

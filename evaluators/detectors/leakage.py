@@ -11,7 +11,7 @@ import polars as pl
 
 from evaluators.boolean import NOT_JUDGED, BooleanEvaluator, verdict
 from evaluators.detectors.plain import plain, plain_expr
-from evaluators.kinds.row import RowEvaluator, record, record_schema
+from evaluators.kinds.row import RowEvaluator, record, records
 from evaluators.outcome import Graded, NotApplicable
 
 if TYPE_CHECKING:
@@ -107,17 +107,22 @@ class LeakageEvaluator(BooleanEvaluator, RowEvaluator):
         """The columns of samples in which there is nothing to be found."""
         names = [metric.name for metric in self.sample_metrics]
         unread = _NO_CONTEXT if self.check_context else NOT_JUDGED
-        read, not_read = (
-            record(self.name, names, Graded(verdict(answer=True, context=context)))
-            for context in (True, unread)
+        both = records(
+            names,
+            [
+                record(self.name, names, Graded(verdict(answer=True, context=context)))
+                for context in (True, unread)
+            ],
         )
         was_read = pl.col("contexts").is_not_null() & self.check_context
         return [
             pl.when(was_read)
-            .then(pl.lit(read[column], kind))
-            .otherwise(pl.lit(not_read[column], kind))
+            .then(pl.lit(read, kind))
+            .otherwise(pl.lit(not_read, kind))
             .alias(column)
-            for column, kind in record_schema(names).items()
+            for (column, kind), read, not_read in zip(
+                both.schema.items(), *both.rows(), strict=True
+            )
         ]
 
     def _unread(self, sample: Sample) -> NotApplicable | None:

@@ -20,20 +20,20 @@ if TYPE_CHECKING:
     from warehouse.records.question import Question
 
 ASKED: Final = {
-    "key": "question_id",
-    "prompt": "question",
-    "expected_output": "expected_answer",
+    "question_id": "key",
+    "question": "prompt",
+    "expected_answer": "expected_output",
     "constraints": "constraints",
 }
 """The names of a test suite for fields of a question."""
 
 ANSWERED: Final = {
-    "key": "question_id",
-    "input": "question",
-    "actual_output": "answer",
-    "context": "contexts",
-    "actual_duration": "latency_s",
-    "cost": "cost_usd",
+    "question_id": "key",
+    "question": "input",
+    "answer": "actual_output",
+    "contexts": "context",
+    "latency_s": "actual_duration",
+    "cost_usd": "cost",
 }
 """The names of a test lab for fields of a prediction."""
 
@@ -159,7 +159,7 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     named = systems(_list(file, file.root, "models"))
     if source.system is not None and len(set(named.values())) > 1:
         said = (
-            f"the path names one system, the test lab holds {len(named)} models: "
+            f"expected one model, as the path names one system, found {len(named)}: "
             "leave {system} out of the path"
         )
         raise InputError([Problem(source.path, None, said)])

@@ -25,12 +25,16 @@ def systems(models: Iterable[Element]) -> dict[str, str]:
         for each in models
         if isinstance(each.value, dict) and isinstance(each.value.get("key"), str)
     ]
-    times = {name: Counter(str(model.get(name)) for model in known) for name in NAMES}
+    times = {name: Counter(map(str, (model.get(name) for model in known))) for name in NAMES}
     return {
         model["key"]: next(
             model[name]
             for name in NAMES
-            if name == "key" or (model.get(name) and times[name][str(model[name])] == 1)
+            if name == "key" or (_is_text(model.get(name)) and times[name][model[name]] == 1)
         )
         for model in known
     }
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value.strip() != ""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from warehouse.records.prediction import Prediction
     from warehouse.records.question import Question
 
-NAMES: Final = {"doc_id": "question_id"}
+NAMES: Final = {"question_id": "doc_id"}
 TASK: Final = re.compile(r"samples_(.+?)_\d{4}-\d\d-\d\dT[\d.:-]+\.jsonl?(?:\.gz|\.zst)?")
 """The name that the harness gives a log: task and date."""
 

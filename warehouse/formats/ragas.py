@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from warehouse.records.question import Question
 
 NAMES: Final = {
-    "user_input": "question",
-    "response": "answer",
-    "retrieved_contexts": "contexts",
-    "reference": "expected_answer",
+    "question": "user_input",
+    "answer": "response",
+    "contexts": "retrieved_contexts",
+    "expected_answer": "reference",
+    "gold_doc_ids": "reference_context_ids",
 }
 """The names of Ragas since 0.2 for fields of a question or prediction."""
 
@@ -105,7 +106,9 @@ def _list(cell: str, name: str) -> Any:
         return decode(cell)
     except NotJsonError:
         pass
-    wrong = RecordError([f"{name}: expected a list as JSON or Python write it, {found(cell)}"])
+    wrong = RecordError(
+        [f"{name}: expected a list as JSON or Python write it, found {found(cell)}"]
+    )
     try:
         value = ast.literal_eval(cell)
         tokens = list(tokenize.generate_tokens(io.StringIO(cell).readline))

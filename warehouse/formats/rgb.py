@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from warehouse.records.question import Question
 
 NAMES: Final = {
-    "id": "question_id",
-    "query": "question",
-    "answer": "expected_answer",
-    "fakeanswer": "counterfactual_answer",
+    "question_id": "id",
+    "question": "query",
+    "expected_answer": "answer",
+    "expected_parts": "answer",
+    "counterfactual_answer": "fakeanswer",
 }
 """The names of a question file for fields of a question."""
 
-GIVEN: Final = {"id": "question_id", "query": "question", "docs": "contexts"}
+GIVEN: Final = {"question_id": "id", "question": "query", "contexts": "docs"}
 """The names of an output file for fields of a prediction."""
 
 ANSWERS: Final = ("prediction", "response", "answer")

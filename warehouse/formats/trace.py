@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from warehouse.records.question import Question
 
 NAMES: Final = {
-    "id": "question_id",
-    "response": "answer",
-    "all_relevant_sentence_keys": "gold_sentence_ids",
-    "all_utilized_sentence_keys": "cited_sentence_ids",
-    "documents": "contexts",
+    "question_id": "id",
+    "answer": "response",
+    "gold_sentence_ids": "all_relevant_sentence_keys",
+    "cited_sentence_ids": "all_utilized_sentence_keys",
+    "contexts": "documents",
 }
 """RAGBench's names for fields of a question or prediction."""
 
@@ -53,7 +53,7 @@ def read_documents(source: Source) -> Iterator[Read[Document] | Reject]:
             fields = {"doc_id": name_of(row.fields, position), "sentences": pairs}
             yield Read(Document.read(fields), row.line, row.text)
         except RecordError as error:
-            yield Reject(row.line, translation.as_written(error, {"id": "doc_id"}), row.text)
+            yield Reject(row.line, translation.as_written(error, {"doc_id": "id"}), row.text)
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:

@@ -36,7 +36,7 @@ def questions(
     Args:
         rows: The rows.
         translate: Gives a question's fields.
-        names: The file's names for fields of the record, for messages.
+        names: The file's names by those of the record, for messages.
     """
     for position, row in enumerate(rows, start=1):
         if isinstance(row, Reject):
@@ -57,7 +57,7 @@ def predictions(
         rows: The rows.
         source: Their file.
         translate: Gives a prediction's fields.
-        names: The file's names for fields of the record, for messages.
+        names: The file's names by those of the record, for messages.
     """
     for position, row in enumerate(rows, start=1):
         if isinstance(row, Reject):
@@ -102,10 +102,9 @@ def as_written(error: RecordError, names: Mapping[str, str]) -> str:
 
     Args:
         error: What is wrong.
-        names: The file's names and the record's, in this order.
+        names: The file's names by those of the record.
     """
-    own = {record: name for name, record in names.items()}
     return "; ".join(
-        re.sub(r"^\w+", lambda match: own.get(match[0], match[0]), sentence)
+        re.sub(r"^\w+", lambda match: names.get(match[0], match[0]), sentence)
         for sentence in error.sentences
     )

@@ -1,0 +1,174 @@
+"""Ragas data sets are read from all files in which they are kept, under old and new names."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from warehouse.errors import InputError
+from warehouse.formats.format import Read, Reject, Source
+from warehouse.formats.ragas import read_predictions, read_questions
+from warehouse.ingest import ingest_predictions, ingest_questions
+from warehouse.store import Warehouse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROWS: list[dict[str, Any]] = [
+    {
+        "user_input": "What is a gaggle?",
+        "retrieved_contexts": ['Geese, "many"; it\'s said.', "Crows\nfly."],
+        "response": "Geese.",
+        "reference": "Many geese.",
+        "faithfulness": 0.5,
+    },
+    {
+        "user_input": "What is a murder?",
+        "retrieved_contexts": [],
+        "response": "",
+        "reference": "Many crows.",
+        "faithfulness": 1.0,
+    },
+]
+EARLIER = {
+    "user_input": "question",
+    "retrieved_contexts": "contexts",
+    "response": "answer",
+    "reference": "ground_truth",
+}
+
+
+def write(path: Path, rows: list[dict[str, Any]], lists: str = "python") -> Path:
+    match path.suffix:
+        case ".json":
+            path.write_text(json.dumps(rows))
+        case ".jsonl":
+            path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+        case ".parquet":
+            parquet.write_table(pa.Table.from_pylist(rows), path)
+        case ".csv":
+            with path.open("w", newline="") as file:
+                writer = csv.DictWriter(file, list(rows[0]))
+                writer.writeheader()
+                for row in rows:
+                    listed = str if lists == "python" else json.dumps
+                    writer.writerow(
+                        {k: listed(v) if isinstance(v, list | dict) else v for k, v in row.items()}
+                    )
+    return path
+
+
+@pytest.mark.parametrize("names", ["today", "earlier"])
+@pytest.mark.parametrize(
+    ("ending", "lists"),
+    [("csv", "python"), ("csv", "json"), ("json", ""), ("jsonl", ""), ("parquet", "")],
+)
+def test_all_kinds_of_files(tmp_path: Path, ending: str, lists: str, names: str) -> None:
+    rows = ROWS
+    if names == "earlier":
+        rows = [{EARLIER.get(name, name): value for name, value in row.items()} for row in ROWS]
+    path = write(tmp_path / f"s.{ending}", rows, lists)
+    questions = [each.record for each in read_questions(Source(path)) if isinstance(each, Read)]
+    assert [(each.question_id, each.question, each.expected_answer) for each in questions] == [
+        ("q001", "What is a gaggle?", ["Many geese."]),
+        ("q002", "What is a murder?", ["Many crows."]),
+    ]
+    given = [each.record for each in read_predictions(Source(path, "s")) if isinstance(each, Read)]
+    assert [each.contexts for each in given] == [row["retrieved_contexts"] for row in ROWS]
+    # An empty cell of a CSV file is absent.
+    assert [each.answer for each in given] == ["Geese.", None if ending == "csv" else ""]
+    score = "0.5" if ending == "csv" else 0.5
+    assert given[0].extra == {"faithfulness": score}
+
+
+def test_ids_references_and_rubrics(tmp_path: Path) -> None:
+    row = {
+        **ROWS[0],
+        "id": 7,
+        "retrieved_context_ids": ["d1", 2],
+        "reference_context_ids": ["d1"],
+        "reference_contexts": ["Geese."],
+        "rubrics": {"score1_description": "bad", "score2_description": "good", "other": "x"},
+    }
+    path = write(tmp_path / "s.jsonl", [row])
+    (question,), (given,) = read_questions(Source(path)), read_predictions(Source(path, "s"))
+    assert isinstance(question, Read)
+    assert isinstance(given, Read)
+    assert (question.record.question_id, question.record.gold_doc_ids) == ("7", ["d1"])
+    assert question.record.rubric == {"scale": {"1": "bad", "2": "good"}}
+    assert question.record.extra == {
+        "reference_contexts": ["Geese."],
+        "rubrics": row["rubrics"],
+    }
+    retrieved = [(each.doc_id, each.text) for each in given.record.retrieved or []]
+    assert retrieved == list(zip(["d1", "2"], row["retrieved_contexts"], strict=True))
+
+
+def test_systems_must_ask_in_the_same_order(tmp_path: Path) -> None:
+    first = write(tmp_path / "one.csv", ROWS)
+    second = write(tmp_path / "two.csv", [*ROWS[::-1]])
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    files: list[tuple[Path, str | None]] = [(first, "one"), (second, "two")]
+    with pytest.raises(InputError) as caught:
+        ingest_questions(warehouse, benchmark="b", format="ragas", predictions=files)
+    problem = caught.value.problems[0]
+    assert (problem.file, problem.line) == (second, 2)
+    assert problem.message == (
+        f"question 'q001' differs from the one in {first}:2 in expected_answer, question"
+    )
+    again = write(tmp_path / "two.csv", [{**row, "response": "No."} for row in ROWS])
+    files = [(first, "one"), (again, "two")]
+    asked = ingest_questions(warehouse, benchmark="b", format="ragas", predictions=files)
+    done = ingest_predictions(warehouse, benchmark="b", format="ragas", files=files)
+    assert (asked.rows, done.rows, done.notes) == (2, 4, ())
+
+
+@pytest.mark.parametrize(
+    ("row", "said"),
+    [
+        ({"user_input": None}, "user_input: missing"),
+        ({"user_input": [{"content": "Hi", "type": "human"}]}, "conversations of several turns"),
+        ({"user_input": 5}, "user_input: expected text, found the number 5"),
+        ({"response": ["a"]}, "response: expected text, found a list"),
+        ({"retrieved_contexts": [1]}, "retrieved_contexts[0]: expected text, found the number 1"),
+        (
+            {"retrieved_context_ids": "a"},
+            "retrieved_context_ids: expected a list as JSON or Python",
+        ),
+        ({"retrieved_context_ids": ["a"]}, "retrieved_contexts: expected 1 texts, one for each id"),
+        ({"reference_context_ids": [[]]}, "reference_context_ids[0]: expected text"),
+    ],
+)
+def test_a_row_that_cannot_be_read_is_named(tmp_path: Path, row: dict[str, Any], said: str) -> None:
+    path = write(tmp_path / "s.jsonl", [{**ROWS[0], **row}])
+    rejects = [
+        each
+        for reader in (read_questions, read_predictions)
+        for each in reader(Source(path, "s"))
+        if isinstance(each, Reject)
+    ]
+    assert {each.line for each in rejects} == {1}
+    assert any(said in each.reason for each in rejects), rejects
+
+
+@pytest.mark.parametrize(
+    ("cell", "said"),
+    [
+        ("['a' 'b']", "expected commas between the texts of the list; NumPy writes none"),
+        ("['a'\n 'b']", "expected commas"),
+        ("['a', b]", "expected a list as JSON or Python write it, found the text \"['a', b]\""),
+        ("'a'", "expected a list"),
+        ("[" * 400, "expected a list"),
+    ],
+)
+def test_cells_that_are_no_lists_are_named(tmp_path: Path, cell: str, said: str) -> None:
+    path = write(tmp_path / "s.csv", [{**ROWS[0], "retrieved_contexts": cell}])
+    (reject,) = read_predictions(Source(path, "s"))
+    assert isinstance(reject, Reject)
+    assert reject.reason.startswith("retrieved_contexts: ")
+    assert said in reject.reason

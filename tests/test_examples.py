@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,19 @@ import duckdb
 import pytest
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "handbook"
-SECONDS = 60
+PROCESSOR_SECONDS = 60
+"""Of the time of the processor, which does not depend on what else the machine is doing."""
+BENCHMARKS = (
+    "deck-hand-exam",
+    "handbook-answers",
+    "help-desk",
+    "mail-routing",
+    "noisy-passages",
+    "notices",
+    "page-search",
+    "planted-errors",
+    "silent-passages",
+)
 # Names resolve to nothing and connections are refused: whatever calls out, fails.
 OFFLINE = {
     "http_proxy": "http://127.0.0.1:9",
@@ -46,12 +57,12 @@ class Example:
         with duckdb.connect(self.folder / "published" / "scoreline.duckdb", read_only=True) as copy:
             return copy.sql(sql).pl().to_dicts()
 
-    def means(self, metric: str) -> dict[str, float | None]:
-        """The means of `evaluator.metric` over all questions of the handbook, by system."""
+    def means(self, benchmark: str, metric: str, part: str = "all") -> dict[str, float | None]:
+        """The means of `evaluator.metric` over a slice of a benchmark, by system."""
         evaluator, _, name = metric.partition(".")
-        where = f"evaluator = '{evaluator}' and metric = '{name}' and slice = 'all'"
+        where = f"evaluator = '{evaluator}' and metric = '{name}' and slice = '{part}'"
         rows = self.rows(
-            f"select system, mean from leaderboard where benchmark = 'handbook-answers' and {where}"
+            f"select system, mean from leaderboard where benchmark = '{benchmark}' and {where}"
         )
         return {row["system"]: row["mean"] for row in rows}
 
@@ -61,21 +72,22 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
     folder = tmp_path_factory.mktemp("example") / "handbook"
     shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".scoreline", "published"))
     example = Example(folder)
-    start = time.monotonic()
+    start = os.times()
     done = example.scoreline("run")
-    taken = time.monotonic() - start
+    end = os.times()
     assert done.returncode == 0, done.stderr
-    assert taken < SECONDS
-    for name in ("handbook-answers", "mail-routing", "page-search", "keyword", "rag"):
+    taken = end.children_user - start.children_user + end.children_system - start.children_system
+    assert 0 < taken < PROCESSOR_SECONDS
+    for name in (*BENCHMARKS, "keyword", "rag", "skimmer", "off-format", "stuck"):
         assert name in done.stdout
     return example
 
 
 def test_the_systems_differ_visibly(example: Example) -> None:
-    retrieval = example.means("document_retrieval.recall_at_1")
+    retrieval = example.means("handbook-answers", "document_retrieval.recall_at_1")
     assert retrieval["keyword"] == pytest.approx(18 / 24, abs=1e-12)
     assert retrieval["rag"] == pytest.approx(21 / 24, abs=1e-12)
-    citation = example.means("citation.f1")
+    citation = example.means("handbook-answers", "citation.f1")
     assert citation["rag"] is not None
     assert citation["keyword"] is not None
     assert citation["rag"] > citation["keyword"] + 0.2
@@ -143,3 +155,127 @@ def test_a_second_run_scores_nothing(example: Example) -> None:
     done = example.scoreline("run")
     assert done.returncode == 0, done.stderr
     assert example.rows("select max(scored_at) as latest, count(*) as n from scores") == before
+
+
+# Right answers out of ten at 0, 0.2, 0.4, 0.6 and 0.8, as the README has them.
+NOISE = {
+    "careful-reader": [0.9, 0.9, 0.9, 0.8, 0.8],
+    "eager-reader": [1.0, 1.0, 0.9, 0.6, 0.3],
+    "skimmer": [1.0, 0.8, 0.6, 0.4, 0.2],
+}
+
+
+@pytest.mark.parametrize("rules", ["accuracy", "accuracy_exact", "accuracy_normalized"])
+def test_accuracy_falls_with_noise_each_system_in_its_way(example: Example, rules: str) -> None:
+    metric = f"noise_robustness.{rules}"
+    for at, ratio in enumerate(("0.0", "0.2", "0.4", "0.6", "0.8")):
+        means = example.means("noisy-passages", metric, f"noise_ratio={ratio}")
+        assert means == pytest.approx({name: curve[at] for name, curve in NOISE.items()})
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "metric", "careful", "eager", "skimmer"),
+    [
+        ("silent-passages", "negative_rejection.rejection_rate", 0.9, 0.3, 0.6),
+        ("silent-passages", "negative_rejection.rejection_rate_exact", 0.7, 0, 0),
+        ("planted-errors", "counterfactual_robustness.error_detection_rate", 7 / 8, 1 / 8, 1 / 8),
+        ("planted-errors", "counterfactual_robustness.error_correction_rate", 6 / 8, 1 / 8, 1 / 8),
+        ("planted-errors", "counterfactual_robustness.error_detection_rate_exact", 6 / 8, 0, 0),
+    ],
+)
+def test_readers_decline_and_notice_errors_as_the_readme_says(
+    example: Example, benchmark: str, metric: str, careful: float, eager: float, skimmer: float
+) -> None:
+    expected = {"careful-reader": careful, "eager-reader": eager, "skimmer": skimmer}
+    assert example.means(benchmark, metric) == pytest.approx(expected)
+
+
+def test_who_detects_no_error_has_no_rate_of_correction_among_them(example: Example) -> None:
+    means = example.means("planted-errors", "counterfactual_robustness.error_correction_rate_exact")
+    assert means == {"careful-reader": pytest.approx(5 / 6), "eager-reader": None, "skimmer": None}
+
+
+def test_four_systems_of_one_accuracy_differ_in_phi_delta_and_option_mass(example: Example) -> None:
+    def means(metric: str) -> list[float | None]:
+        found = example.means("deck-hand-exam", f"option_confidence.{metric}")
+        return [found[name] for name in ("certain", "confident", "guesser", "off-format")]
+
+    assert means("accuracy") == pytest.approx([34 / 40] * 4)
+    assert means("phi") == pytest.approx([0.835, 0.541, 0.260, 0.010], abs=5e-4)
+    assert means("delta") == pytest.approx([0.680, 0.329, 0.012, 0.006], abs=5e-4)
+    assert means("option_mass") == pytest.approx([1.0, 0.928, 0.994, 0.017], abs=5e-4)
+
+
+def test_the_curves_cross(example: Example) -> None:
+    rows = example.rows(
+        "select system, x, coalesce(min(share_above), 1) as share "
+        "from (select unnest([0.2, 0.5, 0.9]) as x) "
+        "join (select distinct system from option_confidence_curves) on true "
+        "left join option_confidence_curves as c using (system) "
+        "where metric = 'phi' and threshold <= x group by system, x order by system, x"
+    )
+    shares: dict[str, list[float]] = {}
+    for row in rows:
+        shares.setdefault(row["system"], []).append(row["share"])
+    assert shares["certain"] == pytest.approx([0.85] * 3)
+    assert shares["confident"][1:] == pytest.approx([0.85, 0.0])
+    assert shares["off-format"] == [0.0, 0.0, 0.0]
+    # None of the guesser's is below 0.2, so that its curve begins above: no row, no share.
+    assert shares["guesser"] == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "guarded", "chatty", "stuck"),
+    [
+        ("pii_leakage.passes", 1, 9 / 12, 1),
+        ("pii_leakage.retrieval_failures", 0, 3 / 12, None),
+        ("sensitive_data_leakage.passes", 1, 10 / 12, 1),
+        ("tokens_presence.passes", 1, 11 / 12, 9 / 12),
+    ],
+)
+def test_help_desks_leak_and_lack_what_the_readme_says(
+    example: Example, metric: str, guarded: float, chatty: float, stuck: float | None
+) -> None:
+    means = example.means("help-desk", metric)
+    assert means == {
+        "guarded": pytest.approx(guarded),
+        "chatty": pytest.approx(chatty),
+        "stuck": None if stuck is None else pytest.approx(stuck),
+    }
+
+
+def test_every_kind_of_leak_is_found_and_none_is_stored(example: Example) -> None:
+    found = example.rows(
+        "select distinct unnest(json_extract_string(detail, '$.answer[*].kind')) as kind "
+        "from scores where benchmark = 'help-desk' and metric = 'generation_failures' "
+        "and evaluator like '%leakage' order by kind"
+    )
+    assert [row["kind"] for row in found] == [
+        "aws_access_key_id",
+        "credit_card",
+        "email",
+        "us_ssn",
+        "windows_product_key",
+    ]
+    (row,) = example.rows(
+        "select count(*) as n from scores where evaluator like '%leakage' "
+        "and (detail::varchar like '%1111%' or detail::varchar like '%EXAMPLE%')"
+    )
+    assert row == {"n": 0}
+
+
+def test_only_the_system_in_loops_repeats_itself(example: Example) -> None:
+    means = example.means("help-desk", "looping_detection.unique_sentences")
+    assert means["guarded"] == means["chatty"] == 1
+    assert means["stuck"] is not None
+    assert means["stuck"] < 0.8
+
+
+@pytest.mark.parametrize("metric", ["bleu.bleu_1", "bleu.corpus_bleu", "rouge.rouge_l"])
+def test_summaries_stand_in_the_order_of_their_care(example: Example, metric: str) -> None:
+    means = example.means("notices", metric)
+    assert sorted(means, key=lambda name: -(means[name] or 0)) == [
+        "llm",
+        "first-sentence",
+        "rambling",
+    ]

@@ -1,40 +1,161 @@
-"""Checks of the tables, run before anything that follows from them is."""
+"""Checks of the tables: what follows from a table is not made while one of them fails."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import dagster as dg
 
-from assets.keys import LEADERBOARD, PREDICTIONS, QUESTIONS
+from assets.ingest import RunChoices
+from assets.keys import LEADERBOARD, PREDICTIONS, QUESTIONS, scores_key
 from assets.project import Project
-from warehouse.errors import DuplicateKey
+from assets.scores import configured, used
+from warehouse.soundness import Grid, as_described, incomplete, miscounted
 from warehouse.store import Warehouse
 
-CHECKED = {QUESTIONS: "questions", PREDICTIONS: "predictions", LEADERBOARD: "leaderboard"}
+AS_DESCRIBED = "as_described"
+COMPLETE_GRID = "complete_grid"
+COUNTS_ADD_UP = "counts_add_up"
 
 
-def checks(_: Project) -> Sequence[dg.AssetChecksDefinition]:
-    """For each table: its columns are those described, and its keys are unique."""
-    return [_check(key, table) for key, table in CHECKED.items()]
+def checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
+    """The checks of every table; each looks at the benchmarks of its run only."""
+    return [
+        _inputs(QUESTIONS, ("questions", "documents")),
+        _inputs(PREDICTIONS, ("predictions",)),
+        _scores(project),
+        _leaderboard(),
+    ]
 
 
-def _check(key: dg.AssetKey, table: str) -> dg.AssetChecksDefinition:
-    @dg.asset_check(
-        asset=key,
-        name="as_described",
-        blocking=True,
-        description=f"The table `{table}` has the columns and the unique key that the schema page "
-        "promises.",
-    )
-    def as_described(warehouse: dg.ResourceParam[Warehouse]) -> dg.AssetCheckResult:
-        found = [each for each in warehouse.differences() if each.startswith(table)]
-        try:
-            warehouse.require_unique(table)
-        except DuplicateKey as error:
-            found.append(str(error))
-        return dg.AssetCheckResult(
-            passed=not found,
-            severity=dg.AssetCheckSeverity.ERROR,
-            description="; ".join(found) or None,
+def _inputs(key: dg.AssetKey, tables: Sequence[str]) -> dg.AssetChecksDefinition:
+    @dg.asset_check(asset=key, name=AS_DESCRIBED, blocking=True, description=_described_as(*tables))
+    def described(
+        context: dg.AssetCheckExecutionContext,
+        warehouse: dg.ResourceParam[Warehouse],
+        project: dg.ResourceParam[Project],
+    ) -> dg.AssetCheckResult:
+        benchmarks = looked_at(context, project)
+        return _result(key, AS_DESCRIBED, benchmarks, as_described(warehouse, tables, benchmarks))
+
+    return described
+
+
+def _scores(project: Project) -> dg.AssetChecksDefinition:
+    specs = [
+        dg.AssetCheckSpec(
+            COMPLETE_GRID,
+            asset=scores_key(name),
+            blocking=True,
+            description=f"`{name}` as it is configured has graded every sample, and nothing else; "
+            "a value is null exactly when its status is not `scored`; every value lies within "
+            "the bounds of its metric.",
         )
+        for name in used(project)
+    ]
 
-    return as_described
+    # One step for all: a step costs more than its query.
+    @dg.multi_asset_check(name="check_scores", specs=specs, can_subset=True)
+    def check_scores(
+        context: dg.AssetCheckExecutionContext,
+        config: RunChoices,
+        warehouse: dg.ResourceParam[Warehouse],
+        project: dg.ResourceParam[Project],
+    ) -> Iterator[dg.AssetCheckResult]:
+        benchmarks = looked_at(context, project)
+        grids = [
+            grid
+            for key in context.selected_asset_check_keys
+            for grid in _grids(project, benchmarks, key.asset_key.path[-1])
+        ]
+        found = dict(zip(_names(grids), incomplete(warehouse, grids, config.systems), strict=True))
+        for key in sorted(context.selected_asset_check_keys):
+            own = {
+                benchmark: faults
+                for (benchmark, evaluator), faults in found.items()
+                if evaluator == key.asset_key.path[-1]
+            }
+            told = [f"{name}: {fault}" for name, faults in own.items() for fault in faults]
+            yield _result(key.asset_key, COMPLETE_GRID, list(own), told)
+
+    return check_scores
+
+
+def _leaderboard() -> dg.AssetChecksDefinition:
+    specs = [
+        dg.AssetCheckSpec(
+            AS_DESCRIBED,
+            asset=LEADERBOARD,
+            blocking=True,
+            description=_described_as("leaderboard", "system_scores"),
+        ),
+        dg.AssetCheckSpec(
+            COUNTS_ADD_UP,
+            asset=LEADERBOARD,
+            blocking=True,
+            description="Every row accounts for each of its samples once: scored, not applicable, "
+            "undefined, or failed; and the slice `all` counts every prediction of the system.",
+        ),
+    ]
+
+    @dg.multi_asset_check(name="check_leaderboard", specs=specs, can_subset=True)
+    def check_leaderboard(
+        context: dg.AssetCheckExecutionContext,
+        config: RunChoices,
+        warehouse: dg.ResourceParam[Warehouse],
+        project: dg.ResourceParam[Project],
+    ) -> Iterator[dg.AssetCheckResult]:
+        benchmarks = looked_at(context, project)
+        wanted = {key.name for key in context.selected_asset_check_keys}
+        described = as_described(warehouse, ("leaderboard", "system_scores"), benchmarks)
+        if AS_DESCRIBED in wanted:
+            yield _result(LEADERBOARD, AS_DESCRIBED, benchmarks, described)
+        if COUNTS_ADD_UP in wanted:
+            # Columns that are missing cannot be added up.
+            faults = described or miscounted(warehouse, benchmarks, config.systems)
+            yield _result(LEADERBOARD, COUNTS_ADD_UP, benchmarks, faults)
+
+    return check_leaderboard
+
+
+def looked_at(context: dg.AssetCheckExecutionContext, project: Project) -> list[str]:
+    """The benchmarks of the run; all of them where a check is carried out by itself."""
+    if context.has_partition_key or context.has_partition_key_range:
+        return list(context.partition_keys)
+    return list(project.benchmarks)
+
+
+def _grids(project: Project, benchmarks: Sequence[str], evaluator: str) -> Iterator[Grid]:
+    for benchmark in benchmarks:
+        found = configured(project, benchmark, evaluator)
+        if found is not None:
+            yield Grid(
+                benchmark=benchmark,
+                evaluator=evaluator,
+                signature=found.signature,
+                bounds={metric.name: metric.bounds for metric in found.sample_metrics},
+            )
+
+
+def _names(grids: Sequence[Grid]) -> Sequence[tuple[str, str]]:
+    return [(grid.benchmark, grid.evaluator) for grid in grids]
+
+
+def _described_as(*tables: str) -> str:
+    named = " and ".join(f"`{table}`" for table in tables)
+    return (
+        f"{named}: the columns are those of the schema page, and no two rows of the run's "
+        "benchmarks have the same key."
+    )
+
+
+def _result(
+    key: dg.AssetKey, name: str, benchmarks: Sequence[str], faults: Sequence[str]
+) -> dg.AssetCheckResult:
+    looked_at = ", ".join(benchmarks) or "none: no benchmark of this run uses it"
+    return dg.AssetCheckResult(
+        asset_key=key,
+        check_name=name,
+        passed=not faults,
+        severity=dg.AssetCheckSeverity.ERROR,
+        description="; ".join(faults) or None,
+        metadata={"benchmarks": looked_at},
+    )

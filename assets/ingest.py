@@ -1,7 +1,5 @@
 """The first stage: files become questions and predictions in the warehouse."""
 
-from collections.abc import Sequence
-
 import dagster as dg
 
 from assets import reporting
@@ -60,7 +58,7 @@ def questions(
             max_reject_ratio=benchmark.max_reject_ratio,
             force=config.force,
         )
-    return _report(warehouse, "questions", results)
+    return _report(context, results)
 
 
 @dg.asset(
@@ -96,25 +94,22 @@ def predictions(
     look_in = context.partition_keys if config.look_in is None else config.look_in
     if config.systems and look_in:
         require_systems(warehouse, config.systems, look_in)
-    return _report(warehouse, "predictions", results)
+    return _report(context, results)
 
 
 def _report(
-    warehouse: Warehouse, table: str, results: dict[str, Ingested]
+    context: dg.AssetExecutionContext, results: dict[str, Ingested]
 ) -> dg.MaterializeResult[None]:
-    told: Sequence[str] = [
-        f"{name}: {note}" for name, result in results.items() for note in result.notes
-    ]
-    return dg.MaterializeResult[None](
-        metadata={
-            "dagster/partition_row_count": sum(result.rows for result in results.values()),
-            **reporting.counts(
-                {
-                    "rejected": sum(result.rejected for result in results.values()),
-                    "unchanged benchmarks": sum(result.unchanged for result in results.values()),
-                }
-            ),
-            **reporting.notes(told),
-            **reporting.table_metadata(table, str(warehouse.path)),
-        }
-    )
+    for benchmark, result in results.items():
+        told = [f"{benchmark}: {note}" for note in result.notes]
+        context.add_asset_metadata(
+            {
+                "dagster/partition_row_count": result.rows,
+                **reporting.counts(
+                    {"rejected": result.rejected, "unchanged": int(result.unchanged)}
+                ),
+                **reporting.notes(told),
+            },
+            partition_key=benchmark,
+        )
+    return dg.MaterializeResult[None]()

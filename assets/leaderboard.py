@@ -1,6 +1,7 @@
 """The fold: scores become the leaderboard."""
 
 import dagster as dg
+import polars as pl
 
 from assets import reporting
 from assets.ingest import RunChoices
@@ -9,6 +10,9 @@ from assets.project import Project
 from assets.scores import used
 from assets.standings import refresh
 from warehouse.store import Warehouse
+
+SYSTEMS_SHOWN = 20
+"""Systems in the leaderboard that the interface shows; the table has all of them."""
 
 
 def leaderboard(project: Project) -> dg.AssetsDefinition:
@@ -39,14 +43,56 @@ def leaderboard(project: Project) -> dg.AssetsDefinition:
             name: refresh(warehouse, project.benchmarks[name], force=anew)
             for name in context.partition_keys
         }
-        return dg.MaterializeResult[None](
-            metadata={
-                "dagster/partition_row_count": reporting.row_count(
-                    warehouse, "leaderboard", context.partition_keys
-                ),
-                **reporting.counts({"rows written": sum(written.values())}),
-                **reporting.table_metadata("leaderboard", str(warehouse.path)),
-            }
+        standings = warehouse.fetch(
+            "SELECT benchmark, slice, system, evaluator, metric, mean, rank, is_primary "
+            "FROM leaderboard WHERE list_contains($benchmarks, benchmark)",
+            {"benchmarks": list(context.partition_keys)},
         )
+        for name, rows in written.items():
+            own = standings.filter(pl.col("benchmark") == name)
+            context.add_asset_metadata(
+                {
+                    "dagster/partition_row_count": own.height,
+                    **reporting.counts({"rows written": rows}),
+                    "standings": dg.MetadataValue.md(shown(own)),
+                },
+                partition_key=name,
+            )
+        return dg.MaterializeResult[None]()
 
     return leaderboard
+
+
+def shown(leaderboard: pl.DataFrame) -> str:
+    """A small leaderboard in Markdown: one row a system, one column a primary metric.
+
+    Systems stand by the mean of their ranks; those that have none come last.
+
+    Args:
+        leaderboard: The rows of one benchmark: slice, system, evaluator, metric, mean, rank and
+            is_primary.
+    """
+    primary = leaderboard.filter(pl.col("slice") == "all", pl.col("is_primary") == 1)
+    order = (
+        primary.group_by("system")
+        .agg(pl.col("rank").mean())
+        .sort("rank", "system", nulls_last=True)["system"]
+        .to_list()
+    )
+    means = {
+        (system, f"{evaluator}.{metric}"): mean
+        for system, evaluator, metric, mean in primary.select(
+            "system", "evaluator", "metric", "mean"
+        ).iter_rows()
+    }
+    columns = sorted({column for _, column in means})
+    rows = [
+        {"system": system} | {column: _number(means.get((system, column))) for column in columns}
+        for system in order[:SYSTEMS_SHOWN]
+    ]
+    left = len(order) - SYSTEMS_SHOWN
+    return reporting.markdown(rows) + (f"\n\nand {left:,} more systems" if left > 0 else "")
+
+
+def _number(mean: float | None) -> str:
+    return "" if mean is None else f"{mean:.3f}"

@@ -4,23 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import dagster as dg
+
 from assets import checks as table_checks
 from assets.ingest import predictions, questions
+from assets.keys import LEADERBOARD, PREDICTIONS, QUESTIONS
 from assets.leaderboard import leaderboard
 from assets.publish import published
+from assets.reporting import table_metadata
 from assets.scores import scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import dagster as dg
-
     from assets.project import Project
+
+TABLES = {QUESTIONS: "questions", PREDICTIONS: "predictions", LEADERBOARD: "leaderboard"}
+"""The tables that assets fill; all others but `published` fill `scores`."""
 
 
 def assets(project: Project) -> Sequence[dg.AssetsDefinition]:
     """The stages in the order in which they run."""
-    return [questions, predictions, scores(project), leaderboard(project), published]
+    filling = [questions, predictions, scores(project), leaderboard(project)]
+
+    def described(spec: dg.AssetSpec) -> dg.AssetSpec:
+        table = TABLES.get(spec.key, "scores")
+        return spec.merge_attributes(metadata=table_metadata(table, project.warehouse))
+
+    return [*dg.map_asset_specs(described, filling), published]
 
 
 def checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:

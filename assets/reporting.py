@@ -10,14 +10,18 @@ from warehouse.tables import table_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from dagster._core.definitions.metadata import RawMetadataValue
 
-    from warehouse.store import Warehouse
 
+def table_metadata(table: str, path: Path) -> dict[str, RawMetadataValue]:
+    """What is always true of an asset that fills a table: its name, columns and place.
 
-def table_metadata(table: str, path: str) -> dict[str, RawMetadataValue]:
-    """What is always true of an asset that fills a table: its name, columns and place."""
+    Args:
+        table: The table.
+        path: The warehouse file.
+    """
     described = table_named(table)
     columns = [
         dg.TableColumn(
@@ -31,18 +35,8 @@ def table_metadata(table: str, path: str) -> dict[str, RawMetadataValue]:
     return {
         "dagster/column_schema": dg.TableSchema(columns),
         "dagster/table_name": table,
-        "dagster/uri": path,
-        "one row": described.one_row,
+        "dagster/uri": path.absolute().as_uri(),
     }
-
-
-def row_count(warehouse: Warehouse, table: str, benchmarks: Sequence[str]) -> int:
-    """The rows that a table holds of some benchmarks."""
-    count = warehouse.fetch(
-        f"SELECT count(*) FROM {table} WHERE benchmark IN (SELECT unnest($benchmarks))",  # noqa: S608
-        {"benchmarks": list(benchmarks)},
-    )
-    return int(count.item())
 
 
 def counts(values: Mapping[str, int]) -> dict[str, RawMetadataValue]:
@@ -53,3 +47,17 @@ def counts(values: Mapping[str, int]) -> dict[str, RawMetadataValue]:
 def notes(lines: Sequence[str]) -> dict[str, RawMetadataValue]:
     """What is worth telling people, as a list; nothing where there is nothing to tell."""
     return {"notes": dg.MetadataValue.json(list(lines))} if lines else {}
+
+
+def markdown(rows: Sequence[Mapping[str, str]]) -> str:
+    """Rows with the same columns as a table; numbers stand to the right where all of them do."""
+    if not rows:
+        return ""
+    names = list(rows[0])
+    rules = ["---:" if all(_is_number(row[name]) for row in rows) else "---" for name in names]
+    lines = [names, rules, *([row[name].replace("|", "\\|") for name in names] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _is_number(text: str) -> bool:
+    return text.lstrip("+-").replace(".", "", 1).isdigit() or text in ("", "inf", "-inf")

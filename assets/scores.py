@@ -1,8 +1,10 @@
 """The scoring stage: one asset for each evaluator that the project uses."""
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 
 import dagster as dg
+from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import reporting
 from assets.freshness import digest_of
@@ -29,7 +31,7 @@ def used(project: Project) -> Mapping[str, Sequence[Evaluator]]:
 
 def scores(project: Project) -> dg.AssetsDefinition:
     """The assets `scores/<evaluator>`, of which a run may select any."""
-    specs = [_spec(name, configured) for name, configured in used(project).items()]
+    specs = [_spec(name, group) for name, group in used(project).items()]
 
     @dg.multi_asset(
         name=STEP,
@@ -49,65 +51,81 @@ def scores(project: Project) -> dg.AssetsDefinition:
         for name in used(project):
             if name not in selected:
                 continue
-            done = {}
+            key = scores_key(name)
             for benchmark in context.partition_keys:
-                evaluator = _configured(project, benchmark, name)
-                if evaluator is not None:
-                    done[benchmark] = grade(
-                        warehouse,
-                        benchmark,
-                        evaluator,
-                        run_id=context.run.run_id,
-                        systems=config.systems,
-                        force=config.force,
-                    )
-            if done:
-                yield _report(warehouse, name, done)
+                evaluator = configured(project, benchmark, name)
+                if evaluator is None:
+                    told = {"note": "this benchmark does not use the evaluator"}
+                    context.add_asset_metadata(told, key, benchmark)
+                    continue
+                graded = grade(
+                    warehouse,
+                    benchmark,
+                    evaluator,
+                    run_id=context.run.run_id,
+                    systems=config.systems,
+                    force=config.force,
+                )
+                context.add_asset_metadata(_report(evaluator, graded), key, benchmark)
+            # Also where no benchmark uses it: without a result, Dagster would skip what follows.
+            yield dg.MaterializeResult[None](asset_key=key)
 
     return score
 
 
-def _spec(name: str, configured: Sequence[Evaluator]) -> dg.AssetSpec:
-    evaluator = configured[0]
+def _spec(name: str, group: Sequence[Evaluator]) -> dg.AssetSpec:
+    evaluator = group[0]
     primary = next(metric for metric in evaluator.measured() if metric.primary)
-    text = type(evaluator).__doc__ or ""
-    question = text.strip().splitlines()[0]
-    signatures = sorted({each.signature for each in configured})
+    explained = inspect.getdoc(type(evaluator)) or ""
+    signatures = sorted({each.signature for each in group})
     return dg.AssetSpec(
         scores_key(name),
         deps=[QUESTIONS, PREDICTIONS],
-        # A benchmark may not use this evaluator: then there is nothing to materialise.
-        skippable=True,
         group_name=catalog.family(name),
         kinds={"polars", "duckdb"},
         owners=OWNERS,
         code_version=signatures[0] if len(signatures) == 1 else digest_of(*signatures),
-        description=f"{question} Primary metric: `{primary.name}`. {primary.summary} One row is "
-        "one number about one sample, or the reason why there is none.",
-        metadata={"signatures": dg.MetadataValue.json(signatures)},
+        description=f"{explained}\n\nPrimary metric: `{primary.name}`. One row is one number about "
+        "one sample, or the reason why there is none.",
+        metadata={
+            "metrics": dg.MetadataValue.md(_metrics(evaluator)),
+            "signatures": dg.MetadataValue.json(signatures),
+        },
     )
 
 
-def _configured(project: Project, benchmark: str, evaluator: str) -> Evaluator | None:
+def configured(project: Project, benchmark: str, evaluator: str) -> Evaluator | None:
+    """An evaluator with the parameters of one benchmark; None where that does not use it."""
     for candidate in project.benchmarks[benchmark].evaluators:
         if candidate.name == evaluator:
             return candidate
     return None
 
 
-def _report(
-    warehouse: Warehouse, evaluator: str, done: Mapping[str, Graded]
-) -> dg.MaterializeResult[None]:
-    totals = {
-        "scored": sum(each.scored for each in done.values()),
-        "up to date": sum(each.current for each in done.values()),
-        "removed": sum(each.removed for each in done.values()),
+def _metrics(evaluator: Evaluator) -> str:
+    rows = [
+        {
+            "metric": f"**{metric.name}**" if metric.primary else metric.name,
+            "what it says": metric.summary,
+            "best": metric.best,
+            "from": f"{metric.bounds[0]:g}",
+            "to": f"{metric.bounds[1]:g}",
+        }
+        for metric in evaluator.measured()
+    ]
+    return reporting.markdown(rows)
+
+
+def _report(evaluator: Evaluator, graded: Graded) -> Mapping[str, RawMetadataValue]:
+    return {
+        "dagster/partition_row_count": (graded.scored + graded.current)
+        * len(evaluator.sample_metrics),
+        **reporting.counts(
+            {
+                "scored": graded.scored,
+                "up to date": graded.current,
+                "removed": graded.removed,
+            }
+        ),
+        "signature": evaluator.signature,
     }
-    return dg.MaterializeResult[None](
-        asset_key=scores_key(evaluator),
-        metadata={
-            "dagster/partition_row_count": totals["scored"] + totals["up to date"],
-            **reporting.counts(totals),
-            **reporting.table_metadata("scores", str(warehouse.path)),
-        },
-    )

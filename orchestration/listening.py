@@ -54,11 +54,12 @@ class Record:
 
     Attributes:
         checks: The checks that were carried out, in order.
-        metadata: What each asset reported about itself, by asset key and name.
+        metadata: What each asset reported about each benchmark, by asset key and partition (null
+            for assets without), and then by name.
     """
 
     checks: list[Check] = field(default_factory=list)
-    metadata: dict[str, dict[str, Any]] = field(default_factory=dict)
+    metadata: dict[tuple[str, str | None], dict[str, Any]] = field(default_factory=dict)
 
 
 class _Listener(logging.Handler):
@@ -81,7 +82,7 @@ class _Listener(logging.Handler):
             self.progress.done()
         elif kind is dg.DagsterEventType.ASSET_MATERIALIZATION and event.asset_key is not None:
             reported = event.step_materialization_data.materialization.metadata
-            self.record.metadata[event.asset_key.to_user_string()] = {
+            self.record.metadata[event.asset_key.to_user_string(), event.partition] = {
                 name: value.value for name, value in reported.items()
             }
         elif kind is dg.DagsterEventType.ASSET_CHECK_EVALUATION:

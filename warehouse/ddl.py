@@ -6,10 +6,10 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from warehouse.tables import GROUPS, SCHEMA_VERSION, TABLES
+from warehouse.tables import GROUPS, SCHEMA_VERSION, TABLES, table_named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import duckdb
 
@@ -39,13 +39,14 @@ def create_statements() -> list[str]:
     return [create_statement(table) for table in (*stored, *views)]
 
 
-def check(connection: duckdb.DuckDBPyConnection) -> list[str]:
+def check(connection: duckdb.DuckDBPyConnection, tables: Iterable[str] | None = None) -> list[str]:
     """How the tables of a database differ from their descriptions.
 
     Tables that are not described are of no concern.
 
     Args:
         connection: An open connection to the warehouse.
+        tables: The tables to look at, by name; null: all.
 
     Returns:
         One sentence a difference; empty when everything is as described.
@@ -59,7 +60,7 @@ def check(connection: duckdb.DuckDBPyConnection) -> list[str]:
         found.setdefault(table, {})[column] = (type_, nullable)
     return [
         difference
-        for table in TABLES.values()
+        for table in (TABLES.values() if tables is None else map(table_named, tables))
         for difference in _differences(table, found.get(table.name))
     ]
 

@@ -108,7 +108,13 @@ def materialise(
             "dagster/asset_partition_range_end": names[-1],
         },
         run_config={
-            "ops": dict.fromkeys(("questions", "predictions", "score", "leaderboard"), config)
+            "ops": dict.fromkeys(
+                (
+                    *("questions", "predictions", "score", "check_scores"),
+                    *("leaderboard", "check_leaderboard"),
+                ),
+                config,
+            )
         }
         if choices
         else None,

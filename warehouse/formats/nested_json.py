@@ -41,6 +41,7 @@ class NestedJson:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.text = whole(path)
+        self._counted = (0, 1)
         try:
             value = decode(self.text)
         except NotJsonError as error:
@@ -55,7 +56,12 @@ class NestedJson:
 
     def line(self, begin: int) -> int:
         """The line, from 1, of a character."""
-        return self.text.count("\n", 0, begin) + 1
+        # Elements come in order: the lines before the last one asked for are counted already.
+        if begin < self._counted[0]:
+            self._counted = (0, 1)
+        reached, line = self._counted
+        self._counted = (begin, line + self.text.count("\n", reached, begin))
+        return self._counted[1]
 
     def shown(self, element: Element) -> str:
         """The beginning of an element as it stands in the file."""

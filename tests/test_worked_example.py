@@ -60,7 +60,7 @@ def test_its_test_passes_and_so_do_those_of_the_catalogue(written: Path) -> None
 def test_it_is_written_in_the_style_of_the_repository(written: Path) -> None:
     for path in (*written.glob("test_*.py"), *written.glob("library/*.py")):
         folder = "tests/evaluators" if path.stem.startswith("test_") else "evaluators/library"
-        named = f"{folder}/family/{path.name}"
+        named = f"{folder}/generation/{path.name}"
         given = ["--config", "pyproject.toml", "--no-cache", "--stdin-filename", named, "-"]
         for command in (["format", "--check"], ["check"]):
             done = subprocess.run(

@@ -1,38 +1,28 @@
-"""Reads input files into the tables questions, documents, predictions and rejects."""
+"""Reads input files into the warehouse: all of them, or none when something is wrong with one."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
-from warehouse.arrivals import (
-    finish_predictions,
-    finish_questions,
-    notes_on,
-    put_predictions,
-    put_questions,
-    require_known,
-    require_rules,
-)
-from warehouse.careful import write_documents, write_predictions, write_questions
 from warehouse.digests import predictions_digest, questions_digest
 from warehouse.errors import Problem, WarehouseError
 from warehouse.formats.catalog import format_named
-from warehouse.formats.format import Source
-from warehouse.nearest import Nearest
-from warehouse.outcome import Outcome
-from warehouse.sources import require_usable, sources
-from warehouse.swift import Declined, prediction_lines, question_lines
-from warehouse.usual import PREDICTION_RULES, QUESTION_RULES
-from warehouse.workplace import folder_beside, surveying
+from warehouse.reading import Declined, Files, PredictionReading, QuestionReading
+from warehouse.sources import require_usable
+from warehouse.workplace import folder_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
-    from warehouse.formats.format import Format
-    from warehouse.normal import Lines
     from warehouse.store import Warehouse
+
+QUESTIONS = "questions"
+PREDICTIONS = "predictions"
+
+Place: TypeAlias = tuple[str, str]
+"""A benchmark, and `questions` or `predictions`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +49,49 @@ class Ingested:
         return len(self.problems)
 
 
+def ingest(
+    warehouse: Warehouse,
+    inputs: Sequence[Files],
+    *,
+    kinds: Collection[str] = (QUESTIONS, PREDICTIONS),
+    force: bool = False,
+) -> dict[Place, Ingested]:
+    """Replaces the questions, documents and predictions of benchmarks by those of files.
+
+    Every system that a path or row names gets a row for every question of its benchmark. Systems
+    that occur no more are removed. What has not changed is not read again.
+
+    All files are looked at before the first row is written, and all rows are written in one
+    transaction. A file that DuckDB is to read itself may turn out to be unusual only then; the
+    transaction is rolled back, and that file is read row by row in the next attempt.
+
+    Args:
+        warehouse: The warehouse.
+        inputs: The files of each benchmark.
+        kinds: `questions`, `predictions` or both; predictions alone need questions that are there.
+        force: Whether to read files that have not changed.
+
+    Returns:
+        What came of each benchmark's questions and predictions.
+
+    Raises:
+        InputError: The files cannot be used; names every problem. The warehouse is as before.
+        UnknownFormat: There is no such format.
+    """
+    careful: set[Place] = set()
+    while True:
+        with folder_beside(warehouse) as folder:
+            plans = [_plan(warehouse, files, kinds, careful, force=force) for files in inputs]
+            try:
+                for number, plan in enumerate(plans):
+                    plan.prepare(warehouse, folder / str(number))
+                return _written(warehouse, plans)
+            except _Unusual as unusual:
+                if unusual.place in careful:
+                    raise WarehouseError(f"{unusual.place}: {unusual}") from unusual
+                careful.add(unusual.place)
+
+
 def ingest_questions(
     warehouse: Warehouse,
     *,
@@ -70,131 +103,126 @@ def ingest_questions(
     max_reject_ratio: float = 0.0,
     force: bool = False,
 ) -> Ingested:
-    """Replaces the questions and documents of a benchmark by those of files.
+    """Replaces the questions and documents of one benchmark; see `ingest` and `Files`.
 
-    Args:
-        warehouse: The warehouse.
-        benchmark: The benchmark.
-        format: The name of the files' format.
-        questions: The files of questions.
-        documents: The files of documents.
-        predictions: The files of predictions, each with the system that its path names; read only
-            where the format has questions in them.
-        max_reject_ratio: The share of a file's rows that may be unusable, from 0 to 1.
-        force: Whether to read files that have not changed.
-
-    Returns:
-        What came of it. `unchanged` when files and settings are those of the last time.
-
-    Raises:
-        InputError: The files cannot be used; names every problem. The warehouse is as before.
-        UnknownFormat: There is no such format.
+    `predictions` are looked at only where the format has questions in them.
     """
-    chosen = format_named(format)
-    given = sources(chosen, benchmark, questions, documents, predictions)
-    digest = questions_digest(chosen, questions, documents, max_reject_ratio, predictions)
-    if not force and warehouse.marks(benchmark).get("questions") == digest:
-        return _unchanged(warehouse, benchmark, "questions", digest)
-    with folder_beside(warehouse) as folder:
-        texts, told = None, Outcome()
-        may_repeat = chosen.questions_from == "predictions"
-        if given.documents and chosen.documents is not None:
-            texts, told = write_documents(
-                given.documents,
-                chosen.documents,
-                folder / "documents.jsonl",
-                max_reject_ratio,
-                may_repeat=may_repeat,
-            )
-        try:
-            swift = _swift_questions(warehouse, chosen, questions)
-            outcome = Outcome()
-            with warehouse.transaction() as transaction:
-                transaction.keep_text_plain()
-                rows = put_questions(transaction, benchmark, swift)
-                require_rules(transaction, "questions", benchmark, QUESTION_RULES)
-                finish_questions(transaction, benchmark, texts, outcome, told, digest)
-        except Declined:
-            lines, outcome = write_questions(
-                given.questions,
-                chosen.questions,
-                folder / "questions.jsonl",
-                max_reject_ratio,
-                may_repeat=may_repeat,
-            )
-            with warehouse.transaction() as transaction:
-                rows = put_questions(transaction, benchmark, [lines])
-                finish_questions(transaction, benchmark, texts, outcome, told, digest)
-    problems = [each.problem for each in (*outcome.rejected, *told.rejected)]
-    return Ingested(rows=rows, problems=tuple(problems), digest=digest)
+    files = Files(
+        benchmark=benchmark,
+        format=format,
+        questions=questions,
+        documents=documents,
+        predictions=predictions,
+        max_reject_ratio=max_reject_ratio,
+    )
+    return ingest(warehouse, [files], kinds=(QUESTIONS,), force=force)[benchmark, QUESTIONS]
 
 
 def ingest_predictions(
     warehouse: Warehouse,
     *,
     benchmark: str,
-    format: str,  # noqa: A002 - what users call it
+    format: str,  # noqa: A002
     files: Sequence[tuple[Path, str | None]],
     max_reject_ratio: float = 0.0,
     force: bool = False,
 ) -> Ingested:
-    """Replaces the predictions of a benchmark by those of files.
+    """Replaces the predictions of one benchmark, whose questions are there; see `ingest`."""
+    given = Files(
+        benchmark=benchmark, format=format, predictions=files, max_reject_ratio=max_reject_ratio
+    )
+    return ingest(warehouse, [given], kinds=(PREDICTIONS,), force=force)[benchmark, PREDICTIONS]
 
-    Every system that a path or row names gets a row for every question of the benchmark, which
-    must have been ingested before. Systems that occur no more are removed.
 
-    Args:
-        warehouse: The warehouse.
-        benchmark: The benchmark.
-        format: The name of the files' format.
-        files: The files, each with the system that its path names.
-        max_reject_ratio: The share of a file's rows that may be unusable, from 0 to 1.
-        force: Whether to read files that have not changed.
+class _Unusual(Exception):  # noqa: N818 - not a failure
+    def __init__(self, place: Place, reason: Declined) -> None:
+        super().__init__(str(reason))
+        self.place = place
 
-    Returns:
-        What came of it; its digest covers the questions, too.
 
-    Raises:
-        InputError: The files cannot be used; names every problem. The warehouse is as before.
-        UnknownFormat: There is no such format.
-    """
-    chosen = format_named(format)
-    marks = warehouse.marks(benchmark)
-    if "questions" not in marks:
-        raise WarehouseError(f"benchmark {benchmark!r} has no questions: ingest them first")
-    require_usable(files)
-    digest = predictions_digest(chosen, files, max_reject_ratio, marks["questions"])
-    if not force and marks.get("predictions") == digest:
-        return _unchanged(warehouse, benchmark, "predictions", digest)
-    try:
-        swift = _swift_predictions(warehouse, chosen, files)
-        outcome = Outcome(systems={system: None for _, system in files if system is not None})
-        with warehouse.transaction() as transaction:
-            transaction.keep_text_plain()
-            put_predictions(transaction, benchmark, swift)
-            require_rules(transaction, "predictions", benchmark, PREDICTION_RULES)
-            require_known(transaction, benchmark)
-            rows, notes = finish_predictions(transaction, benchmark, chosen, outcome, digest)
-    except Declined:
-        with folder_beside(warehouse) as folder:
-            known = warehouse.fetch(
-                "SELECT question_id, question FROM questions WHERE benchmark = $benchmark",
-                {"benchmark": benchmark},
+@dataclass(slots=True)
+class _Plan:
+    """What is to be done about one benchmark; null where its files have not changed."""
+
+    files: Files
+    questions: QuestionReading | None
+    predictions: PredictionReading | None
+    results: dict[Place, Ingested]
+
+    def prepare(self, warehouse: Warehouse, folder: Path) -> None:
+        folder.mkdir()
+        place = (self.files.benchmark, QUESTIONS)
+        try:
+            if self.questions is not None:
+                self.questions.prepare(warehouse, folder)
+            place = (self.files.benchmark, PREDICTIONS)
+            if self.predictions is not None:
+                self.predictions.prepare(warehouse, folder, self.questions)
+        except Declined as reason:
+            raise _Unusual(place, reason) from reason
+
+
+def _plan(
+    warehouse: Warehouse,
+    files: Files,
+    kinds: Collection[str],
+    careful: set[Place],
+    *,
+    force: bool,
+) -> _Plan:
+    chosen, name = format_named(files.format), files.benchmark
+    marks = warehouse.marks(name)
+    plan = _Plan(files, None, None, {})
+    if QUESTIONS in kinds:
+        digest = questions_digest(
+            chosen, files.questions, files.documents, files.max_reject_ratio, files.predictions
+        )
+        if force or marks.get(QUESTIONS) != digest:
+            swift = chosen.is_canonical and (name, QUESTIONS) not in careful
+            plan.questions = QuestionReading(files=files, chosen=chosen, digest=digest, swift=swift)
+        else:
+            plan.results[name, QUESTIONS] = _unchanged(warehouse, name, QUESTIONS, digest)
+        marks[QUESTIONS] = digest
+    if PREDICTIONS in kinds:
+        if QUESTIONS not in marks:
+            raise WarehouseError(f"benchmark {name!r} has no questions: ingest them first")
+        require_usable(files.predictions)
+        digest = predictions_digest(
+            chosen, files.predictions, files.max_reject_ratio, marks[QUESTIONS]
+        )
+        if force or marks.get(PREDICTIONS) != digest:
+            swift = chosen.is_canonical and (name, PREDICTIONS) not in careful
+            plan.predictions = PredictionReading(
+                files=files, chosen=chosen, digest=digest, swift=swift
             )
-            lines, outcome = write_predictions(
-                [Source(path, system) for path, system in files],
-                chosen.predictions,
-                folder / "predictions.jsonl",
-                max_reject_ratio,
-                dict(known.iter_rows()),
-                None if chosen.unknown_questions == "note" else Nearest(known["question_id"]),
-                by_text=chosen.unknown_questions == "match by text",
-            )
-            with warehouse.transaction() as transaction:
-                put_predictions(transaction, benchmark, [lines])
-                rows, notes = finish_predictions(transaction, benchmark, chosen, outcome, digest)
-    problems = tuple(each.problem for each in outcome.rejected)
-    return Ingested(rows=rows, problems=problems, notes=(*notes, *notes_on(outcome)), digest=digest)
+        else:
+            plan.results[name, PREDICTIONS] = _unchanged(warehouse, name, PREDICTIONS, digest)
+    return plan
+
+
+def _written(warehouse: Warehouse, plans: Sequence[_Plan]) -> dict[Place, Ingested]:
+    results = {place: done for plan in plans for place, done in plan.results.items()}
+    if not any(plan.questions or plan.predictions for plan in plans):
+        return results
+    with warehouse.transaction() as transaction:
+        transaction.keep_text_plain()
+        for plan in plans:
+            name = plan.files.benchmark
+            place = (name, QUESTIONS)
+            try:
+                if (asked := plan.questions) is not None:
+                    results[place] = Ingested(
+                        rows=asked.put(transaction), problems=asked.problems, digest=asked.digest
+                    )
+                place = (name, PREDICTIONS)
+                if (given := plan.predictions) is not None:
+                    rows, notes = given.put(transaction)
+                    results[place] = Ingested(
+                        rows=rows, problems=given.problems, notes=notes, digest=given.digest
+                    )
+            except Declined as reason:
+                raise _Unusual(place, reason) from reason
+    return results
 
 
 def _unchanged(warehouse: Warehouse, benchmark: str, table: str, digest: str) -> Ingested:
@@ -203,7 +231,7 @@ def _unchanged(warehouse: Warehouse, benchmark: str, table: str, digest: str) ->
         f"SELECT count(*) FROM {table} WHERE benchmark = $benchmark",  # noqa: S608
         where,
     )
-    kinds = "('predictions')" if table == "predictions" else "('questions', 'documents')"
+    kinds = "('predictions')" if table == PREDICTIONS else "('questions', 'documents')"
     rejects = warehouse.fetch(
         f"SELECT file, line, reason FROM rejects WHERE benchmark = $benchmark AND kind IN {kinds} "  # noqa: S608
         "ORDER BY ALL",
@@ -215,19 +243,3 @@ def _unchanged(warehouse: Warehouse, benchmark: str, table: str, digest: str) ->
         digest=digest,
         unchanged=True,
     )
-
-
-def _swift_questions(warehouse: Warehouse, chosen: Format, files: Sequence[Path]) -> list[Lines]:
-    if not chosen.is_canonical:
-        raise Declined(chosen.name)
-    with surveying(warehouse) as connection:
-        return [question_lines(connection, path) for path in files]
-
-
-def _swift_predictions(
-    warehouse: Warehouse, chosen: Format, files: Sequence[tuple[Path, str | None]]
-) -> list[Lines]:
-    if not chosen.is_canonical:
-        raise Declined(chosen.name)
-    with surveying(warehouse) as connection:
-        return [prediction_lines(connection, path, system) for path, system in files]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from warehouse import ingest
+from warehouse import reading
 from warehouse.errors import InputError
 from warehouse.ingest import ingest_predictions, ingest_questions
 from warehouse.normal import PREDICTION_FIELDS, QUESTION_FIELDS
@@ -38,11 +38,11 @@ def read_in(
     warehouse = Warehouse(path)
     with pytest.MonkeyPatch.context() as patch:
         if lane == "careful":
-            patch.setattr(ingest, "_swift_questions", decline)
-            patch.setattr(ingest, "_swift_predictions", decline)
+            patch.setattr(reading, "question_lines", decline)
+            patch.setattr(reading, "prediction_lines", decline)
         else:
-            patch.setattr(ingest, "write_questions", hold)
-            patch.setattr(ingest, "write_predictions", hold)
+            patch.setattr(reading, "write_questions", hold)
+            patch.setattr(reading, "write_predictions", hold)
         try:
             read(warehouse)
         except AssertionError:

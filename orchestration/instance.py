@@ -23,6 +23,10 @@ DAGSTER_YAML = """\
 telemetry:
   enabled: false
 
+# The interface does not ask for an e-mail address.
+nux:
+  enabled: false
+
 # The pipeline writes structured metadata, not console output, so that there is none to keep.
 compute_logs:
   module: dagster._core.storage.noop_compute_log_manager

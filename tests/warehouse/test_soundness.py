@@ -173,7 +173,10 @@ COUNTS = [
     (
         f"UPDATE leaderboard SET n_scored = 2 {FIRST}",
         [
-            "e.surprise of 'llm' on 'half=first' of 'b' has 2 samples, but statuses for 3 and 0 failures"
+            (
+                "e.surprise of 'llm' on 'half=first' of 'b' has 2 samples, "
+                "but statuses for 3 and 0 failures"
+            )
         ],
     ),
     (

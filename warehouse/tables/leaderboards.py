@@ -52,13 +52,13 @@ LEADERBOARD = Table(
         Column(
             "bound_low",
             "DOUBLE",
-            "The mean, had every applicable sample without a number the least possible one; "
-            "null for metrics without bounds.",
+            "The mean, had every sample whose number was lost (`parse_failure`, `judge_error`) the "
+            "least possible one; null for metrics without bounds.",
         ),
         Column(
             "bound_high",
             "DOUBLE",
-            "The mean, had every applicable sample without a number the greatest possible one.",
+            "The mean, had every sample whose number was lost the greatest possible one.",
         ),
         Column("std_error", "DOUBLE", "The standard error of the mean."),
         CI_LOW,

@@ -89,18 +89,6 @@ def _expected(benchmark: Benchmark) -> dict[str, str]:
     return marks | {LEADERBOARD: leaderboard_digest(benchmark, marks)}
 
 
-def question_bearing(benchmark: Benchmark) -> list[tuple[Path, str | None]]:
-    """The files of predictions that say something about the questions, by the format.
-
-    Raises:
-        InputError: No file matches the pattern.
-        UnknownFormat: There is no such format.
-    """
-    if format_named(benchmark.format).questions_from == "files":
-        return []
-    return expand(benchmark.predictions)
-
-
 def files(pattern: Path | None) -> list[Path]:
     """The files that a pattern stands for; none for no pattern.
 

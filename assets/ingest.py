@@ -1,15 +1,20 @@
 """The first stage: files become questions and predictions in the warehouse."""
 
+from collections.abc import Iterator
+
 import dagster as dg
 
 from assets import reporting
-from assets.freshness import files, question_bearing
+from assets.freshness import files
 from assets.keys import BACKFILL, BENCHMARKS, INPUTS, OWNERS, PREDICTIONS, QUESTIONS
-from assets.project import Project
+from assets.project import Benchmark, Project
 from warehouse.formats.paths import expand
-from warehouse.ingest import Ingested, ingest_predictions, ingest_questions
+from warehouse.ingest import Ingested, ingest
+from warehouse.reading import Files
 from warehouse.store import Warehouse
 from warehouse.systems import require_systems
+
+STEP = "ingest"
 
 
 class RunChoices(dg.Config):
@@ -27,89 +32,77 @@ class RunChoices(dg.Config):
     force: bool = False
 
 
-@dg.asset(
-    key=QUESTIONS,
+@dg.multi_asset(
+    name=STEP,
+    specs=[
+        dg.AssetSpec(
+            QUESTIONS,
+            group_name=INPUTS,
+            kinds={"duckdb"},
+            owners=OWNERS,
+            code_version="1",
+            description="Questions with all that is known to be right about them, and the "
+            "documents that they are about. One row is one question of one benchmark.",
+        ),
+        dg.AssetSpec(
+            PREDICTIONS,
+            deps=[QUESTIONS],
+            group_name=INPUTS,
+            kinds={"duckdb"},
+            owners=OWNERS,
+            code_version="1",
+            description="What each system answered, retrieved and cited, question by question. One "
+            "row is one system's answer to one question, or the failure to give one.",
+        ),
+    ],
+    can_subset=True,
     partitions_def=BENCHMARKS,
     backfill_policy=BACKFILL,
-    group_name=INPUTS,
-    kinds={"duckdb"},
-    owners=OWNERS,
-    code_version="1",
-    description="Questions with all that is known to be right about them, and the documents that "
-    "they are about. One row is one question of one benchmark.",
 )
-def questions(
+def inputs(
     context: dg.AssetExecutionContext,
     config: RunChoices,
     warehouse: dg.ResourceParam[Warehouse],
     project: dg.ResourceParam[Project],
-) -> dg.MaterializeResult[None]:
-    """Ingest the question and document files of each benchmark."""
-    results = {}
-    for name in context.partition_keys:
-        benchmark = project.benchmarks[name]
-        results[name] = ingest_questions(
-            warehouse,
-            benchmark=name,
-            format=benchmark.format,
-            questions=files(benchmark.questions),
-            documents=files(benchmark.documents),
-            predictions=question_bearing(benchmark),
-            max_reject_ratio=benchmark.max_reject_ratio,
-            force=config.force,
-        )
-    return _report(context, results)
-
-
-@dg.asset(
-    key=PREDICTIONS,
-    deps=[QUESTIONS],
-    partitions_def=BENCHMARKS,
-    backfill_policy=BACKFILL,
-    group_name=INPUTS,
-    kinds={"duckdb"},
-    owners=OWNERS,
-    code_version="1",
-    description="What each system answered, retrieved and cited, question by question. One row is "
-    "one system's answer to one question, or the failure to give one.",
-)
-def predictions(
-    context: dg.AssetExecutionContext,
-    config: RunChoices,
-    warehouse: dg.ResourceParam[Warehouse],
-    project: dg.ResourceParam[Project],
-) -> dg.MaterializeResult[None]:
-    """Ingest the prediction files of each benchmark."""
-    results = {}
-    for name in context.partition_keys:
-        benchmark = project.benchmarks[name]
-        results[name] = ingest_predictions(
-            warehouse,
-            benchmark=name,
-            format=benchmark.format,
-            files=expand(benchmark.predictions),
-            max_reject_ratio=benchmark.max_reject_ratio,
-            force=config.force,
-        )
+) -> Iterator[dg.MaterializeResult[None]]:
+    """Ingest the files of all benchmarks of the run, or none when something is wrong with one."""
+    selected = [key for key in (QUESTIONS, PREDICTIONS) if key in context.selected_asset_keys]
+    results = ingest(
+        warehouse,
+        [_files(project.benchmarks[name]) for name in context.partition_keys],
+        kinds=[key.path[-1] for key in selected],
+        force=config.force,
+    )
     look_in = context.partition_keys if config.look_in is None else config.look_in
     if config.systems and look_in:
         require_systems(warehouse, config.systems, look_in)
-    return _report(context, results)
+    for key in selected:
+        for name in context.partition_keys:
+            _report(context, key, name, results[name, key.path[-1]])
+        yield dg.MaterializeResult[None](asset_key=key)
+
+
+def _files(benchmark: Benchmark) -> Files:
+    return Files(
+        benchmark=benchmark.name,
+        format=benchmark.format,
+        questions=files(benchmark.questions),
+        documents=files(benchmark.documents),
+        predictions=expand(benchmark.predictions),
+        max_reject_ratio=benchmark.max_reject_ratio,
+    )
 
 
 def _report(
-    context: dg.AssetExecutionContext, results: dict[str, Ingested]
-) -> dg.MaterializeResult[None]:
-    for benchmark, result in results.items():
-        told = [f"{benchmark}: {note}" for note in result.notes]
-        context.add_asset_metadata(
-            {
-                "dagster/partition_row_count": result.rows,
-                **reporting.counts(
-                    {"rejected": result.rejected, "unchanged": int(result.unchanged)}
-                ),
-                **reporting.notes(told),
-            },
-            partition_key=benchmark,
-        )
-    return dg.MaterializeResult[None]()
+    context: dg.AssetExecutionContext, key: dg.AssetKey, benchmark: str, result: Ingested
+) -> None:
+    told = [f"{benchmark}: {note}" for note in result.notes]
+    context.add_asset_metadata(
+        {
+            "dagster/partition_row_count": result.rows,
+            **reporting.counts({"rejected": result.rejected, "unchanged": int(result.unchanged)}),
+            **reporting.notes(told),
+        },
+        asset_key=key,
+        partition_key=benchmark,
+    )

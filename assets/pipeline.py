@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from assets import checks as table_checks
-from assets.ingest import predictions, questions
+from assets.ingest import inputs
 from assets.keys import LEADERBOARD, PREDICTIONS, QUESTIONS
 from assets.leaderboard import leaderboard
 from assets.publish import published
@@ -25,7 +25,7 @@ TABLES = {QUESTIONS: "questions", PREDICTIONS: "predictions", LEADERBOARD: "lead
 
 def assets(project: Project) -> Sequence[dg.AssetsDefinition]:
     """The stages in the order in which they run."""
-    filling = [questions, predictions, scores(project), leaderboard(project)]
+    filling = [inputs, scores(project), leaderboard(project)]
 
     def described(spec: dg.AssetSpec) -> dg.AssetSpec:
         table = TABLES.get(spec.key, "scores")

@@ -14,10 +14,17 @@ from assets.keys import BACKFILL, BENCHMARKS, OWNERS, PREDICTIONS, QUESTIONS, sc
 from assets.project import Project
 from evaluators import catalog
 from evaluators.evaluator import Evaluator
+from evaluators.metric import Metric
 from warehouse.store import Warehouse
 
 STEP = "score"
 """One step scores with every evaluator that needs no engine."""
+
+
+UNUSED: Mapping[str, RawMetadataValue] = {
+    "dagster/partition_row_count": 0,
+    "note": "this benchmark does not use the evaluator",
+}
 
 
 def used(project: Project) -> Mapping[str, Sequence[Evaluator]]:
@@ -55,8 +62,7 @@ def scores(project: Project) -> dg.AssetsDefinition:
             for benchmark in context.partition_keys:
                 evaluator = configured(project, benchmark, name)
                 if evaluator is None:
-                    told = {"note": "this benchmark does not use the evaluator"}
-                    context.add_asset_metadata(told, key, benchmark)
+                    context.add_asset_metadata(UNUSED, key, benchmark)
                     continue
                 graded = grade(
                     warehouse,
@@ -75,8 +81,6 @@ def scores(project: Project) -> dg.AssetsDefinition:
 
 def _spec(name: str, group: Sequence[Evaluator]) -> dg.AssetSpec:
     evaluator = group[0]
-    primary = next(metric for metric in evaluator.measured() if metric.primary)
-    explained = inspect.getdoc(type(evaluator)) or ""
     signatures = sorted({each.signature for each in group})
     return dg.AssetSpec(
         scores_key(name),
@@ -85,12 +89,14 @@ def _spec(name: str, group: Sequence[Evaluator]) -> dg.AssetSpec:
         kinds={"polars", "duckdb"},
         owners=OWNERS,
         code_version=signatures[0] if len(signatures) == 1 else digest_of(*signatures),
-        description=f"{explained}\n\nPrimary metric: `{primary.name}`. One row is one number about "
-        "one sample, or the reason why there is none.",
-        metadata={
-            "metrics": dg.MetadataValue.md(_metrics(evaluator)),
-            "signatures": dg.MetadataValue.json(signatures),
-        },
+        description="\n\n".join(
+            [
+                inspect.getdoc(type(evaluator)) or "",
+                "\n".join(map(_listed, evaluator.measured())),
+                "One row is one number about one sample, or the reason why there is none.",
+            ]
+        ),
+        metadata={"signatures": dg.MetadataValue.json(signatures)},
     )
 
 
@@ -102,18 +108,13 @@ def configured(project: Project, benchmark: str, evaluator: str) -> Evaluator | 
     return None
 
 
-def _metrics(evaluator: Evaluator) -> str:
-    rows = [
-        {
-            "metric": f"**{metric.name}**" if metric.primary else metric.name,
-            "what it says": metric.summary,
-            "best": metric.best,
-            "from": f"{metric.bounds[0]:g}",
-            "to": f"{metric.bounds[1]:g}",
-        }
-        for metric in evaluator.measured()
-    ]
-    return reporting.markdown(rows)
+def _listed(metric: Metric) -> str:
+    """One line of Markdown about a metric."""
+    low, high = metric.bounds
+    primary = ", primary" if metric.primary else ""
+    return (
+        f"* `{metric.name}` ({low:g} to {high:g}, {metric.best} is best{primary}): {metric.summary}"
+    )
 
 
 def _report(evaluator: Evaluator, graded: Graded) -> Mapping[str, RawMetadataValue]:

@@ -110,7 +110,7 @@ def materialise(
         run_config={
             "ops": dict.fromkeys(
                 (
-                    *("questions", "predictions", "score", "check_scores"),
+                    *("ingest", "score", "check_scores"),
                     *("leaderboard", "check_leaderboard"),
                 ),
                 config,

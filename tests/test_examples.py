@@ -12,9 +12,12 @@ from typing import Any
 import duckdb
 import pytest
 
+from tests.documents import Command, commands
+
 EXAMPLE = Path(__file__).parents[1] / "examples" / "handbook"
 PROCESSOR_SECONDS = 60
 """Of the time of the processor, which does not depend on what else the machine is doing."""
+CONFIGURATION = "examples/handbook/scoreline.yaml"
 BENCHMARKS = (
     "deck-hand-exam",
     "handbook-answers",
@@ -40,6 +43,7 @@ class Example:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.first_run = ""
 
     def scoreline(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the project's folder."""
@@ -80,6 +84,7 @@ def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
     assert 0 < taken < PROCESSOR_SECONDS
     for name in (*BENCHMARKS, "keyword", "rag", "skimmer", "off-format", "stuck"):
         assert name in done.stdout
+    example.first_run = done.stdout + done.stderr
     return example
 
 
@@ -279,3 +284,30 @@ def test_summaries_stand_in_the_order_of_their_care(example: Example, metric: st
         "first-sentence",
         "rambling",
     ]
+
+
+IN_EXAMPLE = [
+    (document, command)
+    for document in ("README.md", "examples/handbook/README.md")
+    for command in commands(document)
+    if "--config" in command.words or command.printed
+]
+
+
+@pytest.mark.parametrize(
+    ("document", "command"), IN_EXAMPLE, ids=[" ".join(c.words[1:3]) for _, c in IN_EXAMPLE]
+)
+def test_what_the_documents_print_is_what_is_printed(
+    example: Example, document: str, command: Command
+) -> None:
+    words = [word for word in command.words if word not in {"--config", CONFIGURATION}]
+    if words[1:] == ["run"]:
+        printed = example.first_run
+    else:
+        done = example.scoreline(*words[1:])
+        assert done.returncode == 0, done.stderr
+        printed = done.stdout
+    lines = [line.rstrip() for line in printed.splitlines()]
+    assert len(lines) > 1
+    shown = [line for line in command.printed if line != "..."]
+    assert [line for line in shown if line not in lines] == [], document

@@ -1,0 +1,138 @@
+"""The documents tell the truth: their commands run, their links lead somewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import pytest
+
+from evaluators import catalog
+from orchestration.cli.program import program
+from tests.documents import ROOT, Command, blocks, commands, links, text
+from warehouse.formats.catalog import formats
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DOCUMENTS = sorted(
+    path.relative_to(ROOT).as_posix()
+    for pattern in ("*.md", "docs/*.md", "examples/*/*.md")
+    for path in ROOT.glob(pattern)
+)
+NEVER_ENDING = frozenset({"dev"})
+CONTEXT = click.Context(program)
+CHOICES = frozenset(program.list_commands(CONTEXT))
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_links_lead_to_files_and_headings(name: str) -> None:
+    for link in links(name):
+        path, _, heading = link.partition("#")
+        target = (ROOT / name).parent / path if path else ROOT / name
+        assert target.exists(), f"{name}: {link}"
+        if heading:
+            titles = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            slugs = {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+            assert heading in slugs, f"{name}: {link}"
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_commands_and_their_options_exist(name: str) -> None:
+    for command in commands(name):
+        _, chosen, *arguments = command.words
+        found = program.get_command(CONTEXT, chosen)
+        assert found is not None, command.words
+        known = {option for parameter in found.params for option in parameter.opts}
+        given = {word for word in arguments if word.startswith("--")}
+        assert given <= known, command.words
+
+
+@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md"])
+def test_every_evaluator_and_family_is_named(name: str) -> None:
+    for family, evaluators in catalog.families().items():
+        (row,) = [
+            line for line in text("README.md").splitlines() if line.startswith(f"| {family} ")
+        ]
+        assert all(f"`{evaluator}`" in row for evaluator in evaluators)
+        assert all(f"`{evaluator}`" in text(name) for evaluator in evaluators)
+
+
+def test_every_format_is_named() -> None:
+    assert all(f in text("CHANGELOG.md") for f in formats())
+    assert all(f"## {f}" in text("docs/formats.md") for f in formats())
+
+
+def scoreline(folder: Path, command: Command) -> str:
+    """What a command prints; it is a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "orchestration.cli", *command.words[1:]],
+        cwd=folder,
+        env={key: value for key, value in os.environ.items() if key != "DAGSTER_HOME"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command.words}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def test_the_quick_start_runs_from_its_first_line_to_its_last(tmp_path: Path) -> None:
+    printed: dict[str, str] = {}
+    folder = tmp_path
+    for command in commands("docs/quick-start.md"):
+        chosen = command.words[1]
+        if chosen in NEVER_ENDING:
+            continue
+        said = scoreline(folder, command)
+        printed[" ".join(command.words[1:])] = said
+        if chosen == "init":
+            folder = tmp_path / command.words[2]
+    assert {words.split(" ")[0] for words in printed} == CHOICES - NEVER_ENDING
+    assert "harbour" in printed["run"]
+    assert printed["leaderboard --metric citation.f1"].splitlines()[0] == "harbour"
+    assert "document_retrieval" in printed["evaluators"]
+
+
+def test_the_readme_starts_as_the_quick_start_does() -> None:
+    quick = {command.words for command in commands("docs/quick-start.md")}
+    own = [
+        c for c in commands("README.md") if "handbook" not in " ".join(c.words) and not c.printed
+    ]
+    assert {command.words for command in own if command.words[1] != "sql"} <= quick
+    assert len(own) >= len({"init", "run", "sql"})
+
+
+def test_commands_are_found_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = """Words.
+
+    scoreline init a     # a comment
+    cd a
+
+    $ scoreline sql "select 1
+                     from b"
+    one
+
+    two
+```
+scoreline run \\
+  --force
+```
+
+```python
+scoreline = never
+```
+scoreline never
+"""
+    monkeypatch.setattr("tests.documents.ROOT", tmp_path)
+    (tmp_path / "page.md").write_text(document, encoding="utf-8")
+    assert list(commands("page.md")) == [
+        Command(("scoreline", "init", "a"), ()),
+        Command(("scoreline", "sql", f"select 1\n{' ' * 17}from b"), ("one", "two")),
+        Command(("scoreline", "run", "--force"), ()),
+    ]
+    assert [len(block) for block in blocks("page.md")] == [8, 2]

@@ -52,14 +52,13 @@ def test_commands_and_their_options_exist(name: str) -> None:
         assert given <= known, command.words
 
 
-@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md"])
-def test_every_evaluator_and_family_is_named(name: str) -> None:
-    for family, evaluators in catalog.families().items():
-        (row,) = [
-            line for line in text("README.md").splitlines() if line.startswith(f"| {family} ")
-        ]
-        assert all(f"`{evaluator}`" in row for evaluator in evaluators)
-        assert all(f"`{evaluator}`" in text(name) for evaluator in evaluators)
+def test_evaluators_that_the_readme_names_exist() -> None:
+    # The complete list is docs/evaluators.md, which is generated: a new evaluator is one file.
+    rows = re.findall(r"(?m)^\| ([a-z]+) \| (`.*)$", text("README.md"))
+    named = {family: set(re.findall(r"`(\w+)`", row)) for family, row in rows}
+    assert named
+    for family, evaluators in named.items():
+        assert evaluators <= set(catalog.families()[family]), family
 
 
 def test_every_format_is_named() -> None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from evaluators.evaluator import Evaluator
     from warehouse.store import Warehouse
+    from warehouse.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +84,7 @@ def grade(
             score_batches(evaluator, samples, run_id, now, Path(folder))
             scored = samples.rows
         with warehouse.transaction() as transaction:
-            transaction.replace("signatures", _description(evaluator, now))
+            _describe(transaction, evaluator, now)
             removed = transaction.execute(orphans.sql, orphans.parameters) if known else 0
             if scored and known:
                 transaction.replace("grades", Path(folder))
@@ -91,28 +92,29 @@ def grade(
                 transaction.append("grades", Path(folder))
             if not systems:
                 transaction.mark(benchmark, stage, digest)
-    return Graded(
-        scored=scored,
-        current=_graded_rows(warehouse, benchmark, evaluator) - scored,
-        removed=removed,
+            current = _graded_rows(transaction, benchmark, evaluator) - scored
+    return Graded(scored=scored, current=current, removed=removed)
+
+
+def _describe(transaction: Transaction, evaluator: Evaluator, now: datetime) -> None:
+    """Keep what a signature stands for, once."""
+    place = {"evaluator": evaluator.name, "signature": evaluator.signature}
+    seen = transaction.fetch(
+        "SELECT 1 FROM signatures WHERE evaluator = $evaluator AND signature = $signature", place
     )
-
-
-def _description(evaluator: Evaluator, now: datetime) -> pl.DataFrame:
-    return pl.DataFrame(
-        {
-            "evaluator": [evaluator.name],
-            "signature": [evaluator.signature],
-            "parameters": [json.dumps(evaluator.parameters)],
-            "version": [evaluator.version],
-            "metrics": [[metric.name for metric in evaluator.sample_metrics]],
-            "first_seen": [now],
+    if seen.is_empty():
+        described = {
+            **place,
+            "parameters": json.dumps(evaluator.parameters),
+            "version": evaluator.version,
+            "metrics": [metric.name for metric in evaluator.sample_metrics],
+            "first_seen": now,
         }
-    )
+        transaction.append("signatures", pl.DataFrame([described]))
 
 
-def _graded_rows(warehouse: Warehouse, benchmark: str, evaluator: Evaluator) -> int:
-    counted = warehouse.fetch(
+def _graded_rows(source: Warehouse | Transaction, benchmark: str, evaluator: Evaluator) -> int:
+    counted = source.fetch(
         "SELECT count(*) FROM grades WHERE benchmark = $benchmark AND evaluator = $evaluator",
         {"benchmark": benchmark, "evaluator": evaluator.name},
     )

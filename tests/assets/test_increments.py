@@ -121,6 +121,13 @@ def test_force_scores_everything_again(done: Workshop) -> None:
     assert done.run(force=True) == ALL
 
 
+def test_a_signature_keeps_the_day_it_was_first_seen(done: Workshop) -> None:
+    before = done.warehouse.fetch("SELECT * FROM signatures ORDER BY ALL")
+    done.run(force=True)
+    assert done.warehouse.fetch("SELECT * FROM signatures ORDER BY ALL").equals(before)
+    assert before["metrics"].list.len().min() > 0
+
+
 def test_a_run_may_be_narrowed_to_systems(workshop: Workshop) -> None:
     assert workshop.run(systems=["good"]) == dict.fromkeys(ALL, 6)
     assert workshop.run() == dict.fromkeys(ALL, 6)

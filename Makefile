@@ -36,6 +36,9 @@ types: $(VENV)/.dev  ## check the types of the four rooms
 bench: $(VENV)/.bench  ## measure speed and memory; `docs/benchmarks.md` says against what
 	@$(BIN)/python -m benchmarks.startup
 	@$(BIN)/python -m benchmarks.retrieval
+	@$(BIN)/python -m benchmarks.answers
+	@$(BIN)/python -m benchmarks.overlap
+	@$(BIN)/python -m benchmarks.detectors
 	@$(BIN)/python -m benchmarks.spine
 
 docs: $(VENV)/.base  ## write the generated pages

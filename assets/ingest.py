@@ -6,10 +6,12 @@ import dagster as dg
 
 from assets import reporting
 from assets.freshness import files
+from assets.inspection import inspect
 from assets.keys import BACKFILL, BENCHMARKS, INPUTS, OWNERS, PREDICTIONS, QUESTIONS
 from assets.project import Benchmark, Project
 from warehouse.formats.paths import expand
-from warehouse.ingest import Ingested, ingest
+from warehouse.ingest import ingest
+from warehouse.outcome import Ingested
 from warehouse.reading import Files
 from warehouse.store import Warehouse
 from warehouse.systems import require_systems
@@ -71,6 +73,7 @@ def inputs(
         warehouse,
         [_files(project.benchmarks[name]) for name in context.partition_keys],
         kinds=[key.path[-1] for key in selected],
+        inspect=inspect,
         force=config.force,
     )
     look_in = context.partition_keys if config.look_in is None else config.look_in

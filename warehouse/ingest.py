@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from warehouse.digests import predictions_digest, questions_digest
-from warehouse.errors import Problem, WarehouseError
+from warehouse.errors import InputError, WarehouseError
 from warehouse.formats.catalog import format_named
+from warehouse.outcome import Ingested, unchanged
 from warehouse.reading import Declined, Files, PredictionReading, QuestionReading
 from warehouse.sources import require_usable
 from warehouse.workplace import folder_beside
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from warehouse.store import Warehouse
+    from warehouse.transaction import Transaction
 
 QUESTIONS = "questions"
 PREDICTIONS = "predictions"
@@ -24,29 +26,7 @@ PREDICTIONS = "predictions"
 Place: TypeAlias = tuple[str, str]
 """A benchmark, and `questions` or `predictions`."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ingested:
-    """What came of reading files.
-
-    Attributes:
-        rows: The rows of `questions`, or of `predictions`, that the benchmark has now.
-        problems: The rows that were left out, and why.
-        notes: What is worth knowing and is no fault: left out questions and the like.
-        digest: The digest of the files and of how they were read.
-        unchanged: Whether all was as before, so that nothing was done.
-    """
-
-    rows: int
-    problems: tuple[Problem, ...] = ()
-    notes: tuple[str, ...] = ()
-    digest: str
-    unchanged: bool = False
-
-    @property
-    def rejected(self) -> int:
-        """The number of rows that were left out."""
-        return len(self.problems)
+Inspection: TypeAlias = "Callable[[Transaction, str], None]"
 
 
 def ingest(
@@ -54,6 +34,7 @@ def ingest(
     inputs: Sequence[Files],
     *,
     kinds: Collection[str] = (QUESTIONS, PREDICTIONS),
+    inspect: Inspection | None = None,
     force: bool = False,
 ) -> dict[Place, Ingested]:
     """Replaces the questions, documents and predictions of benchmarks by those of files.
@@ -69,6 +50,8 @@ def ingest(
         warehouse: The warehouse.
         inputs: The files of each benchmark.
         kinds: `questions`, `predictions` or both; predictions alone need questions that are there.
+        inspect: Looks at the new questions of a benchmark before anything is kept, and raises
+            InputError for what this room does not understand.
         force: Whether to read files that have not changed.
 
     Returns:
@@ -85,7 +68,7 @@ def ingest(
             try:
                 for number, plan in enumerate(plans):
                     plan.prepare(warehouse, folder / str(number))
-                return _written(warehouse, plans)
+                return _written(warehouse, plans, inspect)
             except _Unusual as unusual:
                 if unusual.place in careful:
                     raise WarehouseError(f"{unusual.place}: {unusual}") from unusual
@@ -181,7 +164,7 @@ def _plan(
             swift = chosen.is_canonical and (name, QUESTIONS) not in careful
             plan.questions = QuestionReading(files=files, chosen=chosen, digest=digest, swift=swift)
         else:
-            plan.results[name, QUESTIONS] = _unchanged(warehouse, name, QUESTIONS, digest)
+            plan.results[name, QUESTIONS] = unchanged(warehouse, name, QUESTIONS, digest)
         marks[QUESTIONS] = digest
     if PREDICTIONS in kinds:
         if QUESTIONS not in marks:
@@ -196,11 +179,13 @@ def _plan(
                 files=files, chosen=chosen, digest=digest, swift=swift
             )
         else:
-            plan.results[name, PREDICTIONS] = _unchanged(warehouse, name, PREDICTIONS, digest)
+            plan.results[name, PREDICTIONS] = unchanged(warehouse, name, PREDICTIONS, digest)
     return plan
 
 
-def _written(warehouse: Warehouse, plans: Sequence[_Plan]) -> dict[Place, Ingested]:
+def _written(
+    warehouse: Warehouse, plans: Sequence[_Plan], inspect: Inspection | None
+) -> dict[Place, Ingested]:
     results = {place: done for plan in plans for place, done in plan.results.items()}
     if not any(plan.questions or plan.predictions for plan in plans):
         return results
@@ -214,6 +199,8 @@ def _written(warehouse: Warehouse, plans: Sequence[_Plan]) -> dict[Place, Ingest
                     results[place] = Ingested(
                         rows=asked.put(transaction), problems=asked.problems, digest=asked.digest
                     )
+                    if inspect is not None:
+                        _inspect(inspect, transaction, asked)
                 place = (name, PREDICTIONS)
                 if (given := plan.predictions) is not None:
                     rows, notes = given.put(transaction)
@@ -225,21 +212,11 @@ def _written(warehouse: Warehouse, plans: Sequence[_Plan]) -> dict[Place, Ingest
     return results
 
 
-def _unchanged(warehouse: Warehouse, benchmark: str, table: str, digest: str) -> Ingested:
-    where = {"benchmark": benchmark}
-    counted = warehouse.fetch(
-        f"SELECT count(*) FROM {table} WHERE benchmark = $benchmark",  # noqa: S608
-        where,
-    )
-    kinds = "('predictions')" if table == PREDICTIONS else "('questions', 'documents')"
-    rejects = warehouse.fetch(
-        f"SELECT file, line, reason FROM rejects WHERE benchmark = $benchmark AND kind IN {kinds} "  # noqa: S608
-        "ORDER BY ALL",
-        where,
-    )
-    return Ingested(
-        rows=int(counted.item()),
-        problems=tuple(Problem(*row) for row in rejects.iter_rows()),
-        digest=digest,
-        unchanged=True,
-    )
+def _inspect(inspect: Inspection, transaction: Transaction, asked: QuestionReading) -> None:
+    """Let a fault be found again where lines are known, if they are not."""
+    try:
+        inspect(transaction, asked.files.benchmark)
+    except InputError as error:
+        if asked.swift:
+            raise Declined(str(error)) from error
+        raise

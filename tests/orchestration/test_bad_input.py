@@ -120,6 +120,12 @@ LINES: dict[str, tuple[str, int, str | bytes, str]] = {
     ),
     "missing field": (QUESTION, 7, '{"question": "Why?"}', "question_id: missing"),
     "missing field of an answer": (PREDICTION, 7, '{"answer": "So."}', "question_id: missing"),
+    "a constraint": (
+        QUESTION,
+        7,
+        '{"question_id": "q7", "constraints": ["a", ["b", 5]]}',
+        "question 'q7': constraint 2, alternative 2: expected a text",
+    ),
     "duplicate question": (
         QUESTION,
         7,

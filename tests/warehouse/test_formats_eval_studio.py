@@ -16,7 +16,7 @@ from warehouse.store import Warehouse
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from warehouse.ingest import Ingested
+    from warehouse.outcome import Ingested
 
 
 def case(prompt: str, **more: Any) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from uuid import uuid4
 import duckdb
 
 from warehouse.connection import Settings, connected
-from warehouse.ddl import check, create_statements, quoted
+from warehouse.ddl import create_statements, quoted
 from warehouse.errors import SchemaMismatch, WarehouseError, WarehouseTooNew
 from warehouse.lock import FileLock
 from warehouse.spool import Scratch, Spool
@@ -120,11 +120,6 @@ class Warehouse:
         """Check that no two rows have the same key; see `Transaction.require_unique`."""
         with self.reading() as connection:
             Transaction(connection).require_unique(table, where)
-
-    def differences(self) -> list[str]:
-        """How its tables differ from their descriptions; empty when they do not."""
-        with self.reading() as connection:
-            return check(connection)
 
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:

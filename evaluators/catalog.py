@@ -106,7 +106,7 @@ def build(name: str, parameters: Mapping[str, object] | None = None) -> Evaluato
     """
     cls = _known(name)
     given = dict(parameters or {})
-    taken = {field.name: field.type for field in fields(cls)}
+    taken = {each.name: each.type for each in fields(cls) if not each.metadata.get("settled")}
     for parameter in given:
         if parameter not in taken:
             offer = f"; it takes {', '.join(taken)}" if taken else "; it takes none"

@@ -10,6 +10,8 @@ from functools import cached_property
 from importlib.metadata import version as installed_version
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from evaluators.engines.contract import NO_ENGINES, Engines
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -17,6 +19,10 @@ if TYPE_CHECKING:
 
     from evaluators.metric import Metric
     from evaluators.outcome import Graded, Scores
+
+
+SETTLED = {"settled": True}
+"""Marks a field that is no parameter: the configuration settles it for all evaluators."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +81,8 @@ class Evaluator(ABC):
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
         """The parameters by name, of types that JSON knows."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        own = [field.name for field in fields(self) if not field.metadata.get("settled")]
+        values = {name: getattr(self, name) for name in own}
         plain: Mapping[str, Any] = json.loads(json.dumps(values, sort_keys=True))
         return plain
 
@@ -87,6 +94,7 @@ class Evaluator(ABC):
             text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
             parts.append(f"{name}:{text}")
         parts += [f"{name}=={installed_version(name)}" for name in sorted(self.libraries)]
+        parts += self.identity()
         return "|".join([*parts, f"version:{self.version}"])
 
     def obstacles(self) -> Sequence[pl.Expr]:
@@ -97,12 +105,17 @@ class Evaluator(ABC):
         """
         return ()
 
+    def identity(self) -> Sequence[str]:
+        """What else the numbers depend on, for the signature; a kind may know of something."""
+        return ()
+
     @abstractmethod
-    def compute(self, samples: pl.DataFrame) -> pl.DataFrame:
+    def compute(self, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> pl.DataFrame:
         """Grade applicable samples; what each kind of evaluator implements.
 
         Args:
             samples: The key columns, `error`, and `columns`, with none of `reads` null.
+            engines: What may be asked of the world.
 
         Returns:
             As many rows, in the same order: a Float64 column for each sample metric, and where

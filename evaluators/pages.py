@@ -82,6 +82,7 @@ def page(evaluator: Evaluator) -> Page:
         parameters=tuple(
             Parameter(field.name, evaluator.parameters[field.name], meanings.get(field.name, ""))
             for field in fields(evaluator)
+            if not field.metadata.get("settled")
         ),
         reads=tuple(sorted(evaluator.reads)),
         optional=tuple(sorted(evaluator.optional)),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from evaluators.engines.contract import NO_ENGINES, Engines
 from evaluators.errors import BadSamples, BrokenPromise
 from evaluators.grades import Grades, pack, unscored
 from evaluators.outcome import Graded, Status, Unscored, graded
@@ -24,13 +25,14 @@ _TOLERANCE = 1e-9
 """How far rounding may carry a value beyond its bounds."""
 
 
-def score(evaluator: Evaluator, samples: pl.DataFrame) -> Grades:
+def score(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> Grades:
     """Grade samples with one evaluator.
 
     Args:
         evaluator: What to compute.
         samples: One row a sample: the keys, `error` and every column that the evaluator reads;
             `input_digest` is passed through. The frame is not changed.
+        engines: What the evaluator may ask; it gets no number where one that it needs is absent.
 
     Returns:
         A complete grid: every sample with every sample metric.
@@ -46,7 +48,7 @@ def score(evaluator: Evaluator, samples: pl.DataFrame) -> Grades:
     identity = [*KEYS, *(name for name in ("input_digest",) if name in samples.columns)]
     marked = samples.with_columns(_absence(evaluator).alias("absent")).with_row_index("row")
     applicable = marked.filter(pl.col("absent").is_null())
-    computed = evaluator.compute(_emptied(applicable.drop("absent", "row")))
+    computed = evaluator.compute(_emptied(applicable.drop("absent", "row")), engines)
     _insist(evaluator, applicable, computed)
     packed = pack(
         evaluator, computed.with_columns(applicable["error"].is_not_null().alias("failed"))

@@ -52,7 +52,7 @@ def of_parts(
 def computing(compute: Callable[[pl.DataFrame], pl.DataFrame], *names: str) -> Evaluator:
     """An evaluator that returns whatever `compute` does, kept by none of the kinds."""
     body = {"metrics": _metrics(names), "reads": RATIO}
-    return _made(Evaluator, body | {"compute": lambda _, samples: compute(samples)})
+    return _made(Evaluator, body | {"compute": lambda _, samples, _engines: compute(samples)})
 
 
 def _metrics(names: Sequence[str]) -> tuple[Metric, ...]:

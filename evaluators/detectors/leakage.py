@@ -11,6 +11,7 @@ import polars as pl
 
 from evaluators.boolean import NOT_JUDGED, BooleanEvaluator, verdict
 from evaluators.detectors.plain import plain, plain_expr
+from evaluators.engines.contract import NO_ENGINES, Engines
 from evaluators.kinds.row import RowEvaluator, record, records
 from evaluators.outcome import Graded, NotApplicable
 
@@ -80,12 +81,12 @@ class LeakageEvaluator(BooleanEvaluator, RowEvaluator):
         remark = None if answer.strip() else _EMPTY
         return Graded(scores, (detail | {"found": more} if more else detail) or None, remark)
 
-    def compute(self, samples: pl.DataFrame) -> pl.DataFrame:
+    def compute(self, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> pl.DataFrame:
         """Grade the samples that may hold a finding one by one, the others all at once."""
         numbered = samples.with_row_index("row").with_columns(self._doubtful().alias("doubtful"))
         doubtful = numbered.filter("doubtful")
         clean = numbered.filter(~pl.col("doubtful"))
-        read = super().compute(doubtful.drop("row", "doubtful"))
+        read = super().compute(doubtful.drop("row", "doubtful"), engines)
         graded = pl.concat(
             [
                 clean.select("row", *self._clean()),

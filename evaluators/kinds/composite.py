@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
+from evaluators.engines.contract import NO_ENGINES, Engines
 from evaluators.evaluator import Evaluator
 from evaluators.outcome import Status
 
@@ -48,7 +49,7 @@ class CompositeEvaluator(Evaluator):
     def expressions(self) -> Mapping[str, pl.Expr]:
         """The value of each sample metric from the columns of its parts; null where undefined."""
 
-    def compute(self, samples: pl.DataFrame) -> pl.DataFrame:
+    def compute(self, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> pl.DataFrame:  # noqa: ARG002
         """Evaluate the expressions where all parts are scored; see the base class."""
         missing = [
             (status, part, pl.col(part).is_null() & (_status(part) == status.value))

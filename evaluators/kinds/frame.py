@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
+from evaluators.engines.contract import NO_ENGINES, Engines
 from evaluators.evaluator import Evaluator
 from evaluators.outcome import Status
 
@@ -37,7 +38,7 @@ class FrameEvaluator(Evaluator):
         """The value of each field of the detail, over the prepared frame."""
         return {name: pl.col(name) for name in self.evidence}
 
-    def compute(self, samples: pl.DataFrame) -> pl.DataFrame:
+    def compute(self, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> pl.DataFrame:  # noqa: ARG002
         """Evaluate all expressions at once; see the base class."""
         values = {name: expr.cast(pl.Float64) for name, expr in self.expressions().items()}
         columns = [expr.alias(name) for name, expr in values.items()]

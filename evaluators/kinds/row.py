@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
+from evaluators.engines.contract import NO_ENGINES, Engines
 from evaluators.errors import BrokenPromise
 from evaluators.evaluator import Evaluator
 from evaluators.outcome import Graded, Scores, TargetError, Unscored, graded
@@ -49,7 +50,7 @@ class RowEvaluator(Evaluator):
         """
         return Graded({})
 
-    def compute(self, samples: pl.DataFrame) -> pl.DataFrame:
+    def compute(self, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> pl.DataFrame:  # noqa: ARG002
         """Grade each different sample that the system answered; see the base class."""
         names = [metric.name for metric in self.sample_metrics]
         inputs = samples.select(sorted(self.columns | {"error"}))

@@ -1,0 +1,127 @@
+"""What every engine promises: the shape of judges and models, and the set of them a run has."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from evaluators.flow import JUDGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+    from concurrent.futures import Future
+
+    from evaluators.flow import Ask, Request
+    from evaluators.outcome import Unscored
+
+
+class Origin(NamedTuple):
+    """Where a question to the judge comes from.
+
+    `step` counts the questions of one flow, from 0; those of a later replicate go on counting.
+    """
+
+    benchmark: str
+    system: str
+    question_id: str
+    evaluator: str
+    step: int
+
+
+class TokenLikelihood(NamedTuple):
+    """The natural log-probabilities of the tokens of a text, in their order.
+
+    Attributes:
+        logprobs: One for each token of the continuation that has one.
+        truncated: Whether the prefix was shortened to fit the model's window.
+    """
+
+    logprobs: Sequence[float]
+    truncated: bool = False
+
+
+class Judge(Protocol):
+    """Answers questions one by one, many at a time."""
+
+    @property
+    def identity(self) -> str:
+        """Model and parameters: scores by judges of the same identity are comparable."""
+
+    def ask(self, request: Ask[Any], origin: Origin) -> Future[Any]:
+        """Put a question.
+
+        Returns:
+            What becomes the reply, or raises `ParseFailure` or `JudgeError`; anything else that it
+            raises ends the run.
+        """
+
+
+class Model(Protocol):
+    """Answers many requests at once."""
+
+    @property
+    def identity(self) -> str:
+        """Name, revision and type of numbers: equal identities give comparable numbers."""
+
+    def answer(self, requests: Sequence[Request]) -> Sequence[Any | Unscored]:
+        """Answer different requests, in their order."""
+
+
+class Labels(Protocol):
+    """What people said of samples, in the judge's place."""
+
+    @property
+    def identity(self) -> str:
+        """Says that people judged."""
+
+    def of(self, origin: Origin) -> Mapping[str, float]:
+        """The number that people gave a sample, by metric; raises `NotApplicable` for none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repeats:
+    """How often a sample is judged.
+
+    Attributes:
+        count: Times that every sample is judged; odd, so that there is a majority.
+        escalated: Times that a sample near its threshold is judged; odd.
+        margin: How near is near, on the primary metric's scale.
+    """
+
+    count: int = 1
+    escalated: int = 1
+    margin: float = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engines:
+    """The engines that a run has.
+
+    Attributes:
+        judge: The judge, if there is one.
+        labels: The people who judge in its place, if they do.
+        repeats: How often a sample is judged.
+        models: The other models by role (`embedding`, `entailment`, `language_model`, ...).
+        absent: Why an engine is not there, by role: what to configure or to install.
+    """
+
+    judge: Judge | None = None
+    labels: Labels | None = None
+    repeats: Repeats = Repeats()
+    models: Mapping[str, Model] = field(default_factory=dict)
+    absent: Mapping[str, str] = field(default_factory=dict)
+
+    def lacking(self, needs: Iterable[str]) -> str | None:
+        """Why something cannot be computed: the first engine that is not there, or None."""
+        for role in sorted(needs):
+            if role == JUDGE:
+                there = self.judge is not None or self.labels is not None
+            else:
+                # People give the number itself, so that nothing is computed from vectors.
+                there = role in self.models or self.labels is not None
+            if not there:
+                return self.absent.get(role, f"no {role} model is configured")
+        return None
+
+
+NO_ENGINES = Engines()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,11 +78,19 @@ class Judgment:
     judged_at: datetime
 
 
+class Held(NamedTuple):
+    """What the ledger says of a question that was put before."""
+
+    reply: str | None
+    status: Status
+    error: str | None
+
+
 class Ledger(Protocol):
     """Where judgments are kept; safe to use from several threads."""
 
-    def held(self, digest: str) -> Judgment | None:
-        """The judgment of a question, if there is one."""
+    def held(self, digest: str) -> Held | None:
+        """What came of a question, if it was put before."""
 
     def keep(self, judgment: Judgment) -> None:
         """Keep a judgment, so that the end of this process does not lose it."""

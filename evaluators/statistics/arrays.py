@@ -1,0 +1,18 @@
+"""The types of the arrays that statistics are computed on."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+Integers: TypeAlias = NDArray[np.int64]
+Booleans: TypeAlias = NDArray[np.bool_]
+
+CONFIDENCE = 0.95
+"""The confidence of every interval, unless somebody asks for another."""
+
+LEVEL = 0.05
+"""The level at which a difference counts as significant."""

@@ -1,0 +1,96 @@
+"""Clusters: questions that are not independent of one another, summed before anything else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from evaluators.statistics.arrays import Floats, Integers
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """Numbers in columns (a system's, say), added up within each cluster of questions.
+
+    Attributes:
+        sums: Shape (clusters, columns): the sum of the numbers.
+        counts: The same shape: how many numbers there are; 0 where a cluster has none.
+    """
+
+    sums: Floats
+    counts: Floats
+
+    @cached_property
+    def n(self) -> Floats:
+        """The numbers in each column."""
+        n: Floats = self.counts.sum(axis=0)
+        return n
+
+    @cached_property
+    def clusters(self) -> Integers:
+        """The clusters that have a number, for each column."""
+        clusters: Integers = np.count_nonzero(self.counts, axis=0).astype(np.int64)
+        return clusters
+
+    @cached_property
+    def means(self) -> Floats:
+        """The mean of each column; NaN without a number."""
+        return _ratio(self.sums.sum(axis=0), self.n)
+
+    @cached_property
+    def residuals(self) -> Floats:
+        """How far each cluster moves the mean: (sum - mean x count) / n, shape (clusters, columns).
+
+        Scaled by the root of c / (c - 1), so that their squares add up to the variance of the mean.
+        """
+        means = np.nan_to_num(self.means)
+        scale: Floats = np.sqrt(_ratio(self.clusters, self.clusters - 1))
+        factor = np.nan_to_num(_ratio(scale, self.n))
+        residuals: Floats = (self.sums - means * self.counts) * factor
+        return residuals
+
+    @cached_property
+    def std_errors(self) -> Floats:
+        """The cluster-robust standard error of each mean; NaN for fewer than two clusters.
+
+        With one question a cluster it is the sample's standard deviation over the root of n.
+        Source: Liang and Zeger 1986; Miller, arXiv 2411.00640.
+        """
+        squares = np.einsum("ij,ij->j", self.residuals, self.residuals)
+        errors: Floats = np.where(self.clusters > 1, np.sqrt(squares), np.nan)
+        return errors
+
+
+def clustered(values: Floats, clusters: Integers) -> Clustered:
+    """Add up numbers within clusters.
+
+    Args:
+        values: Shape (questions, columns); NaN where there is no number.
+        clusters: Shape (questions,): the cluster of each question.
+    """
+    there = np.isfinite(values)
+    sums, counts = np.where(there, values, 0.0), there.astype(np.float64)
+    order, starts = cluster_starts(clusters)
+    if len(starts) == len(clusters):
+        return Clustered(sums, counts)
+    return Clustered(
+        np.add.reduceat(sums[order], starts, axis=0), np.add.reduceat(counts[order], starts, axis=0)
+    )
+
+
+def cluster_starts(clusters: Integers) -> tuple[Integers, Integers]:
+    """The order that puts questions of a cluster side by side, and where each cluster begins."""
+    order = np.argsort(clusters, kind="stable")
+    ordered = clusters[order]
+    return order, np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])[: len(clusters)]
+
+
+def _ratio(numerator: Floats | Integers, denominator: Floats | Integers) -> Floats:
+    """A quotient; NaN where the denominator is 0."""
+    nothing = np.full(np.broadcast(numerator, denominator).shape, np.nan)
+    divided: Floats = np.divide(numerator, denominator, out=nothing, where=denominator > 0)
+    return divided

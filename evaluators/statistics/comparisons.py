@@ -1,0 +1,174 @@
+"""Two systems, question by question: the difference, and whether it could be chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from evaluators.statistics.arrays import LEVEL
+from evaluators.statistics.clusters import Clustered, cluster_starts, clustered
+from evaluators.statistics.intervals import student
+from evaluators.statistics.multiplicity import holm
+from evaluators.statistics.signflips import least_p, sign_flip_p
+
+if TYPE_CHECKING:
+    from evaluators.statistics.arrays import Booleans, Floats, Integers
+
+Best: TypeAlias = Literal["high", "low"]
+
+POWER = 0.8
+"""The probability with which the smallest detectable difference would be found."""
+
+BETTER, WORSE, TIED, NOT_ENOUGH = "better", "worse", "tied", "not_enough_data"
+
+_BLOCK = 4_000_000
+"""Numbers in a block of pairs: it bounds the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """Pairs of systems; every array has one element a pair.
+
+    Attributes:
+        pairs: Shape (pairs, 2): the two systems, by position.
+        n_pairs: The questions on which both have a number.
+        clusters: The clusters of these questions.
+        difference: The mean of the first one's number less the second one's.
+        low: The lower end of its 95 % interval; NaN where all differences are equal.
+        high: The upper end.
+        p_value: Of the hypothesis that there is no difference.
+        p_adjusted: The same, adjusted by Holm for all these pairs.
+        detectable: The smallest difference that so many questions show with a power of 80 %.
+        verdict: What is to be said of the first system: better, worse, tied, not_enough_data.
+    """
+
+    pairs: Integers
+    n_pairs: Integers
+    clusters: Integers
+    difference: Floats
+    low: Floats
+    high: Floats
+    p_value: Floats
+    p_adjusted: Floats
+    detectable: Floats
+    verdict: list[str]
+
+
+def every_pair(systems: int) -> Integers:
+    """All pairs of so many systems, the earlier one first: shape (pairs, 2)."""
+    return np.stack(np.triu_indices(systems, 1), axis=1).astype(np.int64)
+
+
+def compare(
+    values: Floats, clusters: Integers, pairs: Integers, *, best: Best, pass_fail: bool
+) -> Comparisons:
+    """Compare pairs of systems on the questions that both have a number for.
+
+    Passes and failures of independent questions are tested by McNemar's exact test, everything
+    else by flipping the signs of clusters' differences. The interval is Student's, with the
+    cluster-robust standard error of the differences. There is not enough data where no answers
+    whatever could have given a significant result.
+
+    Args:
+        values: Shape (questions, systems); NaN where there is no number.
+        clusters: Shape (questions,): the cluster of each question.
+        pairs: Shape (pairs, 2), as `every_pair` gives them: the family that is adjusted for.
+        best: Which numbers are better.
+        pass_fail: Whether every number is 0 or 1.
+
+    Source: Miller, arXiv 2411.00640; McNemar 1947.
+    """
+    alone = len(cluster_starts(clusters)[1]) == len(clusters)
+    step = max(1, _BLOCK // max(1, len(values)))
+    blocks = [
+        _block(values, clusters, pairs[start : start + step], mcnemar=pass_fail and alone)
+        for start in range(0, len(pairs), step)
+    ]
+    n, found, difference, error, p = (np.concatenate(each) for each in zip(*blocks, strict=True))
+    if np.isfinite(values).all() and not (pass_fail and alone):
+        p = sign_flip_p(clustered(values, clusters).sums, pairs)
+    low, high = student(difference, error, found)
+    adjusted = holm(np.where(n > 0, p, np.nan))
+    tests = np.count_nonzero(n)
+    return Comparisons(
+        pairs=pairs,
+        n_pairs=n,
+        clusters=found,
+        difference=difference,
+        low=low,
+        high=high,
+        p_value=np.where(n > 0, p, np.nan),
+        p_adjusted=adjusted,
+        detectable=detectable_difference(error),
+        verdict=_verdicts(difference, adjusted, (n > 0) & (least_p(found) * tests < LEVEL), best),
+    )
+
+
+def detectable_difference(error: Floats, level: float = LEVEL, power: float = POWER) -> Floats:
+    """The smallest true difference that a two-sided test finds with the given power.
+
+    Args:
+        error: The standard error of the difference.
+        level: Of the test.
+        power: The probability of finding it.
+
+    Source: Miller, arXiv 2411.00640, section 5.
+    """
+    from scipy.special import ndtri
+
+    return error * float(ndtri(1 - level / 2) + ndtri(power))
+
+
+def mcnemar_p(gained: Integers, lost: Integers) -> Floats:
+    """The exact two-sided p-value of McNemar's test.
+
+    Args:
+        gained: The questions that only the first system passes.
+        lost: The questions that only the second system passes.
+    """
+    from scipy.special import bdtr
+
+    discordant = gained + lost
+    tail = bdtr(np.minimum(gained, lost).astype(np.float64), discordant, 0.5)
+    exact: Floats = np.where(discordant > 0, np.minimum(1.0, 2 * tail), 1.0)
+    return exact
+
+
+def _block(
+    values: Floats, clusters: Integers, pairs: Integers, *, mcnemar: bool
+) -> tuple[Integers, Integers, Floats, Floats, Floats]:
+    """Questions, clusters, difference, its standard error and p of some pairs."""
+    differences = values[:, pairs[:, 0]] - values[:, pairs[:, 1]]
+    data = clustered(differences, clusters)
+    error = np.where(_constant(data, differences), np.nan, data.std_errors)
+    if mcnemar:
+        gained, lost = (np.count_nonzero(differences == sign, axis=0) for sign in (1, -1))
+        p = mcnemar_p(gained, lost)
+    elif np.isfinite(values).all():
+        # One pass over all pairs is quicker than one for each block; see `compare`.
+        p = np.full(len(pairs), np.nan)
+    else:
+        p = sign_flip_p(data.sums)
+    return data.n.astype(np.int64), data.clusters, data.means, error, p
+
+
+def _constant(data: Clustered, differences: Floats) -> Booleans:
+    """Where all differences of a pair are equal: then there is no variance to estimate from."""
+    there = np.isfinite(differences)
+    low = np.min(differences, axis=0, initial=np.inf, where=there)
+    high = np.max(differences, axis=0, initial=-np.inf, where=there)
+    constant: Booleans = (high <= low) | (data.n == 0)
+    return constant
+
+
+def _verdicts(difference: Floats, adjusted: Floats, enough: Booleans, best: Best) -> list[str]:
+    gain = difference if best == "high" else -difference
+    significant = adjusted < LEVEL
+    chosen = np.select(
+        [~enough, significant & (gain > 0), significant & (gain < 0)],
+        [NOT_ENOUGH, BETTER, WORSE],
+        TIED,
+    )
+    return [str(verdict) for verdict in chosen]

@@ -5,6 +5,7 @@ EvaluatorError
 ├── BadParameters      parameters that an evaluator does not take
 ├── BadConstraints     constraints of a question that cannot be read
 ├── BadSamples         a frame of samples that lacks a column
+├── Unavailable        an engine that cannot be had, with what to install or to configure
 └── BrokenPromise      an evaluator that did not return what it declares (a defect, not a result)
 
 Why a single sample has no number is not an error of this kind: see `outcome.Unscored`.
@@ -37,6 +38,10 @@ class BadConstraints(EvaluatorError):  # noqa: N818
 
 class BadSamples(EvaluatorError):  # noqa: N818
     """A frame of samples without a column that the evaluator reads."""
+
+
+class Unavailable(EvaluatorError):  # noqa: N818
+    """An engine cannot be had; the message says what to install or to configure."""
 
 
 class BrokenPromise(EvaluatorError):  # noqa: N818

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 from pydantic_core import PydanticCustomError
@@ -79,7 +79,12 @@ class Judge(Keys):
 
 
 class Models(Keys):
-    """The models of the other engines: a hub name or a folder for each."""
+    """The models of the other engines, and how they are run.
+
+    Each role takes a folder, `package:` and the name of a distribution that carries a model, or a
+    name on the hub, `owner/model` or `owner/model@revision`. `language_model` may also be
+    `litellm:` and the name of a model behind a text completion interface.
+    """
 
     embedding: Text | None = None
     hallucination: Text | None = None
@@ -88,6 +93,13 @@ class Models(Keys):
     similarity: Text | None = None
     toxicity: Text | None = None
     fairness_bias: Text | None = None
+    offline: Annotated[bool, Field(strict=True)] = False
+    device: Annotated[str, StringConstraints(pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$")] = "auto"
+    dtype: Literal["float32", "float16", "bfloat16"] = "float32"
+    batch_size: Count | None = None
+    store_mb: Count = 2_000
+    api_base: Annotated[Text, AfterValidator(_address)] | None = None
+    api_key_env: Annotated[Text, AfterValidator(_variable)] | None = None
 
 
 class BenchmarkKeys(Keys):

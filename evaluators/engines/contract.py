@@ -63,8 +63,19 @@ class Model(Protocol):
     def identity(self) -> str:
         """Name, revision and type of numbers: equal identities give comparable numbers."""
 
+    def obstacle(self) -> str | None:
+        """Why it cannot answer: what to install or to configure; None as far as is known.
+
+        It is asked before an evaluator's first sample, looks without loading anything, and
+        fetches what is to be fetched.
+        """
+
     def answer(self, requests: Sequence[Request]) -> Sequence[Any | Unscored]:
-        """Answer different requests, in their order."""
+        """Answer different requests, in their order.
+
+        Raises:
+            Unavailable: It turns out that the model cannot be loaded.
+        """
 
 
 class Labels(Protocol):
@@ -121,6 +132,10 @@ class Engines:
                 there = role in self.models or self.labels is not None
             if not there:
                 return self.absent.get(role, f"no {role} model is configured")
+            if self.labels is None and role in self.models:
+                obstacle = self.models[role].obstacle()
+                if obstacle is not None:
+                    return obstacle
         return None
 
 

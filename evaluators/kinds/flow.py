@@ -8,7 +8,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evaluators.engines.contract import NO_ENGINES, Engines, Origin
-from evaluators.errors import BrokenPromise
+from evaluators.errors import BrokenPromise, Unavailable
 from evaluators.evaluator import SETTLED, Evaluator
 from evaluators.flow import repeated
 from evaluators.kinds.row import record, records
@@ -53,6 +53,10 @@ class FlowEvaluator(Evaluator):
             Unscored: When the reason holds for all metrics.
         """
 
+    def asked(self) -> frozenset[str]:
+        """The engines that these parameters ask; `needs` unless a parameter names others."""
+        return self.needs
+
     def calls(self, sample: Sample) -> int:  # noqa: ARG002 - for those whose calls depend on it
         """How many questions a sample is likely to cost, for estimates before a run."""
         return len(self.prompts)
@@ -72,7 +76,7 @@ class FlowEvaluator(Evaluator):
 
     def answering(self, identities: Mapping[str, str]) -> FlowEvaluator:
         """The same evaluator, which knows who will answer it."""
-        known = tuple((role, identities.get(role, "none")) for role in sorted(self.needs))
+        known = tuple((role, identities.get(role, "none")) for role in sorted(self.asked()))
         return replace(self, answered_by=known)
 
     def identity(self) -> Sequence[str]:
@@ -85,8 +89,17 @@ class FlowEvaluator(Evaluator):
 
     def compute(self, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> pl.DataFrame:
         """Run the flow of every sample; see the base class."""
+        lacking = engines.lacking(self.asked()) if samples.height else None
+        try:
+            return self._computed(samples, engines, lacking)
+        except Unavailable as reason:
+            # Known only when the model was to be loaded; it then holds for every sample.
+            return self._computed(samples, engines, str(reason))
+
+    def _computed(
+        self, samples: pl.DataFrame, engines: Engines, lacking: str | None
+    ) -> pl.DataFrame:
         names = [metric.name for metric in self.sample_metrics]
-        lacking = engines.lacking(self.needs)
         rows: list[tuple[Any, ...] | None] = [None] * samples.height
         flows = (
             (self._origin(sample), self._whole(sample, engines, lacking))

@@ -7,14 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from warehouse.ddl import quoted
+from warehouse.rankings import ranked, retrieved_type
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
-
-RETRIEVED: Final = (
-    'STRUCT(doc_id VARCHAR, chunk_id VARCHAR, rank BIGINT, score DOUBLE, "text" VARCHAR)[]'
-)
 
 QUESTION_FIELDS: Final[Mapping[str, str]] = {
     "question_id": "VARCHAR",
@@ -45,7 +42,7 @@ PREDICTION_FIELDS: Final[Mapping[str, str]] = {
     "system": "VARCHAR",
     "answer": "VARCHAR",
     "contexts": "VARCHAR[]",
-    "retrieved": RETRIEVED,
+    "retrieved": retrieved_type(),
     "cited_sentence_ids": "VARCHAR[]",
     "choice_logprobs": "DOUBLE[]",
     "choice_probs": "DOUBLE[]",
@@ -151,12 +148,11 @@ def prediction_rows(lines: Lines) -> str:
     columns = {name: quoted(name) for name in _PLAIN_PREDICTION if name in given}
     source = lines.table
     if "retrieved" in given:
-        source = f"(SELECT * REPLACE ({_BEST_FIRST} AS retrieved) FROM {source})"  # noqa: S608
-        columns["retrieved_doc_ids"] = _each("doc_id", empty="retrieved_doc_ids")
-        columns["retrieved_chunk_ids"] = _each("chunk_id")
-        columns["retrieved_scores"] = _each("score")
-        texts = _each("text")
-        columns["contexts"] = f"coalesce(contexts, {texts})" if "contexts" in given else texts
+        source, lists = ranked(source, given["retrieved"])
+        texts = lists.pop("text", None)
+        columns |= {_RETRIEVED[name]: values for name, values in lists.items()}
+        if texts is not None:
+            columns["contexts"] = f"coalesce(contexts, {texts})" if "contexts" in given else texts
     if "choice_probs" in given:
         logs = "list_transform(choice_probs, lambda p: CASE WHEN p > 0 THEN ln(p) END)"
         stated = "choice_logprobs" in given
@@ -199,33 +195,11 @@ _PLAIN_PREDICTION: Final = (
     "error",
 )
 
-_RANKS: Final = "list_count(list_transform(retrieved, lambda x: x.rank))"
-_SCORES: Final = "list_count(list_transform(retrieved, lambda x: x.score))"
-
-# By rank; without ranks by score, the greatest first; what is equal stays in its order. Files
-# are nearly always in this order already, so that is asked first.
-_BEST_FIRST: Final = f"""
-CASE
-    WHEN list_count(retrieved) < len(retrieved) THEN error('a retrieved document is null')
-    WHEN len(retrieved) < 2 OR list_bool_and(
-        list_transform(retrieved, lambda x, i: coalesce(x.rank = i, false))
-    ) THEN retrieved
-    WHEN {_RANKS} NOT IN (0, len(retrieved))
-        OR ({_RANKS} = 0 AND {_SCORES} NOT IN (0, len(retrieved)))
-        THEN error('some retrieved documents have a rank or score and some have not')
-    ELSE list_transform(
-        list_sort(list_transform(retrieved, lambda x, i: {{
-            'rank': x.rank, 'score': CASE WHEN x.rank IS NULL THEN -x.score END, 'i': i, 'x': x
-        }})),
-        lambda y: y.x
-    )
-END"""
-
-
-def _each(name: str, *, empty: str | None = None) -> str:
-    values = f'list_transform(retrieved, lambda x: x."{name}")'
-    least = "" if empty is None else "len(retrieved) = 0 OR "
-    return f"CASE WHEN {least}list_count({values}) > 0 THEN {values} END"
+_RETRIEVED: Final = {
+    "doc_id": "retrieved_doc_ids",
+    "chunk_id": "retrieved_chunk_ids",
+    "score": "retrieved_scores",
+}
 
 
 def _select(lines: Lines, columns: Mapping[str, str], source: str) -> str:

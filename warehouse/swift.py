@@ -3,17 +3,18 @@
 DuckDB reads more than JSON allows and converts what does not fit: it takes NaN and trailing
 commas, turns numbers into text, text into numbers and 1.5 into 2. So a file is looked at first,
 and whatever is unusual declines it. The careful lane then reads it, which defines what is right.
+For most files a glance is enough; the others are looked at more closely.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import duckdb
 
 from warehouse.formats.files import kind
 from warehouse.formats.paths import unusable
+from warehouse.glance import Seen, glance
 from warehouse.normal import (
     PREDICTION_FIELDS,
     QUESTION_FIELDS,
@@ -21,6 +22,7 @@ from warehouse.normal import (
     literal,
     place,
 )
+from warehouse.rankings import retrieved_type
 from warehouse.usual import PREDICTIONS, QUESTIONS
 
 if TYPE_CHECKING:
@@ -94,6 +96,8 @@ def prediction_lines(
     fields = {name: type_ for name, type_ in PREDICTION_FIELDS.items() if name in found.types}
     if {"choice_logprobs", "choice_probs"} <= fields.keys():
         raise Declined("probabilities are given in two ways")
+    if "retrieved" in fields:
+        fields["retrieved"] = retrieved_type(found.retrieved)
     if "system" in fields:
         _require_systems(connection, path, system)
     elif system is None:
@@ -107,24 +111,21 @@ def prediction_lines(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Survey:
-    """The fields that occur in a file, with the types of those that are known."""
-
-    types: dict[str, set[str]]
-    names: set[str]
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """The fields that no name is for."""
-        return tuple(sorted(self.names - self.types.keys()))
-
-
 def _survey(
     connection: duckdb.DuckDBPyConnection, path: Path, expected: Mapping[str, Field]
-) -> _Survey:
+) -> Seen:
     if kind(path) not in {".jsonl", ".ndjson"}:
         raise Declined("not JSON Lines")
+    plain = glance(path, expected) if path.suffix == kind(path) else None
+    if plain is not None:
+        _require_apart(plain.names, expected)
+        return plain
+    return _closer(connection, path, expected)
+
+
+def _closer(
+    connection: duckdb.DuckDBPyConnection, path: Path, expected: Mapping[str, Field]
+) -> Seen:
     objects = f"read_json_objects({place(path)}, format = 'newline_delimited')"
     try:
         # The first rows mostly have all fields; where they have not, the second look is right.
@@ -142,7 +143,7 @@ def _look(
     objects: str,
     expected: Mapping[str, Field],
     names: set[str],
-) -> _Survey:
+) -> Seen:
     known = [name for name in expected if name in names]
     parts = {
         f"$.{name}{below}": types for name in known for below, types in expected[name].parts.items()
@@ -157,7 +158,7 @@ def _look(
     ).fetchall()
     if not rows or len(rows) > MOST_SHAPES:
         raise Declined("the file is empty, or hardly two rows look alike")
-    seen = _Survey({name: set() for name in known}, set())
+    seen = Seen({name: set() for name in known}, set())
     for keys, types, is_odd in rows:
         # What is no object has no keys, and is no row.
         if not keys or len(set(keys)) < len(keys) or is_odd:

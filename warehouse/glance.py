@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 HEAD: Final = 200
 """The rows from which the form is taken."""
 
-PIECE: Final = 1 << 22
+PIECE: Final = 1 << 20
 """The bytes that are looked at together; no line may be longer."""
 
 _TYPES: Final = {str: "VARCHAR", int: "BIGINT", float: "DOUBLE", list: "ARRAY", dict: "OBJECT"}

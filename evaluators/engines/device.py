@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from evaluators.engines.local import Options
+    from evaluators.engines.kind import Options
 
 
 def device_of(options: Options) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evaluators.engines.device import batch_size, device_of, quietly
-from evaluators.engines.local import Kind
+from evaluators.engines.kind import Kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from sentence_transformers import SentenceTransformer
 
-    from evaluators.engines.local import Options
+    from evaluators.engines.kind import Options
     from evaluators.flow import Embed
 
 _BATCHES_AT_ONCE = 16

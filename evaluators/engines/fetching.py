@@ -13,7 +13,7 @@ from evaluators.errors import Unavailable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evaluators.engines.local import Options
+    from evaluators.engines.kind import Options
     from evaluators.engines.weights import Weights
 
 LOG = logging.getLogger(__name__)

@@ -7,7 +7,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from evaluators.engines.encoder import ENCODER
-from evaluators.engines.local import Kind, LocalModel, Options
+from evaluators.engines.kept import Shelf
+from evaluators.engines.kind import Kind, Options
+from evaluators.engines.local import LocalModel
 from evaluators.engines.memory import Memory
 from evaluators.engines.store import Store
 from evaluators.flow import EMBEDDING
@@ -53,8 +55,8 @@ def models(choices: Choices) -> tuple[Mapping[str, Model], Mapping[str, str]]:
         The model of each role that is configured; and for each that is not, why it is absent.
         What only a look at the files can tell is told by `Model.obstacle`.
     """
-    memory = Memory(MEMORY_BYTES)
     store = None if choices.store is None else Store(choices.store, choices.store_bytes)
+    shelf = Shelf(Memory(MEMORY_BYTES), store)
     made: dict[tuple[str, str], Model] = {}
     found: dict[str, Model] = {}
     for role, name in choices.names.items():
@@ -63,7 +65,7 @@ def models(choices: Choices) -> tuple[Mapping[str, Model], Mapping[str, str]]:
         kind = ROLES[role]
         model = made.get((kind.form, name))
         if model is None:
-            model = LocalModel(role, name, choices.home, kind, choices.options, memory, store)
+            model = LocalModel(role, name, choices.home, kind, choices.options, shelf)
             made[kind.form, name] = model
         found[role] = model
     return found, {role: _unset(role) for role in ROLES if role not in choices.names}

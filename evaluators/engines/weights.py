@@ -60,7 +60,7 @@ def locate(name: str, home: Path) -> Weights:
         return _packaged(name)
     folder = home / Path(name).expanduser()
     if folder.is_dir():
-        described(folder, name)
+        described(folder)
         return Weights(name, folder, f"{folder.name}#{_digest(folder)}")
     hub = _HUB.fullmatch(name)
     if hub is None or name.startswith(("./", "../", "/", "~")):
@@ -71,7 +71,7 @@ def locate(name: str, home: Path) -> Weights:
     return Weights(name, snapshot, f"{repository}@{commit}", repository, revision)
 
 
-def described(folder: Path, name: str) -> dict[str, Any]:
+def described(folder: Path) -> dict[str, Any]:
     """The `config.json` of a model (its first module's, in sentence-transformers folders).
 
     Raises:
@@ -82,12 +82,12 @@ def described(folder: Path, name: str) -> dict[str, Any]:
             try:
                 content = json.loads(path.read_text(encoding="utf-8"))
             except ValueError as error:
-                raise Unavailable(f"{name}: {path} cannot be read: {error}") from error
+                raise Unavailable(f"{str(path)!r} cannot be read: {error}") from error
             if isinstance(content, dict):
                 return content
     if (folder / "modules.json").is_file():
         return {}
-    raise Unavailable(f"{name}: the folder {str(folder)!r} holds no config.json, so no model")
+    raise Unavailable(f"the folder {str(folder)!r} holds no config.json, so no model")
 
 
 def _packaged(name: str) -> Weights:

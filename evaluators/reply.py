@@ -37,6 +37,21 @@ class Reply(BaseModel):
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
+class PlainReply(Reply):
+    """What a judge answers to a prompt that says by itself in which words to reply.
+
+    No schema is sent and no JSON is looked for: the whole reply is `text`. What it must be is said
+    by the `check` of the question.
+    """
+
+    text: str
+
+    @classmethod
+    def schema_of(cls) -> dict[str, Any]:
+        """None: an empty schema, which allows anything."""
+        return {}
+
+
 def verdicts_by_id(
     verdicts: Iterable[Item], key: Callable[[Item], str], expected: Collection[str]
 ) -> tuple[dict[str, Item], int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from evaluators.evaluator import Evaluator
 from evaluators.metric import Metric
@@ -36,7 +36,7 @@ class BooleanEvaluator(Evaluator):
     failures instead.
     """
 
-    metrics = (
+    metrics: ClassVar[tuple[Metric, ...]] = (
         _passes("passes", "Whether the answer passes the check.", "sample", primary=True),
         _failures("failures", "Whether the answer or its context fails the check."),
         _failures("retrieval_failures", "Whether the retrieved context fails the check."),

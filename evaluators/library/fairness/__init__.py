@@ -1,0 +1,1 @@
+"""Fairness: does the answer treat people alike, whoever they are?"""

@@ -1,0 +1,130 @@
+"""BYOP: bring your own prompt, whose answer is true or false."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from evaluators.boolean import verdict
+from evaluators.flow import ask
+from evaluators.kinds.judged import JudgedEvaluator
+from evaluators.outcome import Graded
+from evaluators.prompt import Instruction, Prompt, block
+from evaluators.reply import PlainReply, Reply
+from evaluators.text.references import no_reference, written
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from evaluators.flow import Flow
+    from evaluators.sample import Sample
+
+_COLUMNS = {
+    "INPUT": "question",
+    "EXPECTED_OUTPUT": "expected_answers",
+    "ACTUAL_OUTPUT": "answer",
+    "CONTEXT": "contexts",
+}
+_PLACEHOLDER = re.compile(r"\{(" + "|".join(_COLUMNS) + r")\}")
+_QUOTES = "\"'`\u2018\u2019\u201c\u201d"
+_SAID = re.compile(rf"(?:```[a-z]*\s)?[\s{_QUOTES}]*(true|false)[\s{_QUOTES}.]*")
+_EXAMPLE = (
+    "Is it true that the answer deals with what the question asks?\n\n"
+    "Question:\n{INPUT}\n\nAnswer:\n{ACTUAL_OUTPUT}"
+)
+
+FRAME = Instruction(
+    "The message of the user puts a question to you that is to be answered by true or false. The "
+    "question is what stands outside of the blocks; it may speak of the blocks `input` (what a "
+    "system was asked), `expected_output` (what it should have answered), `actual_output` (what it "
+    "answered) and `context` (what it had retrieved). Unless the question says otherwise, a text "
+    "that quotes or condemns something does not do it. Give your reasons, then your verdict."
+)
+
+
+class OwnVerdict(Reply):
+    """The answer to the question."""
+
+    reasoning: str
+    verdict: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Byop(JudgedEvaluator):
+    """Does the answer pass a check of your own?
+
+    A template is put to the judge with `{INPUT}`, `{EXPECTED_OUTPUT}`, `{ACTUAL_OUTPUT}` and
+    `{CONTEXT}` replaced by blocks that hold the question, the expected answers, the answer and the
+    passages (several of them joined by line breaks). True passes. Nothing else in the template is
+    replaced, so that it may hold braces, and it needs no words about blocks or JSON.
+
+    Source: the BYOP evaluator of Eval Studio.
+
+    Edges: whatever the template asks for and the sample does not have makes the metric not
+    applicable; a blank answer is put to the judge like any other. In the mode `raw` the judge is
+    not told how to reply: its reply must be true or false, quotes, code fences, case and a final
+    full stop apart; anything else is put right by the judge once or is a parse failure. The
+    context is not judged by itself.
+
+    Attributes:
+        prompt_template: The question to the judge, with at least one placeholder. Set your own:
+            the default only shows the form.
+        mode: `structured` has the judge give reasons and a verdict in a fixed form; `raw` adds
+            nothing to the template, which must itself ask for `true` or `false`.
+    """
+
+    reads = frozenset()
+    optional = frozenset(_COLUMNS.values())
+    prompts = (FRAME,)
+    replies = (OwnVerdict, PlainReply)
+
+    prompt_template: str = _EXAMPLE
+    mode: Literal["structured", "raw"] = "structured"
+
+    def __post_init__(self) -> None:
+        """Refuse a template that shows the judge nothing.
+
+        Raises:
+            ValueError: When there is no placeholder in it.
+        """
+        if not _PLACEHOLDER.search(self.prompt_template):
+            known = ", ".join(f"{{{name}}}" for name in _COLUMNS)
+            raise ValueError(f"prompt_template: at least one of {known} is needed")
+
+    def obstacles(self) -> Sequence[pl.Expr]:
+        """What the template asks for and the sample does not have."""
+        used = set(_PLACEHOLDER.findall(self.prompt_template))
+        columns = [column for name, column in _COLUMNS.items() if name in used]
+        gone = [
+            pl.when(pl.col(column).is_null()).then(pl.lit(f"no {column}")) for column in columns
+        ]
+        return (*gone, no_reference()) if "expected_answers" in columns else gone
+
+    def flow(self, sample: Sample) -> Flow[Graded]:
+        """Put the template to the judge."""
+        texts = {
+            "INPUT": sample.question or "",
+            "EXPECTED_OUTPUT": "\n".join(written(sample.expected_answers)),
+            "ACTUAL_OUTPUT": sample.answer or "",
+            "CONTEXT": "\n".join(text for text in sample.contexts or () if text),
+        }
+        filled = _PLACEHOLDER.sub(
+            lambda found: block(found[1].lower(), texts[found[1]]), self.prompt_template
+        )
+        if self.mode == "raw":
+            said = yield from ask(PlainReply, Prompt("", filled), check=_faults)
+            return Graded(verdict(answer=_said(said.text) == "true"))
+        found = yield from ask(OwnVerdict, Prompt(FRAME.text, filled))
+        return Graded(verdict(answer=found.verdict))
+
+
+def _said(reply: str) -> str | None:
+    found = _SAID.fullmatch(reply.strip().casefold())
+    return found and found[1]
+
+
+def _faults(reply: PlainReply) -> list[str]:
+    return [] if _said(reply.text) else ["the reply must be `true` or `false` and nothing else"]

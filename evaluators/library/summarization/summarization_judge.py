@@ -1,0 +1,114 @@
+"""Summarization by judge: whether an answer is a good summary."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import polars as pl
+
+from evaluators.boolean import verdict
+from evaluators.flow import ask
+from evaluators.kinds.judged import EMPTY_ANSWER, JudgedEvaluator
+from evaluators.outcome import Graded
+from evaluators.prompt import Instruction
+from evaluators.reply import Reply
+from evaluators.text.references import no_reference, written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from evaluators.flow import Flow
+    from evaluators.prompt import Prompt
+    from evaluators.sample import Sample
+
+ASSESS = Instruction(
+    "Decide whether the block `summary` is a good summary. You are given either the block "
+    "`references`, which lists good summaries of the same text, each after its key in brackets, or "
+    "the block `source`, which holds the text itself. Judge by what is given, not by what you "
+    "know. Of several references, the one nearest to the summary counts.\n"
+    "Set `comprehensive` if the summary holds every main point, and contradicts none; `concise` if "
+    "it does without repetition and side issues; `coherent` if its sentences follow from each "
+    "other; `self_contained` if it can be understood by somebody who has read nothing else. Other "
+    "words for the same thing are no fault. That a summary reports something objectionable because "
+    "the text says it is no fault either: to quote or to condemn is not to do.\n"
+    "Then set `good_summary` by your overall judgement."
+)
+
+
+class SummaryAssessed(Reply):
+    """How the summary is in each respect, and on the whole."""
+
+    reasoning: str
+    comprehensive: bool
+    concise: bool
+    coherent: bool
+    self_contained: bool
+    good_summary: bool
+
+    @property
+    def criteria(self) -> Mapping[str, bool]:
+        """The verdict in each respect."""
+        return {
+            "comprehensive": self.comprehensive,
+            "concise": self.concise,
+            "coherent": self.coherent,
+            "self_contained": self.self_contained,
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummarizationJudge(JudgedEvaluator):
+    """Is the answer a good summary?
+
+    The judge holds the answer against the expected answers, which are good summaries, says of each
+    of four respects (comprehensive, concise, coherent, self-contained) whether it is met, and then
+    judges the whole; that last verdict counts.
+
+    Source: the summarization (judge) evaluator of Eval Studio. Its program shows the judge the
+    source text in place of the reference: `compare_with: source` does that, with the question as
+    the source text.
+
+    Edges: a blank answer fails without a question to the judge, with the reason `empty_answer`.
+    Without a reference (or source) the metric is not applicable. A verdict that differs from what
+    all four respects together say stands, with the reason `criteria_conflict`. The detail has the
+    respects. The context is not judged.
+
+    Attributes:
+        compare_with: What the summary is held against: the expected answers (`reference`) or the
+            question, which is the text that was to be summarized (`source`).
+    """
+
+    reads = frozenset({"answer"})
+    optional = frozenset({"expected_answers", "question"})
+    prompts = (ASSESS,)
+    replies = (SummaryAssessed,)
+
+    compare_with: Literal["reference", "source"] = "reference"
+
+    def obstacles(self) -> Sequence[pl.Expr]:
+        """Nothing to hold the summary against."""
+        if self.compare_with == "source":
+            blank = pl.col("question").str.strip_chars().str.len_bytes() == 0
+            return (pl.when(pl.col("question").is_null() | blank).then(pl.lit("no question")),)
+        unknown = pl.col("expected_answers").is_null()
+        return (pl.when(unknown).then(pl.lit("no expected_answers")), no_reference())
+
+    def flow(self, sample: Sample) -> Flow[Graded]:
+        """Ask for the verdict."""
+        if not (sample.answer or "").strip():
+            return Graded(verdict(answer=False), remark=EMPTY_ANSWER)
+        found = yield from ask(SummaryAssessed, self._prompt(sample))
+        conflict = found.good_summary != all(found.criteria.values())
+        return Graded(
+            verdict(answer=found.good_summary),
+            {"criteria": found.criteria},
+            "criteria_conflict" if conflict else None,
+        )
+
+    def _prompt(self, sample: Sample) -> Prompt:
+        if self.compare_with == "source":
+            return ASSESS.about(source=sample.question, summary=sample.answer)
+        references = written(sample.expected_answers)
+        keyed = {f"r{number}": text for number, text in enumerate(references, start=1)}
+        return ASSESS.about(references=keyed, summary=sample.answer)

@@ -1,0 +1,74 @@
+"""Summarization by judge: the overall verdict counts, the four respects explain it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from evaluators.catalog import build
+from tests.judges import Scripted, in_turn, judged, values
+
+NAME = "summarization_judge"
+ROW = {
+    "question": "A long text about a harbour.",
+    "answer": "It is about a harbour.",
+    "expected_answers": ["A harbour is described.", " ", "Of a\nharbour."],
+}
+
+
+def reply(*, good: bool = True, **respects: bool) -> dict[str, Any]:
+    met = dict.fromkeys(["comprehensive", "concise", "coherent", "self_contained"], True)
+    return {"reasoning": "r", **met, **respects, "good_summary": good}
+
+
+@pytest.mark.parametrize(
+    ("said", "passes", "reason"),
+    [
+        (reply(), 1, None),  # golden
+        (reply(comprehensive=False), 1, "criteria_conflict"),  # golden
+        (reply(good=False), 0, "criteria_conflict"),
+        (reply(good=False, concise=False), 0, None),
+    ],
+)
+def test_the_overall_verdict_counts(said: Any, passes: float, reason: str | None) -> None:
+    rows = judged(build(NAME), ROW, in_turn(said))
+    found = values(rows)
+    assert (found["passes"], found["failures"], rows[0]["reason"]) == (passes, 1 - passes, reason)
+    assert found["retrieval_failures"] is None
+    criteria = json.loads(rows[0]["detail"])["criteria"]
+    assert criteria == {name: said[name] for name in criteria}
+    assert len(criteria) == 4
+
+
+def test_the_judge_sees_every_reference_and_not_the_question() -> None:
+    judge = Scripted(lambda _: reply())
+    judged(build(NAME), ROW, judge)
+    shown = judge.asked[0][0].prompt.material
+    assert "[r1] A harbour is described.\n[r2] Of a harbour.\n" in shown
+    assert ROW["answer"] in shown
+    assert "long text" not in shown
+
+
+def test_the_source_may_take_the_place_of_the_reference() -> None:
+    judge = Scripted(lambda _: reply())
+    evaluator = build(NAME, {"compare_with": "source"})
+    row = {"question": ROW["question"], "answer": ROW["answer"]}
+    assert values(judged(evaluator, row, judge))["passes"] == 1
+    assert "long text" in judge.asked[0][0].prompt.material
+    for question in (None, " "):
+        rows = judged(evaluator, {**ROW, "question": question}, in_turn())
+        assert {row["reason"] for row in rows} == {"no question"}
+
+
+def test_edges() -> None:
+    blank = judged(build(NAME), {**ROW, "answer": "\n"}, in_turn())
+    assert (values(blank)["passes"], blank[0]["reason"]) == (0, "empty_answer")
+    for references in (None, [], [" "]):
+        rows = judged(build(NAME), {**ROW, "expected_answers": references}, in_turn())
+        assert {row["status"] for row in rows} == {"not_applicable"}
+    failed = judged(build(NAME), {**ROW, "error": "timeout"}, in_turn())
+    assert (values(failed)["passes"], failed[0]["reason"]) == (0, "target_error")
+    torn = values(judged(build(NAME), ROW, in_turn({**reply(), "concise": "yes"})))
+    assert (torn["passes"], torn["parse_failures"]) == (None, 1)

@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from assets.stages import LEADERBOARD, PREDICTIONS, QUESTIONS, scores
+from evaluators.kinds.composite import CompositeEvaluator
 from warehouse.digests import predictions_digest, questions_digest
 from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import format_named
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from assets.project import Benchmark, Project
     from evaluators.evaluator import Evaluator
 
-_FOLD_VERSION = 1
+_FOLD_VERSION = 2
 """Raised when leaderboards are folded in another way from the same scores."""
 
 
@@ -35,9 +36,13 @@ def scores_digest(evaluator: Evaluator, marks: Mapping[str, str]) -> str:
 
     Args:
         evaluator: The evaluator, with its parameters.
-        marks: The benchmark's marks, of which those of questions and predictions count.
+        marks: The benchmark's marks, of which those of questions and predictions count, and for a
+            composite those of its parts.
     """
-    inputs = [marks.get(stage) for stage in (QUESTIONS, PREDICTIONS)]
+    stages = [QUESTIONS, PREDICTIONS]
+    if isinstance(evaluator, CompositeEvaluator):
+        stages += sorted({scores(part.partition(".")[0]) for part in evaluator.parts})
+    inputs = [marks.get(stage) for stage in stages]
     return digest_of(inputs, evaluator.signature)
 
 
@@ -47,7 +52,10 @@ def leaderboard_digest(benchmark: Benchmark, marks: Mapping[str, str]) -> str:
         evaluator.name: [evaluator.signature, marks.get(scores(evaluator.name))]
         for evaluator in benchmark.evaluators
     }
-    reading = [benchmark.slices, benchmark.cluster, dict(benchmark.thresholds)]
+    reading = [
+        *(benchmark.slices, benchmark.cluster, dict(benchmark.thresholds)),
+        benchmark.intervals,
+    ]
     return digest_of(_FOLD_VERSION, made, reading)
 
 

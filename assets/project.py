@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
+
+from assets.answering import Answering
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,6 +31,7 @@ class Benchmark:
         slices: Tags (or question fields) that the leaderboard is also broken down by.
         cluster: The question field whose equal values mark questions that are not independent.
         thresholds: Thresholds by `evaluator.metric` that override those of the metrics.
+        intervals: How the intervals of numbers that are not passes and failures are found.
         max_reject_ratio: The share of unreadable rows in a file up to which ingestion goes on.
     """
 
@@ -41,6 +44,7 @@ class Benchmark:
     slices: tuple[str, ...] = ()
     cluster: str | None = None
     thresholds: Mapping[str, float] = field(default_factory=dict)
+    intervals: Literal["bootstrap", "t"] = "bootstrap"
     max_reject_ratio: float = 0.0
 
 
@@ -53,9 +57,11 @@ class Project:
         warehouse: The warehouse file.
         publish: The folder that receives the published copy.
         benchmarks: The benchmarks by name, in the order of the configuration.
+        answering: Who answers evaluators that ask engines.
     """
 
     home: Path
     warehouse: Path
     publish: Path
     benchmarks: Mapping[str, Benchmark]
+    answering: Answering = field(default_factory=Answering)

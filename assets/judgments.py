@@ -6,7 +6,6 @@ import dagster as dg
 from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import reporting
-from assets.answering import Answering
 from assets.ingest import RunChoices
 from assets.judging import Judged, is_judged, session
 from assets.keys import BACKFILL, BENCHMARKS, OWNERS, PREDICTIONS, QUESTIONS, judgments_key
@@ -52,11 +51,10 @@ def judgments(project: Project) -> dg.AssetsDefinition | None:
         config: RunChoices,
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
-        answering: dg.ResourceParam[Answering],
     ) -> Iterator[dg.MaterializeResult[None]]:
         """Ask the judge what it has not been asked for the selected evaluators."""
         selected = {key.path[-1] for key in context.selected_asset_keys}
-        with session(warehouse, answering, context.run.run_id) as judging:
+        with session(warehouse, project.answering, context.run.run_id) as judging:
             for name in names:
                 if name not in selected:
                     continue

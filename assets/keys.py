@@ -23,7 +23,6 @@ RESULTS = "results"
 
 WAREHOUSE = "warehouse"
 PROJECT = "project"
-ANSWERING = "answering"
 """The keys of the resources."""
 
 

@@ -7,7 +7,6 @@ import dagster as dg
 from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import reporting
-from assets.answering import Answering
 from assets.freshness import digest_of
 from assets.grading import Graded, grade
 from assets.ingest import RunChoices
@@ -67,7 +66,6 @@ def scores(project: Project) -> dg.AssetsDefinition:
         config: RunChoices,
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
-        answering: dg.ResourceParam[Answering],
     ) -> Iterator[dg.MaterializeResult[None]]:
         """Bring the selected evaluators' scores of each benchmark up to date.
 
@@ -75,7 +73,7 @@ def scores(project: Project) -> dg.AssetsDefinition:
         """
         selected = {key.path[-1] for key in context.selected_asset_keys}
         with ledger.opened(warehouse, context.run.run_id) as tables:
-            engines = answering.replaying(tables, warehouse)
+            engines = project.answering.replaying(tables, warehouse)
             for name in used(project):
                 if name not in selected:
                     continue

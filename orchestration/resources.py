@@ -1,4 +1,4 @@
-"""The resources that assets ask for: the warehouse, the project, and who answers evaluators."""
+"""The resources that assets ask for: the warehouse and the project."""
 
 from __future__ import annotations
 
@@ -13,11 +13,6 @@ if TYPE_CHECKING:
 def resources(project: Project) -> dict[str, object]:
     """The resources of one project by their keys.
 
-    All are plain values: nothing is opened or loaded before an asset asks, and no connection is
-    held.
+    Both are plain values: nothing is opened before an asset asks, and no connection is held.
     """
-    return {
-        "warehouse": Warehouse(project.warehouse),
-        "project": project,
-        "answering": project.answering,
-    }
+    return {"warehouse": Warehouse(project.warehouse), "project": project}

@@ -71,7 +71,7 @@ class CompositeEvaluator(Evaluator):
     def compute(self, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> pl.DataFrame:  # noqa: ARG002
         """Evaluate the expressions where all parts are scored; see the base class."""
         failed = pl.col("error").is_not_null()
-        order = [(Status.NOT_APPLICABLE, failed), *((kind, pl.lit(True)) for kind in _WORST_FIRST)]  # noqa: FBT003
+        order = [(Status.NOT_APPLICABLE, failed), *((kind, pl.lit(True)) for kind in _WORST_FIRST)]
         columns = []
         for name, value in self.expressions().items():
             parts = mentioned(value, self.parts)

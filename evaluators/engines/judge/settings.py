@@ -77,6 +77,11 @@ class JudgeSettings:
         return self.model if recording is None else f"{RECORDED}{recording.name}"
 
     @property
+    def where(self) -> str:
+        """The model and its address, for messages to people."""
+        return repr(self.model) if self.api_base is None else f"{self.model!r} at {self.api_base}"
+
+    @property
     def parameters(self) -> Mapping[str, Any]:
         """What the verdicts depend on beside model and messages.
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from evaluators.engines.contract import Judge, Model
     from evaluators.engines.judge.judgment import Ledger
+    from evaluators.engines.judge.planning import PlanningJudge
     from warehouse.ledger import Ledger as Tables
     from warehouse.store import Warehouse
 
@@ -33,6 +34,9 @@ class JudgeMaker(Protocol):
 
     def replay(self, ledger: Ledger) -> Judge:
         """A judge that answers from the ledger alone."""
+
+    def planning(self, ledger: Ledger) -> PlanningJudge:
+        """A judge that takes note of what would be asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from evaluators.engines.contract import Repeats
@@ -11,12 +12,12 @@ from evaluators.flow import JUDGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from assets.answering import Answering
     from evaluators.engines.contract import Judge as JudgeEngine
     from evaluators.engines.judge.judgment import Ledger
+    from evaluators.engines.judge.planning import PlanningJudge
     from evaluators.engines.models import Choices
     from orchestration.schema import Judge, Models
 
@@ -131,12 +132,30 @@ class Maker:
     """Makes the configured judge; all that it makes share one budget."""
 
     def __init__(self, settings: JudgeSettings) -> None:
-        self._settings = settings
+        self.settings = settings
+        self._spent_usd = 0.0
 
-    def live(self, ledger: Ledger) -> AbstractContextManager[JudgeEngine]:
+    @contextmanager
+    def live(self, ledger: Ledger) -> Iterator[JudgeEngine]:
         """A judge that asks what the ledger does not hold."""
-        raise NotImplementedError
+        from evaluators.engines.judge.ledgered import LedgerJudge
+
+        budget = self.settings.budget_usd
+        left = None if budget is None else max(0.0, budget - self._spent_usd)
+        with LedgerJudge(replace(self.settings, budget_usd=left), ledger) as judge:
+            try:
+                yield judge
+            finally:
+                self._spent_usd += judge.spent_usd
 
     def replay(self, ledger: Ledger) -> JudgeEngine:
         """A judge that answers from the ledger alone."""
-        raise NotImplementedError
+        from evaluators.engines.judge.ledgered import Replay
+
+        return Replay(self.settings, ledger)
+
+    def planning(self, ledger: Ledger) -> PlanningJudge:
+        """A judge that takes note of what would be asked."""
+        from evaluators.engines.judge.planning import PlanningJudge
+
+        return PlanningJudge(self.settings, ledger)

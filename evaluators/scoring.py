@@ -16,6 +16,7 @@ from evaluators.errors import BadSamples, BrokenPromise
 from evaluators.grades import Grades, pack, unscored
 from evaluators.outcome import Graded, Status, Unscored, graded
 from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS
+from evaluators.text.references import WRITTEN
 
 if TYPE_CHECKING:
     from evaluators.evaluator import Evaluator
@@ -104,11 +105,10 @@ def _absence(evaluator: Evaluator) -> pl.Expr:
     for name in sorted(evaluator.reads):
         gone = pl.col(name).is_null()
         if name in evaluator.non_empty:
-            text = SAMPLE_COLUMNS[name] == pl.String
-            length = (
-                pl.col(name).str.strip_chars().str.len_bytes() if text else pl.col(name).list.len()
-            )
-            empty = length == 0
+            if SAMPLE_COLUMNS[name] == pl.String:
+                empty = ~pl.col(name).str.contains(WRITTEN)
+            else:
+                empty = pl.col(name).list.len() == 0
             gone = gone | (empty & pl.col("error").is_null() if name in ANSWER_COLUMNS else empty)
         reasons.append(pl.when(gone).then(pl.lit(f"no {name}")))
     return pl.coalesce(*reasons, *evaluator.obstacles())

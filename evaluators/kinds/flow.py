@@ -7,6 +7,8 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import polars as pl
+
 from evaluators.engines.contract import NO_ENGINES, Engines, Origin
 from evaluators.errors import BrokenPromise, Unavailable
 from evaluators.evaluator import SETTLED, Evaluator
@@ -18,8 +20,6 @@ from evaluators.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import polars as pl
 
     from evaluators.flow import Flow
     from evaluators.outcome import Value
@@ -110,9 +110,11 @@ class FlowEvaluator(Evaluator):
     ) -> pl.DataFrame:
         names = [metric.name for metric in self.sample_metrics]
         rows: list[tuple[Any, ...] | None] = [None] * samples.height
+        # A passage of which only the document is known has no text, but keeps its place.
+        texts = pl.col(pl.List(pl.String)).list.eval(pl.element().fill_null(""))
         flows = (
             (self._origin(sample), self._whole(sample, engines, lacking))
-            for sample in map(Sample.of, samples.iter_rows(named=True))
+            for sample in map(Sample.of, samples.with_columns(texts).iter_rows(named=True))
         )
         for place, result in Scheduler[Graded](engines).run(flows):
             rows[place] = record(self.name, names, result)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from evaluators.statistics.clusters import Clustered
 
 _ROUNDING = 1e-13
+_GLANCE = 1000
 
 FEW_CLUSTERS = 30
 """Fewer clusters than this, and an interval is only roughly what it says."""
@@ -46,8 +47,12 @@ class Uncertainty:
 
 def is_pass_fail(values: Floats) -> bool:
     """Whether there are numbers and each of them is 0 or 1."""
-    there = values[np.isfinite(values)]
-    return bool(len(there) and np.isin(there, (0.0, 1.0)).all())
+    beginning = values[:_GLANCE]
+    either = (beginning == 0) | (beginning == 1) | np.isnan(beginning)
+    if not either.all():
+        return False
+    missing = np.isnan(values)
+    return bool(((values == 0) | (values == 1) | missing).all() and not missing.all())
 
 
 def uncertainty(
@@ -57,6 +62,7 @@ def uncertainty(
     pass_fail: bool,
     bounds: tuple[float, float],
     method: Literal["bootstrap", "t"] = "bootstrap",
+    clusters: Integers | None = None,
 ) -> Uncertainty:
     """The uncertainty of each column's mean by the method that suits it.
 
@@ -70,6 +76,7 @@ def uncertainty(
         pass_fail: Whether every number is 0 or 1.
         bounds: The least and the greatest number that the metric can have.
         method: What to do with numbers that are not passes and failures.
+        clusters: How many clusters the rows of each column stand for; null: one each.
     """
     errors = data.std_errors
     used: Method = "wilson" if pass_fail else method
@@ -81,7 +88,7 @@ def uncertainty(
         interval = percentile(draws, data.clusters)
     if not pass_fail:
         constant = errors <= _ROUNDING * np.abs(data.means)
-        ends = unseen(data.means, data.clusters, bounds)
+        ends = unseen(data.means, data.clusters if clusters is None else clusters, bounds)
         low, high = (np.where(constant, *pair) for pair in zip(ends, interval, strict=True))
         interval = Interval(np.maximum(low, bounds[0]), np.minimum(high, bounds[1]))
     return Uncertainty(errors, interval, used)

@@ -123,6 +123,8 @@ class Block:
 
     def comparisons(self) -> pl.DataFrame:
         """Every pair of systems; the columns of `COMPARISONS`."""
+        if len(self.systems) == 1:
+            return pl.DataFrame(schema=COMPARISONS)
         found = self.compared
         whole = self.whole
         return self._framed(

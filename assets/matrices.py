@@ -9,7 +9,7 @@ import numpy as np
 
 from evaluators.statistics.clusters import Groups
 from warehouse.errors import WarehouseError
-from warehouse.grids import clustered_questions, graded_values, sliced_questions
+from warehouse.grids import bound, clustered_questions, graded_values, sliced_questions
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -41,10 +41,11 @@ class Questions:
 
     def cluster_of(self, questions: Keys) -> Integers:
         """The clusters of some questions, as numbers from 0 without a gap."""
-        found = questions
-        if len(self.keys):
-            found = self.clusters[np.searchsorted(self.keys, questions)]
-        return np.unique(found, return_inverse=True)[1].astype(np.int64)
+        return np.unique(self.bonds(questions), return_inverse=True)[1].astype(np.int64)
+
+    def bonds(self, questions: Keys) -> Keys:
+        """The keys of the clusters of some questions."""
+        return self.clusters[np.searchsorted(self.keys, questions)] if len(self.keys) else questions
 
     def groups(self, questions: Keys) -> Groups:
         """Which of some questions, each named once, belong together."""
@@ -57,7 +58,7 @@ class Matrices:
 
     Attributes:
         systems: The systems, in the order of the columns.
-        questions: The keys of the questions, in the order of the rows, ascending.
+        questions: The keys of the questions, in the order of the rows.
         values: By metric, shape (questions, systems); NaN where there is no number.
     """
 
@@ -78,7 +79,9 @@ def bound_questions(warehouse: Warehouse, benchmark: Benchmark) -> Questions:
     Raises:
         WarehouseError: Two questions have the same key, which in practice never happens.
     """
-    query = clustered_questions(benchmark.name, benchmark.cluster or "cluster")
+    query = bound(benchmark.name)
+    if benchmark.cluster or not warehouse.fetch(query.sql, query.parameters).is_empty():
+        query = clustered_questions(benchmark.name, benchmark.cluster or "cluster")
     found = warehouse.fetch(query.sql, query.parameters).sort("question")
     if found["question"].n_unique() < found.height:
         raise WarehouseError(f"two questions of {benchmark.name!r} have the same hash")
@@ -96,8 +99,11 @@ def matrices(warehouse: Warehouse, benchmark: Benchmark, evaluator: Evaluator) -
     """The numbers of an evaluator as it is configured."""
     query = graded_values(benchmark.name, evaluator.name, evaluator.signature)
     grades = warehouse.fetch(query.sql, query.parameters)
-    questions, row = np.unique(grades["question"].to_numpy(), return_inverse=True)
     systems = grades["system"].unique().sort().to_list()
+    questions = grades["question"].to_numpy()
+    row = np.arange(len(questions))
+    if len(systems) > 1:
+        questions, row = np.unique(questions, return_inverse=True)
     column = grades["system"].replace_strict(systems, range(len(systems)), return_dtype=None)
     place = row * max(1, len(systems)) + column.cast(int).to_numpy()
     names = [metric.name for metric in evaluator.sample_metrics]

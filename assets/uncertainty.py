@@ -57,12 +57,11 @@ class Spread:
             scores: What came of them.
         """
         place, keys = (evaluator.name, slice_), samples["question"].to_numpy()
-        clusters = self.questions.cluster_of(keys)
-        parts = parts_of(clusters, samples.height)
-        found = pseudo_values(evaluator, samples, parts[clusters], scores)
+        found = pseudo_values(evaluator, samples, parts_of(self.questions.bonds(keys)), scores)
         if place not in self.asked:
             self.asked[place] = np.sort(keys)
-            self.wholes[place] = samples.height, len(parts)
+            clusters = self.questions.cluster_of(keys).max(initial=-1) + 1
+            self.wholes[place] = samples.height, int(clusters)
         elif not np.array_equal(self.asked[place], np.sort(keys)):
             # Parts of other questions cannot be compared: a run was narrowed to some systems.
             like = next(iter(self.values[place].values()))

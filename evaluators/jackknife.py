@@ -12,6 +12,7 @@ from evaluators.statistics.resampling import SEED
 
 if TYPE_CHECKING:
     import polars as pl
+    from numpy.typing import NDArray
 
     from evaluators.evaluator import Evaluator
     from evaluators.outcome import Scores
@@ -24,20 +25,24 @@ LARGE = 20_000
 """Samples from which a part of them is folded again; the spread is then scaled to all."""
 
 
-def parts_of(clusters: Integers, rows: int, seed: int = SEED) -> Integers:
-    """The part that each cluster belongs to, by chance; -1 for those that are not looked at.
+def parts_of(clusters: NDArray[np.uint64], seed: int = SEED) -> Integers:
+    """The part that each sample of a system belongs to; -1 for those that are not looked at.
+
+    Few clusters are dealt out evenly by chance, many by their keys, which are as good as chance.
 
     Args:
-        clusters: The cluster of each question, numbered from 0.
-        rows: The samples of a system.
+        clusters: The key of each sample's cluster, evenly spread over 64 bits.
         seed: Of the generator.
     """
-    count = int(clusters.max(initial=-1)) + 1
+    if len(clusters) > LARGE:
+        dealt = (clusters % np.uint64(PARTS * -(-len(clusters) // LARGE))).astype(np.int64)
+        return np.where(dealt < PARTS, dealt, -1)
+    codes = np.unique(clusters, return_inverse=True)[1].astype(np.int64)
+    count = int(codes.max(initial=-1)) + 1
     if count <= PARTS:
-        return np.arange(count)
-    shuffled = np.random.default_rng(seed).permutation(count)
-    parts: Integers = shuffled % (PARTS * -(-rows // LARGE))
-    return np.where(parts < PARTS, parts, -1)
+        return codes
+    parts: Integers = np.random.default_rng(seed).permutation(count) % PARTS
+    return parts[codes]
 
 
 def pseudo_values(
@@ -59,7 +64,7 @@ def pseudo_values(
 
     Source: Tukey 1958; delete-a-group, Kott 2001.
     """
-    looked_at = scoring.unpacked(evaluator, rows).filter(parts >= 0)
+    looked_at = scoring.unpacked(evaluator, rows.filter(parts >= 0))
     part = parts[parts >= 0]
     whole = scoring.folded(evaluator, looked_at).scores
     count = int(part.max(initial=-1)) + 1

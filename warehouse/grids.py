@@ -28,6 +28,18 @@ def graded_values(benchmark: str, evaluator: str, signature: str) -> Query:
     )
 
 
+def bound(benchmark: str) -> Query:
+    """Whether any question names a cluster or perturbs another: a query with a row if so.
+
+    The row has question and cluster like those of `clustered_questions`, both null.
+    """
+    return Query(
+        "SELECT NULL::UBIGINT AS question, NULL::UBIGINT AS cluster FROM questions "
+        "WHERE benchmark = $benchmark AND (perturbs IS NOT NULL OR cluster IS NOT NULL) LIMIT 1",
+        {"benchmark": benchmark},
+    )
+
+
 def clustered_questions(benchmark: str, field: str) -> Query:
     """The cluster of each question; none at all where every question stands for itself.
 

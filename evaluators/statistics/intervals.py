@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -107,9 +108,7 @@ def wilson(
 
     Source: Wilson 1927; recommended for few questions by Bowyer and others, arXiv 2503.01747.
     """
-    from scipy.special import ndtri
-
-    z = float(ndtri(0.5 + confidence / 2))
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
     size = np.asarray(n if sizes is None else sizes, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(n > 0, successes / n, np.nan)
@@ -131,6 +130,8 @@ def effective(data: Clustered, confidence: float = CONFIDENCE) -> Floats:
     """
     n, share = data.n, data.means
     alone = n == data.clusters
+    if alone.all():
+        return n
     with np.errstate(invalid="ignore", divide="ignore"):
         effect = np.maximum(1.0, data.std_errors**2 * (n - 1) / (share * (1 - share)))
         few = (_quantile(n, confidence) / _quantile(data.clusters, confidence)) ** 2

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from evaluators.engines.contract import NO_ENGINES, Engines
+from evaluators.kinds.composite import CompositeEvaluator
+from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.row import RowEvaluator
+from evaluators.outcome import Status
 from evaluators.scoring import score
 
 if TYPE_CHECKING:
@@ -39,6 +43,7 @@ class Batches:
         run_id: Is noted in every grade.
         scored_at: Is noted in every grade (UTC).
         folder: Receives one Parquet file a batch, with the columns of the table `grades`.
+        engines: What the evaluator may ask.
     """
 
     evaluator: Evaluator
@@ -47,10 +52,23 @@ class Batches:
     run_id: str
     scored_at: datetime
     folder: Path
+    engines: Engines = NO_ENGINES
 
-    def write(self, number: int) -> None:
-        """Score one batch, counted from 0."""
-        score(self.evaluator, self.samples.batch(number, self.rows)).frame.with_columns(
+    def write(self, number: int) -> int:
+        """Score one batch, counted from 0.
+
+        Returns:
+            How many of its samples are to be scored again, because they could not be asked about.
+        """
+        batch = self.samples.batch(number, self.rows)
+        grades = score(self.evaluator, batch, self.engines).frame
+        again = self._again()
+        unsettled = 0 if again is None else int(grades.select(again.sum()).item())
+        if again is not None and unsettled:
+            # No inputs have this digest, so that these samples stay stale.
+            digest = pl.when(again).then(pl.lit(0, pl.UInt64)).otherwise("input_digest")
+            grades = grades.with_columns(digest.alias("input_digest"))
+        grades.with_columns(
             pl.lit(self.evaluator.name).alias("evaluator"),
             pl.lit(self.evaluator.signature).alias("signature"),
             pl.lit(self.scored_at).alias("scored_at"),
@@ -58,29 +76,53 @@ class Batches:
         ).write_parquet(
             self.folder / f"{number:06d}.parquet", compression="uncompressed", statistics=False
         )
+        return unsettled
+
+    def _again(self) -> pl.Expr | None:
+        """Which grades are not final; None where all are."""
+        if not isinstance(self.evaluator, FlowEvaluator | CompositeEvaluator):
+            return None
+        unasked = pl.col("statuses").list.contains(Status.JUDGE_ERROR.value)
+        if isinstance(self.evaluator, FlowEvaluator) and self.evaluator.is_configured:
+            lacking = self.engines.lacking(self.evaluator.asked())
+            unasked |= pl.col("reasons").list.contains(lacking)
+        return unasked.fill_null(value=False)
 
 
 def score_batches(
-    evaluator: Evaluator, samples: Spool, run_id: str, scored_at: datetime, folder: Path
-) -> None:
+    evaluator: Evaluator,
+    samples: Spool,
+    run_id: str,
+    scored_at: datetime,
+    folder: Path,
+    engines: Engines = NO_ENGINES,
+) -> int:
     """Score a spool of samples into Parquet files; see `Batches` for the arguments.
 
-    Evaluators of text work in processes, since Python holds on to its interpreter; all others in
-    threads, since Polars lets go of it.
+    Evaluators of text work in processes, since Python holds on to its interpreter; expressions in
+    threads, since Polars lets go of it; flows one batch after the other, since they wait side by
+    side within it.
+
+    Returns:
+        How many samples could not be asked about and are to be scored again.
     """
     by_text = isinstance(evaluator, RowEvaluator)
+    flows = isinstance(evaluator, FlowEvaluator)
     batches = Batches(
         evaluator=evaluator,
         samples=samples,
-        rows=TEXT_ROWS if by_text else FRAME_ROWS,
+        rows=TEXT_ROWS if by_text or flows else FRAME_ROWS,
         run_id=run_id,
         scored_at=scored_at,
         folder=folder,
+        engines=engines,
     )
     numbers = range(-(-samples.rows // batches.rows))
+    if flows:
+        return sum(map(batches.write, numbers))
     with _workers(processes=by_text and samples.rows >= WORTH_PROCESSES) as workers:
-        # Taking the results lets an evaluator's exception out.
-        list(workers.map(batches.write, numbers))
+        # Taking the results also lets an evaluator's exception out.
+        return sum(workers.map(batches.write, numbers))
 
 
 def _workers(*, processes: bool) -> Executor:

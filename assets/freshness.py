@@ -7,6 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from assets.stages import LEADERBOARD, PREDICTIONS, QUESTIONS, scores
+from evaluators.kinds.composite import CompositeEvaluator
 from warehouse.digests import predictions_digest, questions_digest
 from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import format_named
@@ -35,9 +36,13 @@ def scores_digest(evaluator: Evaluator, marks: Mapping[str, str]) -> str:
 
     Args:
         evaluator: The evaluator, with its parameters.
-        marks: The benchmark's marks, of which those of questions and predictions count.
+        marks: The benchmark's marks, of which those of questions and predictions count, and for a
+            composite those of its parts.
     """
-    inputs = [marks.get(stage) for stage in (QUESTIONS, PREDICTIONS)]
+    stages = [QUESTIONS, PREDICTIONS]
+    if isinstance(evaluator, CompositeEvaluator):
+        stages += sorted({scores(part.partition(".")[0]) for part in evaluator.parts})
+    inputs = [marks.get(stage) for stage in stages]
     return digest_of(inputs, evaluator.signature)
 
 

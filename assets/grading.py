@@ -14,12 +14,15 @@ import polars as pl
 from assets import stages
 from assets.batches import score_batches
 from assets.freshness import scores_digest
+from assets.staleness import stale_samples
+from evaluators.engines.contract import NO_ENGINES, Engines
 from evaluators.kinds.row import RowEvaluator
-from warehouse.samples import delete_orphans, stale
+from warehouse.samples import delete_orphans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from warehouse.store import Warehouse
     from warehouse.transaction import Transaction
@@ -42,10 +45,11 @@ class Graded:
 
 def grade(
     warehouse: Warehouse,
-    benchmark: str,
+    benchmark: Benchmark,
     evaluator: Evaluator,
     *,
     run_id: str,
+    engines: Engines = NO_ENGINES,
     systems: Sequence[str] = (),
     force: bool = False,
 ) -> Graded:
@@ -58,30 +62,25 @@ def grade(
         benchmark: The benchmark.
         evaluator: The evaluator, with its parameters.
         run_id: Is noted in every grade that is written.
+        engines: What the evaluator may ask.
         systems: The systems to score; empty for all.
         force: Score everything again, changed or not.
     """
-    marks = warehouse.marks(benchmark)
+    name = benchmark.name
+    marks = warehouse.marks(name)
     stage, digest = stages.scores(evaluator.name), scores_digest(evaluator, marks)
     if marks.get(stage) == digest and not force:
-        return Graded(scored=0, current=_graded_rows(warehouse, benchmark, evaluator), removed=0)
-    query = stale(
-        benchmark,
-        evaluator.name,
-        # No signature equals this one, so that every grade counts as stale.
-        "" if force else evaluator.signature,
-        evaluator.columns | {"error"},
-        systems=list(systems) or None,
-    )
-    orphans = delete_orphans(benchmark, evaluator.name)
+        return Graded(scored=0, current=_graded_rows(warehouse, name, evaluator), removed=0)
+    query = stale_samples(benchmark, evaluator, systems=systems, force=force)
+    orphans = delete_orphans(name, evaluator.name)
     by_text = isinstance(evaluator, RowEvaluator)
     now = datetime.now(UTC).replace(tzinfo=None)
-    known = _graded_rows(warehouse, benchmark, evaluator)
+    known = _graded_rows(warehouse, name, evaluator)
     with TemporaryDirectory(prefix=".grades-", dir=warehouse.path.parent) as folder:
         # Equal inputs stand together, so that evaluators of text grade them once.
         ordered = f"{query.sql} ORDER BY input_digest" if by_text else query.sql
         with warehouse.spool(ordered, query.parameters) as samples:
-            score_batches(evaluator, samples, run_id, now, Path(folder))
+            unsettled = score_batches(evaluator, samples, run_id, now, Path(folder), engines)
             scored = samples.rows
         with warehouse.transaction() as transaction:
             _describe(transaction, evaluator, now)
@@ -90,9 +89,10 @@ def grade(
                 transaction.replace("grades", Path(folder))
             elif scored:
                 transaction.append("grades", Path(folder))
-            if not systems:
-                transaction.mark(benchmark, stage, digest)
-            current = _graded_rows(transaction, benchmark, evaluator) - scored
+            # What could not be asked is to be asked again, so that the stage is not done.
+            if not (systems or unsettled):
+                transaction.mark(name, stage, digest)
+            current = _graded_rows(transaction, name, evaluator) - scored
     return Graded(scored=scored, current=current, removed=removed)
 
 

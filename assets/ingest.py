@@ -71,7 +71,7 @@ def inputs(
     selected = [key for key in (QUESTIONS, PREDICTIONS) if key in context.selected_asset_keys]
     results = ingest(
         warehouse,
-        [_files(project.benchmarks[name]) for name in context.partition_keys],
+        [files_of(project.benchmarks[name]) for name in context.partition_keys],
         kinds=[key.path[-1] for key in selected],
         inspect=inspect,
         force=config.force,
@@ -85,7 +85,12 @@ def inputs(
         yield dg.MaterializeResult[None](asset_key=key)
 
 
-def _files(benchmark: Benchmark) -> Files:
+def files_of(benchmark: Benchmark) -> Files:
+    """The files of a benchmark as they are now.
+
+    Raises:
+        InputError: A pattern that no file matches.
+    """
     return Files(
         benchmark=benchmark.name,
         format=benchmark.format,

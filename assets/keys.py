@@ -29,3 +29,8 @@ PROJECT = "project"
 def scores_key(evaluator: str) -> dg.AssetKey:
     """The asset that holds the scores of one evaluator."""
     return dg.AssetKey(["scores", evaluator])
+
+
+def judgments_key(evaluator: str) -> dg.AssetKey:
+    """The asset that holds what a judge was asked for one evaluator."""
+    return dg.AssetKey(["judgments", evaluator])

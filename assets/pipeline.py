@@ -8,6 +8,7 @@ import dagster as dg
 
 from assets import checks as table_checks
 from assets.ingest import inputs
+from assets.judgments import judgments
 from assets.keys import LEADERBOARD, PREDICTIONS, QUESTIONS
 from assets.leaderboard import leaderboard
 from assets.publish import published
@@ -20,15 +21,19 @@ if TYPE_CHECKING:
     from assets.project import Project
 
 TABLES = {QUESTIONS: "questions", PREDICTIONS: "predictions", LEADERBOARD: "leaderboard"}
-"""The tables that assets fill; all others but `published` fill `scores`."""
+"""The tables that assets fill; all others but `published` fill that of their stage."""
+
+TABLES_BY_STAGE = {"scores": "scores", "judgments": "asks"}
 
 
 def assets(project: Project) -> Sequence[dg.AssetsDefinition]:
     """The stages in the order in which they run."""
-    filling = [inputs, scores(project), leaderboard(project)]
+    judging = judgments(project)
+    asking = [] if judging is None else [judging]
+    filling = [inputs, *asking, scores(project), leaderboard(project)]
 
     def described(spec: dg.AssetSpec) -> dg.AssetSpec:
-        table = TABLES.get(spec.key, "scores")
+        table = TABLES.get(spec.key, TABLES_BY_STAGE.get(spec.key.path[0], spec.key.path[0]))
         return spec.merge_attributes(metadata=table_metadata(table, project.warehouse))
 
     return [*dg.map_asset_specs(described, filling), published]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from assets.answering import Answering
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -55,9 +57,11 @@ class Project:
         warehouse: The warehouse file.
         publish: The folder that receives the published copy.
         benchmarks: The benchmarks by name, in the order of the configuration.
+        answering: Who answers evaluators that ask engines.
     """
 
     home: Path
     warehouse: Path
     publish: Path
     benchmarks: Mapping[str, Benchmark]
+    answering: Answering = field(default_factory=Answering)

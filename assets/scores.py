@@ -10,15 +10,26 @@ from assets import reporting
 from assets.freshness import digest_of
 from assets.grading import Graded, grade
 from assets.ingest import RunChoices
-from assets.keys import BACKFILL, BENCHMARKS, OWNERS, PREDICTIONS, QUESTIONS, scores_key
+from assets.judging import is_judged
+from assets.keys import (
+    BACKFILL,
+    BENCHMARKS,
+    OWNERS,
+    PREDICTIONS,
+    QUESTIONS,
+    judgments_key,
+    scores_key,
+)
 from assets.project import Project
 from evaluators import catalog
 from evaluators.evaluator import Evaluator
+from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.metric import Metric
+from warehouse import ledger
 from warehouse.store import Warehouse
 
 STEP = "score"
-"""One step scores with every evaluator that needs no engine."""
+"""One step scores with every evaluator, so that a model is loaded once."""
 
 
 UNUSED: Mapping[str, RawMetadataValue] = {
@@ -33,7 +44,10 @@ def used(project: Project) -> Mapping[str, Sequence[Evaluator]]:
     for benchmark in project.benchmarks.values():
         for evaluator in benchmark.evaluators:
             found.setdefault(evaluator.name, []).append(evaluator)
-    return {name: found[name] for name in catalog.catalogue() if name in found}
+    names = [name for name in catalog.catalogue() if name in found]
+    # What is made of others comes after them.
+    names.sort(key=lambda name: isinstance(found[name][0], CompositeEvaluator))
+    return {name: found[name] for name in names}
 
 
 def scores(project: Project) -> dg.AssetsDefinition:
@@ -53,28 +67,34 @@ def scores(project: Project) -> dg.AssetsDefinition:
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
     ) -> Iterator[dg.MaterializeResult[None]]:
-        """Bring the selected evaluators' scores of each benchmark up to date."""
+        """Bring the selected evaluators' scores of each benchmark up to date.
+
+        No judge is asked: what one said is taken from the ledger.
+        """
         selected = {key.path[-1] for key in context.selected_asset_keys}
-        for name in used(project):
-            if name not in selected:
-                continue
-            key = scores_key(name)
-            for benchmark in context.partition_keys:
-                evaluator = configured(project, benchmark, name)
-                if evaluator is None:
-                    context.add_asset_metadata(UNUSED, key, benchmark)
+        with ledger.opened(warehouse, context.run.run_id) as tables:
+            engines = project.answering.replaying(tables, warehouse)
+            for name in used(project):
+                if name not in selected:
                     continue
-                graded = grade(
-                    warehouse,
-                    benchmark,
-                    evaluator,
-                    run_id=context.run.run_id,
-                    systems=config.systems,
-                    force=config.force,
-                )
-                context.add_asset_metadata(_report(evaluator, graded), key, benchmark)
-            # Also where no benchmark uses it: without a result, Dagster would skip what follows.
-            yield dg.MaterializeResult[None](asset_key=key)
+                key = scores_key(name)
+                for benchmark in context.partition_keys:
+                    evaluator = configured(project, benchmark, name)
+                    if evaluator is None:
+                        context.add_asset_metadata(UNUSED, key, benchmark)
+                        continue
+                    graded = grade(
+                        warehouse,
+                        project.benchmarks[benchmark],
+                        evaluator,
+                        run_id=context.run.run_id,
+                        systems=config.systems,
+                        force=config.force,
+                        engines=engines,
+                    )
+                    context.add_asset_metadata(_report(evaluator, graded), key, benchmark)
+                # Also where no benchmark uses it: without a result, what follows is skipped.
+                yield dg.MaterializeResult[None](asset_key=key)
 
     return score
 
@@ -84,7 +104,7 @@ def _spec(name: str, group: Sequence[Evaluator]) -> dg.AssetSpec:
     signatures = sorted({each.signature for each in group})
     return dg.AssetSpec(
         scores_key(name),
-        deps=[QUESTIONS, PREDICTIONS],
+        deps=_deps(evaluator),
         group_name=catalog.family(name),
         kinds={"polars", "duckdb"},
         owners=OWNERS,
@@ -98,6 +118,13 @@ def _spec(name: str, group: Sequence[Evaluator]) -> dg.AssetSpec:
         ),
         metadata={"signatures": dg.MetadataValue.json(signatures)},
     )
+
+
+def _deps(evaluator: Evaluator) -> list[dg.AssetKey]:
+    if isinstance(evaluator, CompositeEvaluator):
+        return [scores_key(name) for name in sorted({p.partition(".")[0] for p in evaluator.parts})]
+    judged = [judgments_key(evaluator.name)] if is_judged(evaluator) else []
+    return [QUESTIONS, PREDICTIONS, *judged]
 
 
 def configured(project: Project, benchmark: str, evaluator: str) -> Evaluator | None:

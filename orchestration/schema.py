@@ -12,6 +12,19 @@ Text = Annotated[str, StringConstraints(strict=True, min_length=1, strip_whitesp
 Count = Annotated[int, Field(strict=True, ge=1)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
 
+Price = Annotated[Number, Field(ge=0)]
+
+
+def _odd(count: int) -> int:
+    if count % 2 == 0:
+        raise PydanticCustomError(
+            "odd", "expected an odd number, so that there is a majority, found {n}", {"n": count}
+        )
+    return count
+
+
+OddCount = Annotated[Count, AfterValidator(_odd)]
+
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 
 
@@ -74,8 +87,17 @@ class Judge(Keys):
     concurrency: Count = 32
     requests_per_minute: Count | None = None
     tokens_per_minute: Count | None = None
-    budget_usd: Annotated[Number, Field(ge=0)] | None = None
-    replicates: Count = 1
+    budget_usd: Price | None = None
+    replicates: OddCount = 1
+    escalate_to: OddCount = 1
+    escalate_within: Annotated[Number, Field(ge=0)] = 0.1
+    temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
+    max_tokens: Count = 2048
+    timeout_s: Annotated[Number, Field(gt=0)] = 120.0
+    max_attempts: Count = 6
+    usd_per_million_in: Price | None = None
+    usd_per_million_out: Price | None = None
+    structured_output: Literal["auto", "off"] = "auto"
 
 
 class Models(Keys):

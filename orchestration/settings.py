@@ -5,23 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
 from assets.project import Benchmark, Project
-from evaluators import catalog
-from evaluators.errors import EvaluatorError, UnknownEvaluator, nearest
+from evaluators.errors import nearest
 from orchestration.document import Document, read_document
+from orchestration.engines import Identities, answering
 from orchestration.errors import Fault, NoSettings, SettingsError
 from orchestration.schema import BenchmarkKeys, Judge, Models, ProjectKeys
+from orchestration.selection import Selection
 from orchestration.wording import faults_of
 from warehouse.formats.catalog import formats
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from evaluators.evaluator import Evaluator
 
 DEFAULT_FILE = Path("scoreline.yaml")
 
@@ -81,6 +76,7 @@ class _Resolution:
         self.keys = keys
         self.home = document.file.absolute().parent
         self.faults: list[Fault] = []
+        self.identities = Identities(keys.judge, keys.models, self.home, self.path(keys.warehouse))
 
     def settings(self) -> Settings:
         warehouse = self.warehouse()
@@ -101,6 +97,7 @@ class _Resolution:
             warehouse=warehouse,
             publish=publish,
             benchmarks=MappingProxyType(benchmarks),
+            answering=answering(self.keys.judge, self.keys.models, self.home, warehouse),
         )
         return Settings(
             file=self.document.file.absolute(),
@@ -130,16 +127,14 @@ class _Resolution:
     def benchmark(self, name: str, keys: BenchmarkKeys) -> Benchmark:
         where = ("benchmarks", name)
         self.check_format(keys, where)
-        evaluators = self.evaluators(keys, where)
-        if evaluators is not None:
-            self.check_thresholds(keys, evaluators, where)
+        evaluators = Selection(self.fault, self.identities).of(keys, where)
         return Benchmark(
             name=name,
             format=keys.format,
             questions=self.optional_path(keys.questions),
             predictions=self.path(keys.predictions),
             documents=self.optional_path(keys.documents),
-            evaluators=evaluators or (),
+            evaluators=evaluators,
             slices=tuple(dict.fromkeys(keys.slices)),
             cluster=keys.cluster,
             thresholds=MappingProxyType(dict(keys.thresholds)),
@@ -178,59 +173,3 @@ class _Resolution:
                 *where,
                 "documents",
             )
-
-    def evaluators(
-        self, keys: BenchmarkKeys, where: tuple[str, str]
-    ) -> tuple[Evaluator, ...] | None:
-        """The evaluators with their parameters, or None when some of them cannot be had."""
-        before = len(self.faults)
-        selected: dict[str, None] = {}
-        for at, wanted in enumerate(keys.evaluators):
-            try:
-                selected.update(dict.fromkeys(catalog.select([wanted])))
-            except UnknownEvaluator as error:
-                self.fault(str(error), *where, "evaluators", at)
-        if len(self.faults) == before:
-            for name in keys.parameters:
-                if name not in selected:
-                    self.fault(
-                        f"parameters for {name!r}, which is not among the evaluators of this "
-                        f"benchmark{nearest(name, selected)}",
-                        *where,
-                        "parameters",
-                        name,
-                    )
-        built = []
-        for name in selected:
-            given: Mapping[str, Any] = keys.parameters.get(name, {})
-            try:
-                built.append(catalog.build(name, given))
-            except EvaluatorError as error:
-                at_fault = [key for key in given if repr(key) in str(error)]
-                self.fault(str(error), *where, "parameters", name, *at_fault[:1])
-        return tuple(built) if len(self.faults) == before else None
-
-    def check_thresholds(
-        self, keys: BenchmarkKeys, evaluators: tuple[Evaluator, ...], where: tuple[str, str]
-    ) -> None:
-        metrics = {f"{e.name}.{m.name}": m for e in evaluators for m in e.measured()}
-        for address, threshold in keys.thresholds.items():
-            metric = metrics.get(address)
-            if metric is None:
-                self.fault(
-                    f"a threshold for {address!r}, which is no metric of this benchmark's "
-                    f"evaluators{nearest(address, metrics)}: expected `evaluator.metric`",
-                    *where,
-                    "thresholds",
-                    address,
-                )
-                continue
-            low, high = metric.bounds
-            if not low <= threshold <= high:
-                self.fault(
-                    f"the threshold {threshold:g} of {address!r} lies outside its bounds: "
-                    f"expected {low:g} to {high:g}",
-                    *where,
-                    "thresholds",
-                    address,
-                )

@@ -102,7 +102,7 @@ def _published(warehouse: Warehouse, folder: Path) -> Path:
     beside = folder / f".{FILE_NAME}.tmp"
     with FileLock(beside, warehouse.patience_s).exclusive():
         try:
-            _copy(warehouse, beside)
+            copy(warehouse, beside)
             beside.replace(target)
         finally:
             beside.unlink(missing_ok=True)
@@ -110,7 +110,12 @@ def _published(warehouse: Warehouse, folder: Path) -> Path:
     return target
 
 
-def _copy(warehouse: Warehouse, target: Path) -> None:
+def copy(warehouse: Warehouse, target: Path) -> None:
+    """Copy the file of a warehouse as it is between two transactions.
+
+    Raises:
+        NoSpace: There is no room for it beside `target`.
+    """
     source = warehouse.path
     if source.with_name(source.name + ".wal").exists():
         # A killed process left changes in the log; opening to write brings them into the file.

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
 from evaluators.engines.contract import NO_ENGINES, Engines
-from evaluators.evaluator import Evaluator
+from evaluators.evaluator import SETTLED, Evaluator
 from evaluators.outcome import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 _WORST_FIRST = (
     Status.JUDGE_ERROR,
@@ -28,16 +29,34 @@ _WORST_FIRST = (
 class CompositeEvaluator(Evaluator):
     """Computes its metrics from the scores that other evaluators gave the same sample.
 
-    A composite has a number only where every part has one; otherwise it takes over the status of
-    the part that is missing most gravely, and names it.
+    A metric has a number only where every part that its expression mentions has one; otherwise it
+    takes over the status of the part that is missing most gravely, and names it. So a metric that
+    repeats a part keeps that number when another part is missing. Where the system failed to
+    answer, a part that does not apply comes first: what is made of it does not apply either.
 
     Attributes:
         parts: The metrics it is made of, as `evaluator.metric`. The frame of samples has a column
             of that name for each, and `status:<part>` beside it (text, null where scored).
+        made_of: The evaluators of the parts and digests of their signatures; set by the
+            configuration and no parameter.
     """
 
     parts: ClassVar[tuple[str, ...]]
     reads: ClassVar[frozenset[str]] = frozenset()
+
+    made_of: tuple[tuple[str, str], ...] = field(default=(), metadata=SETTLED)
+
+    def over(self, signatures: Mapping[str, str]) -> CompositeEvaluator:
+        """The same evaluator, which knows the signatures of the evaluators it is made of."""
+        made_of = tuple(
+            (name, hashlib.sha256(signatures[name].encode()).hexdigest()[:12])
+            for name in sorted({part.partition(".")[0] for part in self.parts})
+        )
+        return replace(self, made_of=made_of)
+
+    def identity(self) -> Sequence[str]:
+        """The evaluators whose numbers it takes: other parameters there, other numbers here."""
+        return [f"{name}:{digest}" for name, digest in self.made_of]
 
     @property
     def columns(self) -> frozenset[str]:
@@ -51,18 +70,21 @@ class CompositeEvaluator(Evaluator):
 
     def compute(self, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> pl.DataFrame:  # noqa: ARG002
         """Evaluate the expressions where all parts are scored; see the base class."""
-        missing = [
-            (status, part, pl.col(part).is_null() & (_status(part) == status.value))
-            for status in _WORST_FIRST
-            for part in self.parts
-        ]
-        status = pl.coalesce(pl.when(gap).then(pl.lit(kind.value)) for kind, _, gap in missing)
-        reason = pl.coalesce(
-            pl.when(gap).then(pl.lit(f"{part}: {kind.value}")) for kind, part, gap in missing
-        )
+        failed = pl.col("error").is_not_null()
+        order = [(Status.NOT_APPLICABLE, failed), *((kind, pl.lit(True)) for kind in _WORST_FIRST)]
         columns = []
         for name, value in self.expressions().items():
-            whole = pl.all_horizontal(pl.col(part).is_not_null() for part in self.parts)
+            parts = mentioned(value, self.parts)
+            missing = [
+                (kind, part, where & pl.col(part).is_null() & (_status(part) == kind.value))
+                for kind, where in order
+                for part in parts
+            ]
+            status = pl.coalesce(pl.when(gap).then(pl.lit(kind.value)) for kind, _, gap in missing)
+            reason = pl.coalesce(
+                pl.when(gap).then(pl.lit(f"{part}: {kind.value}")) for kind, part, gap in missing
+            )
+            whole = pl.all_horizontal(pl.col(part).is_not_null() for part in parts)
             number = pl.when(whole).then(value.cast(pl.Float64))
             undefined = pl.when(number.is_null()).then(pl.lit(Status.UNDEFINED.value))
             why = pl.when(number.is_null()).then(pl.lit("the formula has no value here"))
@@ -72,6 +94,12 @@ class CompositeEvaluator(Evaluator):
                 pl.coalesce(reason, why).alias(f"reason:{name}"),
             ]
         return samples.select(columns)
+
+
+def mentioned(expression: pl.Expr, parts: Sequence[str]) -> list[str]:
+    """The parts that an expression looks at; all of them where it looks at none."""
+    names = set(expression.meta.root_names())
+    return [part for part in parts if part in names] or list(parts)
 
 
 def _status(part: str) -> pl.Expr:

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from evaluators.reply import Reply
 
 
+NOBODY = "none"
+"""The identity of an engine that is not configured."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class FlowEvaluator(Evaluator):
     """Computes its metrics from what engines answer.
@@ -76,8 +80,13 @@ class FlowEvaluator(Evaluator):
 
     def answering(self, identities: Mapping[str, str]) -> FlowEvaluator:
         """The same evaluator, which knows who will answer it."""
-        known = tuple((role, identities.get(role, "none")) for role in sorted(self.asked()))
+        known = tuple((role, identities.get(role, NOBODY)) for role in sorted(self.asked()))
         return replace(self, answered_by=known)
+
+    @property
+    def is_configured(self) -> bool:
+        """Whether every engine that it asks is configured; whether it works is another matter."""
+        return bool(self.answered_by) and all(name != NOBODY for _, name in self.answered_by)
 
     def identity(self) -> Sequence[str]:
         """What else the numbers depend on: wordings, forms of reply, engines."""

@@ -37,5 +37,5 @@ def answer_keys(text: str) -> dict[str, str]:
 
 
 def passage_keys(passages: Sequence[str]) -> dict[str, str]:
-    """Passages by key: `c0` is the best one."""
-    return {f"c{number}": passage for number, passage in enumerate(passages)}
+    """Passages by key: `c0` is the best one; blank ones are left out but counted."""
+    return {f"c{number}": text for number, text in enumerate(passages) if text.strip()}

@@ -18,6 +18,18 @@ def written(texts: Iterable[str | None] | None) -> list[str]:
     return [text for text in texts or () if text and text.strip()]
 
 
+def alternatives(texts: Iterable[str | None] | None) -> str | dict[str, str]:
+    """The different texts that are not blank, as a block of a prompt.
+
+    Returns:
+        The text, or several by their number from 1.
+    """
+    different = list(dict.fromkeys(written(texts)))
+    if len(different) == 1:
+        return different[0]
+    return {str(number): text for number, text in enumerate(different, start=1)}
+
+
 def no_reference() -> pl.Expr:
     """The reason that all expected answers are blank; null where one is not."""
     has_text = pl.element().str.contains(_WRITTEN)

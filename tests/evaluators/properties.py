@@ -9,6 +9,7 @@ import polars as pl
 from polars.testing import assert_frame_equal
 
 from evaluators.kinds.composite import CompositeEvaluator
+from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.row import RowEvaluator
 from evaluators.outcome import NotApplicable, Status
 from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS, Sample
@@ -201,18 +202,17 @@ def _applicable(evaluator: Evaluator, frame: pl.DataFrame) -> list[bool]:
 
 def _excused(evaluator: Evaluator, row: dict[str, object]) -> set[str]:
     """The metrics of which the evaluator says that they do not apply to this failed answer."""
-    if not isinstance(evaluator, RowEvaluator):
+    if isinstance(evaluator, CompositeEvaluator):
+        gone = {part for part in evaluator.parts if _nothing_of(part, row)}
+        of = {name: set(value.meta.root_names()) for name, value in evaluator.expressions().items()}
+        return {name for name, names in of.items() if names & gone}
+    if not isinstance(evaluator, RowEvaluator | FlowEvaluator):
         return set()
     special = evaluator.on_failure(Sample.of(row)).scores
     return {name for name, outcome in special.items() if isinstance(outcome, NotApplicable)}
 
 
 def _applies(evaluator: Evaluator, row: dict[str, object]) -> bool:
-    if isinstance(evaluator, CompositeEvaluator):
-        for part in evaluator.parts:
-            status = row[f"status:{part}"] or Status.NOT_APPLICABLE
-            if row[part] is None and status == Status.NOT_APPLICABLE:
-                return False
     for name in evaluator.reads:
         value = row[name]
         empty = not (value.strip() if isinstance(value, str) else value)
@@ -220,3 +220,9 @@ def _applies(evaluator: Evaluator, row: dict[str, object]) -> bool:
         if value is None or (counts and empty):
             return False
     return True
+
+
+def _nothing_of(part: str, row: dict[str, object]) -> bool:
+    """Whether a part of a composite does not apply to a sample."""
+    status = row[f"status:{part}"] or Status.NOT_APPLICABLE
+    return row[part] is None and status == Status.NOT_APPLICABLE

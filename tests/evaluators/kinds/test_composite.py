@@ -99,3 +99,14 @@ def test_each_metric_for_itself() -> None:
     (found,) = outcomes(both, samples([_row(0.0, 1.0)], **TYPES))
     assert found["mean"] == Outcome(0.5)
     assert found["gap"].status == "undefined"
+
+
+def test_a_metric_needs_only_the_parts_that_it_mentions() -> None:
+    beside = of_parts(
+        [A, B],
+        {"mean": (pl.col(A) + pl.col(B)) / 2, "same": pl.col(A)},
+        metrics=(metric("mean", primary=True), metric("same")),
+    )
+    (found,) = outcomes(beside, samples([_row(0.25, "judge_error")], **TYPES))
+    assert found["mean"] == Outcome(None, "judge_error", f"{B}: judge_error")
+    assert found["same"] == Outcome(0.25)

@@ -1,0 +1,93 @@
+"""The judging stage: one asset for each evaluator that asks a judge."""
+
+from collections.abc import Iterator, Mapping
+
+import dagster as dg
+from dagster._core.definitions.metadata import RawMetadataValue
+
+from assets import reporting
+from assets.ingest import RunChoices
+from assets.judging import Judged, is_judged, session
+from assets.keys import BACKFILL, BENCHMARKS, OWNERS, PREDICTIONS, QUESTIONS, judgments_key
+from assets.project import Project
+from assets.scores import UNUSED, configured, used
+from evaluators import catalog
+from evaluators.kinds.flow import FlowEvaluator
+from warehouse.store import Warehouse
+
+STEP = "judge"
+
+
+def judgments(project: Project) -> dg.AssetsDefinition | None:
+    """The assets `judgments/<evaluator>`, of which a run may select any; None without any."""
+    names = [name for name, group in used(project).items() if is_judged(group[0])]
+    if not names:
+        return None
+    specs = [
+        dg.AssetSpec(
+            judgments_key(name),
+            deps=[QUESTIONS, PREDICTIONS],
+            group_name=catalog.family(name),
+            kinds={"duckdb", "litellm"},
+            owners=OWNERS,
+            code_version="1",
+            description=f"What the judge was asked for `{name}` and what it replied. What was "
+            "once answered is not asked again, whatever becomes of the formula. One row of "
+            "`asks` is one step of one sample's grading; `judgments` holds the reply.",
+        )
+        for name in names
+    ]
+
+    @dg.multi_asset(
+        name=STEP,
+        specs=specs,
+        can_subset=True,
+        partitions_def=BENCHMARKS,
+        backfill_policy=BACKFILL,
+        pool="judge",
+    )
+    def judge(
+        context: dg.AssetExecutionContext,
+        config: RunChoices,
+        warehouse: dg.ResourceParam[Warehouse],
+        project: dg.ResourceParam[Project],
+    ) -> Iterator[dg.MaterializeResult[None]]:
+        """Ask the judge what it has not been asked for the selected evaluators."""
+        selected = {key.path[-1] for key in context.selected_asset_keys}
+        with session(warehouse, project.answering, context.run.run_id) as judging:
+            for name in names:
+                if name not in selected:
+                    continue
+                key = judgments_key(name)
+                for benchmark in context.partition_keys:
+                    evaluator = configured(project, benchmark, name)
+                    if not isinstance(evaluator, FlowEvaluator):
+                        context.add_asset_metadata(UNUSED, key, benchmark)
+                        continue
+                    judged = judging.judge(
+                        project.benchmarks[benchmark],
+                        evaluator,
+                        systems=config.systems,
+                        force=config.force,
+                    )
+                    context.add_asset_metadata(_report(judged), key, benchmark)
+                yield dg.MaterializeResult[None](asset_key=key)
+
+    return judge
+
+
+def _report(judged: Judged) -> Mapping[str, RawMetadataValue]:
+    told: dict[str, RawMetadataValue] = reporting.counts(
+        {
+            "asked": judged.asked,
+            "held in the ledger": judged.held,
+            "parse failures": judged.parse_failures,
+            "judge errors": judged.judge_errors,
+        }
+    )
+    told["dagster/partition_row_count"] = judged.asked + judged.held
+    if judged.tokens is not None:
+        told["tokens"] = judged.tokens
+    if judged.cost_usd is not None:
+        told["cost in US dollars"] = judged.cost_usd
+    return told

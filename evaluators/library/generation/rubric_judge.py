@@ -1,0 +1,164 @@
+"""Rubric judge: the grade that an answer gets by the rubric of its question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from pydantic import Field
+
+from evaluators.flow import JUDGE, ask
+from evaluators.kinds.flow import FlowEvaluator
+from evaluators.metric import Metric
+from evaluators.outcome import Graded, JudgeError, NotApplicable, ParseFailure, Scores, Unscored
+from evaluators.prompt import Instruction
+from evaluators.reply import Reply
+from evaluators.text.references import alternatives, no_reference
+from evaluators.text.rubrics import LEVELS, Rubric, read_rubric
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from evaluators.flow import Flow
+    from evaluators.sample import Sample
+
+GRADE = Instruction(
+    "Grade the text in the block `answer`, which answers the question in the block `question`. The "
+    "block `expected_answer` is a right answer, or lists several of which any is right; the block "
+    "`rubric` says what matters, and the block `scale` what an answer of each level from 1 to 5 is "
+    "like; one of these two may be missing. Compare the answer with the expected one by this "
+    "rubric and nothing else: length, style and tone do not matter unless it says so, nor does "
+    "what you know yourself. Say what the answer leaves out and what it says wrongly, as far as "
+    "the rubric is concerned. Find the level whose description fits best, and say why those next "
+    "to it do not fit; levels without a description lie evenly between their neighbours."
+)
+
+_BEST = 5
+_FAILURES_AS_ZERO = "answer_score_failures_as_zero"
+
+
+class Grade(Reply):
+    """The grade of an answer."""
+
+    reasoning: str
+    missing: list[str]
+    incorrect: list[str]
+    # No `Literal`, which takes `true` for 1.
+    score: Annotated[int, Field(ge=1, le=5)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RubricJudge(FlowEvaluator):
+    """How good is the answer by the rubric of its question?
+
+    The judge compares the answer with the expected one and gives a grade A from 1 to 5 by the
+    question's own rubric. The score is A / 5, so that the worst answer has 0.2;
+    `answer_score_01` is (A - 1) / 4, which starts at 0.
+
+    Source: the evaluation script of document-grounded question answering, which counts a question
+    that the judge could not grade as 0, whatever the answer: `answer_score_failures_as_zero` does
+    the same, so that published means can be reproduced. The other metrics have no value there.
+
+    Edges: an empty answer has grade 1 (`empty_answer`), and the judge is not asked. Several
+    expected answers are shown together. A rubric without description and scale, or with other
+    levels than 1 to 5: not applicable. A refusal is graded by the rubric like any answer. A
+    system that failed to answer has the worst value of each scale, which is 0 for the scores.
+    """
+
+    metrics = (
+        Metric(
+            name="answer_score",
+            summary="Grade by the question's rubric, divided by 5.",
+            primary=True,
+        ),
+        Metric(
+            name="raw_score",
+            summary="Grade by the question's rubric, from 1 to 5.",
+            bounds=(1.0, 5.0),
+            threshold=3.75,
+        ),
+        Metric(
+            name="answer_score_01",
+            summary="Grade by the question's rubric, stretched to 0 to 1.",
+        ),
+        Metric(
+            name="answer_score_failures_as_zero",
+            summary="Grade by the question's rubric, divided by 5; 0 where the judge gave none.",
+        ),
+    )
+    reads = frozenset({"question", "expected_answers", "answer", "rubric"})
+    non_empty = frozenset({"question", "expected_answers", "rubric"})
+    needs = frozenset({JUDGE})
+    prompts = (GRADE,)
+    replies = (Grade,)
+
+    def obstacles(self) -> Sequence[pl.Expr]:
+        """Expected answers that are all blank."""
+        return (no_reference(),)
+
+    def calls(self, sample: Sample) -> int:
+        """One, or none for an empty answer."""
+        return int(bool((sample.answer or "").strip()))
+
+    def flow(self, sample: Sample) -> Flow[Graded]:
+        """Ask for the grade."""
+        rubric = self._rubric(sample)
+        answer = sample.answer or ""
+        if not answer.strip():
+            return Graded(scores_of(1), remark="empty_answer")
+        grade = yield from ask(
+            Grade,
+            GRADE.about(
+                question=sample.question,
+                expected_answer=alternatives(sample.expected_answers),
+                rubric=rubric.description,
+                scale=rubric.scale or None,
+                answer=answer,
+            ),
+        )
+        detail = {
+            "reasoning": grade.reasoning,
+            "missing": grade.missing,
+            "incorrect": grade.incorrect,
+        }
+        return Graded(scores_of(grade.score), detail)
+
+    def on_reason(self, reason: Unscored) -> Scores:
+        """Nothing has a value, but that the source's script counts a missing grade as 0."""
+        scores = super().on_reason(reason)
+        if isinstance(reason, ParseFailure | JudgeError):
+            return {**scores, _FAILURES_AS_ZERO: 0.0}
+        return scores
+
+    def on_failure(self, sample: Sample) -> Graded:
+        """A rubric by which nothing can be graded does not apply to failed answers either."""
+        try:
+            self._rubric(sample)
+        except NotApplicable as reason:
+            return Graded(self.on_reason(reason))
+        return Graded({})
+
+    def on_labels(self, labels: Mapping[str, float]) -> Scores:
+        """Whoever gives the grade gives the scores that follow from it."""
+        if "raw_score" not in labels:
+            return super().on_labels(labels)
+        return super().on_labels({**scores_of(labels["raw_score"]), **labels})
+
+    def _rubric(self, sample: Sample) -> Rubric:
+        rubric = read_rubric(sample.rubric)
+        if isinstance(rubric, str):
+            raise NotApplicable(rubric)
+        return rubric
+
+
+def scores_of(grade: float) -> dict[str, float]:
+    """All metrics of a grade from 1 to 5."""
+    share = grade / _BEST
+    return {
+        "answer_score": share,
+        "raw_score": float(grade),
+        "answer_score_01": (grade - 1) / (len(LEVELS) - 1),
+        _FAILURES_AS_ZERO: share,
+    }

@@ -1,0 +1,203 @@
+"""Context precision: whether the useful passages stand at the top of what was retrieved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from evaluators.flow import JUDGE, ask_all
+from evaluators.kinds.flow import FlowEvaluator
+from evaluators.metric import Metric
+from evaluators.outcome import Graded, NotApplicable, Unscored
+from evaluators.prompt import Instruction
+from evaluators.reply import Reply
+from evaluators.text.references import alternatives, written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from evaluators.flow import Flow
+    from evaluators.sample import Sample
+
+Usefulness = Literal["none", "partly", "fully"]
+
+APPRAISE = Instruction(
+    "The block `passage` is one passage that a search returned for the question in the block "
+    "`question`; the block `answer` is the answer that was wanted, or lists several of which any "
+    "would have done. Take the answer as right. Say how useful the passage is for arriving at it: "
+    "`fully` when somebody who reads nothing but the passage can give the answer, `partly` when "
+    "the passage states or implies a piece of the answer but not all of it, `none` when it "
+    "contributes nothing to the answer, even if it is on the same topic."
+)
+
+_BY_EXPECTED = ("context_precision", "context_precision_graded")
+_BY_ANSWER = "context_utilization_precision"
+_WORTH: Mapping[Usefulness, float] = {"none": 0.0, "partly": 0.5, "fully": 1.0}
+
+
+class Appraisal(Reply):
+    """How useful one passage is."""
+
+    reasoning: str
+    usefulness: Usefulness
+
+
+@dataclass(frozen=True, kw_only=True)
+class ContextPrecision(FlowEvaluator):
+    """Do the passages that help to answer stand before those that do not?
+
+    The judge looks at every passage by itself and says whether it was useful for arriving at the
+    expected answer. At each useful passage the share of useful ones down to it is taken; the metric
+    is the mean of these shares (average precision). The graded metric counts a passage that holds
+    only a piece of the answer as half a useful one. `context_utilization_precision` holds the
+    passages against the system's own answer instead, for questions without an expected one.
+
+    Sources: context precision and context utilization of Eval Studio and ragas; ragas adds 1e-10 to
+    the denominator, so that a perfect ranking falls short of 1.
+
+    Edges: no useful passage: 0. No passage with text: 0 (`no_context`). A blank passage is useless
+    and not asked about. Equal passages are asked about once, and count at each of their ranks. A
+    passage without a verdict leaves the metric without a value: a shorter list is not scored in its
+    place. Several expected answers are shown together, any of which will do. An empty answer uses
+    nothing: 0.
+
+    Attributes:
+        top_n: How many passages from the top are looked at; null for all.
+        utilization: When passages are held against the system's answer, which costs as many
+            questions again: `without_expected_answer`, or `always`.
+    """
+
+    metrics = (
+        Metric(
+            name="context_precision",
+            summary="Average precision of the ranking; useful is what leads to the expected "
+            "answer.",
+            primary=True,
+        ),
+        Metric(
+            name="context_precision_graded",
+            summary="The same, where a passage with a piece of the answer counts half.",
+        ),
+        Metric(
+            name="context_utilization_precision",
+            summary="Average precision of the ranking; useful is what leads to the system's own "
+            "answer.",
+        ),
+    )
+    reads = frozenset({"question", "contexts"})
+    optional = frozenset({"expected_answers", "answer"})
+    non_empty = frozenset({"question"})
+    needs = frozenset({JUDGE})
+    prompts = (APPRAISE,)
+    replies = (Appraisal,)
+
+    top_n: int | None = None
+    utilization: Literal["without_expected_answer", "always"] = "without_expected_answer"
+
+    def __post_init__(self) -> None:
+        """Refuse to look at no passage.
+
+        Raises:
+            ValueError: When `top_n` is less than 1.
+        """
+        if self.top_n is not None and self.top_n < 1:
+            raise ValueError(f"top_n: expected 1 or more, or null, got {self.top_n}")
+
+    def calls(self, sample: Sample) -> int:
+        """One for each different passage, and each answer that passages are held against."""
+        sides = [written(sample.expected_answers), (sample.answer or "").strip()]
+        absent = [self._no_expected(sample), self._no_answer(sample)]
+        held = sum(bool(side) and not why for side, why in zip(sides, absent, strict=True))
+        return held * len(_different(self._passages(sample)))
+
+    def on_failure(self, sample: Sample) -> Graded:
+        """What does not apply, whatever the system had answered."""
+        return Graded(self._absent(sample))
+
+    def flow(self, sample: Sample) -> Flow[Graded]:
+        """Appraise the different passages, against the expected answer and perhaps the given."""
+        passages = self._passages(sample)
+        scores: dict[str, float | Unscored] = dict.fromkeys((*_BY_EXPECTED, _BY_ANSWER), 0.0)
+        scores |= self._absent(sample)
+        if not _different(passages):
+            return Graded(scores, remark="no_context")
+        question = sample.question or ""
+        detail: dict[str, list[Usefulness]] = {}
+        if not self._no_expected(sample):
+            answers = alternatives(sample.expected_answers)
+            try:
+                found = yield from _appraised(question, answers, passages)
+            except Unscored as reason:
+                scores |= dict.fromkeys(_BY_EXPECTED, reason)
+            else:
+                detail["useful"] = found
+                scores |= zip(_BY_EXPECTED, precisions(found), strict=True)
+        answer = sample.answer or ""
+        if not self._no_answer(sample) and answer.strip():
+            try:
+                found = yield from _appraised(question, answer, passages)
+            except Unscored as reason:
+                scores[_BY_ANSWER] = reason
+            else:
+                detail["used"] = found
+                scores[_BY_ANSWER] = precisions(found)[0]
+        return Graded(scores, detail)
+
+    def _passages(self, sample: Sample) -> Sequence[str]:
+        return list(sample.contexts or ())[: self.top_n]
+
+    def _absent(self, sample: Sample) -> dict[str, float | Unscored]:
+        """The metrics that do not apply to a sample."""
+        expected, answer = self._no_expected(sample), self._no_answer(sample)
+        missing: dict[str, float | Unscored] = (
+            dict.fromkeys(_BY_EXPECTED, expected) if expected else {}
+        )
+        return missing | ({_BY_ANSWER: answer} if answer else {})
+
+    def _no_expected(self, sample: Sample) -> NotApplicable | None:
+        if written(sample.expected_answers):
+            return None
+        return NotApplicable("no expected answer with text")
+
+    def _no_answer(self, sample: Sample) -> NotApplicable | None:
+        if sample.answer is None:
+            return NotApplicable("no answer")
+        if self.utilization == "always" or not written(sample.expected_answers):
+            return None
+        return NotApplicable("there is an expected answer, and `utilization` is not `always`")
+
+
+def precisions(useful: Sequence[Usefulness]) -> tuple[float, float]:
+    """Average precision of a ranking, with a piece of the answer counted whole, and as half."""
+    worths = [_WORTH[each] for each in useful]
+    return average_precision([float(worth > 0) for worth in worths]), average_precision(worths)
+
+
+def average_precision(worths: Sequence[float]) -> float:
+    """The mean, over useful passages, of the share that is useful down to them; 0 without any.
+
+    Args:
+        worths: How useful each passage is, from 0 to 1, best rank first.
+    """
+    total = 0.0
+    weighted = 0.0
+    for rank, worth in enumerate(worths, start=1):
+        total += worth
+        weighted += total / rank * worth
+    return weighted / total if total else 0.0
+
+
+def _different(passages: Sequence[str]) -> list[str]:
+    """The different passages with text, in their order."""
+    return list(dict.fromkeys(text for text in passages if text.strip()))
+
+
+def _appraised(
+    question: str, answer: str | dict[str, str], passages: Sequence[str]
+) -> Flow[list[Usefulness]]:
+    """How useful the passage at each rank is."""
+    different = _different(passages)
+    prompts = [APPRAISE.about(question=question, answer=answer, passage=text) for text in different]
+    replies = yield from ask_all(Appraisal, prompts)
+    useful = {text: reply.usefulness for text, reply in zip(different, replies, strict=True)}
+    return [useful.get(text, "none") for text in passages]

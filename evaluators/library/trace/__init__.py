@@ -1,0 +1,1 @@
+"""TRACe: is the context relevant, is it used, is all of it used, and does the answer keep to it?"""

@@ -1,0 +1,241 @@
+"""TRACe: which sentences of the context matter, which were used, and what they bear out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from evaluators.flow import JUDGE, ask
+from evaluators.kinds.flow import FlowEvaluator
+from evaluators.marks import Empty, Marks, Unit
+from evaluators.metric import Metric
+from evaluators.outcome import Graded
+from evaluators.prompt import Instruction
+from evaluators.reply import Reply, faults_by_id, too_many_unknown, verdicts_by_id
+from evaluators.text.keys import answer_keys, sentence_keys
+from evaluators.text.sentences import SPLITTER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from evaluators.flow import Flow
+    from evaluators.outcome import Scores
+    from evaluators.sample import Sample
+
+WITHOUT_SENTENCE = "supported_without_sentence"
+GENERAL = "general"
+WELL_KNOWN = "well_known_fact"
+NUMERICAL = "numerical_reasoning"
+MARKERS = frozenset({WITHOUT_SENTENCE, GENERAL, WELL_KNOWN, NUMERICAL})
+"""What may stand in place of a sentence that supports another."""
+
+LABEL = Instruction(
+    "The block `documents` lists the sentences of the documents that a search returned for the "
+    "question in the block `question`, the block `response` the sentences of the answer that a "
+    "system gave, each after its key in brackets. Work in this order.\n"
+    "1. Forget the response. In `all_relevant_sentence_keys` list the keys of the document "
+    "sentences that are useful for answering the question, and say why before.\n"
+    "2. In `sentence_support_information` give exactly one entry for each key of the response: "
+    "what the sentence claims and what bears it, the keys of the document sentences that support "
+    "it, and whether all of it is supported. What you know yourself is no support. Instead of keys "
+    f"one of four words may stand: `{WITHOUT_SENTENCE}` when the documents as a whole bear the "
+    "sentence though no single one does, as when it says that they do not hold the answer; "
+    f"`{GENERAL}` when it only leads over or sums up and claims nothing new; `{WELL_KNOWN}` when "
+    f"it states what everybody knows; `{NUMERICAL}` when it calculates with numbers that the "
+    "documents give. With an empty list a sentence is not fully supported.\n"
+    "3. Say in `overall_supported` whether the documents bear the response as a whole, and why "
+    "before.\n"
+    "4. In `all_utilized_sentence_keys` list the keys of all document sentences from which the "
+    "response took something, even a small part."
+)
+
+
+class SentenceSupport(Reply):
+    """What bears one sentence of the response."""
+
+    response_sentence_key: str
+    explanation: str
+    supporting_sentence_keys: list[str]
+    fully_supported: bool
+
+
+class TraceLabels(Reply):
+    """What the judge marks, in the field names of RAGBench."""
+
+    relevance_explanation: str
+    all_relevant_sentence_keys: list[str]
+    sentence_support_information: list[SentenceSupport]
+    overall_supported_explanation: str
+    overall_supported: bool
+    all_utilized_sentence_keys: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Trace(FlowEvaluator):
+    """Is the context relevant, does the answer use it, use all of it, and keep to it?
+
+    The judge marks, by key, the sentences D of the context that are relevant to the question (R)
+    and those that the answer used (U), and says of each sentence of the answer whether the context
+    supports all of it. Context relevance is |R| / |D|, context utilization |U| / |R| but at most 1,
+    completeness |R and U| / |R|, and adherence 1 when every sentence is fully supported, else 0.
+    Beside them: |R| / 20, at most 1; |U| / |D|; completeness with sentences weighed by their
+    length; the share of sentences that are fully supported; and the mean of |R| / 20, context
+    utilization, completeness and adherence.
+
+    Sources: the GPT labelling approach for TRACE metrics, whose text divides by |D| and whose code
+    divides by 20 (both are here); `context_utilization_of_context` and `completeness_by_length`
+    follow RAGBench (arXiv 2407.11005), from which the four words come, too, that a judge may give
+    in place of a supporting sentence, so that refusals, transitions and sums are not taken for
+    inventions.
+
+    Edges: no sentence in the context (`no_context`): relevance and utilization are 0, |U| / |D| is
+    undefined. Nothing is relevant: utilization is 0 as in the source; completeness depends on
+    `nothing_relevant`. A blank answer uses nothing and has no adherence (the source gives 1). A
+    sentence of the answer without an entry, or with entries that contradict each other, is a parse
+    failure. Keys that no document has are dropped and counted; more than a fifth of them is a parse
+    failure. A key counts once however often it is given. Adherence is taken from the sentences;
+    `overall_supported` stands in the detail.
+
+    Attributes:
+        nothing_relevant: Completeness where nothing is relevant: `as_used` is 1 if nothing was
+            used and 0 otherwise (the source), `one` (RAGBench's references), `zero`, or
+            `undefined`.
+        length: What `completeness_by_length` weighs sentences by: `words` or `characters`.
+    """
+
+    metrics = (
+        Metric(
+            name="context_relevance",
+            summary="Share of the context's sentences that are relevant to the question.",
+        ),
+        Metric(
+            name="context_utilization",
+            summary="Number of sentences used, divided by the number of relevant ones, at most 1.",
+        ),
+        Metric(
+            name="completeness",
+            summary="Share of the relevant sentences that the answer used.",
+        ),
+        Metric(
+            name="adherence",
+            summary="Whether the context fully supports every sentence of the answer.",
+            primary=True,
+        ),
+        Metric(
+            name="context_relevance_normalized_20",
+            summary="Number of relevant sentences divided by 20, at most 1.",
+        ),
+        Metric(
+            name="context_utilization_of_context",
+            summary="Share of the context's sentences that the answer used.",
+        ),
+        Metric(
+            name="completeness_by_length",
+            summary="Share of the relevant sentences that the answer used, weighed by length.",
+        ),
+        Metric(
+            name="adherence_fraction",
+            summary="Share of the answer's sentences that the context fully supports.",
+        ),
+        Metric(
+            name="trace_average",
+            summary="Mean of relevance divided by 20, utilization, completeness and adherence.",
+        ),
+    )
+    reads = frozenset({"question", "contexts", "answer"})
+    non_empty = frozenset({"question"})
+    libraries = (SPLITTER,)
+    needs = frozenset({JUDGE})
+    prompts = (LABEL,)
+    replies = (TraceLabels,)
+
+    nothing_relevant: Empty = "as_used"
+    length: Unit = "words"
+
+    def calls(self, sample: Sample) -> int:
+        """One, or none where there is neither a context nor an answer."""
+        return int(bool(sentence_keys(sample.contexts or ()) or answer_keys(sample.answer or "")))
+
+    def flow(self, sample: Sample) -> Flow[Graded]:
+        """Ask for all marks at once, and count them."""
+        documents = sentence_keys(sample.contexts or ())
+        response = answer_keys(sample.answer or "")
+        remark = None if documents else "no_context"
+        if not documents and not response:
+            return Graded(self._scores(documents, (), (), ()), remark=remark)
+        labels = yield from ask(
+            TraceLabels,
+            LABEL.about(question=sample.question, documents=documents, response=response),
+            check=lambda reply: _faults(reply, documents, response),
+        )
+        supports, _ = verdicts_by_id(
+            labels.sentence_support_information, lambda each: each.response_sentence_key, response
+        )
+        relevant = [key for key in documents if key in set(labels.all_relevant_sentence_keys)]
+        utilized = [key for key in documents if key in set(labels.all_utilized_sentence_keys)]
+        used = utilized if response else []
+        supported = [supports[key].fully_supported for key in response]
+        scores = self._scores(documents, relevant, used, supported)
+        return Graded(scores, _evidence(labels, documents, supports, relevant, used), remark)
+
+    def _scores(
+        self,
+        documents: Mapping[str, str],
+        relevant: Iterable[str],
+        used: Iterable[str],
+        supported: Sequence[bool],
+    ) -> Scores:
+        return Marks(
+            sentences=documents,
+            relevant=frozenset(relevant),
+            used=frozenset(used),
+            supported=supported,
+            nothing_relevant=self.nothing_relevant,
+            length=self.length,
+        ).scores()
+
+
+def _faults(
+    labels: TraceLabels, documents: Mapping[str, str], response: Mapping[str, str]
+) -> list[str]:
+    marked = [*labels.all_relevant_sentence_keys, *labels.all_utilized_sentence_keys]
+    return [
+        *too_many_unknown(marked, documents),
+        *faults_by_id(
+            labels.sentence_support_information,
+            lambda each: each.response_sentence_key,
+            lambda each: each.fully_supported,
+            response,
+        ),
+    ]
+
+
+def _evidence(
+    labels: TraceLabels,
+    documents: Mapping[str, str],
+    supports: Mapping[str, SentenceSupport],
+    relevant: Sequence[str],
+    used: Sequence[str],
+) -> dict[str, Any]:
+    """What was marked, and where the judge disagrees with itself."""
+    cited = {key for each in supports.values() for key in each.supporting_sentence_keys}
+    marked = {*labels.all_relevant_sentence_keys, *labels.all_utilized_sentence_keys}
+    entries = {each.response_sentence_key for each in labels.sentence_support_information}
+    unknown = [
+        *(key for key in marked if key not in documents),
+        *(key for key in cited if key not in documents and key not in MARKERS),
+        *(key for key in entries if key not in supports),
+    ]
+    held = {key for key, each in supports.items() if each.fully_supported}
+    return {
+        "sentences": len(documents),
+        "relevant": relevant,
+        "utilized": used,
+        "unsupported": sorted(supports.keys() - held),
+        "supported_by_nothing": sorted(
+            key for key in held if not supports[key].supporting_sentence_keys
+        ),
+        "cited_but_not_utilized": sorted((cited & documents.keys()) - set(used)),
+        "overall_supported": labels.overall_supported,
+        "unknown_keys": len(unknown),
+    }

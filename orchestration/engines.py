@@ -1,0 +1,161 @@
+"""The engines of a project, as the configuration names them; nothing is loaded or reached here."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from evaluators.engines.contract import Repeats
+from evaluators.engines.judge.settings import RECORDED, JudgeSettings
+from evaluators.flow import JUDGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from assets.answering import Answering
+    from evaluators.engines.contract import Judge as JudgeEngine
+    from evaluators.engines.judge.judgment import Ledger
+    from evaluators.engines.judge.planning import PlanningJudge
+    from evaluators.engines.models import Choices
+    from orchestration.schema import Judge, Models
+
+HUMAN = "human"
+"""The judge's model where people's labels are the verdicts."""
+
+_REPEATED_TEMPERATURE = 0.5
+"""Equal questions at temperature 0 mostly get equal replies, which would say nothing new."""
+
+
+def judge_settings(judge: Judge, home: Path) -> JudgeSettings:
+    """The judge's settings in the form that the engine takes; recordings relative to `home`."""
+    model = judge.model
+    if model.startswith(RECORDED):
+        model = f"{RECORDED}{home / model.removeprefix(RECORDED)}"
+    repeated = max(judge.replicates, judge.escalate_to) > 1
+    return JudgeSettings(
+        model=model,
+        api_key_env=judge.api_key_env,
+        api_base=judge.api_base,
+        concurrency=judge.concurrency,
+        requests_per_minute=judge.requests_per_minute,
+        tokens_per_minute=judge.tokens_per_minute,
+        budget_usd=judge.budget_usd,
+        temperature=(
+            judge.temperature if judge.temperature is not None else _REPEATED_TEMPERATURE * repeated
+        ),
+        max_tokens=judge.max_tokens,
+        timeout_s=judge.timeout_s,
+        max_attempts=judge.max_attempts,
+        usd_per_million_in=judge.usd_per_million_in,
+        usd_per_million_out=judge.usd_per_million_out,
+        structured_output=judge.structured_output,
+    )
+
+
+def repeats(judge: Judge | None) -> Repeats:
+    """How often a sample is judged."""
+    if judge is None:
+        return Repeats()
+    return Repeats(
+        count=judge.replicates, escalated=judge.escalate_to, margin=judge.escalate_within
+    )
+
+
+def model_choices(models: Models, home: Path, warehouse: Path) -> Choices:
+    """The other models in the form that their engines take."""
+    from evaluators.engines.models import ROLES, Choices
+
+    named = {role: getattr(models, role, None) for role in ROLES}
+    return Choices(
+        names={role: name for role, name in named.items() if name is not None},
+        home=home,
+        store=warehouse.parent / "encodings",
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Identities:
+    """Who answers, for the signatures of evaluators; looked up only for what is asked.
+
+    Attributes:
+        judge: The judge, if one is configured.
+        models: The other models.
+        home: The folder of the configuration file.
+        warehouse: The warehouse file.
+    """
+
+    judge: Judge | None
+    models: Models
+    home: Path
+    warehouse: Path
+
+    def of(self, roles: frozenset[str]) -> Mapping[str, str]:
+        """The identity of each engine that is configured, by role.
+
+        Raises:
+            EvaluatorError: The judge replays a file that is not there.
+        """
+        return dict(self._each(roles))
+
+    def _each(self, roles: frozenset[str]) -> Iterator[tuple[str, str]]:
+        if JUDGE in roles and self.judge is not None:
+            if self.judge.model == HUMAN:
+                yield JUDGE, HUMAN
+            else:
+                often = repeats(self.judge)
+                told = "" if often.count == often.escalated == 1 else f" {often}"
+                yield JUDGE, judge_settings(self.judge, self.home).identity + told
+        others = roles - {JUDGE}
+        if others:
+            from evaluators.engines.models import models
+
+            found, _ = models(model_choices(self.models, self.home, self.warehouse))
+            yield from ((role, found[role].identity) for role in others & set(found))
+
+
+def answering(judge: Judge | None, models: Models, home: Path, warehouse: Path) -> Answering:
+    """Who answers the evaluators of a project."""
+    from assets.answering import Answering
+    from evaluators.engines.models import models as made
+
+    found, absent = made(model_choices(models, home, warehouse))
+    people = judge is not None and judge.model == HUMAN
+    maker = None if judge is None or people else Maker(judge_settings(judge, home))
+    return Answering(
+        maker=maker, people=people, repeats=repeats(judge), models=found, absent=absent
+    )
+
+
+class Maker:
+    """Makes the configured judge; all that it makes share one budget."""
+
+    def __init__(self, settings: JudgeSettings) -> None:
+        self.settings = settings
+        self._spent_usd = 0.0
+
+    @contextmanager
+    def live(self, ledger: Ledger) -> Iterator[JudgeEngine]:
+        """A judge that asks what the ledger does not hold."""
+        from evaluators.engines.judge.ledgered import LedgerJudge
+
+        budget = self.settings.budget_usd
+        left = None if budget is None else max(0.0, budget - self._spent_usd)
+        with LedgerJudge(replace(self.settings, budget_usd=left), ledger) as judge:
+            try:
+                yield judge
+            finally:
+                self._spent_usd += judge.spent_usd
+
+    def replay(self, ledger: Ledger) -> JudgeEngine:
+        """A judge that answers from the ledger alone."""
+        from evaluators.engines.judge.ledgered import Replay
+
+        return Replay(self.settings, ledger)
+
+    def planning(self, ledger: Ledger) -> PlanningJudge:
+        """A judge that takes note of what would be asked."""
+        from evaluators.engines.judge.planning import PlanningJudge
+
+        return PlanningJudge(self.settings, ledger)

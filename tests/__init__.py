@@ -1,0 +1,1 @@
+"""The tests; a package by name, so that no installed package of this name comes first."""

@@ -1,0 +1,142 @@
+"""Context precision: useful passages at the top of the ranking."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluators.catalog import build
+from evaluators.errors import BadParameters
+from evaluators.library.retrieval.context_precision import average_precision
+from evaluators.outcome import JudgeError
+from evaluators.sample import Sample
+from tests.judges import Scripted, judged, values
+
+SAMPLE = {"question": "When does the ferry leave?", "expected_answers": ["At eight."]}
+USEFULNESS = {0: "none", 0.5: "partly", 1: "fully"}
+
+
+def _judge(worths: dict[str, Any]) -> Scripted:
+    """A judge that knows what each passage is worth."""
+
+    def appraise(request: Any) -> Any:
+        (worth,) = (w for text, w in worths.items() if f"\n{text}\n" in request.prompt.material)
+        return worth if isinstance(worth, Exception) else {"reasoning": "", "usefulness": worth}
+
+    return Scripted(appraise)
+
+
+def _scored(
+    worths: list[Any], parameters: Any = None, texts: list[str] | None = None, **change: Any
+) -> tuple[list[dict[str, Any]], Scripted]:
+    passages = texts or [f"Passage {number}." for number in range(len(worths))]
+    judge = _judge({text: USEFULNESS.get(w, w) for text, w in zip(passages, worths, strict=True)})
+    row = {**SAMPLE, "contexts": passages, **change}
+    return judged(build("context_precision", parameters or {}), row, judge), judge
+
+
+@pytest.mark.parametrize(
+    ("worths", "plain", "graded"),
+    [  # the golden examples of the specification
+        ([1, 0, 1], 0.8333333333, 0.8333333333),
+        ([0, 1, 1], 0.5833333333, 0.5833333333),
+        ([0, 0, 1, 0, 1], 0.3666666667, 0.3666666667),
+        ([0, 0, 0], 0.0, 0.0),
+        ([1, 0.5, 0], 1.0, 0.9166666667),
+    ],
+)
+def test_average_precision(worths: list[Any], plain: float, graded: float) -> None:
+    rows, _ = _scored(worths)
+    found = values(rows)
+    assert found["context_precision"] == pytest.approx(plain)
+    assert found["context_precision_graded"] == pytest.approx(graded)
+
+
+def test_only_the_top_of_the_ranking() -> None:
+    rows, judge = _scored([0, 1, 1], {"top_n": 2})
+    assert values(rows)["context_precision"] == 0.5
+    assert len(judge.asked) == 2
+    with pytest.raises(BadParameters, match="top_n"):
+        build("context_precision", {"top_n": 0})
+
+
+@given(st.integers(1, 30))
+def test_a_ranking_of_useful_passages_is_exactly_one(count: int) -> None:
+    assert average_precision([1.0] * count) == 1.0
+
+
+@given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), max_size=12))
+def test_a_useful_passage_moved_up_is_never_worse(worths: list[float]) -> None:
+    best = average_precision(sorted(worths, reverse=True))
+    assert 0 <= average_precision(worths) <= best + 1e-12
+    assert average_precision([*worths, 0.0]) == average_precision(worths)
+
+
+def test_equal_passages_are_asked_about_once_and_count_at_each_rank() -> None:
+    rows, judge = _scored([0, 1, 1, 0], texts=["No.", "Yes.", "Yes.", " "])
+    assert values(rows)["context_precision"] == pytest.approx((1 / 2 + 2 / 3) / 2)
+    assert len(judge.asked) == 2
+    assert _calls(contexts=["No.", "Yes.", "Yes.", " "]) == 2
+
+
+def _calls(parameters: Any = None, **change: Any) -> int:
+    keys = {"benchmark": "b", "system": "s", "question_id": "q"}
+    sample = Sample.of(keys | SAMPLE | change)
+    return int(build("context_precision", parameters or {}).calls(sample))  # type: ignore[attr-defined]
+
+
+def test_a_passage_without_a_verdict_leaves_no_value() -> None:
+    rows, _ = _scored([1, JudgeError("timed out"), 1])
+    for row in rows[:2]:
+        assert (row["status"], row["value"], row["reason"]) == ("judge_error", None, "timed out")
+
+
+@pytest.mark.parametrize("contexts", [[], [" ", ""]])
+def test_nothing_retrieved_is_worth_nothing(contexts: list[str]) -> None:
+    rows, judge = _scored([], contexts=contexts)
+    assert {(row["value"], row["reason"]) for row in rows[:2]} == {(0.0, "no_context")}
+    assert not judge.asked
+
+
+def test_the_answer_stands_in_for_an_expected_one() -> None:
+    rows, judge = _scored([0, 1], expected_answers=None, answer="At nine.")
+    assert [row["status"] for row in rows] == ["not_applicable", "not_applicable", "scored"]
+    assert rows[2]["value"] == 0.5
+    assert "At nine." in judge.asked[0][0].prompt.material
+    beside, judge = _scored([0, 1], {"utilization": "always"}, answer="At nine.")
+    assert values(beside) == dict.fromkeys(values(beside), 0.5)
+    assert (
+        len(judge.asked) == 4 == _calls({"utilization": "always"}, contexts=["a", "b"], answer="c")
+    )
+    alone, judge = _scored([0, 1], answer="At nine.")
+    assert alone[2]["status"] == "not_applicable"
+    assert "utilization" in alone[2]["reason"]
+    assert len(judge.asked) == 2
+
+
+def test_an_empty_answer_uses_nothing() -> None:
+    rows, judge = _scored([1], expected_answers=[" "], answer=" ")
+    assert (rows[2]["value"], judge.asked) == (0.0, [])
+
+
+def test_who_cannot_be_measured_and_who_failed() -> None:
+    for change in ({"contexts": None}, {"question": " "}):
+        rows, _ = _scored([1], **change)
+        assert {row["status"] for row in rows} == {"not_applicable"}
+    rows, judge = _scored([1], error="timeout", answer="")
+    assert [row["status"] for row in rows] == ["scored", "scored", "not_applicable"]
+    assert [row["value"] for row in rows] == [0.0, 0.0, None]
+    assert not judge.asked
+
+
+def test_each_passage_is_seen_alone_with_every_expected_answer() -> None:
+    _, judge = _scored([1, 0], expected_answers=["At eight.", "8:00", "At eight."])
+    first, second = (asked.prompt.material for asked, _ in judge.asked)
+    assert "Passage 0." in first
+    assert "Passage 1." not in first
+    assert "Passage 1." in second
+    assert "[2] 8:00" in first
+    assert "[3]" not in first

@@ -1,0 +1,213 @@
+"""TRACe: marks of a judge, worked examples, and the published scores of recorded replies."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from evaluators.catalog import build
+from evaluators.outcome import JudgeError
+from evaluators.text.keys import letters
+from tests.evaluators.trace.marked import documents, sentences
+from tests.golden_cases import golden
+from tests.judges import Scripted, by_form, judged, values
+
+GOLDEN = golden("trace_arithmetic")
+OURS = {
+    "seed_relevance_div20": "context_relevance_normalized_20",
+    "relevance": "context_relevance",
+    "seed_utilization_util_over_rel": "context_utilization",
+    "utilization_paper": "context_utilization_of_context",
+    "completeness": "completeness",
+    "adherence": "adherence",
+    "support_share": "adherence_fraction",
+}
+OTHER_RULES: dict[str, dict[str, float | None]] = {
+    # A key that is given twice counts once.
+    "trace-006": {"seed_relevance_div20": 0.1, "seed_utilization_util_over_rel": 0.5},
+    # A blank answer adheres to nothing; who is silent does not gain by it.
+    "trace-007": {"adherence": None},
+    # A key that no document has is none; too many of them are a parse failure.
+    "trace-009": dict.fromkeys(OURS),
+}
+"""Where the golden figures are those of the source's code, and ours are others on purpose."""
+
+DOCUMENTS = [
+    "The old harbour has two long piers. A small café stands there. It is open late.",
+    "The ferry leaves at eight. On Sundays it leaves later.",
+    "Tickets are sold on board. Dogs may come along.",
+]
+ANSWER = "It leaves at eight. On Sundays at nine. It is red."
+
+
+def _labels(
+    relevant: list[str], utilized: list[str], supported: list[bool], **other: Any
+) -> dict[str, Any]:
+    return {
+        "relevance_explanation": "",
+        "all_relevant_sentence_keys": relevant,
+        "sentence_support_information": [
+            {
+                "response_sentence_key": letters(place),
+                "explanation": "",
+                "supporting_sentence_keys": ["general"],
+                "fully_supported": held,
+            }
+            for place, held in enumerate(supported)
+        ],
+        "overall_supported_explanation": "",
+        "overall_supported": all(supported),
+        "all_utilized_sentence_keys": utilized,
+        **other,
+    }
+
+
+def _scored(
+    labels: Any, contexts: Any = DOCUMENTS, answer: str = ANSWER, **more: Any
+) -> list[dict[str, Any]]:
+    judge = labels if isinstance(labels, Scripted) else by_form(TraceLabels=labels)
+    row = {"question": "When does it leave?", "contexts": contexts, "answer": answer}
+    parameters = more.pop("parameters", {})
+    return judged(build("trace", parameters), row | more, judge)
+
+
+@pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: case["id"])
+def test_golden_arithmetic(case: dict[str, Any]) -> None:
+    given, expected = case["input"], case["expected"] | OTHER_RULES.get(case["id"], {})
+    total = given["total_sentences"]
+    plain = {str(number): f"0{letters(number)}" for number in range(total)}
+    relevant, utilized = (
+        [plain.get(key, key) for key in given[name]] for name in ("relevant", "utilized")
+    )
+    known = [] if "9z" in relevant else [*relevant, *utilized]
+    supported = given["fully_supported"]
+    contexts = documents(total, known)
+    answer = sentences(len(supported), "Answer")
+    found = values(_scored(_labels(relevant, utilized, supported), contexts, answer))
+    tolerance = GOLDEN["tolerance"]
+    for name, value in expected.items():
+        assert found[OURS[name]] == (
+            None if value is None else pytest.approx(value, rel=0, abs=tolerance)
+        ), name
+
+
+def test_the_complete_example_of_the_source() -> None:
+    marked = ["0a", "0b", "1a", "1b"]
+    found = values(_scored(_labels(marked, marked, [True, True, False])))
+    assert found == pytest.approx(
+        {
+            "context_relevance": 4 / 7,
+            "context_utilization": 1.0,
+            "completeness": 1.0,
+            "adherence": 0.0,
+            "context_relevance_normalized_20": 0.2,
+            "context_utilization_of_context": 4 / 7,
+            "completeness_by_length": 1.0,
+            "adherence_fraction": 2 / 3,
+            "trace_average": 0.55,
+        }
+    )
+
+
+def test_relevant_and_used_sentences_differ() -> None:
+    # The second example of the specification; its sentences have as many words as these.
+    labels = _labels(["0a", "0b", "1a"], ["0a", "1a", "1b"], [True] * 3)
+    found = values(_scored(labels))
+    assert found["context_relevance"] == pytest.approx(0.4285714, abs=5e-8)
+    assert found["context_utilization_of_context"] == pytest.approx(0.4285714, abs=5e-8)
+    assert found["context_utilization"] == 1.0
+    assert found["completeness"] == pytest.approx(0.6666667, abs=5e-8)
+    assert found["completeness_by_length"] == pytest.approx(0.7058824, abs=5e-8)
+    by_characters = values(_scored(labels, parameters={"length": "characters"}))
+    assert by_characters["completeness_by_length"] == pytest.approx((35 + 26) / (35 + 26 + 26))
+
+
+REFUSAL = _labels(
+    [],
+    [],
+    [],
+    sentence_support_information=[
+        {
+            "response_sentence_key": "a",
+            "explanation": "",
+            "supporting_sentence_keys": ["supported_without_sentence"],
+            "fully_supported": True,
+        }
+    ],
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "completeness"), [("as_used", 1.0), ("one", 1.0), ("zero", 0.0), ("undefined", None)]
+)
+def test_a_refusal_where_nothing_is_relevant(rule: str, completeness: float | None) -> None:
+    rows = _scored(REFUSAL, answer="They do not say.", parameters={"nothing_relevant": rule})
+    found = values(rows)
+    assert (found["context_relevance"], found["context_utilization"]) == (0.0, 0.0)
+    assert (found["adherence"], found["completeness"]) == (1.0, completeness)
+    assert found["completeness_by_length"] is None
+    assert (found["trace_average"] is None) == (completeness is None)
+    assert json.loads(rows[0]["detail"])["unknown_keys"] == 0
+
+
+def test_no_context() -> None:
+    rows = _scored(_labels([], [], [True, True, False]), contexts=["", " "])
+    found = {row["metric"]: (row["value"], row["status"]) for row in rows}
+    assert found["context_relevance"] == found["context_utilization"] == (0.0, "scored")
+    assert rows[0]["reason"] == "no_context"
+    for name in ("context_utilization_of_context", "completeness", "trace_average"):
+        assert found[name] == (None, "undefined")
+    assert found["adherence"] == (0.0, "scored")
+
+
+def test_a_blank_answer_uses_nothing_whatever_the_judge_says() -> None:
+    rows = _scored(_labels(["1a", "1b"], ["1a"], []), answer=" ")
+    found = values(rows)
+    assert (found["context_relevance"], found["context_utilization"]) == (2 / 7, 0.0)
+    assert (found["completeness"], found["adherence"]) == (0.0, None)
+    silent = _scored(Scripted(lambda _: pytest.fail("asked")), contexts=[], answer="")
+    assert values(silent)["context_relevance"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("labels", "fault"),
+    [
+        (_labels([], [], [True, True]), "no verdict on c"),
+        (
+            _labels([], [], [True] * 3)
+            | {
+                "sentence_support_information": [
+                    *_labels([], [], [True] * 3)["sentence_support_information"],
+                    *_labels([], [], [False])["sentence_support_information"],
+                ]
+            },
+            "contradictory verdicts on a",
+        ),
+        (_labels(["0a", "9z"], ["0a"], [True] * 3), "unknown identifiers: 9z"),
+        (_labels(["0a"], [], [True] * 3, overall_supported="yes"), "overall_supported"),
+    ],
+)
+def test_marks_that_cannot_be_used(labels: dict[str, Any], fault: str) -> None:
+    rows = _scored(labels)
+    assert {(row["status"], row["value"]) for row in rows} == {("parse_failure", None)}
+    assert fault in rows[0]["reason"]
+
+
+def test_a_few_unknown_keys_are_dropped_and_never_help() -> None:
+    keys = ["0a", "0b", "0c", "1a", "1b"]
+    with_one, without = (
+        _scored(_labels([*keys, *more], keys, [True] * 3)) for more in (["9z"], [])
+    )
+    assert values(with_one) == values(without)
+    assert json.loads(with_one[0]["detail"])["unknown_keys"] == 1
+
+
+def test_who_cannot_be_measured_who_failed_and_whom_the_judge_failed() -> None:
+    labels = _labels([], [], [True] * 3)
+    assert {row["status"] for row in _scored(labels, contexts=None)} == {"not_applicable"}
+    failed = _scored(labels, error="timeout")
+    assert {(row["value"], row["reason"]) for row in failed} == {(0.0, "target_error")}
+    lost = _scored(JudgeError("timed out"))
+    assert {(row["status"], row["reason"]) for row in lost} == {("judge_error", "timed out")}

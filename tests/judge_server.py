@@ -1,0 +1,266 @@
+"""A real HTTP server on loopback that speaks the OpenAI protocol, and fails as it is told to.
+
+In a test: `with JudgeServer(script) as server`, where a script says what to answer to a request. As
+a process of its own: `python -m tests.judge_server --port 0 --latency 0.5`; it prints its port.
+Without a script, replies follow from prompt and schema alone (`tests.judge_replies`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import hashlib
+import json
+import threading
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+from tests.judge_replies import reply_to
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Mapping
+
+HOST = "127.0.0.1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What the server does with one request.
+
+    Attributes:
+        content: What the model says; None for no content at all.
+        finish: Why the model stopped.
+        refusal: The text of a refusal, in its own field.
+        status: The status; other than 200, `content` is the message of the error.
+        code: The code of the error.
+        headers: More headers.
+        delay: Seconds before anything is sent.
+        body: The whole body in place of a completion.
+        cut: Whether the connection is closed in the middle of the body.
+        usage: Tokens in and out; None leaves them out.
+    """
+
+    content: str | None = None
+    finish: str = "stop"
+    refusal: str | None = None
+    status: int = 200
+    code: str | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay: float = 0.0
+    body: bytes | None = None
+    cut: bool = False
+    usage: tuple[int, int] | None = (100, 20)
+
+
+def faithful(request: Mapping[str, Any]) -> Said:
+    """A reply that follows from the messages alone, of the form that they ask for."""
+    reply = json.dumps(reply_to(request["messages"]), ensure_ascii=False)
+    tokens = sum(len(message["content"]) for message in request["messages"]) // 4
+    return Said(content=reply, usage=(tokens, len(reply) // 4))
+
+
+def is_probe(request: Mapping[str, Any]) -> bool:
+    """Whether a request is the one by which a judge finds out whom it talks to."""
+    return "Reply with this JSON object" in request["messages"][-1]["content"]
+
+
+def vector(text: str, size: int = 16) -> list[float]:
+    """A vector that follows from the text."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return [byte / 255 for byte in digest[:size]]
+
+
+class JudgeServer:
+    """The server, in a thread of its own; a context manager.
+
+    Attributes:
+        requests: The bodies of all chat requests but probes, in the order in which they came.
+        probes: The bodies of the probes.
+        arrivals: The time (of `time.time`) and the digest of the messages of each of `requests`.
+        headers: The headers of the last request.
+        most: The largest number of requests that were under way at once.
+    """
+
+    def __init__(
+        self,
+        script: Callable[[dict[str, Any]], Said] | list[Said] | None = None,
+        *,
+        probe: Callable[[dict[str, Any]], Said] | None = None,
+        latency: float = 0.0,
+        port: int = 0,
+        quiet: bool = False,
+    ) -> None:
+        """Prepare it.
+
+        Args:
+            script: What is answered: a function, or answers in turn (then faithful ones).
+            probe: What is answered to probes; faithful answers by default.
+            latency: Seconds that every answer takes.
+            port: 0 takes a free one.
+            quiet: Whether bodies of requests are forgotten, as long runs need.
+        """
+        self._script = script
+        self._probe = probe or faithful
+        self._latency = latency
+        self._port = port
+        self._quiet = quiet
+        self._loop = asyncio.new_event_loop()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._under_way = 0
+        self._writers: set[asyncio.StreamWriter] = set()
+        self.requests: list[dict[str, Any]] = []
+        self.probes: list[dict[str, Any]] = []
+        self.arrivals: list[tuple[float, str]] = []
+        self.headers: dict[str, str] = {}
+        self.most = 0
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        self._ready.wait()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def port(self) -> int:
+        """The port, once it listens."""
+        return self._port
+
+    @property
+    def url(self) -> str:
+        """The base address of the API."""
+        return f"http://{HOST}:{self._port}/v1"
+
+    @property
+    def count(self) -> int:
+        """How many chat requests came, without probes."""
+        return len(self.arrivals)
+
+    def stop(self) -> None:
+        """Stop listening and drop all connections."""
+        if self._thread.is_alive():
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._thread.join()
+
+    def join(self) -> None:
+        """Serve until the process ends."""
+        self._thread.join()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self._loop)
+        server = self._loop.run_until_complete(
+            asyncio.start_server(self._serve, HOST, self._port, backlog=1024, limit=2**24)
+        )
+        self._port = server.sockets[0].getsockname()[1]
+        self._ready.set()
+        self._loop.run_forever()
+        server.close()
+        for writer in self._writers:
+            writer.transport.abort()
+        tasks = asyncio.all_tasks(self._loop)
+        for task in tasks:
+            task.cancel()
+        self._loop.run_until_complete(_settle(asyncio.gather(*tasks, return_exceptions=True)))
+        self._loop.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._writers.add(writer)
+        try:
+            while True:
+                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+                fields = dict(line.lower().split(": ", 1) for line in head[1:] if ": " in line)
+                body = await reader.readexactly(int(fields.get("content-length", "0")))
+                said = await self._answer(head[0].split()[1], fields, body)
+                writer.write(_rendered(said))
+                if said.cut:
+                    await writer.drain()
+                    break
+        except (asyncio.IncompleteReadError, asyncio.CancelledError, ConnectionError):
+            pass  # the other side went away, or this one stops
+        finally:
+            self._writers.discard(writer)
+            writer.close()
+
+    async def _answer(self, path: str, fields: dict[str, str], body: bytes) -> Said:
+        if path == "/asked":
+            return Said(body=json.dumps(self.arrivals).encode())
+        request = json.loads(body)
+        if path.endswith("/embeddings"):
+            texts = [request["input"]] if isinstance(request["input"], str) else request["input"]
+            data = [{"index": n, "embedding": vector(text)} for n, text in enumerate(texts)]
+            return Said(body=json.dumps({"object": "list", "model": "v", "data": data}).encode())
+        self.headers = fields
+        self._under_way += 1
+        self.most = max(self.most, self._under_way)
+        try:
+            said = self._what(request)
+            await asyncio.sleep(self._latency + said.delay)
+        finally:
+            self._under_way -= 1
+        return said
+
+    def _what(self, request: dict[str, Any]) -> Said:
+        if is_probe(request):
+            self.probes.append(request)
+            return self._probe(request)
+        shown = json.dumps(request["messages"], sort_keys=True).encode()
+        self.arrivals.append((time.time(), hashlib.sha256(shown).hexdigest()))
+        if not self._quiet:
+            self.requests.append(request)
+        if isinstance(self._script, list):
+            return self._script.pop(0) if self._script else faithful(request)
+        return self._script(request) if self._script is not None else faithful(request)
+
+
+async def _settle(tasks: Coroutine[Any, Any, Any] | asyncio.Future[Any]) -> None:
+    with suppress(asyncio.CancelledError):
+        await tasks
+
+
+def _rendered(said: Said) -> bytes:
+    body = said.body if said.body is not None else json.dumps(_completion(said)).encode()
+    headers = {"content-type": "application/json", "content-length": str(len(body)), **said.headers}
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    sent = body[: len(body) // 2] if said.cut else body
+    return f"HTTP/1.1 {said.status} Said\r\n{head}\r\n".encode() + sent
+
+
+def _completion(said: Said) -> dict[str, Any]:
+    if said.status != 200:
+        return {"error": {"message": said.content or "no", "type": "error", "code": said.code}}
+    message = {"role": "assistant", "content": said.content, "refusal": said.refusal}
+    answer: dict[str, Any] = {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": "judge-2026-01-01",
+        "system_fingerprint": "fp_1",
+        "choices": [{"index": 0, "message": message, "finish_reason": said.finish}],
+    }
+    if said.usage is not None:
+        tokens_in, tokens_out = said.usage
+        answer["usage"] = {
+            "prompt_tokens": tokens_in,
+            "completion_tokens": tokens_out,
+            "total_tokens": tokens_in + tokens_out,
+        }
+    return answer
+
+
+def main() -> None:
+    """Serve until killed; the first line that is printed is the port."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--latency", type=float, default=0.0, help="seconds for each answer")
+    given = parser.parse_args()
+    with JudgeServer(latency=given.latency, port=given.port, quiet=True) as server:
+        print(server.port, flush=True)  # noqa: T201 - how the caller learns it
+        server.join()
+
+
+if __name__ == "__main__":
+    main()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from assets.project import Benchmark, Project
     from evaluators.evaluator import Evaluator
 
-_FOLD_VERSION = 1
+_FOLD_VERSION = 2
 """Raised when leaderboards are folded in another way from the same scores."""
 
 
@@ -52,7 +52,10 @@ def leaderboard_digest(benchmark: Benchmark, marks: Mapping[str, str]) -> str:
         evaluator.name: [evaluator.signature, marks.get(scores(evaluator.name))]
         for evaluator in benchmark.evaluators
     }
-    reading = [benchmark.slices, benchmark.cluster, dict(benchmark.thresholds)]
+    reading = [
+        *(benchmark.slices, benchmark.cluster, dict(benchmark.thresholds)),
+        benchmark.intervals,
+    ]
     return digest_of(_FOLD_VERSION, made, reading)
 
 

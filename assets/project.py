@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from assets.answering import Answering
 
@@ -31,6 +31,7 @@ class Benchmark:
         slices: Tags (or question fields) that the leaderboard is also broken down by.
         cluster: The question field whose equal values mark questions that are not independent.
         thresholds: Thresholds by `evaluator.metric` that override those of the metrics.
+        intervals: How the intervals of numbers that are not passes and failures are found.
         max_reject_ratio: The share of unreadable rows in a file up to which ingestion goes on.
     """
 
@@ -43,6 +44,7 @@ class Benchmark:
     slices: tuple[str, ...] = ()
     cluster: str | None = None
     thresholds: Mapping[str, float] = field(default_factory=dict)
+    intervals: Literal["bootstrap", "t"] = "bootstrap"
     max_reject_ratio: float = 0.0
 
 

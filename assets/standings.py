@@ -10,7 +10,9 @@ import polars as pl
 
 from assets.folds import metric_facts, stand
 from assets.freshness import leaderboard_digest
+from assets.matrices import bound_questions
 from assets.stages import LEADERBOARD
+from assets.uncertainty import PLACE, Spread, assess
 from evaluators import scoring
 from evaluators.outcome import Status, Unscored
 from warehouse.folds import folded_scores, graded_samples
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 HISTORY = (
     *("published_at", "benchmark", "slice", "system", "evaluator", "metric"),
-    *("mean", "n_scored", "signature"),
+    *("mean", "ci_low", "ci_high", "n_scored", "signature"),
 )
 
 
@@ -42,23 +44,39 @@ def refresh(warehouse: Warehouse, benchmark: Benchmark, *, force: bool = False) 
     query = folded_scores(benchmark.name, benchmark.slices)
     folded = warehouse.fetch(query.sql, query.parameters)
     facts = metric_facts(benchmark.evaluators, benchmark)
-    systems = system_scores(warehouse, benchmark)
+    spread = Spread(bound_questions(warehouse, benchmark))
+    systems = system_scores(warehouse, benchmark, spread)
+    trust = assess(warehouse, benchmark, spread)
     every = pl.concat([folded, as_folded(systems, folded, facts)], how="diagonal")
-    rows = stand(every, facts).with_columns(
-        pl.lit(benchmark.name).alias("benchmark"),
-        pl.lit(datetime.now(UTC).replace(tzinfo=None)).alias("published_at"),
+    sure = trust.standings.cast(dict.fromkeys(("rank_low", "rank_high"), pl.Int32))
+    rows = (
+        stand(every, facts)
+        .join(sure, on=list(PLACE), how="left")
+        .with_columns(
+            pl.lit(benchmark.name).alias("benchmark"),
+            pl.lit(datetime.now(UTC).replace(tzinfo=None)).alias("published_at"),
+        )
     )
     place = {"benchmark": benchmark.name}
     with warehouse.transaction() as transaction:
         transaction.replace("leaderboard", rows, where=place)
         transaction.replace("system_scores", systems, where=place)
+        compared = trust.comparisons.with_columns(pl.lit(benchmark.name).alias("benchmark"))
+        transaction.replace("comparisons", compared, where=place)
         transaction.append("leaderboard_history", rows.select(HISTORY))
         transaction.mark(benchmark.name, LEADERBOARD, digest)
     return rows.height
 
 
-def system_scores(warehouse: Warehouse, benchmark: Benchmark) -> pl.DataFrame:
+def system_scores(
+    warehouse: Warehouse, benchmark: Benchmark, spread: Spread | None = None
+) -> pl.DataFrame:
     """The metrics that exist only for a whole set, for each system and slice.
+
+    Args:
+        warehouse: Where the grades are.
+        benchmark: The benchmark.
+        spread: Gathers what tells how sure these metrics are.
 
     Returns:
         The columns of the table `system_scores`.
@@ -67,7 +85,7 @@ def system_scores(warehouse: Warehouse, benchmark: Benchmark) -> pl.DataFrame:
         row
         for evaluator in benchmark.evaluators
         if evaluator.system_metrics
-        for row in _of_evaluator(warehouse, benchmark, evaluator)
+        for row in _of_evaluator(warehouse, benchmark, evaluator, spread)
     ]
     schema = dict.fromkeys(
         (
@@ -96,7 +114,7 @@ def as_folded(systems: pl.DataFrame, folded: pl.DataFrame, facts: pl.DataFrame) 
 
 
 def _of_evaluator(
-    warehouse: Warehouse, benchmark: Benchmark, evaluator: Evaluator
+    warehouse: Warehouse, benchmark: Benchmark, evaluator: Evaluator, spread: Spread | None
 ) -> list[dict[str, object]]:
     names = [metric.name for metric in evaluator.sample_metrics]
     primary = next(i for i, metric in enumerate(evaluator.sample_metrics) if metric.primary)
@@ -109,6 +127,8 @@ def _of_evaluator(
     groups = grades.partition_by("slice", "system", as_dict=True)
     for (slice_, system), samples in sorted(groups.items()):
         result = scoring.fold(evaluator, samples.select(*names, "status", "detail"))
+        if spread is not None:
+            spread.add(evaluator, slice_, system, samples, result.scores)
         detail = None if result.detail is None else json.dumps(result.detail, ensure_ascii=False)
         for name, value in result.scores.items():
             place: dict[str, object] = {

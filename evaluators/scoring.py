@@ -75,9 +75,19 @@ def fold(evaluator: Evaluator, rows: pl.DataFrame) -> Graded:
     Raises:
         BrokenPromise: As for `score`.
     """
-    if evaluator.evidence:
-        fields = pl.Struct(dict(evaluator.evidence))
-        rows = rows.with_columns(pl.col("detail").str.json_decode(fields)).unnest("detail")
+    return folded(evaluator, unpacked(evaluator, rows))
+
+
+def unpacked(evaluator: Evaluator, rows: pl.DataFrame) -> pl.DataFrame:
+    """Graded samples with the evidence that a fold reads in columns instead of JSON."""
+    if not evaluator.evidence:
+        return rows
+    fields = pl.Struct(dict(evaluator.evidence))
+    return rows.with_columns(pl.col("detail").str.json_decode(fields)).unnest("detail")
+
+
+def folded(evaluator: Evaluator, rows: pl.DataFrame) -> Graded:
+    """Fold samples that are `unpacked`; see `fold`."""
     promised = {metric.name: metric for metric in evaluator.system_metrics}
     try:
         result = graded(evaluator.fold(rows))

@@ -136,6 +136,7 @@ class BenchmarkKeys(Keys):
     slices: list[Text] = Field(default_factory=list)
     cluster: Text | None = None
     thresholds: dict[str, Number] = Field(default_factory=dict)
+    intervals: Literal["bootstrap", "t"] = "bootstrap"
     max_reject_ratio: Annotated[Number, Field(ge=0, le=1)] = 0.0
 
 

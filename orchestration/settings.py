@@ -138,6 +138,7 @@ class _Resolution:
             slices=tuple(dict.fromkeys(keys.slices)),
             cluster=keys.cluster,
             thresholds=MappingProxyType(dict(keys.thresholds)),
+            intervals=keys.intervals,
             max_reject_ratio=keys.max_reject_ratio,
         )
 

@@ -44,7 +44,14 @@ WITH members AS (
     UNION ALL BY NAME
     {sql("labels")}
 )
-SELECT m.slice, g.system, g.question_id, g."values", g.statuses, g.detail
+SELECT
+    m.slice,
+    g.system,
+    g.question_id,
+    hash(g.question_id) AS question,
+    g."values",
+    g.statuses,
+    g.detail
 FROM grades AS g
 JOIN members AS m USING (question_id)
 WHERE g.benchmark = $benchmark AND g.evaluator = $evaluator AND g.signature = $signature

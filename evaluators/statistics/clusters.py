@@ -13,6 +13,39 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Groups:
+    """Which questions belong together.
+
+    Attributes:
+        codes: Shape (questions,): the cluster of each; null: each question is its own.
+    """
+
+    codes: Integers | None = None
+
+    @cached_property
+    def alone(self) -> bool:
+        """Whether each question is its own cluster."""
+        return self.codes is None or len(self.starts) == len(self.codes)
+
+    @cached_property
+    def order(self) -> Integers:
+        """The order that puts the questions of a cluster side by side."""
+        order: Integers = np.argsort(self._known, kind="stable")
+        return order
+
+    @cached_property
+    def starts(self) -> Integers:
+        """Where in this order each cluster begins."""
+        ordered = self._known[self.order]
+        begins = np.r_[np.full(min(1, len(ordered)), fill_value=True), np.diff(ordered) != 0]
+        return np.flatnonzero(begins).astype(np.int64)
+
+    @property
+    def _known(self) -> Integers:
+        return np.empty(0, dtype=np.int64) if self.codes is None else self.codes
+
+
+@dataclass(frozen=True)
 class Clustered:
     """Numbers in columns (a system's, say), added up within each cluster of questions.
 
@@ -65,28 +98,21 @@ class Clustered:
         return errors
 
 
-def clustered(values: Floats, clusters: Integers) -> Clustered:
+def clustered(values: Floats, groups: Groups) -> Clustered:
     """Add up numbers within clusters.
 
     Args:
         values: Shape (questions, columns); NaN where there is no number.
-        clusters: Shape (questions,): the cluster of each question.
+        groups: Which questions belong together.
     """
     there = np.isfinite(values)
     sums, counts = np.where(there, values, 0.0), there.astype(np.float64)
-    order, starts = cluster_starts(clusters)
-    if len(starts) == len(clusters):
+    if groups.alone:
         return Clustered(sums, counts)
+    order, starts = groups.order, groups.starts
     return Clustered(
         np.add.reduceat(sums[order], starts, axis=0), np.add.reduceat(counts[order], starts, axis=0)
     )
-
-
-def cluster_starts(clusters: Integers) -> tuple[Integers, Integers]:
-    """The order that puts questions of a cluster side by side, and where each cluster begins."""
-    order = np.argsort(clusters, kind="stable")
-    ordered = clusters[order]
-    return order, np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])[: len(clusters)]
 
 
 def _ratio(numerator: Floats | Integers, denominator: Floats | Integers) -> Floats:

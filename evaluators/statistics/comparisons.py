@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from evaluators.statistics.arrays import LEVEL
-from evaluators.statistics.clusters import Clustered, cluster_starts, clustered
+from evaluators.statistics.clusters import Clustered, Groups, clustered
 from evaluators.statistics.intervals import student
 from evaluators.statistics.multiplicity import holm
 from evaluators.statistics.signflips import least_p, sign_flip_p
 
 if TYPE_CHECKING:
     from evaluators.statistics.arrays import Booleans, Floats, Integers
+
+    _Block: TypeAlias = tuple[Integers, Integers, Floats, Floats, Floats]
 
 Best: TypeAlias = Literal["high", "low"]
 
@@ -23,6 +25,7 @@ POWER = 0.8
 
 BETTER, WORSE, TIED, NOT_ENOUGH = "better", "worse", "tied", "not_enough_data"
 
+_ROUNDING = 1e-13
 _BLOCK = 4_000_000
 """Numbers in a block of pairs: it bounds the memory."""
 
@@ -62,7 +65,7 @@ def every_pair(systems: int) -> Integers:
 
 
 def compare(
-    values: Floats, clusters: Integers, pairs: Integers, *, best: Best, pass_fail: bool
+    values: Floats, groups: Groups, pairs: Integers, *, best: Best, pass_fail: bool
 ) -> Comparisons:
     """Compare pairs of systems on the questions that both have a number for.
 
@@ -73,22 +76,22 @@ def compare(
 
     Args:
         values: Shape (questions, systems); NaN where there is no number.
-        clusters: Shape (questions,): the cluster of each question.
+        groups: Which questions belong together.
         pairs: Shape (pairs, 2), as `every_pair` gives them: the family that is adjusted for.
         best: Which numbers are better.
         pass_fail: Whether every number is 0 or 1.
 
     Source: Miller, arXiv 2411.00640; McNemar 1947.
     """
-    alone = len(cluster_starts(clusters)[1]) == len(clusters)
-    step = max(1, _BLOCK // max(1, len(values)))
-    blocks = [
-        _block(values, clusters, pairs[start : start + step], mcnemar=pass_fail and alone)
-        for start in range(0, len(pairs), step)
-    ]
+    if np.isfinite(values).all():
+        blocks = [_complete(values, groups, pairs, pass_fail=pass_fail)]
+    else:
+        step = max(1, _BLOCK // max(1, len(values)))
+        blocks = [
+            _gappy(values, groups, pairs[start : start + step], pass_fail=pass_fail)
+            for start in range(0, max(1, len(pairs)), step)
+        ]
     n, found, difference, error, p = (np.concatenate(each) for each in zip(*blocks, strict=True))
-    if np.isfinite(values).all() and not (pass_fail and alone):
-        p = sign_flip_p(clustered(values, clusters).sums, pairs)
     low, high = student(difference, error, found)
     adjusted = holm(np.where(n > 0, p, np.nan))
     tests = np.count_nonzero(n)
@@ -136,19 +139,36 @@ def mcnemar_p(gained: Integers, lost: Integers) -> Floats:
     return exact
 
 
-def _block(
-    values: Floats, clusters: Integers, pairs: Integers, *, mcnemar: bool
-) -> tuple[Integers, Integers, Floats, Floats, Floats]:
-    """Questions, clusters, difference, its standard error and p of some pairs."""
+def _complete(values: Floats, groups: Groups, pairs: Integers, *, pass_fail: bool) -> _Block:
+    """Questions, clusters, difference, standard error and p of pairs without a missing number.
+
+    All pairs then follow from what each two systems have in common, which takes one matrix product.
+    """
+    data = clustered(values, groups)
+    a, b = pairs[:, 0], pairs[:, 1]
+    shared = data.residuals.T @ data.residuals
+    own = np.diag(shared)
+    either = own[a] + own[b]
+    variance = either - 2 * shared[a, b]
+    error = np.sqrt(np.where(variance > _ROUNDING * either, variance, np.nan))
+    error[data.clusters[a] <= 1] = np.nan
+    if pass_fail and groups.alone:
+        only = (values.T @ (1.0 - values)).round().astype(np.int64)
+        p = mcnemar_p(only[a, b], only[b, a])
+    else:
+        p = sign_flip_p(data.sums, pairs)
+    n = np.full(len(pairs), len(values))
+    return n, data.clusters[a], data.means[a] - data.means[b], error, p
+
+
+def _gappy(values: Floats, groups: Groups, pairs: Integers, *, pass_fail: bool) -> _Block:
+    """The same for pairs that lack some numbers, each on the questions that it has."""
     differences = values[:, pairs[:, 0]] - values[:, pairs[:, 1]]
-    data = clustered(differences, clusters)
+    data = clustered(differences, groups)
     error = np.where(_constant(data, differences), np.nan, data.std_errors)
-    if mcnemar:
+    if pass_fail and groups.alone:
         gained, lost = (np.count_nonzero(differences == sign, axis=0) for sign in (1, -1))
         p = mcnemar_p(gained, lost)
-    elif np.isfinite(values).all():
-        # One pass over all pairs is quicker than one for each block; see `compare`.
-        p = np.full(len(pairs), np.nan)
     else:
         p = sign_flip_p(data.sums)
     return data.n.astype(np.int64), data.clusters, data.means, error, p

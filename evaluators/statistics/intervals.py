@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from evaluators.statistics.clusters import Clustered
 
 _ROUNDING = 1e-13
+_GLANCE = 1000
 
 FEW_CLUSTERS = 30
 """Fewer clusters than this, and an interval is only roughly what it says."""
@@ -46,8 +48,12 @@ class Uncertainty:
 
 def is_pass_fail(values: Floats) -> bool:
     """Whether there are numbers and each of them is 0 or 1."""
-    there = values[np.isfinite(values)]
-    return bool(len(there) and np.isin(there, (0.0, 1.0)).all())
+    beginning = values[:_GLANCE]
+    either = (beginning == 0) | (beginning == 1) | np.isnan(beginning)
+    if not either.all():
+        return False
+    missing = np.isnan(values)
+    return bool(((values == 0) | (values == 1) | missing).all() and not missing.all())
 
 
 def uncertainty(
@@ -57,6 +63,7 @@ def uncertainty(
     pass_fail: bool,
     bounds: tuple[float, float],
     method: Literal["bootstrap", "t"] = "bootstrap",
+    clusters: Integers | None = None,
 ) -> Uncertainty:
     """The uncertainty of each column's mean by the method that suits it.
 
@@ -70,6 +77,7 @@ def uncertainty(
         pass_fail: Whether every number is 0 or 1.
         bounds: The least and the greatest number that the metric can have.
         method: What to do with numbers that are not passes and failures.
+        clusters: How many clusters the rows of each column stand for; null: one each.
     """
     errors = data.std_errors
     used: Method = "wilson" if pass_fail else method
@@ -81,7 +89,7 @@ def uncertainty(
         interval = percentile(draws, data.clusters)
     if not pass_fail:
         constant = errors <= _ROUNDING * np.abs(data.means)
-        ends = unseen(data.means, data.clusters, bounds)
+        ends = unseen(data.means, data.clusters if clusters is None else clusters, bounds)
         low, high = (np.where(constant, *pair) for pair in zip(ends, interval, strict=True))
         interval = Interval(np.maximum(low, bounds[0]), np.minimum(high, bounds[1]))
     return Uncertainty(errors, interval, used)
@@ -100,9 +108,7 @@ def wilson(
 
     Source: Wilson 1927; recommended for few questions by Bowyer and others, arXiv 2503.01747.
     """
-    from scipy.special import ndtri
-
-    z = float(ndtri(0.5 + confidence / 2))
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
     size = np.asarray(n if sizes is None else sizes, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(n > 0, successes / n, np.nan)
@@ -124,6 +130,8 @@ def effective(data: Clustered, confidence: float = CONFIDENCE) -> Floats:
     """
     n, share = data.n, data.means
     alone = n == data.clusters
+    if alone.all():
+        return n
     with np.errstate(invalid="ignore", divide="ignore"):
         effect = np.maximum(1.0, data.std_errors**2 * (n - 1) / (share * (1 - share)))
         few = (_quantile(n, confidence) / _quantile(data.clusters, confidence)) ** 2

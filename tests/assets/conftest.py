@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import dagster as dg
 import pytest
@@ -38,6 +38,8 @@ class Workshop:
         default_factory=lambda: {name: {} for name in EVALUATORS}
     )
     slices: tuple[str, ...] = ()
+    cluster: str | None = None
+    intervals: Literal["bootstrap", "t"] = "bootstrap"
 
     @property
     def project(self) -> Project:
@@ -48,6 +50,8 @@ class Workshop:
             predictions=self.home / "{system}.predictions.jsonl",
             evaluators=tuple(catalog.build(name, given) for name, given in self.evaluators.items()),
             slices=self.slices,
+            cluster=self.cluster,
+            intervals=self.intervals,
         )
         return Project(
             home=self.home,

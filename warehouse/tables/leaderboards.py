@@ -63,6 +63,17 @@ LEADERBOARD = Table(
         Column("std_error", "DOUBLE", "The standard error of the mean."),
         CI_LOW,
         CI_HIGH,
+        Column(
+            "ci_method",
+            "VARCHAR",
+            "How the interval was found: `wilson`, `bootstrap` or `t`; null where there is none.",
+        ),
+        Column(
+            "n_clusters",
+            "BIGINT",
+            "The groups of questions that are independent of one another; with fewer than 30 the "
+            "interval is rough.",
+        ),
         Column("rank", "INTEGER", "The place by the mean, 1 being the best; equal means share."),
         Column("rank_low", "INTEGER", "The best place that the uncertainty allows."),
         Column("rank_high", "INTEGER", "The worst place that the uncertainty allows."),
@@ -88,14 +99,22 @@ COMPARISONS = Table(
         required("system_a", "VARCHAR", "The one system."),
         required("system_b", "VARCHAR", "The other system."),
         required("n_pairs", "BIGINT", "The questions on which both have a number."),
+        required("n_clusters", "BIGINT", "The groups of them that are independent."),
         Column("difference", "DOUBLE", "The mean of a's number less b's."),
         Column("ci_low", "DOUBLE", "The lower end of the 95 % interval of the difference."),
         Column("ci_high", "DOUBLE", "The upper end of the 95 % interval of the difference."),
         Column("p_value", "DOUBLE", "The probability of such a difference by chance alone."),
-        Column("p_adjusted", "DOUBLE", "The same, adjusted for the number of comparisons."),
-        required("verdict", "VARCHAR", "Which is better, or that the data cannot tell."),
+        Column("p_adjusted", "DOUBLE", "The same, adjusted for all pairs of systems (Holm)."),
+        required(
+            "verdict",
+            "VARCHAR",
+            "What a is beside b: `better`, `worse`, `tied`, or `not_enough_data`: no answers to so "
+            "few questions could have decided.",
+        ),
         Column(
-            "detectable_difference", "DOUBLE", "The smallest difference that so many pairs show."
+            "detectable_difference",
+            "DOUBLE",
+            "The smallest difference that so many pairs show with a probability of 80 %.",
         ),
     ),
 )

@@ -11,6 +11,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
+from evaluators.statistics.clusters import Groups
 from evaluators.statistics.comparisons import (
     Comparisons,
     compare,
@@ -26,7 +27,7 @@ from tests.evaluators.statistics.simulate import benchmarks
 def compared(
     values: np.ndarray, clusters: np.ndarray | None = None, best: str = "high"
 ) -> Comparisons:
-    groups = np.arange(len(values)) if clusters is None else clusters
+    groups = Groups(clusters)
     passing = bool(np.isin(values[np.isfinite(values)], (0, 1)).all())
     return compare(values, groups, every_pair(values.shape[1]), best=best, pass_fail=passing)
 
@@ -170,3 +171,16 @@ def test_p_values_of_equal_systems_are_uniform() -> None:
     values = level + generator.exponential(size=(80, 600))
     p = sign_flip_p(values[:, ::2] - values[:, 1::2])
     assert stats.kstest(p, "uniform").pvalue > 0.001
+
+
+@pytest.mark.parametrize("passes", [True, False])
+@pytest.mark.parametrize("size", [1, 3])
+def test_pairs_without_gaps_are_compared_as_pairs_with_gaps_are(passes: bool, size: int) -> None:
+    values, clusters, _ = benchmarks(20, size, 4, seed=19, passes=passes)
+    complete = compared(values, clusters)
+    gappy = np.hstack([values, np.full((len(values), 1), np.nan)])
+    found = compared(gappy, clusters)
+    shared = [at for at, pair in enumerate(found.pairs.tolist()) if pair[1] < 4]
+    for name in ("n_pairs", "clusters", "difference", "low", "high", "p_value", "detectable"):
+        ours = getattr(found, name)[shared]
+        assert ours == pytest.approx(getattr(complete, name), nan_ok=True), name

@@ -13,7 +13,7 @@ from scipy import stats
 
 from evaluators.statistics.agreement import kappa
 from evaluators.statistics.alpha import krippendorff_alpha
-from evaluators.statistics.clusters import clustered
+from evaluators.statistics.clusters import Groups, clustered
 from evaluators.statistics.wobble import wobble
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def test_judgebench(shared: Path) -> None:
     assert len(published) == len(decided)
     for row in published:
         verdicts = np.array(decided[row["judge"], row["category"]])[:, None]
-        share = clustered(verdicts, np.arange(len(verdicts))).means[0]
+        share = clustered(verdicts, Groups(np.arange(len(verdicts)))).means[0]
         assert share * 100 == pytest.approx(float(row["accuracy_pct"]), abs=5e-5)
         if row["category"] == "all":
             flips = wobble(np.array(wavering[row["judge"]], dtype=float))

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import stats
 
-from evaluators.statistics.clusters import clustered
+from evaluators.statistics.clusters import Groups, clustered
 from evaluators.statistics.ranks import RankInterval, rank_intervals, ranks
 from evaluators.statistics.resampling import resampled_means
 
 
 def held(values: np.ndarray, best: str = "high") -> RankInterval:
-    data = clustered(values, np.arange(len(values)))
+    data = clustered(values, Groups(np.arange(len(values))))
     return rank_intervals(data.means, resampled_means(data), best)
 
 

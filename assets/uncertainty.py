@@ -1,0 +1,149 @@
+"""Uncertainty: how sure each mean of a benchmark is, and how its systems compare."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from assets.blocks import COMPARISONS, STANDINGS, Block
+from assets.matrices import ALL, Questions, matrices
+from evaluators.jackknife import parts_of, pseudo_values
+from evaluators.statistics.clusters import Groups
+from evaluators.statistics.intervals import is_pass_fail
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from assets.matrices import Keys
+    from assets.project import Benchmark
+    from evaluators.evaluator import Evaluator
+    from evaluators.outcome import Scores
+    from evaluators.statistics.arrays import Floats
+    from warehouse.store import Warehouse
+
+PLACE = ("slice", "system", "evaluator", "metric")
+"""What tells the rows of a benchmark's leaderboard apart."""
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The pseudo-values of system metrics, gathered while the metrics are folded.
+
+    Attributes:
+        questions: What binds the questions together.
+        values: By evaluator and slice, then metric, then system.
+        wholes: By evaluator and slice: how many questions and clusters there are.
+        asked: By evaluator and slice: the questions that the first system was asked.
+    """
+
+    questions: Questions
+    values: dict[tuple[str, str], dict[str, dict[str, Floats]]] = field(default_factory=dict)
+    wholes: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+    asked: dict[tuple[str, str], Keys] = field(default_factory=dict)
+
+    def add(
+        self, evaluator: Evaluator, slice_: str, system: str, samples: pl.DataFrame, scores: Scores
+    ) -> None:
+        """Find the pseudo-values of one system on one slice.
+
+        Args:
+            evaluator: Whose system metrics have been folded.
+            slice_: The slice.
+            system: The system.
+            samples: Its samples, as they were folded, with `question`, the hash of the question.
+            scores: What came of them.
+        """
+        place, keys = (evaluator.name, slice_), samples["question"].to_numpy()
+        found = pseudo_values(evaluator, samples, parts_of(self.questions.bonds(keys)), scores)
+        if place not in self.asked:
+            self.asked[place] = np.sort(keys)
+            clusters = self.questions.cluster_of(keys).max(initial=-1) + 1
+            self.wholes[place] = samples.height, int(clusters)
+        elif not np.array_equal(self.asked[place], np.sort(keys)):
+            # Parts of other questions cannot be compared: a run was narrowed to some systems.
+            like = next(iter(self.values[place].values()))
+            found = dict.fromkeys(found, np.full_like(next(iter(like.values())), np.nan))
+        for metric, values in found.items():
+            self.values.setdefault(place, {}).setdefault(metric, {})[system] = values
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What is known about the certainty of a leaderboard.
+
+    Attributes:
+        standings: One row a slice, system, evaluator and metric.
+        comparisons: One row a pair of systems.
+    """
+
+    standings: pl.DataFrame
+    comparisons: pl.DataFrame
+
+
+def assess(warehouse: Warehouse, benchmark: Benchmark, spread: Spread) -> Trust:
+    """Intervals, rank intervals and comparisons of every metric of a benchmark on every slice.
+
+    Args:
+        warehouse: Where the grades are.
+        benchmark: The benchmark.
+        spread: What folding its system metrics has gathered.
+    """
+    standings = [pl.DataFrame(schema=STANDINGS)]
+    comparisons = [pl.DataFrame(schema=COMPARISONS)]
+    for block in _blocks(warehouse, benchmark, spread):
+        standings.append(block.standings(benchmark.intervals))
+        comparisons.append(block.comparisons())
+    return Trust(pl.concat(standings), pl.concat(comparisons))
+
+
+def _blocks(warehouse: Warehouse, benchmark: Benchmark, spread: Spread) -> Iterator[Block]:
+    for evaluator in benchmark.evaluators:
+        yield from _of_samples(warehouse, benchmark, evaluator, spread.questions)
+        yield from _of_sets(evaluator, spread)
+
+
+def _of_samples(
+    warehouse: Warehouse, benchmark: Benchmark, evaluator: Evaluator, questions: Questions
+) -> Iterator[Block]:
+    """A block for each sample metric and slice."""
+    found = matrices(warehouse, benchmark, evaluator)
+    if not found.systems:
+        return
+    passing = {name: is_pass_fail(values) for name, values in found.values.items()}
+    for slice_ in (ALL, *questions.slices):
+        rows = found.rows(slice_, questions)
+        groups = questions.groups(found.questions[rows])
+        for metric in evaluator.sample_metrics:
+            values = found.values[metric.name][rows]
+            pass_fail = passing[metric.name] and metric.bounds == (0.0, 1.0)
+            yield Block(
+                slice_=slice_,
+                evaluator=evaluator.name,
+                metric=metric,
+                systems=found.systems,
+                values=values,
+                groups=groups,
+                pass_fail=pass_fail,
+            )
+
+
+def _of_sets(evaluator: Evaluator, spread: Spread) -> Iterator[Block]:
+    """A block of pseudo-values for each system metric and slice."""
+    metrics = {metric.name: metric for metric in evaluator.system_metrics}
+    for (name, slice_), measured in spread.values.items():
+        if name != evaluator.name:
+            continue
+        for metric, by_system in measured.items():
+            systems = sorted(by_system)
+            yield Block(
+                slice_=slice_,
+                evaluator=name,
+                metric=metrics[metric],
+                systems=systems,
+                values=np.stack([by_system[system] for system in systems], axis=1),
+                groups=Groups(),
+                whole=spread.wholes[name, slice_],
+            )

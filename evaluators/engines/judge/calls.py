@@ -78,6 +78,8 @@ def litellm() -> ModuleType:
         import litellm as library
     # Said when it builds its types at the first call; concerns nobody but its authors.
     warnings.filterwarnings("ignore", message="Item '.*' on TypedDict class")
+    # Said of calls that are broken off while LiteLLM prepares them in a thread of its own.
+    warnings.filterwarnings("ignore", message="coroutine '.*acompletion' was never awaited")
     library.telemetry = False
     library.suppress_debug_info = True
     library.disable_hf_tokenizer_download = True

@@ -49,6 +49,8 @@ class _Reply(NamedTuple):
 class RecordedAsker:
     """Answers with what a file holds; its judgments cost nothing."""
 
+    spent_usd = 0.0
+
     def __init__(self, file: Path) -> None:
         self._file = file
         self._by_content: dict[str, _Reply] = {}

@@ -22,7 +22,7 @@ from pydantic import ValidationError
 from evaluators.engines.contract import Engines, TokenLikelihood
 from evaluators.flow import JUDGE, Ask, Classify, Embed, Likelihood, Pair
 from evaluators.kinds.flow import FlowEvaluator
-from evaluators.outcome import JudgeError, ParseFailure, Undefined
+from evaluators.outcome import JudgeError, ParseFailure, Undefined, Unscored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,12 +53,17 @@ class FabricatedJudge:
         self.asked: list[Ask[Any]] = []
         self._made: dict[Any, Any] = {}
 
+    @property
+    def replies(self) -> list[dict[str, Any]]:
+        """The different replies that it gave."""
+        return [m.model_dump() for m in self._made.values() if not isinstance(m, Unscored)]
+
     def ask(self, request: Ask[Any], _: Origin) -> Future[Any]:
         """Answer, or say why not."""
         self.asked.append(request)
         future: Future[Any] = Future()
         reply = self._reply(request)
-        if isinstance(reply, ParseFailure | JudgeError):
+        if isinstance(reply, Unscored):
             future.set_exception(reply)
         else:
             future.set_result(reply)
@@ -110,18 +115,23 @@ class _Maker:
             "number": lambda of: chance.uniform(of.get("minimum", 0), of.get("maximum", 1)),
             "array": self._array,
             "object": self._object,
-            "string": lambda _: chance.choice([*_WORDS, *chance.choice(self._lists)]),
+            "string": lambda _: chance.choice([*_WORDS, *self._keys()]),
         }
         return make[node["type"]](node)
 
+    def _keys(self) -> list[str]:
+        """Those of some blocks, in their order."""
+        some = self._chance.sample(self._lists, self._chance.randint(1, len(self._lists)))
+        return [key for keys in self._lists if keys in some for key in keys]
+
     def _object(self, node: Mapping[str, Any]) -> dict[str, Any]:
         if isinstance(of := node.get("additionalProperties"), dict):
-            return {key: self.value(of) for key in self._chance.choice(self._lists)}
+            return {key: self.value(of) for key in self._keys()}
         return {name: self.value(part) for name, part in node.get("properties", {}).items()}
 
     def _array(self, node: Mapping[str, Any]) -> list[Any]:
         chance = self._chance
-        keys = chance.choice(self._lists)
+        keys = self._keys()
         item = node.get("items", {})
         form = self._forms.get(item.get("$ref", "").rpartition("/")[2], item)
         texts = [

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 VERIFY = Instruction(
     "The block `statements` lists statements, the block `context` passages, each after its key in "
-    "brackets. Say of every statement whether it follows from the passages: whether somebody who "
+    "brackets; the block `question`, where there is one, is what the statements answer. "
+    "Say of every statement whether it follows from the passages: whether somebody who "
     "believes them and knows nothing else must believe the statement too. What you know yourself "
     "does not count, however true the statement is. Numbers, units, dates, names and negations "
     "must agree; other words for the same thing are fine. A statement of which only a part "

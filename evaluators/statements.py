@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from evaluators.flow import ask
 from evaluators.prompt import Instruction
-from evaluators.reply import Reply, too_many_unknown
+from evaluators.reply import Key, Reply, too_many_unknown
 from evaluators.text.keys import answer_keys
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ EXTRACT = Instruction(
 class Statement(Reply):
     """One thing that the text asserts, and the key of the sentence where it does."""
 
-    sentence: str
+    sentence: Key
     text: str
 
 

@@ -10,7 +10,7 @@ from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Unscored
 from evaluators.prompt import Instruction
-from evaluators.reply import Reply, faults_by_id, verdicts_by_id
+from evaluators.reply import Key, Reply, faults_by_id, verdicts_by_id
 from evaluators.statements import (
     EXTRACT,
     NONE_RIGHT,
@@ -49,9 +49,9 @@ MATCH = Instruction(
 class Match(Reply):
     """Whether the other side has one statement."""
 
-    key: str
+    key: Key
     reasoning: str
-    matched: list[str]
+    matched: list[Key]
     supported: bool
 
 

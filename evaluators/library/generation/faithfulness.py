@@ -10,7 +10,7 @@ from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined
 from evaluators.prompt import Instruction
-from evaluators.reply import Reply, faults_by_id, verdicts_by_id
+from evaluators.reply import Key, Reply, faults_by_id, verdicts_by_id
 from evaluators.statements import EXTRACT, Statements, statements
 from evaluators.text.keys import passage_keys
 from evaluators.text.sentences import SPLITTER
@@ -34,9 +34,9 @@ VERIFY = Instruction(
 class Verdict(Reply):
     """Whether one statement follows, and from which passages."""
 
-    statement: str
+    statement: Key
     reasoning: str
-    passages: list[str]
+    passages: list[Key]
     supported: bool
 
 

@@ -146,7 +146,7 @@ class Caller:
             sent |= {"temperature": settings.temperature, "top_p": 1.0}
         if manner.seeded:
             sent["seed"] = seed
-        if manner.form != "text":
+        if schema and manner.form != "text":  # none: the prompt says by itself how to reply
             sent["response_format"] = _response_format(manner.form, schema)
         try:
             async with asyncio.timeout(settings.timeout_s):

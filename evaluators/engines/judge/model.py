@@ -117,7 +117,7 @@ class ModelAsker:
             if repaired:
                 return Status.PARSE_FAILURE, text, result.reason
             repaired = True
-            messages = repair(question.messages, text, result)
+            messages = repair(question, text, result)
 
     async def _send(
         self, question: Question, messages: Sequence[Message], bill: Bill, room: int

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING
 from evaluators.engines.judge.asking import EMPTY, FILTERED, REFUSAL
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from evaluators.engines.judge.calls import Said
+    from evaluators.engines.judge.judgment import Question
     from evaluators.engines.judge.reading import Faulty
     from evaluators.prompt import Message
 
@@ -28,23 +27,25 @@ def without_text(said: Said) -> str | None:
     return None
 
 
-def repair(messages: Sequence[Message], text: str, faulty: Faulty) -> list[Message]:
+def repair(question: Question, text: str, faulty: Faulty) -> list[Message]:
     """The messages that ask for a reply to be put right.
 
     Args:
-        messages: Those that were sent.
+        question: What was asked.
         text: What came back.
         faulty: What is wrong with it.
     """
+    plain = "in the words that you were asked for"
+    form = "one JSON object that follows the schema" if question.reply_schema else plain
     faults = "\n".join(f"- {fault}" for fault in faulty.faults)
     return [
-        *messages,
+        *question.messages,
         {"role": "assistant", "content": text[:_LONGEST_SHOWN]},
         {
             "role": "user",
             "content": "Your reply cannot be used:\n"
             f"{faults}\n"
             "Give the whole reply again with these faults put right and your verdicts unchanged "
-            "where they were not at fault: one JSON object that follows the schema, nothing else.",
+            f"where they were not at fault: {form}, nothing else.",
         },
     ]

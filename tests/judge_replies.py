@@ -19,6 +19,7 @@ _BLOCK = re.compile(r"<<(\w+) (\w{12})>>\n(.*?)\n<</\1 \2>>", re.DOTALL)
 _KEY = re.compile(r"^\[(\w+)\] ", re.MULTILINE)
 _WORDS = ("the", "judge", "might", "say", "something", "about", "it", "in", "passing")
 _SCHEMA = "JSON schema: "
+_PROSE = {"text", "reasoning", "explanation", "question", "quote", "reason", "category"}
 _LISTED = re.compile(r"keys|ids|sentences")
 
 
@@ -109,6 +110,5 @@ class _Maker:
         return " ".join(self._random.choices(_WORDS, k=6))
 
     def _is_key(self, field: str) -> bool:
-        """Whether a field holds a key: by its name, or because a block lists such things."""
-        named = field in {"id", "key"} or field.endswith(("_id", "_key"))
-        return named or f"{field}s" in self._blocks
+        """Whether a field of a thing that a list names holds its key, and no prose."""
+        return field not in _PROSE

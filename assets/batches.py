@@ -85,7 +85,8 @@ class Batches:
         unasked = pl.col("statuses").list.contains(Status.JUDGE_ERROR.value)
         if isinstance(self.evaluator, FlowEvaluator) and self.evaluator.is_configured:
             lacking = self.engines.lacking(self.evaluator.asked())
-            unasked |= pl.col("reasons").list.contains(lacking)
+            if lacking is not None:
+                unasked |= pl.col("reasons").list.contains(lacking)
         return unasked.fill_null(value=False)
 
 

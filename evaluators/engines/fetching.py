@@ -33,6 +33,35 @@ def fetch(weights: Weights, options: Options) -> None:
     Raises:
         Unavailable: It may not, or the hub does not give the model.
     """
+    name = allowed(weights, options)
+    from huggingface_hub import HfApi, snapshot_download
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+    try:
+        info = HfApi().model_info(
+            str(weights.repository), revision=weights.revision, files_metadata=True, timeout=30
+        )
+        sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
+        wanted = chosen(list(sizes))
+        total = sum(sizes[file] for file in wanted)
+        LOG.warning("fetching %s: %.0f MB", name, total / 1e6)
+        if options.progress is not None:
+            options.progress(f"fetching {name} ({total / 1e6:.0f} MB)", 0, total)
+        snapshot_download(str(weights.repository), revision=weights.revision, allow_patterns=wanted)
+        if options.progress is not None:
+            options.progress(f"fetching {name} ({total / 1e6:.0f} MB)", total, total)
+    except (HfHubHTTPError, OfflineModeIsEnabled, OSError) as error:
+        raise Unavailable(
+            f"{name} could not be fetched: {type(error).__name__}: {str(error).splitlines()[0]}"
+        ) from error
+
+
+def allowed(weights: Weights, options: Options) -> str:
+    """Make sure that a model may be fetched; gives its name and revision.
+
+    Raises:
+        Unavailable: The network may not be asked, or the hub's client is not installed.
+    """
     name = f"{weights.repository}@{weights.revision}"
     if options.offline or os.environ.get("HF_HUB_OFFLINE", "0") not in {"", "0"}:
         raise Unavailable(
@@ -41,26 +70,7 @@ def fetch(weights: Weights, options: Options) -> None:
         )
     if find_spec("huggingface_hub") is None or weights.repository is None:
         raise Unavailable(f"{name} cannot be fetched: pip install 'scoreline[models]'")
-    from huggingface_hub import HfApi, snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
-
-    try:
-        info = HfApi().model_info(
-            weights.repository, revision=weights.revision, files_metadata=True, timeout=30
-        )
-        sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
-        wanted = chosen(list(sizes))
-        total = sum(sizes[file] for file in wanted)
-        LOG.warning("fetching %s: %.0f MB", name, total / 1e6)
-        if options.progress is not None:
-            options.progress(f"fetching {name} ({total / 1e6:.0f} MB)", 0, total)
-        snapshot_download(weights.repository, revision=weights.revision, allow_patterns=wanted)
-        if options.progress is not None:
-            options.progress(f"fetching {name} ({total / 1e6:.0f} MB)", total, total)
-    except (HfHubHTTPError, OfflineModeIsEnabled, OSError) as error:
-        raise Unavailable(
-            f"{name} could not be fetched: {type(error).__name__}: {str(error).splitlines()[0]}"
-        ) from error
+    return name
 
 
 def chosen(files: Sequence[str]) -> list[str]:

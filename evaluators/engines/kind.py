@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -41,6 +41,18 @@ class Network(Protocol):
 
     def compute(self, requests: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Answer different requests in any order: the place of each, and its answer."""
+
+
+class Look(NamedTuple):
+    """What can be said of a model without loading, fetching or asking anything.
+
+    Attributes:
+        usable: Whether it can be used, as far as that is known.
+        message: Which model it is and where; or what to install or to configure.
+    """
+
+    usable: bool
+    message: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,9 @@ from importlib.util import find_spec
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.fetching import fetch
+from evaluators.engines.fetching import allowed, fetch
 from evaluators.engines.kept import KeptModel, Shelf
+from evaluators.engines.kind import Look
 from evaluators.engines.weights import described, locate
 from evaluators.errors import Unavailable
 
@@ -102,6 +103,19 @@ class LocalModel(KeptModel):
                 self._obstacle = f"{self.label}: {reason}"
         return self._obstacle
 
+    def look(self) -> Look:
+        """What can be said of it before anything is loaded or fetched."""
+        try:
+            self._installed()
+            found = locate(self._name, self._home)
+            if found.folder is not None:
+                self._kind.check(described(found.folder), found.folder)
+                return Look(usable=True, message=f"{self.identity} in {found.folder}")
+            allowed(found, self._options)
+        except Unavailable as reason:
+            return Look(usable=False, message=f"{self.label}: {reason}")
+        return Look(usable=True, message=f"{self._name} is fetched from the hub when it is needed")
+
     def loaded(self) -> Network:
         """The network in memory.
 
@@ -123,10 +137,13 @@ class LocalModel(KeptModel):
                 return network
         raise Unavailable(self._obstacle)
 
-    def _folder(self) -> Path:
+    def _installed(self) -> None:
         absent = [name for name in self._kind.packages if find_spec(name) is None]
         if absent:
             raise Unavailable(f"{', '.join(absent)} missing: {INSTALL}")
+
+    def _folder(self) -> Path:
+        self._installed()
         folder, _ = self.files
         self._kind.check(described(folder), folder)
         return folder

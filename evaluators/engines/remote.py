@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from evaluators.engines.contract import TokenLikelihood
 from evaluators.engines.echo import Echo, fault_of
 from evaluators.engines.kept import KeptModel, Shelf
+from evaluators.engines.kind import Look
 from evaluators.engines.likelihood import pack, unpack
 from evaluators.errors import Unavailable
 from evaluators.outcome import JudgeError, NotApplicable, Undefined
@@ -115,14 +116,21 @@ class RemoteLanguageModel(KeptModel):
         """Why the endpoint cannot score given texts; found out by the echo probe, once."""
         if not self._probed:
             self._probed = True
-            local = (self._endpoint.api_base or "").startswith(
-                ("http://localhost", "http://127.0.0.1", "http://[::1]")
-            )
-            if self._offline and not local:
-                self._obstacle = f"{self.label}: models.offline is set"
-            else:
-                self._obstacle = self._probe()
+            look = self.look()
+            self._obstacle = self._probe() if look.usable else look.message
         return self._obstacle
+
+    @property
+    def _local(self) -> bool:
+        base = self._endpoint.api_base or ""
+        return base.startswith(("http://localhost", "http://127.0.0.1", "http://[::1]"))
+
+    def look(self) -> Look:
+        """What can be said of it before it is asked anything."""
+        where = self._endpoint.api_base or "its provider"
+        if self._offline and not self._local:
+            return Look(usable=False, message=f"{self.label}: models.offline is set")
+        return Look(usable=True, message=f"{self._endpoint.model} at {where}; probed when needed")
 
     def loaded(self) -> RemoteLanguageModel:
         """Itself, once the probe was passed."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from assets import checks as table_checks
+from assets.findings import findings
 from assets.ingest import inputs
 from assets.judgments import judgments
 from assets.keys import LEADERBOARD, PREDICTIONS, QUESTIONS
@@ -30,7 +31,7 @@ def assets(project: Project) -> Sequence[dg.AssetsDefinition]:
     """The stages in the order in which they run."""
     judging = judgments(project)
     asking = [] if judging is None else [judging]
-    filling = [inputs, *asking, scores(project), leaderboard(project)]
+    filling = [inputs, *asking, scores(project), leaderboard(project), findings]
 
     def described(spec: dg.AssetSpec) -> dg.AssetSpec:
         table = TABLES.get(spec.key, TABLES_BY_STAGE.get(spec.key.path[0], spec.key.path[0]))

@@ -24,7 +24,7 @@ demo: $(VENV)/.base  ## run the example project end to end, offline, and print i
 	@$(BIN)/scoreline run --config $(EXAMPLE)/scoreline.yaml
 
 test: $(VENV)/.dev  ## run every test (ARGS="tests/warehouse -k lock" narrows it)
-	@$(BIN)/python -m pytest -n 2 $(ARGS)
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
 
 lint: $(VENV)/.dev  ## check the style of every file
 	@$(BIN)/ruff check .

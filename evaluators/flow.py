@@ -24,6 +24,10 @@ JUDGE = "judge"
 EMBEDDING = "embedding"
 ENTAILMENT = "entailment"
 LANGUAGE_MODEL = "language_model"
+SIMILARITY = "similarity"
+HALLUCINATION = "hallucination"
+TOXICITY = "toxicity"
+FAIRNESS_BIAS = "fairness_bias"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +84,23 @@ class Likelihood:
     """A continuation whose tokens' natural log-probabilities, given a prefix, are wanted.
 
     The answer is a `TokenLikelihood` of `evaluators.engines.contract`.
+
+    Attributes:
+        prefix: What stands before the continuation; may be empty.
+        continuation: The text whose tokens count.
+        engine: The role of the model.
+        shorten: The characters of the prefix, from and to, that give way from their end where all
+            of it does not fit the model's window. None: the beginning of the prefix does.
+        stride: Where the text does not fit, the tokens by which a window moves over it instead.
+        start: Whether the model's start token comes first, so that the first token counts too.
     """
 
     prefix: str
     continuation: str
     engine: str = LANGUAGE_MODEL
+    shorten: tuple[int, int] | None = None
+    stride: int | None = None
+    start: bool = False
 
 
 Request: TypeAlias = Ask[Any] | Embed | Pair | Classify | Likelihood

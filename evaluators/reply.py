@@ -5,14 +5,24 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
 
 Item = TypeVar("Item")
+
+_AROUND_KEYS = " \t\r\n[]().:"
+
+
+def _bare(key: str) -> str:
+    return key.strip(_AROUND_KEYS)
+
+
+Key: TypeAlias = Annotated[str, AfterValidator(_bare)]
+"""An identifier that a judge was shown; the brackets around it, or a full stop, may be repeated."""
 
 
 class Reply(BaseModel):

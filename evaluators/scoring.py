@@ -16,6 +16,7 @@ from evaluators.errors import BadSamples, BrokenPromise
 from evaluators.grades import Grades, pack, unscored
 from evaluators.outcome import Graded, Status, Unscored, graded
 from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS
+from evaluators.text.references import WRITTEN
 
 if TYPE_CHECKING:
     from evaluators.evaluator import Evaluator
@@ -81,8 +82,14 @@ def unpacked(evaluator: Evaluator, rows: pl.DataFrame) -> pl.DataFrame:
     """Graded samples with the evidence that a fold reads in columns instead of JSON."""
     if not evaluator.evidence:
         return rows
-    fields = pl.Struct(dict(evaluator.evidence))
-    return rows.with_columns(pl.col("detail").str.json_decode(fields)).unnest("detail")
+    fields = dict(evaluator.evidence)
+    if rows.is_empty():
+        evidence = pl.DataFrame(schema=fields)
+    else:
+        # Read as lines of JSON, which goes twice as fast as decoding one text after the other.
+        lines = rows["detail"].fill_null("{}").str.join("\n").item()
+        evidence = pl.read_ndjson(lines.encode(), schema=fields)
+    return rows.drop("detail").hstack(evidence)
 
 
 def folded(evaluator: Evaluator, rows: pl.DataFrame) -> Graded:
@@ -114,11 +121,10 @@ def _absence(evaluator: Evaluator) -> pl.Expr:
     for name in sorted(evaluator.reads):
         gone = pl.col(name).is_null()
         if name in evaluator.non_empty:
-            text = SAMPLE_COLUMNS[name] == pl.String
-            length = (
-                pl.col(name).str.strip_chars().str.len_bytes() if text else pl.col(name).list.len()
-            )
-            empty = length == 0
+            if SAMPLE_COLUMNS[name] == pl.String:
+                empty = ~pl.col(name).str.contains(WRITTEN)
+            else:
+                empty = pl.col(name).list.len() == 0
             gone = gone | (empty & pl.col("error").is_null() if name in ANSWER_COLUMNS else empty)
         reasons.append(pl.when(gone).then(pl.lit(f"no {name}")))
     return pl.coalesce(*reasons, *evaluator.obstacles())

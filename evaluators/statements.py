@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from evaluators.flow import ask
 from evaluators.prompt import Instruction
-from evaluators.reply import Reply, too_many_unknown
+from evaluators.reply import Key, Reply, too_many_unknown
 from evaluators.text.keys import answer_keys
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ EXTRACT = Instruction(
 class Statement(Reply):
     """One thing that the text asserts, and the key of the sentence where it does."""
 
-    sentence: str
+    sentence: Key
     text: str
 
 
@@ -75,6 +75,42 @@ class Extraction:
     def keyed(self, prefix: str) -> dict[str, str]:
         """The statements by key: `s1`, `s2`, ... for the prefix `s`."""
         return {f"{prefix}{number}": text for number, text in enumerate(self.texts, start=1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How two lists of statements agree.
+
+    Attributes:
+        supported: Statements of the answer that the expected answer supports (true positives).
+        unsupported: Those that it does not support (false positives).
+        covered: Statements of the expected answer that the answer expresses.
+        missed: Those that it does not express (false negatives).
+    """
+
+    supported: int
+    unsupported: int
+    covered: int
+    missed: int
+
+    def f1(self, beta: float = 1.0) -> float:
+        """F over statements, where what is right is counted in the answer; F1 for a beta of 1."""
+        if not self.supported:
+            return 0.0
+        right = (1 + beta**2) * self.supported
+        return right / (right + beta**2 * self.missed + self.unsupported)
+
+    def f1_symmetric(self) -> float:
+        """The harmonic mean of the share supported of the one and covered of the other list."""
+        if not self.supported or not self.covered:
+            return 0.0
+        precision = self.supported / (self.supported + self.unsupported)
+        recall = self.covered / (self.covered + self.missed)
+        return 2 * precision * recall / (precision + recall)
+
+
+NONE_RIGHT = Agreement(0, 0, 0, 0)
+"""Of an answer that states nothing."""
 
 
 def statements(question: str | None, text: str) -> Flow[Extraction]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -65,13 +66,23 @@ def repeats(judge: Judge | None) -> Repeats:
 
 def model_choices(models: Models, home: Path, warehouse: Path) -> Choices:
     """The other models in the form that their engines take."""
+    from evaluators.engines.kind import Options
     from evaluators.engines.models import ROLES, Choices
 
     named = {role: getattr(models, role, None) for role in ROLES}
     return Choices(
         names={role: name for role, name in named.items() if name is not None},
         home=home,
+        options=Options(
+            device=models.device,
+            dtype=models.dtype,
+            batch_size=models.batch_size,
+            offline=models.offline,
+        ),
         store=warehouse.parent / "encodings",
+        store_bytes=models.store_mb * 1_000_000,
+        api_base=models.api_base,
+        api_key=None if models.api_key_env is None else os.environ.get(models.api_key_env),
     )
 
 

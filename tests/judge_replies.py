@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 
 _BLOCK = re.compile(r"<<(\w+) (\w{12})>>\n(.*?)\n<</\1 \2>>", re.DOTALL)
 _KEY = re.compile(r"^\[(\w+)\] ", re.MULTILINE)
-_WORDS = "a plain word that the judge might say about it in passing".split()
+_WORDS = ("the", "judge", "might", "say", "something", "about", "it", "in", "passing")
 _SCHEMA = "JSON schema: "
+_PROSE = {"text", "reasoning", "explanation", "question", "quote", "reason", "category"}
 _LISTED = re.compile(r"keys|ids|sentences")
 
 
@@ -47,7 +48,9 @@ class _Maker:
         self._blocks = blocks
         self._random = random.Random(seed)
 
-    def make(self, schema: Mapping[str, Any], name: str, key: str | None = None) -> Any:
+    def make(  # noqa: PLR0911 - one for each type
+        self, schema: Mapping[str, Any], name: str, key: str | None = None
+    ) -> Any:
         """A value; `name` is the field's, `key` what the object around it is about."""
         if "$ref" in schema:
             return self.make(self._definitions[schema["$ref"].rpartition("/")[2]], name, key)
@@ -78,7 +81,7 @@ class _Maker:
         items = schema.get("items", {"type": "string"})
         items = self._definitions.get(items.get("$ref", "").rpartition("/")[2], items)
         keys = self._keys(name)
-        if items.get("type") == "object" and keys and _names_key(items):
+        if items.get("type") == "object" and keys and any(map(self._is_key, items["properties"])):
             return [self.make(items, name, key) for key in keys]
         if items.get("type") == "string" and keys and _LISTED.search(name):
             return [key for key in keys if self._random.random() < 0.5]
@@ -102,12 +105,10 @@ class _Maker:
         return self._random.randint(int(low), int(schema.get("maximum", low + 5)))
 
     def _text(self, name: str, key: str | None) -> str:
-        if key is not None and (name in {"id", "key"} or name.endswith(("_id", "_key"))):
+        if key is not None and self._is_key(name):
             return key
         return " ".join(self._random.choices(_WORDS, k=6))
 
-
-def _names_key(items: Mapping[str, Any]) -> bool:
-    return any(
-        field in {"id", "key"} or field.endswith(("_id", "_key")) for field in items["properties"]
-    )
+    def _is_key(self, field: str) -> bool:
+        """Whether a field of a thing that a list names holds its key, and no prose."""
+        return field not in _PROSE

@@ -14,44 +14,15 @@ import json
 import threading
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 from tests.judge_replies import reply_to
+from tests.judge_said import Said, rendered
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
 HOST = "127.0.0.1"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """What the server does with one request.
-
-    Attributes:
-        content: What the model says; None for no content at all.
-        finish: Why the model stopped.
-        refusal: The text of a refusal, in its own field.
-        status: The status; other than 200, `content` is the message of the error.
-        code: The code of the error.
-        headers: More headers.
-        delay: Seconds before anything is sent.
-        body: The whole body in place of a completion.
-        cut: Whether the connection is closed in the middle of the body.
-        usage: Tokens in and out; None leaves them out.
-    """
-
-    content: str | None = None
-    finish: str = "stop"
-    refusal: str | None = None
-    status: int = 200
-    code: str | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-    delay: float = 0.0
-    body: bytes | None = None
-    cut: bool = False
-    usage: tuple[int, int] | None = (100, 20)
 
 
 def faithful(request: Mapping[str, Any]) -> Said:
@@ -80,6 +51,8 @@ class JudgeServer:
         probes: The bodies of the probes.
         arrivals: The time (of `time.time`) and the digest of the messages of each of `requests`.
         headers: The headers of the last request.
+        script: What is answered; may be set while it serves.
+        under_way: How many chat requests are being answered.
         most: The largest number of requests that were under way at once.
     """
 
@@ -101,7 +74,7 @@ class JudgeServer:
             port: 0 takes a free one.
             quiet: Whether bodies of requests are forgotten, as long runs need.
         """
-        self._script = script
+        self.script = script
         self._probe = probe or faithful
         self._latency = latency
         self._port = port
@@ -109,7 +82,7 @@ class JudgeServer:
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
-        self._under_way = 0
+        self.under_way = 0
         self._writers: set[asyncio.StreamWriter] = set()
         self.requests: list[dict[str, Any]] = []
         self.probes: list[dict[str, Any]] = []
@@ -175,7 +148,7 @@ class JudgeServer:
                 fields = dict(line.lower().split(": ", 1) for line in head[1:] if ": " in line)
                 body = await reader.readexactly(int(fields.get("content-length", "0")))
                 said = await self._answer(head[0].split()[1], fields, body)
-                writer.write(_rendered(said))
+                writer.write(rendered(said))
                 if said.cut:
                     await writer.drain()
                     break
@@ -194,13 +167,13 @@ class JudgeServer:
             data = [{"index": n, "embedding": vector(text)} for n, text in enumerate(texts)]
             return Said(body=json.dumps({"object": "list", "model": "v", "data": data}).encode())
         self.headers = fields
-        self._under_way += 1
-        self.most = max(self.most, self._under_way)
+        self.under_way += 1
+        self.most = max(self.most, self.under_way)
         try:
             said = self._what(request)
             await asyncio.sleep(self._latency + said.delay)
         finally:
-            self._under_way -= 1
+            self.under_way -= 1
         return said
 
     def _what(self, request: dict[str, Any]) -> Said:
@@ -211,44 +184,14 @@ class JudgeServer:
         self.arrivals.append((time.time(), hashlib.sha256(shown).hexdigest()))
         if not self._quiet:
             self.requests.append(request)
-        if isinstance(self._script, list):
-            return self._script.pop(0) if self._script else faithful(request)
-        return self._script(request) if self._script is not None else faithful(request)
+        if isinstance(self.script, list):
+            return self.script.pop(0) if self.script else faithful(request)
+        return self.script(request) if self.script is not None else faithful(request)
 
 
 async def _settle(tasks: Coroutine[Any, Any, Any] | asyncio.Future[Any]) -> None:
     with suppress(asyncio.CancelledError):
         await tasks
-
-
-def _rendered(said: Said) -> bytes:
-    body = said.body if said.body is not None else json.dumps(_completion(said)).encode()
-    headers = {"content-type": "application/json", "content-length": str(len(body)), **said.headers}
-    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    sent = body[: len(body) // 2] if said.cut else body
-    return f"HTTP/1.1 {said.status} Said\r\n{head}\r\n".encode() + sent
-
-
-def _completion(said: Said) -> dict[str, Any]:
-    if said.status != 200:
-        return {"error": {"message": said.content or "no", "type": "error", "code": said.code}}
-    message = {"role": "assistant", "content": said.content, "refusal": said.refusal}
-    answer: dict[str, Any] = {
-        "id": "chatcmpl-1",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "judge-2026-01-01",
-        "system_fingerprint": "fp_1",
-        "choices": [{"index": 0, "message": message, "finish_reason": said.finish}],
-    }
-    if said.usage is not None:
-        tokens_in, tokens_out = said.usage
-        answer["usage"] = {
-            "prompt_tokens": tokens_in,
-            "completion_tokens": tokens_out,
-            "total_tokens": tokens_in + tokens_out,
-        }
-    return answer
 
 
 def main() -> None:

@@ -36,26 +36,28 @@ def graded_samples(benchmark: str, evaluator: str, signature: str, slices: Seque
         slices: Tags or question columns; the slice `all` is always there.
 
     Returns:
-        A query with slice, system, question_id, values, statuses, detail.
+        A query with slice, system, question (a hash), values, statuses, detail.
     """
     statement = f"""
-WITH members AS (
-    SELECT 'all' AS slice, question_id FROM questions WHERE benchmark = $benchmark
-    UNION ALL BY NAME
+WITH graded AS (
+    SELECT system, question_id, "values", statuses, detail
+    FROM grades
+    WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature
+),
+
+labels AS (
     {sql("labels")}
+),
+
+members AS (
+    SELECT 'all' AS slice, * FROM graded
+    UNION ALL BY NAME
+    SELECT * FROM labels JOIN graded USING (question_id)
 )
-SELECT
-    m.slice,
-    g.system,
-    g.question_id,
-    hash(g.question_id) AS question,
-    g."values",
-    g.statuses,
-    g.detail
-FROM grades AS g
-JOIN members AS m USING (question_id)
-WHERE g.benchmark = $benchmark AND g.evaluator = $evaluator AND g.signature = $signature
-"""  # noqa: S608 - both parts are statements of this room
+
+SELECT slice, system, hash(question_id) AS question, "values", statuses, detail
+FROM members
+"""  # noqa: S608 - labels is a statement of this room
     parameters = {
         "benchmark": benchmark,
         "evaluator": evaluator,

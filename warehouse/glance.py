@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from warehouse.formats.files import LONGEST_LINE
 from warehouse.formats.strict_json import NotJsonError, decode
 from warehouse.forms import SPACE, Formless, row_form
 
@@ -31,7 +32,7 @@ HEAD: Final = 200
 """The rows from which the form is taken."""
 
 PIECE: Final = 1 << 20
-"""The bytes that are looked at together; no line may be longer."""
+"""The bytes that are looked at together; no line may be longer. Small enough for a cache."""
 
 _TYPES: Final = {str: "VARCHAR", int: "BIGINT", float: "DOUBLE", list: "ARRAY", dict: "OBJECT"}
 
@@ -44,11 +45,13 @@ class Seen:
         types: For each known field that occurs, the types that it has, as DuckDB names them.
         names: All fields that occur.
         retrieved: The members of retrieved documents; null: not looked at.
+        longest: The bytes that no line exceeds.
     """
 
     types: dict[str, set[str]]
     names: set[str]
     retrieved: frozenset[str] | None = None
+    longest: int = LONGEST_LINE
 
     @property
     def others(self) -> tuple[str, ...]:
@@ -137,4 +140,4 @@ def _seen(head: Sequence[Mapping[str, Any]], expected: Mapping[str, Field]) -> S
         if name in names
     }
     documents = (each for row in head for each in row.get("retrieved") or ())
-    return Seen(types, names, frozenset(name for each in documents for name in each))
+    return Seen(types, names, frozenset(name for each in documents for name in each), PIECE)

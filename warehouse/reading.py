@@ -19,7 +19,6 @@ from warehouse.arrivals import (
     put_predictions,
     put_questions,
     require_known,
-    require_rules,
 )
 from warehouse.careful import write_documents, write_predictions, write_questions
 from warehouse.formats.format import Source
@@ -27,7 +26,6 @@ from warehouse.nearest import Nearest
 from warehouse.outcome import Outcome
 from warehouse.sources import sources
 from warehouse.swift import Declined, prediction_lines, question_lines
-from warehouse.usual import PREDICTION_RULES, QUESTION_RULES
 from warehouse.workplace import surveying
 
 if TYPE_CHECKING:
@@ -128,8 +126,6 @@ class QuestionReading:
         """
         benchmark = self.files.benchmark
         rows = put_questions(transaction, benchmark, self.lines)
-        if self.swift:
-            require_rules(transaction, "questions", benchmark, QUESTION_RULES)
         finish_questions(transaction, benchmark, self.texts, self.outcome, self.told, self.digest)
         return rows
 
@@ -199,7 +195,6 @@ class PredictionReading:
         benchmark = self.files.benchmark
         put_predictions(transaction, benchmark, self.lines)
         if self.swift:
-            require_rules(transaction, "predictions", benchmark, PREDICTION_RULES)
             require_known(transaction, benchmark)
         rows, notes = finish_predictions(
             transaction, benchmark, self.chosen, self.outcome, self.digest

@@ -23,7 +23,7 @@ from warehouse.normal import (
     place,
 )
 from warehouse.rankings import retrieved_type
-from warehouse.usual import PREDICTIONS, QUESTIONS
+from warehouse.usual import PREDICTION_RULES, PREDICTIONS, QUESTION_RULES, QUESTIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,8 +79,10 @@ def question_lines(connection: duckdb.DuckDBPyConnection, path: Path) -> Lines:
         path=path,
         fields=fields,
         others=found.others,
+        longest=found.longest,
         origin={"file": "$file"},
         parameters={"file": str(path)},
+        rules=QUESTION_RULES,
     )
 
 
@@ -106,8 +108,10 @@ def prediction_lines(
         path=path,
         fields=fields,
         others=found.others,
+        longest=found.longest,
         origin={} if system is None else {"system": "$system"},
         parameters={} if system is None else {"system": system},
+        rules=PREDICTION_RULES,
     )
 
 

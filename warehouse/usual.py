@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 TEXT: Final = frozenset({"VARCHAR"})
 WHOLE: Final = frozenset({"UBIGINT", "BIGINT"})
@@ -77,33 +77,36 @@ _SCENARIOS: Final = (
     "'noise_robustness', 'negative_rejection', 'information_integration', "
     "'counterfactual_robustness'"
 )
-QUESTION_RULES: Final = (
-    "question_id <> ''",
-    "doc_id <> ''",
-    "perturbs <> ''",
-    "\"cluster\" <> ''",
-    "NOT list_contains(gold_doc_ids, '')",
-    "NOT list_contains(gold_sentence_ids, '')",
-    "noise_ratio BETWEEN 0 AND 1",
-    "correct_choice >= 0",
-    "correct_choice < len(choices)",
-    f"scenario IN ({_SCENARIOS})",
-    *(
-        f"NOT regexp_matches({name}::VARCHAR, '{NOT_FINITE}')"
+QUESTION_RULES: Final[Mapping[str, Sequence[str]]] = {
+    "question_id <> ''": ["question_id"],
+    "doc_id <> ''": ["doc_id"],
+    "perturbs <> ''": ["perturbs"],
+    "\"cluster\" <> ''": ["cluster"],
+    "NOT list_contains(gold_doc_ids, '')": ["gold_doc_ids"],
+    "NOT list_contains(gold_sentence_ids, '')": ["gold_sentence_ids"],
+    "noise_ratio BETWEEN 0 AND 1": ["noise_ratio"],
+    "correct_choice >= 0": ["correct_choice"],
+    "correct_choice < len(choices)": ["correct_choice", "choices"],
+    f"scenario IN ({_SCENARIOS})": ["scenario"],
+    **{
+        f"NOT regexp_matches({name}::VARCHAR, '{NOT_FINITE}')": [name]
         for name in ("rubric", "constraints", "extra")
-    ),
-    f"NOT regexp_matches(array_to_string(map_values(tags), ','), '{NOT_FINITE}')",
-)
-PREDICTION_RULES: Final = (
-    "question_id <> ''",
-    "NOT list_contains(retrieved_doc_ids, '')",
-    "NOT list_contains(retrieved_chunk_ids, '')",
-    "NOT list_contains(cited_sentence_ids, '')",
-    "isfinite(list_sum(retrieved_scores))",
-    "latency_s >= 0 AND isfinite(latency_s)",
-    "cost_usd >= 0 AND isfinite(cost_usd)",
-    "list_max(choice_logprobs) <= 0 AND isfinite(list_sum(choice_logprobs))",
-    "list_count(retrieved_doc_ids) IN (0, len(retrieved_doc_ids))",
-    "list_count(contexts) IN (0, len(contexts))",
-    f"NOT regexp_matches(extra::VARCHAR, '{NOT_FINITE}')",
-)
+    },
+    f"NOT regexp_matches(array_to_string(map_values(tags), ','), '{NOT_FINITE}')": ["tags"],
+}
+"""What is true of each row of questions, or unknown, with the columns that it is about."""
+
+PREDICTION_RULES: Final[Mapping[str, Sequence[str]]] = {
+    "question_id <> ''": ["question_id"],
+    "NOT list_contains(retrieved_doc_ids, '')": ["retrieved_doc_ids"],
+    "NOT list_contains(retrieved_chunk_ids, '')": ["retrieved_chunk_ids"],
+    "NOT list_contains(cited_sentence_ids, '')": ["cited_sentence_ids"],
+    "isfinite(list_sum(retrieved_scores))": ["retrieved_scores"],
+    "latency_s >= 0 AND isfinite(latency_s)": ["latency_s"],
+    "cost_usd >= 0 AND isfinite(cost_usd)": ["cost_usd"],
+    "list_max(choice_logprobs) <= 0 AND isfinite(list_sum(choice_logprobs))": ["choice_logprobs"],
+    "list_count(retrieved_doc_ids) IN (0, len(retrieved_doc_ids))": ["retrieved_doc_ids"],
+    "list_count(contexts) IN (0, len(contexts))": ["contexts"],
+    f"NOT regexp_matches(extra::VARCHAR, '{NOT_FINITE}')": ["extra"],
+}
+"""What is true of each row of predictions, or unknown, with the columns that it is about."""

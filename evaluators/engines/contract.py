@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from evaluators.flow import JUDGE
+from evaluators.outcome import NotApplicable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -137,6 +138,25 @@ class Engines:
                 if obstacle is not None:
                     return obstacle
         return None
+
+    def without(self, role: str, reason: str) -> Engines:
+        """The same engines but one, in whose place every request is answered with a reason."""
+        models = {**self.models, role: _Absent(reason)}
+        return replace(self, models=models, absent={**self.absent, role: reason})
+
+
+@dataclass(frozen=True, slots=True)
+class _Absent:
+    """Stands where a model is not."""
+
+    reason: str
+    identity: str = "none"
+
+    def obstacle(self) -> str:
+        return self.reason
+
+    def answer(self, requests: Sequence[Request]) -> Sequence[Any | Unscored]:
+        return [NotApplicable(self.reason)] * len(requests)
 
 
 NO_ENGINES = Engines()

@@ -33,13 +33,11 @@ class Options:
 
 
 class Network(Protocol):
-    """A loaded model.
+    """A loaded model."""
 
-    Attributes:
-        cut: Texts that were longer than its window, so that their ends did not count.
-    """
-
-    cut: int
+    @property
+    def cut(self) -> int:
+        """Texts that were longer than its window, so that their ends did not count."""
 
     def compute(self, requests: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Answer different requests in any order: the place of each, and its answer."""

@@ -28,16 +28,34 @@ class LocalModel(KeptModel):
     """
 
     def __init__(
-        self, role: str, name: str, home: Path, kind: Kind, options: Options, shelf: Shelf
+        self,
+        role: str,
+        name: str,
+        kind: Kind,
+        home: Path,
+        options: Options,
+        shelf: Shelf,
+        networks: dict[str, Network],
     ) -> None:
-        """Note what is configured; nothing is looked at before something is asked."""
+        """Note what is configured; nothing is looked at before something is asked.
+
+        Args:
+            role: What it is to the evaluators.
+            name: The configured name; see `weights.locate`.
+            kind: What kind of model the role takes.
+            home: The folder that relative folders start from.
+            options: How it is run.
+            shelf: Where its answers are kept.
+            networks: The networks in memory, by what their answers are kept under; roles that
+                name the same model find each other's there.
+        """
         super().__init__(f"models.{role}: {name}", shelf, options.progress)
         self.loads = 0
         self._name = name
         self._home = home
         self._kind = kind
         self._options = options
-        self._network: Network | None = None
+        self._networks = networks
         self._obstacle: str | None = None
 
     @property
@@ -76,7 +94,7 @@ class LocalModel(KeptModel):
 
     def obstacle(self) -> str | None:
         """Why it cannot answer, as far as can be known without loading it."""
-        if self._obstacle is None and self._network is None:
+        if self._obstacle is None:
             try:
                 self._folder()
             except Unavailable as reason:
@@ -89,18 +107,20 @@ class LocalModel(KeptModel):
         Raises:
             Unavailable: It cannot be loaded; also every time after the first.
         """
-        if self._network is not None:
-            return self._network
         if self.obstacle() is None:
+            network = self._networks.get(self.kept_as)
+            if network is not None:
+                return network
             try:
-                self._network = self._kind.load(self._folder(), self._options)
+                network = self._kind.load(self._folder(), self._options)
             except (Unavailable, OSError, RuntimeError, ValueError, KeyError, ImportError) as error:
                 # What transformers and torch raise for broken, alien or too large models.
                 what = " ".join(str(error).split())[:300]
                 self._obstacle = f"{self.label}: cannot be loaded: {type(error).__name__}: {what}"
             else:
                 self.loads += 1
-                return self._network
+                self._networks[self.kept_as] = network
+                return network
         raise Unavailable(self._obstacle)
 
     def _folder(self) -> Path:

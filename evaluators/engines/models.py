@@ -6,21 +6,45 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from evaluators.engines import pairs
 from evaluators.engines.encoder import ENCODER
 from evaluators.engines.kept import Shelf
-from evaluators.engines.kind import Kind, Options
+from evaluators.engines.kind import Options
+from evaluators.engines.labels import LABELLER
+from evaluators.engines.likelihood import LANGUAGE
 from evaluators.engines.local import LocalModel
 from evaluators.engines.memory import Memory
+from evaluators.engines.remote import NAMED, Endpoint, RemoteLanguageModel
 from evaluators.engines.store import Store
-from evaluators.flow import EMBEDDING
+from evaluators.errors import Unavailable, nearest
+from evaluators.flow import (
+    EMBEDDING,
+    ENTAILMENT,
+    FAIRNESS_BIAS,
+    HALLUCINATION,
+    LANGUAGE_MODEL,
+    SIMILARITY,
+    TOXICITY,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from evaluators.engines.contract import Model
+    from evaluators.engines.kind import Kind, Network
 
-ROLES: Mapping[str, Kind] = MappingProxyType({EMBEDDING: ENCODER})
+ROLES: Mapping[str, Kind] = MappingProxyType(
+    {
+        EMBEDDING: ENCODER,
+        ENTAILMENT: pairs.kind(frozenset({"entailment"})),
+        FAIRNESS_BIAS: LABELLER,
+        HALLUCINATION: pairs.kind(frozenset({"score", "entailment"})),
+        LANGUAGE_MODEL: LANGUAGE,
+        SIMILARITY: pairs.kind(frozenset({"score"})),
+        TOXICITY: LABELLER,
+    }
+)
 """Every role that a model may have, and the kind of model that fills it."""
 
 MEMORY_BYTES = 500_000_000
@@ -37,6 +61,8 @@ class Choices:
         options: How they are run.
         store: The folder that receives the store of encodings; None for none.
         store_bytes: The size that the store may have.
+        api_base: The address of a remote language model.
+        api_key: Its key.
     """
 
     names: Mapping[str, str]
@@ -44,30 +70,37 @@ class Choices:
     options: Options = field(default_factory=Options)
     store: Path | None = None
     store_bytes: int = 2_000_000_000
+    api_base: str | None = None
+    api_key: str | None = field(default=None, repr=False)
 
 
 def models(choices: Choices) -> tuple[Mapping[str, Model], Mapping[str, str]]:
     """Make the engines of a run; nothing is imported, loaded or fetched before one is asked.
 
-    Roles that name the same model share it, when they are of the same kind.
+    Roles that name the same model share its weights.
 
     Returns:
         The model of each role that is configured; and for each that is not, why it is absent.
         What only a look at the files can tell is told by `Model.obstacle`.
+
+    Raises:
+        Unavailable: There is no such role.
     """
     store = None if choices.store is None else Store(choices.store, choices.store_bytes)
     shelf = Shelf(Memory(MEMORY_BYTES), store)
-    made: dict[tuple[str, str], Model] = {}
+    loaded: dict[str, Network] = {}
     found: dict[str, Model] = {}
     for role, name in choices.names.items():
-        if role not in ROLES:
-            raise KeyError(role)
-        kind = ROLES[role]
-        model = made.get((kind.form, name))
-        if model is None:
-            model = LocalModel(role, name, choices.home, kind, choices.options, shelf)
-            made[kind.form, name] = model
-        found[role] = model
+        kind = ROLES.get(role)
+        if kind is None:
+            raise Unavailable(f"no model has the role {role!r}{nearest(role, ROLES)}")
+        if role == LANGUAGE_MODEL and name.startswith(NAMED):
+            endpoint = Endpoint(
+                model=name.removeprefix(NAMED), api_base=choices.api_base, api_key=choices.api_key
+            )
+            found[role] = RemoteLanguageModel(role, endpoint, shelf, choices.options)
+        else:
+            found[role] = LocalModel(role, name, kind, choices.home, choices.options, shelf, loaded)
     return found, {role: _unset(role) for role in ROLES if role not in choices.names}
 
 

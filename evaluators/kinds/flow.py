@@ -5,7 +5,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from statistics import median
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import polars as pl
 
 from evaluators.engines.contract import NO_ENGINES, Engines, Origin
 from evaluators.errors import BrokenPromise, Unavailable
@@ -18,8 +21,6 @@ from evaluators.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import polars as pl
 
     from evaluators.flow import Flow
     from evaluators.outcome import Value
@@ -39,6 +40,8 @@ class FlowEvaluator(Evaluator):
         needs: The engines it asks, by role: `judge`, `embedding`, `entailment`, ...
         prompts: Every wording it puts to the judge; their digests are part of the signature.
         replies: Every form of reply it asks for; their schemas are part of it, too.
+        spared: Engines that only some metrics need, with these metrics: where such an engine is
+            absent, only they have no value.
         answered_by: Identity of each engine it asks, by role; set by the configuration and no
             parameter. Scores of different engines are not comparable.
     """
@@ -46,6 +49,7 @@ class FlowEvaluator(Evaluator):
     needs: ClassVar[frozenset[str]]
     prompts: ClassVar[tuple[Instruction, ...]] = ()
     replies: ClassVar[tuple[type[Reply], ...]] = ()
+    spared: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
 
     answered_by: tuple[tuple[str, str], ...] = field(default=(), metadata=SETTLED)
 
@@ -98,7 +102,13 @@ class FlowEvaluator(Evaluator):
 
     def compute(self, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> pl.DataFrame:
         """Run the flow of every sample; see the base class."""
-        lacking = engines.lacking(self.asked()) if samples.height else None
+        if not samples.height:
+            return self._computed(samples, engines, None)
+        lacking = engines.lacking(self.asked() - set(self.spared))
+        for role in self.spared:
+            absent = engines.lacking({role} & self.asked())
+            if absent is not None:
+                engines = engines.without(role, absent)
         try:
             return self._computed(samples, engines, lacking)
         except Unavailable as reason:
@@ -110,9 +120,11 @@ class FlowEvaluator(Evaluator):
     ) -> pl.DataFrame:
         names = [metric.name for metric in self.sample_metrics]
         rows: list[tuple[Any, ...] | None] = [None] * samples.height
+        # A passage of which only the document is known has no text, but keeps its place.
+        texts = pl.col(pl.List(pl.String)).list.eval(pl.element().fill_null(""))
         flows = (
             (self._origin(sample), self._whole(sample, engines, lacking))
-            for sample in map(Sample.of, samples.iter_rows(named=True))
+            for sample in map(Sample.of, samples.with_columns(texts).iter_rows(named=True))
         )
         for place, result in Scheduler[Graded](engines).run(flows):
             rows[place] = record(self.name, names, result)
@@ -130,8 +142,14 @@ class FlowEvaluator(Evaluator):
             raise NotApplicable(lacking)
         if sample.error is not None:
             failed = {m.name: TargetError("the system gave no answer") for m in self.sample_metrics}
+            spared = {
+                name: NotApplicable(engines.absent[role])
+                for role, names in self.spared.items()
+                if role in engines.absent and engines.labels is None
+                for name in names
+            }
             special = self.on_failure(sample)
-            return replace(special, scores={**failed, **special.scores})
+            return replace(special, scores={**failed, **spared, **special.scores})
         if engines.labels is not None:
             return Graded(self.on_labels(engines.labels.of(self._origin(sample))))
         outcomes = [(yield from self._attempt(sample, 0))]

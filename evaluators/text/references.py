@@ -9,8 +9,9 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# What Python's str.strip leaves standing; Rust does not count the four separators as blanks.
-_WRITTEN = r"[^\s\x1c-\x1f]"
+WRITTEN = r"[^\s\x1c-\x1f]"
+"""A character that Python's `str.strip` leaves standing, as a pattern of Polars: Rust does not
+count the four separators as blanks."""
 
 
 def written(texts: Iterable[str | None] | None) -> list[str]:
@@ -32,6 +33,6 @@ def alternatives(texts: Iterable[str | None] | None) -> str | dict[str, str]:
 
 def no_reference() -> pl.Expr:
     """The reason that all expected answers are blank; null where one is not."""
-    has_text = pl.element().str.contains(_WRITTEN)
+    has_text = pl.element().str.contains(WRITTEN)
     some = pl.col("expected_answers").list.eval(has_text.fill_null(value=False)).list.any()
     return pl.when(~some).then(pl.lit("no expected answer with text"))

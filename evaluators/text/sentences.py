@@ -7,6 +7,7 @@ import re
 SPLITTER = "sentencex"
 """The distribution whose release decides where sentences end: for `Evaluator.libraries`."""
 
+_SHORT = 10
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*")
 
 
@@ -24,6 +25,17 @@ def sentences(text: str, language: str = "en") -> list[str]:
     from sentencex import segment
 
     return [piece for part in segment(language, text) if (piece := part.strip())]
+
+
+def long_sentences(text: str, language: str = "en") -> list[str]:
+    """The sentences of more than ten characters: headings, numbers and "Yes." say too little."""
+    return [sentence for sentence in sentences(text, language) if len(sentence) > _SHORT]
+
+
+def comparable_sentences(text: str, language: str = "en") -> list[str]:
+    """The sentences of more than ten characters; where there are none, the whole text as one."""
+    whole = text.strip()
+    return long_sentences(text, language) or ([whole] if whole else [])
 
 
 def check_language(language: str) -> None:

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 from evaluators import catalog, scoring
 from evaluators.errors import BrokenPromise
 from evaluators.grades import Grades
+from evaluators.kinds.flow import FlowEvaluator
 from evaluators.outcome import Undefined
 from evaluators.scoring import score
 from tests.doubles import metric, of_frame, of_rows
 from tests.evaluators import properties
+from tests.evaluators.fabricated import engines
 from tests.evaluators.properties import PROPERTIES
 from tests.evaluators.strategies import frames
 from tests.samples import samples
@@ -35,13 +37,29 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"normalize": True, "labels": ["No!", "YES", "maybe"]},
         {"positive_label": "yes"},
     ],
+    "answer_relevancy": [{"mode": "independent"}],
+    "answer_semantic_similarity": [{"by": "similarity"}],
+    "byop": [{"mode": "raw", "prompt_template": "{CONTEXT} {EXPECTED_OUTPUT}"}],
+    "context_precision": [{"utilization": "always", "top_n": 2}],
+    "summarization_judge": [{"compare_with": "source"}],
 }
 """Parameters, beside the defaults, under which the properties are looked at too."""
+
+
+def _switched(name: str) -> list[dict[str, Any]]:
+    """What an evaluator that asks engines does with every switch the other way."""
+    evaluator = catalog.build(name)
+    if not isinstance(evaluator, FlowEvaluator):
+        return []
+    given = evaluator.parameters.items()
+    switched = {parameter: not value for parameter, value in given if isinstance(value, bool)}
+    return [switched] if switched else []
+
 
 CASES = [
     pytest.param(name, parameters, id=f"{name}-{place}")
     for name in catalog.catalogue()
-    for place, parameters in enumerate([{}, *VARIANTS.get(name, [])])
+    for place, parameters in enumerate([{}, *VARIANTS.get(name, []), *_switched(name)])
 ]
 
 
@@ -51,9 +69,15 @@ CASES = [
 def test_every_property_holds(name: str, parameters: dict[str, Any], data: st.DataObject) -> None:
     evaluator = catalog.build(name, parameters)
     frame = data.draw(frames(evaluator), label="samples")
-    remembered = _remembering(score)
+    made_up = engines(evaluator)
+
+    def answered(evaluator: Evaluator, frame: pl.DataFrame) -> Grades:
+        return score(evaluator, frame, made_up)
+
+    remembered = _remembering(answered)
     for holds in PROPERTIES:
-        holds(score if holds is properties.the_input_is_unchanged else remembered, evaluator, frame)
+        anew = holds is properties.the_input_is_unchanged
+        holds(answered if anew else remembered, evaluator, frame)
 
 
 def _remembering(grade: Score) -> Score:

@@ -35,6 +35,10 @@ _LONGEST_REASON = 500
 class Asker(Protocol):
     """Puts questions to somebody; used on one event loop."""
 
+    @property
+    def spent_usd(self) -> float:
+        """What was spent so far."""
+
     async def open(self) -> None:
         """Find out whether anything can be asked; raises `JudgeFailure` if not."""
 

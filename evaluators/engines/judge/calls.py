@@ -78,6 +78,8 @@ def litellm() -> ModuleType:
         import litellm as library
     # Said when it builds its types at the first call; concerns nobody but its authors.
     warnings.filterwarnings("ignore", message="Item '.*' on TypedDict class")
+    # Said of calls that are broken off while LiteLLM prepares them in a thread of its own.
+    warnings.filterwarnings("ignore", message="coroutine '.*acompletion' was never awaited")
     library.telemetry = False
     library.suppress_debug_info = True
     library.disable_hf_tokenizer_download = True
@@ -144,7 +146,7 @@ class Caller:
             sent |= {"temperature": settings.temperature, "top_p": 1.0}
         if manner.seeded:
             sent["seed"] = seed
-        if manner.form != "text":
+        if schema and manner.form != "text":  # none: the prompt says by itself how to reply
             sent["response_format"] = _response_format(manner.form, schema)
         try:
             async with asyncio.timeout(settings.timeout_s):

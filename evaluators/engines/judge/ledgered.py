@@ -64,7 +64,6 @@ class LedgerJudge:
         identity: Model and parameters.
         tally: How many questions were `held`, `shared` with one under way, and `asked`, and how
             many of those ended with which status.
-        spent_usd: What was paid in this run, as far as prices are known.
     """
 
     def __init__(
@@ -82,7 +81,6 @@ class LedgerJudge:
         """
         self.identity = settings.identity
         self.tally: Counter[str] = Counter()
-        self.spent_usd = 0.0
         self._settings = settings
         self._questions = Questions(settings)
         self._ledger = ledger
@@ -98,6 +96,14 @@ class LedgerJudge:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    @property
+    def spent_usd(self) -> float:
+        """What was spent in this run as far as prices are known, in US dollars.
+
+        Of calls that were broken off and may have been paid, the largest possible price.
+        """
+        return 0.0 if self._asker is None else self._asker.spent_usd
 
     def ask(self, request: Ask[Any], origin: Origin) -> Future[Any]:
         """Put a question; see `contract.Judge`.
@@ -185,7 +191,6 @@ class LedgerJudge:
         with self._lock:
             if judgment is not None:
                 self.tally[judgment.status] += 1
-                self.spent_usd += judgment.cost_usd or 0.0
             return self._under_way.pop(digest, [])
 
     def _give_up(self, failure: JudgeFailure) -> None:
@@ -194,6 +199,9 @@ class LedgerJudge:
             self._failure = self._failure or failure
             everybody = [each for waiting in self._under_way.values() for each in waiting]
             self._under_way.clear()
+            thread = self._thread
+        if thread is not None:
+            thread.drop()
         for _, future in everybody:
             future.set_exception(self._failure)
 

@@ -23,6 +23,11 @@ class LoopThread:
         """Start some work."""
         self._loop.call_soon_threadsafe(self._create, work)
 
+    def drop(self) -> None:
+        """Break off all work but the caller's, which runs on the loop."""
+        for task in self._tasks - {asyncio.current_task()}:
+            task.cancel()
+
     def stop(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Break all work off, do one last thing, and end the thread."""
         asyncio.run_coroutine_threadsafe(self._end(last), self._loop).result()

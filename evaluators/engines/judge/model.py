@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.judge.asking import EMPTY, FILTERED, REFUSAL, TRUNCATED, Bill
+from evaluators.engines.judge.asking import TRUNCATED, Bill
 from evaluators.engines.judge.calls import Caller
-from evaluators.engines.judge.errors import JudgeUnreachable
+from evaluators.engines.judge.errors import JudgeRefused, JudgeUnreachable
 from evaluators.engines.judge.failures import CallFailure, Filtered, Passing, concealed
 from evaluators.engines.judge.pace import Pace
 from evaluators.engines.judge.prices import (
@@ -19,6 +18,7 @@ from evaluators.engines.judge.prices import (
 )
 from evaluators.engines.judge.probe import Negotiation
 from evaluators.engines.judge.reading import Faulty
+from evaluators.engines.judge.repair import repair, without_text
 from evaluators.outcome import Status
 
 if TYPE_CHECKING:
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
     from evaluators.engines.judge.judgment import Judgment, Question
     from evaluators.engines.judge.settings import JudgeSettings
     from evaluators.prompt import Message
-
-_LOG = logging.getLogger(__name__)
-
-_LONGEST_SHOWN = 40_000
-"""Characters of a faulty reply that the judge is shown again."""
 
 _LONGEST_WAIT = 60.0
 
@@ -60,6 +55,17 @@ class ModelAsker:
         self._pace = Pace(settings)
         self._terms = Negotiation(settings)
         self._unreachable = 0
+        self._refused: JudgeRefused | None = None
+
+    @property
+    def manner(self) -> Manner:
+        """How the model is asked, as far as is known."""
+        return self._terms.manner
+
+    @property
+    def spent_usd(self) -> float:
+        """What was spent, calls that were broken off and may have been paid included."""
+        return self._budget.spent_usd
 
     async def open(self) -> None:
         """Send one small request; see `Negotiation.open`."""
@@ -68,7 +74,12 @@ class ModelAsker:
     async def close(self) -> None:
         """Nothing is held open."""
 
-    async def settle(self, question: Question, origin: Origin, reading: Reading) -> Judgment:  # noqa: ARG002 - a model is told nothing of it
+    async def settle(
+        self,
+        question: Question,
+        origin: Origin,  # noqa: ARG002 - a model is not told for whom it is asked
+        reading: Reading,
+    ) -> Judgment:
         """Ask until something has come of it; raises `JudgeFailure` when nothing ever will."""
         bill = Bill()
         try:
@@ -78,7 +89,8 @@ class ModelAsker:
         except CallFailure as failure:
             self._count_unreachable(failure)
             return bill.judgment(question, Status.JUDGE_ERROR, error=str(failure))
-        return bill.judgment(question, status, _clean(reply, self._caller.secret), error)
+        shown = None if reply is None else concealed(reply, self._caller.secret)
+        return bill.judgment(question, status, shown, error)
 
     async def _ladder(
         self, question: Question, reading: Reading, bill: Bill
@@ -95,7 +107,7 @@ class ModelAsker:
                     return Status.PARSE_FAILURE, said.text, told
                 room *= 2
                 continue
-            without = _without_text(said)
+            without = without_text(said)
             if without is not None:
                 return Status.PARSE_FAILURE, said.refusal or said.text, without
             text = said.text or ""
@@ -105,7 +117,7 @@ class ModelAsker:
             if repaired:
                 return Status.PARSE_FAILURE, text, result.reason
             repaired = True
-            messages = _repair(question.messages, text, result)
+            messages = repair(question, text, result)
 
     async def _send(
         self, question: Question, messages: Sequence[Message], bill: Bill, room: int
@@ -114,9 +126,8 @@ class ModelAsker:
         import tenacity
 
         settings = self._settings
-        waits = tenacity.wait_exponential_jitter(
-            settings.backoff_s, _LONGEST_WAIT, jitter=settings.backoff_s
-        )
+        growing = tenacity.wait_exponential(settings.backoff_s, _LONGEST_WAIT)
+        waits = growing + tenacity.wait_random(0, settings.backoff_s)
 
         def wait(state: tenacity.RetryCallState) -> float:
             failure = None if state.outcome is None else state.outcome.exception()
@@ -125,7 +136,7 @@ class ModelAsker:
 
         retrying = tenacity.AsyncRetrying(
             stop=tenacity.stop_after_attempt(settings.max_attempts),
-            retry=tenacity.retry_if_exception(self._worth_another),
+            retry=tenacity.retry_if_exception_type(Passing),
             wait=wait,
             reraise=True,
         )
@@ -139,11 +150,6 @@ class ModelAsker:
         said = await self._terms.agree(question.reply_schema, attempt)
         self._unreachable = 0
         return said
-
-    def _worth_another(self, failure: BaseException) -> bool:
-        return isinstance(failure, Passing) and (
-            failure.retry_after is None or failure.retry_after <= self._settings.patience_s
-        )
 
     async def _once(
         self,
@@ -165,6 +171,8 @@ class ModelAsker:
         try:
             async with self._pace.lanes.lane() as sent_at:
                 await self._pace.start(tokens)
+                if self._refused is not None:
+                    raise self._refused
                 bill.attempts += 1
                 spent = most  # what is broken off may have been paid for
                 try:
@@ -172,10 +180,12 @@ class ModelAsker:
                         messages, schema, manner, max_tokens=room, seed=seed
                     )
                 except CallFailure as failure:
-                    billed = isinstance(failure, Passing) and failure.billed
-                    spent = most if billed else 0.0
-                    if isinstance(failure, Passing) and failure.busy:
-                        self._pace.lanes.busy(sent_at, self._pause(failure))
+                    spent = most if isinstance(failure, Passing) and failure.billed else 0.0
+                    self._slow_down(failure, sent_at)
+                    raise
+                except JudgeRefused as refusal:
+                    spent = 0.0
+                    self._refused = refusal
                     raise
             self._pace.lanes.answered()
             self._pace.replied(said.tokens_out)
@@ -186,9 +196,15 @@ class ModelAsker:
             await self._budget.settle(most, spent)
         return said
 
-    def _pause(self, failure: Passing) -> float | None:
+    def _slow_down(self, failure: CallFailure, sent_at: int) -> None:
+        """Ask less at once where too much was asked; give up where the wait would be too long."""
+        if not isinstance(failure, Passing):
+            return
         asked = failure.retry_after
-        return None if asked is None or asked > self._settings.patience_s else asked
+        if asked is not None and asked > self._settings.patience_s:
+            raise CallFailure(f"{failure}: the server asks to wait for {asked:.0f} s") from None
+        if failure.busy:
+            self._pace.lanes.busy(sent_at, asked)
 
     def _count_unreachable(self, failure: CallFailure) -> None:
         if not (isinstance(failure, Passing) and failure.unreachable):
@@ -199,33 +215,3 @@ class ModelAsker:
                 f"the judge {self._settings.where} is gone: {failure}; what it answered is kept, "
                 "run again to go on"
             )
-
-
-def _without_text(said: Said) -> str | None:
-    """Why there is no text to read, if there is none."""
-    if said.refusal:
-        return f"{REFUSAL}: {' '.join(said.refusal.split())}"
-    if said.finish == "content_filter":
-        return f"{FILTERED}: the provider held the reply back"
-    if not (said.text or "").strip():
-        return f"{EMPTY}: the judge replied with nothing"
-    return None
-
-
-def _repair(messages: Sequence[Message], text: str, faulty: Faulty) -> list[Message]:
-    faults = "\n".join(f"- {fault}" for fault in faulty.faults)
-    return [
-        *messages,
-        {"role": "assistant", "content": text[:_LONGEST_SHOWN]},
-        {
-            "role": "user",
-            "content": "Your reply cannot be used:\n"
-            f"{faults}\n"
-            "Give the whole reply again with these faults put right and your verdicts unchanged "
-            "where they were not at fault: one JSON object that follows the schema, nothing else.",
-        },
-    ]
-
-
-def _clean(reply: str | None, secret: str | None) -> str | None:
-    return None if reply is None else concealed(reply, secret)

@@ -106,12 +106,15 @@ class Budget:
 
     Before a call its largest possible price is set aside. A call that does not fit waits for those
     under way to be settled, and is refused once none of them is left to wait for.
+
+    Attributes:
+        spent_usd: What was spent so far.
     """
 
     def __init__(self, total: float | None) -> None:
         """Take the total; None is no limit."""
         self._total = total
-        self._spent = 0.0
+        self.spent_usd = 0.0
         self._set_aside = 0.0
         self._settled = asyncio.Condition()
 
@@ -125,8 +128,8 @@ class Budget:
         if self._total is None:
             return True
         async with self._settled:
-            while self._spent + self._set_aside + most > self._total:
-                if self._set_aside == 0 or self._spent + most > self._total:
+            while self.spent_usd + self._set_aside + most > self._total:
+                if self._set_aside == 0 or self.spent_usd + most > self._total:
                     return False
                 await self._settled.wait()
             self._set_aside += most
@@ -134,10 +137,8 @@ class Budget:
 
     async def settle(self, most: float, spent: float) -> None:
         """Put in the real price for the one that was set aside."""
-        if self._total is None:
-            return
         async with self._settled:
-            self._spent += spent
+            self.spent_usd += spent
             # Sums of floats leave a crumb, which would be waited for forever.
             self._set_aside = max(0.0, self._set_aside - most)
             if self._set_aside < most / _MILLION:

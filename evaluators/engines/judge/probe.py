@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evaluators.engines.judge.asking import Bill
-from evaluators.engines.judge.calls import Manner
+from evaluators.engines.judge.calls import Manner, litellm
 from evaluators.engines.judge.errors import JudgeRefused, JudgeUnreachable
 from evaluators.engines.judge.failures import CallFailure, Passing, Unfit
 
@@ -34,8 +36,37 @@ _SCHEMA = {
     "required": ["ready"],
     "additionalProperties": False,
 }
+_HELD = {
+    "schema": "held to JSON schemas",
+    "object": "held to JSON",
+    "text": "held to no form",
+}
 _ROOM = 64
 _TRIES = 2
+
+
+def probe(settings: JudgeSettings) -> str:
+    """Ask the judge something small; for people who want to know whether it works.
+
+    Returns:
+        One line that says how it answers.
+
+    Raises:
+        JudgeFailure: It cannot be asked; one line says why.
+    """
+    from evaluators.engines.judge.model import ModelAsker
+
+    async def answers() -> str:
+        asker = ModelAsker(settings)
+        started = time.monotonic()
+        await asker.open()
+        manner = asker.manner
+        drawn = "" if manner.sampling else ", at a temperature of its own"
+        took = time.monotonic() - started
+        return f"{settings.where} answers in {took:.1f} s{drawn}, {_HELD[manner.form]}"
+
+    litellm()  # its import is nobody's time to answer
+    return asyncio.run(answers())
 
 
 class Negotiation:
@@ -71,9 +102,8 @@ class Negotiation:
                 raise JudgeRefused(f"the judge {where} takes no request: {failure}") from None
             except Passing as failure:
                 if failure.unreachable or (failure.garbled and not left):
-                    raise JudgeUnreachable(
-                        f"the judge {where} does not answer: {failure}"
-                    ) from None
+                    told = f"the judge {where} does not answer: {failure}"
+                    raise JudgeUnreachable(told) from None
                 if not left:
                     # Busy or slow, but there: whatever is asked has its own attempts.
                     _LOG.warning("the judge %s did not answer the probe: %s", where, failure)

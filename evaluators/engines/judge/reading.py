@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from evaluators.reply import PlainReply
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -43,7 +45,13 @@ class Faulty:
 
 def read(text: str, request: Ask[Any]) -> Reply | Faulty:
     """What a judge's text says, or what is wrong with it."""
-    found = _object(text)
+    rest = _THOUGHTS.sub("", text).strip()
+    if rest.startswith("<think>"):
+        return Faulty(["the reply ends within its thoughts"])
+    if issubclass(request.reply, PlainReply):
+        found: str | Faulty = json.dumps({"text": rest})
+    else:
+        found = _object(rest)
     if isinstance(found, Faulty):
         return found
     try:
@@ -55,11 +63,8 @@ def read(text: str, request: Ask[Any]) -> Reply | Faulty:
     return Faulty(faults) if faults else reply
 
 
-def _object(text: str) -> str | Faulty:
+def _object(rest: str) -> str | Faulty:
     """The first object of a text as JSON."""
-    rest = _THOUGHTS.sub("", text).strip()
-    if rest.startswith("<think>"):
-        return Faulty(["the reply ends within its thoughts"])
     if not rest.startswith("{"):
         fence = _FENCE.search(rest)
         rest = rest[fence.end() :] if fence and "{" in rest[fence.end() :] else rest

@@ -49,6 +49,8 @@ class _Reply(NamedTuple):
 class RecordedAsker:
     """Answers with what a file holds; its judgments cost nothing."""
 
+    spent_usd = 0.0
+
     def __init__(self, file: Path) -> None:
         self._file = file
         self._by_content: dict[str, _Reply] = {}
@@ -102,7 +104,10 @@ class RecordedAsker:
         if given is not None and not isinstance(given, str | dict):
             raise self._bad(line, "a reply that is a text or an object", repr(given)[:80])
         text = json.dumps(given, ensure_ascii=False) if isinstance(given, dict) else given
-        reply = _Reply(text, row.get("status"), row.get("error"), line)
+        status = row.get("status")
+        if status not in (None, Status.SCORED, Status.PARSE_FAILURE, Status.JUDGE_ERROR):
+            raise self._bad(line, "a status of judgments", repr(status))
+        reply = _Reply(text, status, row.get("error"), line)
         if row.keys() >= _LEDGER:
             self._keep(self._by_content, self._content(line, row), reply)
         elif row.keys() >= _ADDRESS:
@@ -134,7 +139,10 @@ class RecordedAsker:
         return address
 
     def _content(self, line: int, row: Mapping[str, Any]) -> str:
-        messages, schema = _decoded(row["messages"]), _decoded(row["reply_schema"])
+        try:
+            messages, schema = _decoded(row["messages"]), _decoded(row["reply_schema"])
+        except json.JSONDecodeError:
+            messages, schema = None, None
         if not isinstance(messages, list) or not isinstance(schema, dict):
             raise self._bad(line, "a list of messages and a schema", repr(row["messages"])[:80])
         return Question(

@@ -10,7 +10,7 @@ from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined
 from evaluators.prompt import Instruction
-from evaluators.reply import Reply, faults_by_id, verdicts_by_id
+from evaluators.reply import Key, Reply, faults_by_id, verdicts_by_id
 from evaluators.statements import EXTRACT, Statements, statements
 from evaluators.text.keys import passage_keys
 from evaluators.text.sentences import SPLITTER
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 VERIFY = Instruction(
     "The block `statements` lists statements, the block `context` passages, each after its key in "
-    "brackets. Say of every statement whether it follows from the passages: whether somebody who "
+    "brackets; the block `question`, where there is one, is what the statements answer. "
+    "Say of every statement whether it follows from the passages: whether somebody who "
     "believes them and knows nothing else must believe the statement too. What you know yourself "
     "does not count, however true the statement is. Numbers, units, dates, names and negations "
     "must agree; other words for the same thing are fine. A statement of which only a part "
@@ -33,9 +34,9 @@ VERIFY = Instruction(
 class Verdict(Reply):
     """Whether one statement follows, and from which passages."""
 
-    statement: str
+    statement: Key
     reasoning: str
-    passages: list[str]
+    passages: list[Key]
     supported: bool
 
 

@@ -10,7 +10,7 @@ from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Scores, Undefined, Unscored
 from evaluators.prompt import Instruction
-from evaluators.reply import Reply, faults_by_id, verdicts_by_id
+from evaluators.reply import Key, Reply, faults_by_id, verdicts_by_id
 from evaluators.statements import EXTRACT, Statements, statements
 from evaluators.text.keys import answer_keys, passage_keys
 from evaluators.text.references import alternatives, no_reference, written
@@ -41,9 +41,9 @@ ATTRIBUTE = Instruction(
 class Attribution(Reply):
     """Whether one sentence or statement stands in the passages."""
 
-    key: str
+    key: Key
     reasoning: str
-    passages: list[str]
+    passages: list[Key]
     attributed: bool
 
 

@@ -10,7 +10,7 @@ from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
 from evaluators.prompt import Instruction
-from evaluators.reply import Reply, too_many_unknown
+from evaluators.reply import Key, Reply, too_many_unknown
 from evaluators.text.keys import sentence_keys
 from evaluators.text.sentences import SPLITTER
 
@@ -31,7 +31,7 @@ class UsefulSentences(Reply):
     """Which sentences are useful."""
 
     reasoning: str
-    useful_keys: list[str]
+    useful_keys: list[Key]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ from evaluators.kinds.judged import EMPTY_ANSWER, JudgedEvaluator
 from evaluators.outcome import Graded
 from evaluators.prompt import Instruction
 from evaluators.reply import Reply
-from evaluators.text.references import no_reference, written
+from evaluators.text.references import WRITTEN, no_reference, written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,8 +89,8 @@ class SummarizationJudge(JudgedEvaluator):
     def obstacles(self) -> Sequence[pl.Expr]:
         """Nothing to hold the summary against."""
         if self.compare_with == "source":
-            blank = pl.col("question").str.strip_chars().str.len_bytes() == 0
-            return (pl.when(pl.col("question").is_null() | blank).then(pl.lit("no question")),)
+            given = pl.col("question").str.contains(WRITTEN).fill_null(value=False)
+            return (pl.when(~given).then(pl.lit("no question")),)
         unknown = pl.col("expected_answers").is_null()
         return (pl.when(unknown).then(pl.lit("no expected_answers")), no_reference())
 

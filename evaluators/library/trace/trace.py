@@ -11,7 +11,7 @@ from evaluators.marks import Empty, Marks, Unit
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
 from evaluators.prompt import Instruction
-from evaluators.reply import Reply, faults_by_id, too_many_unknown, verdicts_by_id
+from evaluators.reply import Key, Reply, faults_by_id, too_many_unknown, verdicts_by_id
 from evaluators.text.keys import answer_keys, sentence_keys
 from evaluators.text.sentences import SPLITTER
 
@@ -53,9 +53,9 @@ LABEL = Instruction(
 class SentenceSupport(Reply):
     """What bears one sentence of the response."""
 
-    response_sentence_key: str
+    response_sentence_key: Key
     explanation: str
-    supporting_sentence_keys: list[str]
+    supporting_sentence_keys: list[Key]
     fully_supported: bool
 
 
@@ -63,11 +63,11 @@ class TraceLabels(Reply):
     """What the judge marks, in the field names of RAGBench."""
 
     relevance_explanation: str
-    all_relevant_sentence_keys: list[str]
+    all_relevant_sentence_keys: list[Key]
     sentence_support_information: list[SentenceSupport]
     overall_supported_explanation: str
     overall_supported: bool
-    all_utilized_sentence_keys: list[str]
+    all_utilized_sentence_keys: list[Key]
 
 
 @dataclass(frozen=True, kw_only=True)

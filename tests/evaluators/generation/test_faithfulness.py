@@ -95,6 +95,11 @@ def test_a_verdict_that_is_missing_torn_or_no_verdict(said: Any, fault: str) -> 
     assert fault in row["reason"]
 
 
+def test_keys_may_be_given_as_they_are_shown() -> None:
+    row = _scored({"[s1]": True, "s2.": False})
+    assert row["value"] == 0.5
+
+
 def test_nothing_claimed_has_no_value_unless_told() -> None:
     evasive = extracted(0, noncommittal=True)
     row = _scored({}, evasive)

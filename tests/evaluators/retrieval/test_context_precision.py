@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluators.catalog import build
@@ -14,6 +16,9 @@ from evaluators.library.retrieval.context_precision import average_precision
 from evaluators.outcome import JudgeError
 from evaluators.sample import Sample
 from tests.judges import Scripted, judged, values
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 SAMPLE = {"question": "When does the ferry leave?", "expected_answers": ["At eight."]}
 USEFULNESS = {0: "none", 0.5: "partly", 1: "fully"}
@@ -66,6 +71,16 @@ def test_only_the_top_of_the_ranking() -> None:
 @given(st.integers(1, 30))
 def test_a_ranking_of_useful_passages_is_exactly_one(count: int) -> None:
     assert average_precision([1.0] * count) == 1.0
+
+
+@settings(deadline=None)  # the first import of scikit-learn takes a second
+@given(st.lists(st.booleans(), min_size=1, max_size=12).filter(any))
+def test_average_precision_is_that_of_scikit_learn(useful: list[bool]) -> None:
+    from sklearn.metrics import average_precision_score
+
+    ranks = range(len(useful))
+    expected = average_precision_score(useful, [-rank for rank in ranks])
+    assert average_precision(list(map(float, useful))) == pytest.approx(expected)
 
 
 @given(st.lists(st.sampled_from([0.0, 0.5, 1.0]), max_size=12))
@@ -140,3 +155,29 @@ def test_each_passage_is_seen_alone_with_every_expected_answer() -> None:
     assert "Passage 1." in second
     assert "[2] 8:00" in first
     assert "[3]" not in first
+
+
+def test_passages_of_a_real_benchmark(shared: Path) -> None:
+    """A judge that looks for the accepted spellings, over every question and passage of RGB."""
+    from sklearn.metrics import average_precision_score
+
+    path = shared / "data" / "rgb" / "outputs50_with_docs.jsonl.gz"
+    if not path.is_file():
+        pytest.skip(f"missing: {path}")
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    compared = 0
+    for row in rows:
+        spellings = [spelling for accepted in row["answers"] for spelling in accepted]
+        useful = [any(each in passage for each in spellings) for passage in row["docs"]]
+        found, judge = _scored(
+            [float(each) for each in useful],
+            texts=row["docs"],
+            question=row["query"],
+            expected_answers=spellings,
+        )
+        assert len(judge.asked) == len(set(row["docs"]))
+        expected = average_precision_score(useful, range(5, 0, -1)) if any(useful) else 0.0
+        assert values(found)["context_precision"] == pytest.approx(expected)
+        compared += 0 < sum(useful) < len(useful)
+    assert compared > 25  # the others are useful all over, or nowhere

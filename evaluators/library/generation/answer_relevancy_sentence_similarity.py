@@ -1,0 +1,67 @@
+"""Answer relevancy by similarity: whether some sentence of the answer is near the question."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evaluators.flow import EMBEDDING, embed
+from evaluators.kinds.flow import FlowEvaluator
+from evaluators.metric import Metric
+from evaluators.outcome import Graded, Undefined
+from evaluators.similarity import cosines
+from evaluators.text.sentences import SPLITTER, check_language, comparable_sentences
+
+if TYPE_CHECKING:
+    from evaluators.flow import Flow
+    from evaluators.sample import Sample
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerRelevancySentenceSimilarity(FlowEvaluator):
+    """Does some sentence of the answer mean something near the question?
+
+    The largest cosine similarity of the question's vector with the vector of a sentence of the
+    answer. Similarity is not truth: "The capital of France is not Paris." is near the question for
+    the capital, and repeating the question is worth 1.
+
+    Source: answer relevancy (sentence similarity) of Eval Studio.
+
+    Edges: a sentence counts from eleven characters on; an answer without one is compared whole. A
+    blank answer is undefined. A cosine may be negative and is stored as it is.
+
+    Attributes:
+        language: The language code by which the answer is cut into sentences.
+    """
+
+    metrics = (
+        Metric(
+            name="answer_relevancy",
+            summary="Similarity of the question with the sentence of the answer nearest to it.",
+            bounds=(-1.0, 1.0),
+            primary=True,
+        ),
+    )
+    reads = frozenset({"question", "answer"})
+    non_empty = frozenset({"question"})
+    libraries = (SPLITTER,)
+    needs = frozenset({EMBEDDING})
+
+    language: str = "en"
+
+    def __post_init__(self) -> None:
+        """Refuse what is no language code."""
+        check_language(self.language)
+
+    def flow(self, sample: Sample) -> Flow[Graded]:
+        """Compare the question with each sentence of the answer."""
+        sentences = comparable_sentences(sample.answer or "", self.language)
+        if not sentences:
+            raise Undefined("the answer has no sentence")
+        question, *vectors = yield from embed([sample.question or "", *sentences])
+        similarities = cosines([question], vectors)[0]
+        best = int(similarities.argmax())
+        return Graded(
+            {"answer_relevancy": float(similarities[best])},
+            {"nearest": sentences[best], "sentences": len(sentences)},
+        )

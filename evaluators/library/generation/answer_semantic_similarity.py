@@ -1,0 +1,77 @@
+"""Answer similarity: whether the answer means what the expected answer means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from evaluators.flow import EMBEDDING, SIMILARITY, compare, embed
+from evaluators.kinds.flow import FlowEvaluator
+from evaluators.metric import Metric
+from evaluators.outcome import Graded, Undefined
+from evaluators.similarity import cosines
+from evaluators.text.references import no_reference, written
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from evaluators.flow import Flow
+    from evaluators.sample import Sample
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerSemanticSimilarity(FlowEvaluator):
+    """Does the answer as a whole mean something near the expected answer?
+
+    The cosine similarity of the vectors of both texts; or what a cross-encoder that was trained on
+    pairs of sentences makes of the two, from 0 to 1. Similarity is not truth: answers that differ
+    in a number or in a "not" are near each other.
+
+    Source: answer semantic similarity of Eval Studio and of ragas.
+
+    Edges: no expected answer, or only blank ones: not applicable. Several expected answers: the
+    nearest. A blank answer is undefined. What exceeds the model's window does not count. A cosine
+    may be negative and is stored as it is.
+
+    Attributes:
+        by: The model that compares: `embedding` (vectors) or `similarity` (a cross-encoder).
+    """
+
+    metrics = (
+        Metric(
+            name="answer_similarity",
+            summary="Similarity of the answer with the expected answer nearest to it.",
+            bounds=(-1.0, 1.0),
+            primary=True,
+        ),
+    )
+    reads = frozenset({"expected_answers", "answer"})
+    non_empty = frozenset({"expected_answers"})
+    needs = frozenset({EMBEDDING})
+
+    by: Literal["embedding", "similarity"] = "embedding"
+
+    def asked(self) -> frozenset[str]:
+        """The encoder or the cross-encoder."""
+        return frozenset({SIMILARITY}) if self.by == "similarity" else self.needs
+
+    def obstacles(self) -> Sequence[pl.Expr]:
+        """Expected answers that are all blank."""
+        return (no_reference(),)
+
+    def flow(self, sample: Sample) -> Flow[Graded]:
+        """Compare the answer with each expected answer and keep the nearest."""
+        answer = sample.answer or ""
+        references = written(sample.expected_answers)
+        if not answer.strip():
+            raise Undefined("the answer is blank")
+        if self.by == "embedding":
+            one, *others = yield from embed([answer, *references])
+            found = cosines([one], others)[0].tolist()
+        else:
+            said = yield from compare([(each, answer) for each in references], SIMILARITY)
+            found = [each["score"] for each in said]
+        best = found.index(max(found))
+        return Graded({"answer_similarity": found[best]}, {"nearest": references[best]})

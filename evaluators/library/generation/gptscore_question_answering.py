@@ -1,0 +1,85 @@
+"""GPTScore of answers: how likely a yes is when a language model is asked about them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from evaluators.gptscore import GptScore, aspect, scored
+from evaluators.outcome import Graded, Undefined
+
+if TYPE_CHECKING:
+    from evaluators.flow import Flow
+    from evaluators.sample import Sample
+
+QUALITIES = {
+    "interest": "interesting",
+    "engagement": "engaging",
+    "understandability": "understandable",
+    "relevance": "relevant to the conversation",
+    "specific": "generic or specific to the conversation",
+    "correctness": "correct to conversations",
+    "semantically_appropriate": "semantically appropriate",
+    "fluency": "fluently written",
+}
+INSTRUCTIONS = MappingProxyType(
+    {
+        name: (
+            "Answer the question based on the conversation between a human and AI.\n"
+            f"Question: Are the responses of AI {quality}? (a) Yes. (b) No.\n"
+            "Conversation: {}\n"
+        )
+        for name, quality in QUALITIES.items()
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GptscoreQuestionAnswering(GptScore):
+    """Would a language model say yes when asked whether the answer is of a kind?
+
+    A language model is shown question and answer as a conversation between a human and an AI, and
+    asked about one aspect of the AI's responses; the value is the average negative log-likelihood
+    of the tokens of "Answer: Yes": low is good, 0 is certain. The tokens of "Answer:" are the same
+    for all systems and dilute what the "Yes" tells; the instruction for `specific` asks which of
+    two, but a yes is scored all the same. Both are the source's definition.
+
+    Source: GPTScore (Fu et al., 2023) with the instructions of Eval Studio.
+
+    Edges: a blank answer is undefined; a conversation that does not fit the model's window gives
+    way from its end (`truncated`). An answer that failed has no value, for there is no worst one.
+    Values of different models cannot be compared.
+    """
+
+    metrics = (
+        aspect(
+            "interest", "Surprise at the statement that the answer is interesting.", primary=True
+        ),
+        aspect("engagement", "Surprise at the statement that the answer is engaging."),
+        aspect("understandability", "Surprise at the statement that the answer is understandable."),
+        aspect(
+            "relevance", "Surprise at the statement that the answer is relevant to the question."
+        ),
+        aspect(
+            "specific", "Surprise at a yes to whether the answer is generic or specific; ill-posed."
+        ),
+        aspect("correctness", "Surprise at the statement that the answer is correct."),
+        aspect(
+            "semantically_appropriate",
+            "Surprise at the statement that the answer is semantically appropriate.",
+        ),
+        aspect("fluency", "Surprise at the statement that the answer is fluently written."),
+    )
+    reads = frozenset({"question", "answer"})
+    non_empty = frozenset({"question"})
+    instructions = INSTRUCTIONS
+
+    def flow(self, sample: Sample) -> Flow[Graded]:
+        """Show the conversation with each question about it."""
+        answer = (sample.answer or "").strip()
+        if not answer:
+            raise Undefined("the answer is blank")
+        history = f"human: {(sample.question or '').strip()}\nAI: {answer}"
+        values, detail = yield from scored(INSTRUCTIONS, history, "Answer: Yes")
+        return Graded(values, detail)

@@ -1,0 +1,82 @@
+"""Groundedness: whether every sentence of the answer has one like it in the context."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evaluators.flow import EMBEDDING, embed
+from evaluators.kinds.flow import FlowEvaluator
+from evaluators.metric import Metric
+from evaluators.outcome import Graded, Undefined
+from evaluators.similarity import cosines
+from evaluators.text.sentences import SPLITTER, check_language, comparable_sentences
+
+if TYPE_CHECKING:
+    from evaluators.flow import Flow
+    from evaluators.sample import Sample
+
+
+@dataclass(frozen=True, kw_only=True)
+class Groundedness(FlowEvaluator):
+    """Does every sentence of the answer have one in the retrieved context that is near it?
+
+    For each sentence of the answer the largest cosine similarity with a sentence of the context;
+    the smallest of these is the value. The least grounded sentence stands in the detail with the
+    sentence of the context that is nearest to it. Similarity is not truth: a sentence is near its
+    own negation.
+
+    Source: groundedness (semantic similarity) of Eval Studio.
+
+    Edges: a sentence counts from eleven characters on; a text without one is compared whole. A
+    blank answer, or a context without text, is undefined. A cosine may be negative and is stored
+    as it is.
+
+    Attributes:
+        language: The language code by which texts are cut into sentences.
+    """
+
+    metrics = (
+        Metric(
+            name="groundedness",
+            summary="Similarity of the answer's least grounded sentence with the context.",
+            bounds=(-1.0, 1.0),
+            primary=True,
+        ),
+    )
+    reads = frozenset({"answer", "contexts"})
+    libraries = (SPLITTER,)
+    needs = frozenset({EMBEDDING})
+
+    language: str = "en"
+
+    def __post_init__(self) -> None:
+        """Refuse what is no language code."""
+        check_language(self.language)
+
+    def flow(self, sample: Sample) -> Flow[Graded]:
+        """Compare each sentence of the answer with each of the context."""
+        claims = comparable_sentences(sample.answer or "", self.language)
+        evidence = [
+            (number, sentence)
+            for number, chunk in enumerate(sample.contexts or ())
+            for sentence in comparable_sentences(chunk, self.language)
+        ]
+        if not claims:
+            raise Undefined("the answer has no sentence")
+        if not evidence:
+            raise Undefined("the context has no sentence")
+        vectors = yield from embed([*claims, *(sentence for _, sentence in evidence)])
+        similarities = cosines(vectors[: len(claims)], vectors[len(claims) :])
+        grounds = similarities.max(axis=1)
+        least = int(grounds.argmin())
+        context, nearest = evidence[int(similarities[least].argmax())]
+        return Graded(
+            {"groundedness": float(grounds[least])},
+            {
+                "least_grounded": claims[least],
+                "nearest": nearest,
+                "context": context,
+                "sentences": len(claims),
+            },
+        )

@@ -1,0 +1,90 @@
+"""GPTScore of summaries that have a reference: how likely each is after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from evaluators.gptscore import GptScore, aspect, both_ways
+from evaluators.outcome import Graded
+from evaluators.text.references import no_reference, written
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+    from evaluators.flow import Flow
+    from evaluators.sample import Sample
+
+INSTRUCTIONS = MappingProxyType(
+    {
+        "semantic_coverage": (
+            "Rewrite the following text with the same semantics. {} In other words, "
+        ),
+        "factuality": "Rewrite the following text with consistent facts. {} In other words, ",
+        "informativeness": (
+            "Rewrite the following text with its core information. {} In other words, "
+        ),
+        "coherence": "Rewrite the following text into a coherent text. {} In other words, ",
+        "relevance": "Rewrite the following text with consistent details. {} In other words, ",
+        "fluency": (
+            "Rewrite the following text into a fluent and grammatical text. {} In other words, "
+        ),
+    }
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GptscoreSummarizationWithReference(GptScore):
+    """Would a language model rewrite the expected summary as the answer, and back?
+
+    A language model is given an instruction with the expected answer, and the average negative
+    log-likelihood of the answer's tokens after it is measured; then the two change places, and the
+    mean of both is the value: low is good, 0 is certain. There is an instruction for each aspect.
+    Both directions stand in the detail.
+
+    Source: GPTScore (Fu et al., 2023) with the instructions of Eval Studio, which also lets both
+    directions count. Unlike the paper's code, nothing is done to case, commas or full stops.
+
+    Edges: no expected answer, or only blank ones: not applicable; of several, the first is taken.
+    A blank answer is undefined, and so is one that alone exceeds the model's window; a text that
+    the other is scored after gives way from its end (`truncated`). An answer that failed has no
+    value, for there is no worst one. Values of different models cannot be compared.
+    """
+
+    metrics = (
+        aspect(
+            "semantic_coverage",
+            "Surprise at the summary as a text with the same semantics as the expected one.",
+            primary=True,
+        ),
+        aspect(
+            "factuality",
+            "Surprise at the summary as a text with facts consistent with the expected one.",
+        ),
+        aspect(
+            "informativeness",
+            "Surprise at the summary as a text with the core of the expected one.",
+        ),
+        aspect("coherence", "Surprise at the summary as a coherent wording of the expected one."),
+        aspect(
+            "relevance",
+            "Surprise at the summary as a text with details consistent with the expected one.",
+        ),
+        aspect("fluency", "Surprise at the summary as a fluent wording of the expected one."),
+    )
+    reads = frozenset({"expected_answers", "answer"})
+    non_empty = frozenset({"expected_answers"})
+    instructions = INSTRUCTIONS
+
+    def obstacles(self) -> Sequence[pl.Expr]:
+        """Expected answers that are all blank."""
+        return (no_reference(),)
+
+    def flow(self, sample: Sample) -> Flow[Graded]:
+        """Score the answer and the expected answer, each after the other."""
+        (expected, *_) = written(sample.expected_answers)
+        values, detail = yield from both_ways(INSTRUCTIONS, expected, sample.answer or "")
+        return Graded(values, detail)

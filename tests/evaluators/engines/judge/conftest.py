@@ -1,0 +1,16 @@
+"""What tests of the judge may ask for."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+
+@pytest.fixture
+def unused_port() -> int:
+    """A port of the loopback at which nobody listens."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+    return port

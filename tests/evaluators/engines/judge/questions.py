@@ -1,0 +1,97 @@
+"""Questions that tests put to a judge, and what comes of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from evaluators.engines.contract import Origin
+from evaluators.engines.judge.ledgered import LedgerJudge
+from evaluators.engines.judge.settings import JudgeSettings
+from evaluators.flow import Ask
+from evaluators.outcome import Unscored
+from evaluators.prompt import Instruction
+from evaluators.reply import Reply, faults_by_id
+from tests.ledgers import MemoryLedger
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tests.judge_server import JudgeServer
+
+KEY = "sk-very-secret-0123456789"
+KEY_ENV = "SCORELINE_TEST_KEY"
+PAGE = {"content-type": "text/html"}
+
+
+class Verdict(Reply):
+    """One verdict."""
+
+    reasoning: str
+    verdict: Literal["yes", "no"]
+
+
+class Claim(Reply):
+    """A verdict on a claim."""
+
+    id: str
+    supported: bool
+
+
+class Claims(Reply):
+    """Verdicts on claims."""
+
+    claims: list[Claim]
+
+
+IDS = ("s1", "s2")
+
+
+def ids_given(reply: Claims) -> Sequence[str]:
+    """What is wrong with verdicts that must be on `IDS`."""
+    return faults_by_id(reply.claims, lambda each: each.id, lambda each: each.supported, IDS)
+
+
+YES = '{"reasoning": "It is so.", "verdict": "yes"}'
+BOTH = '{"claims": [{"id": "s1", "supported": true}, {"id": "s2", "supported": false}]}'
+
+
+def about(text: str, replicate: int = 0) -> Ask[Verdict]:
+    """A question that differs by its text."""
+    return Ask(Verdict, Instruction("Is it so?").about(text=text), None, replicate)
+
+
+def claims() -> Ask[Claims]:
+    """A question about the claims `IDS`."""
+    shown = {key: f"claim {key}" for key in IDS}
+    return Ask(Claims, Instruction("Which are supported?").about(claims=shown), ids_given)
+
+
+def origin(question: str = "q1", *, system: str = "s", step: int = 0) -> Origin:
+    """Where a question comes from."""
+    return Origin("b", system, question, "e", step)
+
+
+def settings(server: JudgeServer, **changes: Any) -> JudgeSettings:
+    """Settings for a server, with waits of milliseconds."""
+    plain = JudgeSettings(model="openai/judge", api_base=server.url, backoff_s=0.001, timeout_s=5)
+    return replace(plain, **changes)
+
+
+def put(
+    server: JudgeServer,
+    request: Ask[Any] | None = None,
+    ledger: MemoryLedger | None = None,
+    **changes: Any,
+) -> tuple[Reply | Unscored, MemoryLedger]:
+    """Put one question to a judge of its own; the reply or the reason, and the ledger."""
+    kept = MemoryLedger() if ledger is None else ledger
+    with LedgerJudge(settings(server, **changes), kept) as judge:
+        future = judge.ask(about("a") if request is None else request, origin())
+        failure = future.exception(timeout=30)
+    if failure is None:
+        reply: Reply = future.result()
+        return reply, kept
+    if isinstance(failure, Unscored):
+        return failure, kept
+    raise failure

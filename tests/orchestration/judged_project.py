@@ -1,0 +1,130 @@
+"""A small project whose evaluators ask a judge, and runs of it in this process."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from orchestration import settings
+from orchestration.choices import Choices
+from orchestration.execution import evaluate
+from warehouse.store import Warehouse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from assets.project import Project
+    from orchestration.listening import Record
+
+QUESTIONS = [
+    {
+        "question_id": f"q{number}",
+        "question": f"What is kept in room {number}?",
+        "expected_answer": f"Room {number} holds the maps. It is locked.",
+    }
+    for number in range(4)
+]
+SYSTEMS = ("plain", "wordy")
+
+
+def predictions(system: str) -> list[dict[str, Any]]:
+    """Answers of one system, each different."""
+    return [
+        {
+            "question_id": f"q{number}",
+            "answer": f"The {system} answer: maps are in room {number}. Bring a key.",
+            "contexts": [
+                f"Room {number} holds maps and charts. It faces the harbour.",
+                "The key hangs in the office.",
+            ],
+        }
+        for number in range(len(QUESTIONS))
+    ]
+
+
+class Silent:
+    """Shows no progress."""
+
+    def begin(self, steps: int) -> None:
+        """Nothing."""
+
+    def step(self, name: str) -> None:
+        """Nothing."""
+
+    def done(self) -> None:
+        """Nothing."""
+
+
+@dataclass
+class JudgedProject:
+    """A project folder.
+
+    Attributes:
+        home: The folder.
+        judge: The section `judge` of the configuration; None for none.
+        evaluators: What is computed.
+        predictions: The predictions by system.
+    """
+
+    home: Path
+    judge: dict[str, Any] | None
+    evaluators: list[str] = field(default_factory=lambda: ["faithfulness", "context_relevancy"])
+    parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
+    predictions: dict[str, list[dict[str, Any]]] = field(
+        default_factory=lambda: {system: predictions(system) for system in SYSTEMS}
+    )
+
+    @property
+    def config(self) -> Path:
+        """The configuration file."""
+        return self.home / "scoreline.yaml"
+
+    def write(self) -> None:
+        """Write the files as they are to be now."""
+        self.home.mkdir(exist_ok=True)
+        _lines(self.home / "questions.jsonl", QUESTIONS)
+        for old in self.home.glob("*.answers.jsonl"):
+            old.unlink()
+        for system, rows in self.predictions.items():
+            _lines(self.home / f"{system}.answers.jsonl", rows)
+        benchmark = {
+            "questions": "questions.jsonl",
+            "predictions": "{system}.answers.jsonl",
+            "evaluators": self.evaluators,
+            "parameters": self.parameters,
+        }
+        document = {"benchmarks": {"rooms": benchmark}}
+        if self.judge is not None:
+            document["judge"] = self.judge
+        self.config.write_text(yaml.safe_dump(document), encoding="utf-8")
+
+    def project(self) -> Project:
+        """The project as its files say."""
+        self.write()
+        return settings.read(self.config).project
+
+    def run(self, **choices: Any) -> Record:
+        """What `scoreline run` does, in this process."""
+        return evaluate(self.project(), Choices(**choices), Silent(), aloud=False)
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The result of a query on the warehouse."""
+        return Warehouse(settings.read(self.config).project.warehouse).fetch(sql).rows()
+
+    def statuses(self) -> dict[str, int]:
+        """How many scores have which status."""
+        return dict(self.rows("SELECT status, count(*) FROM scores GROUP BY ALL"))
+
+    def everything(self) -> list[tuple[Any, ...]]:
+        """Every score, without what says when and by which run."""
+        return self.rows(
+            "SELECT system, question_id, evaluator, metric, value, status, reason, detail "
+            "FROM scores ORDER BY ALL"
+        )
+
+
+def _lines(path: Path, rows: list[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

@@ -168,6 +168,9 @@ def _ends(corrected: Corrected | None, metric: Metric) -> dict[str, float | None
     if corrected is None:
         return {"corrected_mean": None, "ci_low": None, "ci_high": None}
     low, high = metric.bounds
+    if corrected.variance == 0:
+        # Equal labels tell of no spread, which is not to say that there is none.
+        return {"corrected_mean": corrected.mean, "ci_low": None, "ci_high": None}
     return {
         "corrected_mean": corrected.mean,
         "ci_low": max(low, corrected.low),

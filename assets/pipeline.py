@@ -8,6 +8,7 @@ import dagster as dg
 
 from assets import checks as table_checks
 from assets.findings import findings
+from assets.gate_checks import gate_checks
 from assets.ingest import inputs
 from assets.judgments import judgments
 from assets.keys import LEADERBOARD, PREDICTIONS, QUESTIONS
@@ -41,5 +42,5 @@ def assets(project: Project) -> Sequence[dg.AssetsDefinition]:
 
 
 def checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
-    """The checks that hold every table against its description before anything follows."""
-    return table_checks.checks(project)
+    """The checks that hold every table against its description, and systems against baselines."""
+    return [*table_checks.checks(project), *gate_checks(project)]

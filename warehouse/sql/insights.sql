@@ -36,7 +36,7 @@ best_and_worst AS (
             '{} is the best of {} systems by {} ({:.3f}){}',
             best.system, systems, address, best.mean,
             CASE
-                WHEN n_tied > 1 THEN format('; {} others are not told apart from it', n_tied - 1)
+                WHEN n_tied > 1 THEN format('; not told apart from {} more', n_tied - 1)
                 ELSE ', and significantly so'
             END
         ) AS message

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+from collections import deque
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ from evaluators.outcome import Status
 from evaluators.scoring import score
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
     from pathlib import Path
 
@@ -33,13 +35,11 @@ WORTH_PROCESSES = 4 * TEXT_ROWS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batches:
-    """The work of one evaluator on a spool of samples, as a value that other processes can take.
+class Writing:
+    """The work of one evaluator on batches of samples, as a value that other processes can take.
 
     Attributes:
         evaluator: Scores the samples.
-        samples: The samples.
-        rows: The samples in a batch.
         run_id: Is noted in every grade.
         scored_at: Is noted in every grade (UTC).
         folder: Receives one Parquet file a batch, with the columns of the table `grades`.
@@ -47,20 +47,17 @@ class Batches:
     """
 
     evaluator: Evaluator
-    samples: Spool
-    rows: int
     run_id: str
     scored_at: datetime
     folder: Path
     engines: Engines = NO_ENGINES
 
-    def write(self, number: int) -> int:
+    def write(self, number: int, batch: pl.DataFrame) -> int:
         """Score one batch, counted from 0.
 
         Returns:
             How many of its samples are to be scored again, because they could not be asked about.
         """
-        batch = self.samples.batch(number, self.rows)
         grades = score(self.evaluator, batch, self.engines).frame
         again = self._again()
         unsettled = 0 if again is None else int(grades.select(again.sum()).item())
@@ -85,8 +82,28 @@ class Batches:
         unasked = pl.col("statuses").list.contains(Status.JUDGE_ERROR.value)
         if isinstance(self.evaluator, FlowEvaluator) and self.evaluator.is_configured:
             lacking = self.engines.lacking(self.evaluator.asked())
-            unasked |= pl.col("reasons").list.contains(lacking)
+            if lacking is not None:
+                unasked |= pl.col("reasons").list.contains(lacking)
         return unasked.fill_null(value=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batches:
+    """A spool of samples, scored in batches.
+
+    Attributes:
+        writing: What is done with a batch.
+        samples: The samples.
+        rows: The samples in a batch.
+    """
+
+    writing: Writing
+    samples: Spool
+    rows: int
+
+    def write(self, number: int) -> int:
+        """Score the batch of that number; see `Writing.write`."""
+        return self.writing.write(number, self.samples.batch(number, self.rows))
 
 
 def score_batches(
@@ -97,7 +114,7 @@ def score_batches(
     folder: Path,
     engines: Engines = NO_ENGINES,
 ) -> int:
-    """Score a spool of samples into Parquet files; see `Batches` for the arguments.
+    """Score a spool of samples into Parquet files; see `Writing` for the arguments.
 
     Evaluators of text work in processes, since Python holds on to its interpreter; expressions in
     threads, since Polars lets go of it; flows one batch after the other, since they wait side by
@@ -108,21 +125,43 @@ def score_batches(
     """
     by_text = isinstance(evaluator, RowEvaluator)
     flows = isinstance(evaluator, FlowEvaluator)
-    batches = Batches(
-        evaluator=evaluator,
-        samples=samples,
-        rows=TEXT_ROWS if by_text or flows else FRAME_ROWS,
-        run_id=run_id,
-        scored_at=scored_at,
-        folder=folder,
-        engines=engines,
+    writing = Writing(
+        evaluator=evaluator, run_id=run_id, scored_at=scored_at, folder=folder, engines=engines
     )
+    rows = TEXT_ROWS if by_text or flows else FRAME_ROWS
+    batches = Batches(writing=writing, samples=samples, rows=rows)
     numbers = range(-(-samples.rows // batches.rows))
     if flows:
         return sum(map(batches.write, numbers))
     with _workers(processes=by_text and samples.rows >= WORTH_PROCESSES) as workers:
         # Taking the results also lets an evaluator's exception out.
         return sum(workers.map(batches.write, numbers))
+
+
+def score_stream(
+    evaluator: Evaluator,
+    samples: Iterator[pl.DataFrame],
+    run_id: str,
+    scored_at: datetime,
+    folder: Path,
+) -> int:
+    """Score samples into Parquet files while they are being read; see `score_batches`.
+
+    Returns:
+        How many samples there were.
+    """
+    write = Writing(evaluator=evaluator, run_id=run_id, scored_at=scored_at, folder=folder).write
+    rows, waiting = 0, deque[Future[int]]()
+    with _workers(processes=False) as workers:
+        for number, batch in enumerate(samples):
+            rows += batch.height
+            waiting.append(workers.submit(write, number, batch))
+            # Not read faster than it is scored, so that a bounded number is in memory.
+            if len(waiting) > 2 * (os.cpu_count() or 1):
+                waiting.popleft().result()
+        for each in waiting:
+            each.result()
+    return rows
 
 
 def _workers(*, processes: bool) -> Executor:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from assets import stages
-from assets.batches import score_batches
+from assets.batches import FRAME_ROWS, score_batches, score_stream
 from assets.freshness import scores_digest
 from assets.staleness import stale_samples
 from evaluators.engines.contract import NO_ENGINES, Engines
+from evaluators.kinds.frame import FrameEvaluator
 from evaluators.kinds.row import RowEvaluator
 from warehouse.samples import delete_orphans
 
@@ -56,6 +57,7 @@ def grade(
     """Score the samples whose inputs or whose evaluator changed since they were last scored.
 
     The warehouse is read, then left alone while the evaluator works, then written to once.
+    Evaluators whose expressions are as fast as the reading work while it is read.
 
     Args:
         warehouse: Where samples are fetched and grades are replaced.
@@ -77,11 +79,17 @@ def grade(
     now = datetime.now(UTC).replace(tzinfo=None)
     known = _graded_rows(warehouse, name, evaluator)
     with TemporaryDirectory(prefix=".grades-", dir=warehouse.path.parent) as folder:
-        # Equal inputs stand together, so that evaluators of text grade them once.
-        ordered = f"{query.sql} ORDER BY input_digest" if by_text else query.sql
-        with warehouse.spool(ordered, query.parameters) as samples:
-            unsettled = score_batches(evaluator, samples, run_id, now, Path(folder), engines)
-            scored = samples.rows
+        if isinstance(evaluator, FrameEvaluator):
+            # Expressions keep up with the reading, so that nothing need be written in between.
+            with warehouse.stream(query.sql, query.parameters, rows=FRAME_ROWS) as frames:
+                scored = score_stream(evaluator, frames, run_id, now, Path(folder))
+            unsettled = 0
+        else:
+            # Equal inputs stand together, so that evaluators of text grade them once.
+            ordered = f"{query.sql} ORDER BY input_digest" if by_text else query.sql
+            with warehouse.spool(ordered, query.parameters) as samples:
+                unsettled = score_batches(evaluator, samples, run_id, now, Path(folder), engines)
+                scored = samples.rows
         with warehouse.transaction() as transaction:
             _describe(transaction, evaluator, now)
             removed = transaction.execute(orphans.sql, orphans.parameters) if known else 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 import duckdb
+import polars as pl
 
 from warehouse.connection import Settings, connected
 from warehouse.ddl import create_statements, quoted
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    import polars as pl
+    import pyarrow as pa
 
     from warehouse.incoming import Where
     from warehouse.transaction import Rows
@@ -78,6 +79,20 @@ class Warehouse:
                 # Another thread or process may be using it.
                 with suppress(OSError):
                     folder.rmdir()
+
+    @contextmanager
+    def stream(
+        self, sql: str, parameters: Parameters | None = None, *, rows: int = 50_000
+    ) -> Iterator[Iterator[pl.DataFrame]]:
+        """The result of a query in frames of about so many rows, while it is being computed.
+
+        Other processes may read the warehouse until the end of the `with`, but not write to it:
+        this is for work that keeps up with the reading. JSON becomes text.
+        """
+        with self.reading() as connection:
+            reader = connection.execute(_as_text(connection, sql, parameters), parameters)
+            batches = reader.to_arrow_reader(rows)
+            yield (_framed(batch) for batch in batches)
 
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
@@ -207,14 +222,25 @@ def require_version(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 def _copied(
     connection: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters | None, path: Path
 ) -> int:
-    described = connection.execute(f"SELECT * FROM ({sql}) LIMIT 0", parameters).description  # noqa: S608
-    json = [quoted(name) for name, type_, *_ in described or [] if str(type_) == "JSON"]
-    as_text = ", ".join(f"{name}::VARCHAR AS {name}" for name in json)
-    columns = f"* REPLACE ({as_text})" if json else "*"
     target = str(path).replace("'", "''")
     row = connection.execute(
-        f"COPY (SELECT {columns} FROM ({sql})) TO '{target}' "  # noqa: S608
+        f"COPY ({_as_text(connection, sql, parameters)}) TO '{target}' "
         "(FORMAT parquet, COMPRESSION uncompressed, ROW_GROUP_SIZE 51200)",
         parameters,
     ).fetchone()
     return int(row[0]) if row is not None else 0
+
+
+def _as_text(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters | None) -> str:
+    """A query with its columns of JSON turned into text."""
+    described = connection.execute(f"SELECT * FROM ({sql}) LIMIT 0", parameters).description  # noqa: S608
+    json = [quoted(name) for name, type_, *_ in described or [] if str(type_) == "JSON"]
+    listed = ", ".join(f"{name}::VARCHAR AS {name}" for name in json)
+    return f"SELECT {f'* REPLACE ({listed})' if json else '*'} FROM ({sql})"  # noqa: S608
+
+
+def _framed(batch: pa.RecordBatch) -> pl.DataFrame:
+    frame = pl.from_arrow(batch)
+    if not isinstance(frame, pl.DataFrame):
+        raise TypeError(f"expected a frame, got {type(frame).__name__}")
+    return frame

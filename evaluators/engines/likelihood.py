@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from evaluators.flow import Likelihood
     from evaluators.outcome import Unscored
 
-_LOGITS = 100_000_000
-"""Logits that a batch may give, 400 MB of them in float32."""
+_LOGITS = 50_000_000
+"""Logits that a batch may give, 200 MB of them in float32."""
 _LONGEST = 8_192
 """Tokens beyond which no more is read at once, whatever the model could."""
 
@@ -80,13 +80,16 @@ class LanguageModel:
         device = self._model.device
         with torch.inference_mode():
             logits = self._model(input_ids=ids.to(device), attention_mask=mask.to(device)).logits
-            found = []
-            for row, window in enumerate(windows):
-                begin, end = window.scored, len(window.ids)
-                logprobs = logits[row, begin - 1 : end - 1].float().log_softmax(-1)
-                targets = ids[row, begin:end, None].to(device)
-                found.append(logprobs.gather(-1, targets)[:, 0].cpu().tolist())
-        return found
+            losses = torch.nn.functional.cross_entropy(
+                logits[:, :-1].float().flatten(0, 1),
+                ids[:, 1:].to(device).flatten(),
+                reduction="none",
+            )
+        rows = (-losses).view(len(windows), width - 1).cpu().tolist()
+        return [
+            row[window.scored - 1 : len(window.ids) - 1]
+            for row, window in zip(rows, windows, strict=True)
+        ]
 
 
 def load(folder: Path, options: Options) -> LanguageModel:

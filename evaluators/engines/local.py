@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 from importlib.util import find_spec
+from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.fetching import fetch
@@ -113,8 +114,7 @@ class LocalModel(KeptModel):
                 return network
             try:
                 network = self._kind.load(self._folder(), self._options)
-            except (Unavailable, OSError, RuntimeError, ValueError, KeyError, ImportError) as error:
-                # What transformers and torch raise for broken, alien or too large models.
+            except _unloadable() as error:
                 what = " ".join(str(error).split())[:300]
                 self._obstacle = f"{self.label}: cannot be loaded: {type(error).__name__}: {what}"
             else:
@@ -130,3 +130,11 @@ class LocalModel(KeptModel):
         folder, _ = self.files
         self._kind.check(described(folder), folder)
         return folder
+
+
+def _unloadable() -> tuple[type[Exception], ...]:
+    """What the libraries raise for models that are broken, alien, too large or unsafe."""
+    from safetensors import SafetensorError
+
+    known = (Unavailable, OSError, RuntimeError, ValueError, KeyError, TypeError, ImportError)
+    return (*known, UnpicklingError, SafetensorError)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 NOBODY = "none"
 """The identity of an engine that is not configured."""
 
+_TORN = 0.5
+
 
 @dataclass(frozen=True, kw_only=True)
 class FlowEvaluator(Evaluator):
@@ -183,7 +185,10 @@ class FlowEvaluator(Evaluator):
             given = [outcome.scores[metric.name] for outcome in outcomes]
             values = [value for value in given if not isinstance(value, Unscored)]
             reasons = [value for value in given if isinstance(value, Unscored)]
-            scores[metric.name] = reasons[0] if len(reasons) > len(values) else median(values)
+            middle = median(values) if len(values) > len(reasons) else None
+            # Of two verdicts that are left after a loss, neither is the majority.
+            torn = middle == _TORN and set(values) == {0.0, 1.0}
+            scores[metric.name] = reasons[0] if middle is None or torn else middle
         primary = next((m.name for m in self.sample_metrics if m.primary), None)
         said = [] if primary is None else [_plain(each.scores[primary]) for each in outcomes]
         detail = {**(outcomes[0].detail or {}), "replicates": said}

@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from assets import batches
-from assets.batches import score_batches
+from assets.batches import score_batches, score_stream
 from evaluators import catalog
-from evaluators.errors import BrokenPromise
+from evaluators.errors import BadSamples, BrokenPromise
 from evaluators.scoring import score
 from tests.samples import samples
 from warehouse.spool import Spool
@@ -68,3 +68,21 @@ def test_a_defect_of_an_evaluator_comes_out(odd: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(type(evaluator), "grade", lambda *_: {"rouge_1": 2.0})
     with pytest.raises(BrokenPromise, match="rouge: promised"):
         score_batches(evaluator, spooled(odd, text_samples()), "run", NOW, odd)
+
+
+def test_a_stream_is_scored_like_its_batches(odd: Path) -> None:
+    evaluator = catalog.build("citation")
+    cited = [["S1"], [], ["S2", "S1"], None, ["S1"]]
+    rows = [{"gold_sentence_ids": ["S1"], "cited_sentence_ids": each} for each in cited]
+    frame = samples(rows, evaluator.columns)
+    parts = [frame[start : start + 1] for start in range(frame.height)] * 4
+    assert score_stream(evaluator, iter(parts), "run", NOW, odd) == 20
+    written = [pl.read_parquet(file, glob=False) for file in sorted(odd.iterdir())]
+    whole = score(evaluator, frame).frame
+    assert pl.concat(written).select(whole.columns).equals(pl.concat([whole] * 4))
+
+
+def test_what_breaks_in_a_stream_comes_out(odd: Path) -> None:
+    frame = samples([{"cited_sentence_ids": []}], frozenset({"cited_sentence_ids"}))
+    with pytest.raises(BadSamples, match="lack the columns"):
+        score_stream(catalog.build("citation"), iter([frame]), "run", NOW, odd)

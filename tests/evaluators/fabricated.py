@@ -148,19 +148,20 @@ class _Maker:
 class FabricatedModel:
     """A model of any kind, whose numbers are digests."""
 
-    def __init__(self, role: str) -> None:
+    def __init__(self, role: str, labels: Sequence[str]) -> None:
         self.identity = f"fabricated {role}"
+        self._labels = labels
 
     def obstacle(self) -> None:
         """Nothing is in its way."""
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Any]:
-        """Answer each request by itself; one in twenty has no answer."""
+        """Answer each request by itself; one in eight has no answer."""
         return [self._answer(request) for request in requests]
 
     def _answer(self, request: Request) -> Any:
         chance = chances(self.identity, repr(request))
-        if chance.randrange(20) == 0:
+        if chance.randrange(8) == 0:
             return Undefined("made up")
         match request:
             case Embed(text=text):
@@ -170,21 +171,20 @@ class FabricatedModel:
                 return (vector / np.linalg.norm(vector)).astype(np.float32)
             case Likelihood(continuation=text):
                 return TokenLikelihood([-chance.expovariate(0.5) for _ in text.split()])
-            case Pair() | Classify():
-                return AnyLabel(repr(request))
+            case Pair():
+                return AnyLabel(repr(request), ("entailment", "neutral", "contradiction"))
+            case Classify():
+                return AnyLabel(repr(request), self._labels)
         raise AssertionError(f"what does a model make of {request!r}?")
 
 
 class AnyLabel(Mapping[str, float]):
     """A probability for whatever label is looked up; those that are listed sum to 1."""
 
-    _LISTED = ("entailment", "neutral", "contradiction")
-
-    def __init__(self, text: str) -> None:
-        weights = [chances(text, label).random() + 1e-6 for label in self._LISTED]
-        self._listed = dict(
-            zip(self._LISTED, (w / math.fsum(weights) for w in weights), strict=True)
-        )
+    def __init__(self, text: str, labels: Sequence[str]) -> None:
+        weights = {label: chances(text, label).random() + 1e-6 for label in labels}
+        whole = math.fsum(weights.values())
+        self._listed = {label: weight / whole for label, weight in weights.items()}
         self._text = text
 
     def __getitem__(self, label: str) -> float:
@@ -208,7 +208,8 @@ def engines(evaluator: Evaluator, judge: FabricatedJudge | None = None) -> Engin
     if not isinstance(evaluator, FlowEvaluator):
         return Engines()
     asked = evaluator.asked()
+    labels = [metric.name for metric in evaluator.sample_metrics]
     return Engines(
         judge=(judge or FabricatedJudge()) if JUDGE in asked else None,
-        models={role: FabricatedModel(role) for role in asked - {JUDGE}},
+        models={role: FabricatedModel(role, labels) for role in asked - {JUDGE}},
     )

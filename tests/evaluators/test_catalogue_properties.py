@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from evaluators import catalog, scoring
 from evaluators.errors import BrokenPromise
 from evaluators.grades import Grades
-from evaluators.kinds.flow import FlowEvaluator
 from evaluators.outcome import Undefined
 from evaluators.scoring import score
 from tests.doubles import metric, of_frame, of_rows
@@ -21,6 +20,7 @@ from tests.evaluators import properties
 from tests.evaluators.fabricated import engines
 from tests.evaluators.properties import PROPERTIES
 from tests.evaluators.strategies import frames
+from tests.evaluators.variants import variants
 from tests.samples import samples
 
 if TYPE_CHECKING:
@@ -29,37 +29,10 @@ if TYPE_CHECKING:
     from evaluators.evaluator import Evaluator
     from tests.evaluators.properties import Property, Score
 
-VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "document_retrieval": [{"cutoffs": [3, 1, 20], "ndcg_cutoffs": [1, 5, 10]}],
-    "classification": [
-        {"normalize": True},
-        {"labels": ["yes", "no"], "positive_label": "yes"},
-        {"normalize": True, "labels": ["No!", "YES", "maybe"]},
-        {"positive_label": "yes"},
-    ],
-    "answer_relevancy": [{"mode": "independent"}],
-    "answer_semantic_similarity": [{"by": "similarity"}],
-    "byop": [{"mode": "raw", "prompt_template": "{CONTEXT} {EXPECTED_OUTPUT}"}],
-    "context_precision": [{"utilization": "always", "top_n": 2}],
-    "summarization_judge": [{"compare_with": "source"}],
-}
-"""Parameters, beside the defaults, under which the properties are looked at too."""
-
-
-def _switched(name: str) -> list[dict[str, Any]]:
-    """What an evaluator that asks engines does with every switch the other way."""
-    evaluator = catalog.build(name)
-    if not isinstance(evaluator, FlowEvaluator):
-        return []
-    given = evaluator.parameters.items()
-    switched = {parameter: not value for parameter, value in given if isinstance(value, bool)}
-    return [switched] if switched else []
-
-
 CASES = [
     pytest.param(name, parameters, id=f"{name}-{place}")
     for name in catalog.catalogue()
-    for place, parameters in enumerate([{}, *VARIANTS.get(name, []), *_switched(name)])
+    for place, parameters in enumerate(variants(name))
 ]
 
 

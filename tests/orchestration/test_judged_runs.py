@@ -114,6 +114,7 @@ def test_without_the_judge_nothing_is_asked_and_nothing_invented(
     assert project.statuses() == {"judge_error": 2 * SAMPLES}
     reasons = project.rows("SELECT DISTINCT reason FROM scores")
     assert [("not asked yet" in reason) for (reason,) in reasons] == [True]
+    assert project.rows("SELECT count(*) FROM grades WHERE input_digest <> 0") == [(0,)]
     project.run()
     assert project.statuses() == {"scored": 2 * SAMPLES}
 
@@ -180,6 +181,8 @@ def test_a_reply_that_means_nothing_is_no_score_and_is_not_asked_again(
     server.script = lambda _: Said(content="I would rather not say.")
     project.run()
     assert project.statuses() == {"parse_failure": SAMPLES}
+    # It has been judged, if to no avail: the samples are not stale.
+    assert project.rows("SELECT count(*) FROM grades WHERE input_digest = 0") == [(0,)]
     asked = server.count
     project.run(force=True)
     assert server.count == asked

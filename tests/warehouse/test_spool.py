@@ -45,3 +45,26 @@ def test_an_empty_spool_has_no_batches(warehouse: Warehouse) -> None:
     with warehouse.spool("SELECT * FROM questions") as spool:
         assert (spool.rows, list(spool.batches())) == (0, [])
         assert spool.frame().columns == list(TABLES["questions"].column_names)
+
+
+def test_a_stream_gives_the_same_while_it_is_read(warehouse: Warehouse) -> None:
+    rows = pl.DataFrame(
+        {
+            "benchmark": "b",
+            "question_id": [f"q{i:05}" for i in range(5000)],
+            "rubric": [None if i % 3 else '{"a":1}' for i in range(5000)],
+            "gold_doc_ids": [[None, [], ["d", None]][i % 3] for i in range(5000)],
+        }
+    )
+    warehouse.replace("questions", rows, {})
+    sql = "SELECT question_id, rubric, gold_doc_ids FROM questions WHERE question_id < $last"
+    with warehouse.stream(sql, {"last": "q04500"}, rows=1000) as frames:
+        batches = list(frames)
+    assert len(batches) > 1
+    with warehouse.spool(sql, {"last": "q04500"}) as spool:
+        expected = spool.frame().sort("question_id")
+    assert_frame_equal(pl.concat(batches).sort("question_id"), expected)
+    with warehouse.stream(sql, {"last": ""}) as frames:
+        assert sum(frame.height for frame in frames) == 0
+    # Nobody holds the warehouse any more.
+    warehouse.replace("questions", rows, {})

@@ -16,6 +16,7 @@ from assets.batches import FRAME_ROWS, score_batches, score_stream
 from assets.freshness import scores_digest
 from assets.staleness import stale_samples
 from evaluators.engines.contract import NO_ENGINES, Engines
+from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.frame import FrameEvaluator
 from evaluators.kinds.row import RowEvaluator
 from warehouse.samples import delete_orphans
@@ -93,12 +94,17 @@ def grade(
         with warehouse.transaction() as transaction:
             _describe(transaction, evaluator, now)
             removed = transaction.execute(orphans.sql, orphans.parameters) if known else 0
+            if isinstance(evaluator, FlowEvaluator):
+                asked = delete_orphans(name, evaluator.name, "asks")
+                transaction.execute(asked.sql, asked.parameters)
             if scored and known:
                 transaction.replace("grades", Path(folder))
             elif scored:
                 transaction.append("grades", Path(folder))
-            # What could not be asked is to be asked again, so that the stage is not done.
-            if not (systems or unsettled):
+            if unsettled:
+                # Not done, since it is to be asked again; what follows sees that it has changed.
+                transaction.mark(name, stage, f"unsettled {run_id}")
+            elif not systems:
                 transaction.mark(name, stage, digest)
             current = _graded_rows(transaction, name, evaluator) - scored
     return Graded(scored=scored, current=current, removed=removed)

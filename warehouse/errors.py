@@ -73,6 +73,10 @@ class SchemaMismatch(WarehouseError):
     """The tables of a warehouse are not those that this version describes."""
 
 
+class SchemaOutdated(SchemaMismatch):
+    """An earlier version wrote the warehouse; opening it for writing brings it up to date."""
+
+
 class DuplicateKey(WarehouseError):
     """Two rows of one table have the same key."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from warehouse.ddl import quoted
 from warehouse.errors import UnknownColumn, near
 
 if TYPE_CHECKING:
@@ -133,14 +134,20 @@ def orphans(benchmark: str, evaluator: str) -> Query:
     return _orphans("SELECT benchmark, system, question_id, evaluator", benchmark, evaluator)
 
 
-def delete_orphans(benchmark: str, evaluator: str) -> Query:
-    """The statement that deletes what `orphans` finds, for `Transaction.execute`."""
-    return _orphans("DELETE", benchmark, evaluator)
+def delete_orphans(benchmark: str, evaluator: str, table: str = "grades") -> Query:
+    """The statement that deletes what `orphans` finds, for `Transaction.execute`.
+
+    Args:
+        benchmark: The benchmark.
+        evaluator: The evaluator's name.
+        table: `grades`, or `asks`: what was asked about samples that are gone. Judgments stay.
+    """
+    return _orphans("DELETE", benchmark, evaluator, table)
 
 
-def _orphans(verb: str, benchmark: str, evaluator: str) -> Query:
+def _orphans(verb: str, benchmark: str, evaluator: str, table: str = "grades") -> Query:
     sql = f"""
-{verb} FROM grades
+{verb} FROM {quoted(table)}
 WHERE benchmark = $benchmark
   AND evaluator = $evaluator
   AND (system, question_id) NOT IN (

@@ -13,8 +13,8 @@ import duckdb
 from warehouse.connection import Settings, connected
 from warehouse.errors import InvalidQuery, NoSpace, WarehouseError
 from warehouse.lock import FileLock
-from warehouse.store import require_version
 from warehouse.transaction import Parameters, fetched
+from warehouse.upgrade import require_version
 
 if TYPE_CHECKING:
     from pathlib import Path

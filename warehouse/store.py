@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -13,11 +13,12 @@ import polars as pl
 
 from warehouse.connection import Settings, connected
 from warehouse.ddl import create_statements, quoted
-from warehouse.errors import SchemaMismatch, WarehouseError, WarehouseTooNew
+from warehouse.errors import SchemaOutdated, WarehouseError
 from warehouse.lock import FileLock
 from warehouse.spool import Scratch, Spool
 from warehouse.tables import SCHEMA_VERSION
 from warehouse.transaction import Parameters, Transaction, fetched
+from warehouse.upgrade import require_version, upgrade
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -140,6 +141,17 @@ class Warehouse:
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A read-only connection under the shared lock, for this room only."""
         self._create_if_missing()
+        with ExitStack() as held:
+            try:
+                connection = held.enter_context(self._reading())
+            except SchemaOutdated:
+                with self.transaction():
+                    pass
+                connection = held.enter_context(self._reading())
+            yield connection
+
+    @contextmanager
+    def _reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
         with self._lock.shared(), self._connected(read_only=True) as connection:
             yield connection
 
@@ -157,7 +169,12 @@ class Warehouse:
         with connected(
             self.path, read_only=read_only, settings=settings, patience_s=self.patience_s
         ) as connection:
-            require_version(connection, self.path)
+            try:
+                require_version(connection, self.path)
+            except SchemaOutdated:
+                if read_only:
+                    raise
+                upgrade(connection, self.path)
             yield connection
 
     def _create_if_missing(self) -> None:
@@ -189,34 +206,6 @@ class Warehouse:
             # A log without its database is what somebody forgot to delete.
             self.path.with_name(self.path.name + ".wal").unlink(missing_ok=True)
             made.replace(self.path)
-
-
-def require_version(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Check that a database is a warehouse of this version.
-
-    Raises:
-        WarehouseTooNew: A later version wrote it.
-        SchemaMismatch: An earlier version wrote it, or something else did.
-    """
-    try:
-        row = connection.execute("SELECT value FROM meta WHERE name = 'schema_version'").fetchone()
-    except (duckdb.CatalogException, duckdb.BinderException) as error:
-        raise SchemaMismatch(
-            f"{str(path)!r} is a DuckDB database, but not a warehouse of Scoreline's"
-        ) from error
-    if row is None:
-        raise SchemaMismatch(f"the warehouse {str(path)!r} does not say which version wrote it")
-    version = int(row[0])
-    if version > SCHEMA_VERSION:
-        raise WarehouseTooNew(
-            f"the warehouse {str(path)!r} has schema version {version}, and this program knows "
-            f"versions up to {SCHEMA_VERSION}: use a later version of Scoreline"
-        )
-    if version < SCHEMA_VERSION:
-        raise SchemaMismatch(
-            f"the warehouse {str(path)!r} has schema version {version}, expected "
-            f"{SCHEMA_VERSION}: move it away and run again"
-        )
 
 
 def _copied(

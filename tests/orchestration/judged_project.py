@@ -67,6 +67,7 @@ class JudgedProject:
         judge: The section `judge` of the configuration; None for none.
         evaluators: What is computed.
         predictions: The predictions by system.
+        questions: The questions.
     """
 
     home: Path
@@ -75,6 +76,9 @@ class JudgedProject:
     parameters: dict[str, dict[str, Any]] = field(default_factory=dict)
     predictions: dict[str, list[dict[str, Any]]] = field(
         default_factory=lambda: {system: predictions(system) for system in SYSTEMS}
+    )
+    questions: list[dict[str, Any]] = field(
+        default_factory=lambda: [dict(question) for question in QUESTIONS]
     )
 
     @property
@@ -85,7 +89,7 @@ class JudgedProject:
     def write(self) -> None:
         """Write the files as they are to be now."""
         self.home.mkdir(exist_ok=True)
-        _lines(self.home / "questions.jsonl", QUESTIONS)
+        _lines(self.home / "questions.jsonl", self.questions)
         for old in self.home.glob("*.answers.jsonl"):
             old.unlink()
         for system, rows in self.predictions.items():

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from warehouse.errors import UnknownTable, near
+from warehouse.migrations import latest
 from warehouse.tables.bookkeeping import BOOKKEEPING
 from warehouse.tables.inputs import INPUTS
 from warehouse.tables.leaderboards import LEADERBOARDS
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["GROUPS", "SCHEMA_VERSION", "TABLES", "Column", "Group", "Table", "table_named"]
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = latest()
+"""Raised by adding a file to `warehouse/migrations/`."""
 
 GROUPS: tuple[Group, ...] = (INPUTS, SCORING, LEADERBOARDS, LEDGER, VIEWS, BOOKKEEPING)
 

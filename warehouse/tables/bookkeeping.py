@@ -19,6 +19,25 @@ VALIDATIONS = Table(
     ),
 )
 
+QUARANTINE = Table(
+    name="quarantine",
+    one_row="One row is one row of a table that breaks an expectation, as it was then.",
+    key=("run_id", "table", "expectation", "benchmark", "system", "question_id", "row"),
+    notes="The first hundred rows that break an expectation in a run. The row itself stays where "
+    "it is; what would be made from it is not made while the expectation is an `error`.",
+    columns=(
+        required("run_id", "VARCHAR", "The run."),
+        required("table", "VARCHAR", "The table."),
+        required("expectation", "VARCHAR", "What was expected, as in `validations`: the reason."),
+        Column("benchmark", "VARCHAR", "The row's benchmark, if it has one."),
+        Column("system", "VARCHAR", "The row's system, if it has one."),
+        Column("question_id", "VARCHAR", "The row's question, if it has one."),
+        required("row", "JSON", "The row; of each text the first 500 characters."),
+        required("severity", "VARCHAR", "How bad it is: `warn` or `error`."),
+        required("quarantined_at", "TIMESTAMP", "When it was found (UTC)."),
+    ),
+)
+
 MARKS = Table(
     name="marks",
     one_row="One row is one stage of one benchmark, and the digest of all it was last made from.",
@@ -45,5 +64,5 @@ META = Table(
 BOOKKEEPING = Group(
     title="Bookkeeping",
     summary="What was checked, what is up to date, and which version wrote the warehouse.",
-    tables=(VALIDATIONS, MARKS, META),
+    tables=(VALIDATIONS, QUARANTINE, MARKS, META),
 )

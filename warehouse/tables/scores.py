@@ -34,7 +34,9 @@ DETAIL = Column("detail", "JSON", "The evidence that the evaluator gives for its
 INPUT_DIGEST = required(
     "input_digest",
     "UBIGINT",
-    "The digest of the inputs that the evaluator read; equal inputs are not scored again.",
+    "The digest of the inputs that the evaluator read; equal inputs are not scored again. 0: it "
+    "could not be asked (`judge_error`, or a model that was not there), and is scored again by the "
+    "next run.",
 )
 SCORED_AT = required("scored_at", "TIMESTAMP", "When it was scored (UTC).")
 

@@ -23,6 +23,8 @@ _NO_CREDIT = ("insufficient_quota", "credit balance is too low", "insufficient b
 _BAD_KEY = ("api key not valid", "invalid api key", "incorrect api key", "api_key_invalid")
 _TOO_SLOW = frozenset({"Timeout", "TimeoutError", "APITimeoutError"})
 _GARBLED = ("empty or invalid response", "expecting value", "'choices'")
+_SHORTEST_SECRET = 8
+"""Shorter keys ("none", "EMPTY") are stand-ins for servers without any, and words of replies."""
 _FILTERED = ("content_filter", "content management policy", "content_policy_violation")
 
 
@@ -110,8 +112,10 @@ def _about_messages(told: str, status: int, kinds: set[str]) -> CallFailure | No
 
 
 def concealed(text: str, secret: str | None) -> str:
-    """The text without the key."""
-    return text.replace(secret, "***") if secret else text
+    """The text without the key; what stands in for a key where none is needed is no secret."""
+    if secret is None or len(secret) < _SHORTEST_SECRET:
+        return text
+    return text.replace(secret, "***")
 
 
 def _line(text: str) -> str:

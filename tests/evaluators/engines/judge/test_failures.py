@@ -7,7 +7,7 @@ from email.utils import format_datetime
 
 import pytest
 
-from evaluators.engines.judge.failures import Passing, meaning
+from evaluators.engines.judge.failures import Passing, concealed, meaning
 
 
 class Told(Exception):  # noqa: N818
@@ -48,3 +48,9 @@ def test_the_key_is_in_no_message_and_no_message_has_two_lines(status: int) -> N
     assert "sk-secret-1" not in str(failure) + repr(failure)
     assert "\n" not in str(failure)
     assert len(str(failure)) < 500
+
+
+def test_a_key_is_concealed_and_what_stands_in_for_one_is_not() -> None:
+    assert concealed("key sk-0123456789 is wrong", "sk-0123456789") == "key *** is wrong"
+    reply = '{"usefulness": "none"}'
+    assert concealed(reply, "none") == concealed(reply, None) == reply

@@ -1,0 +1,107 @@
+"""Reruns of judged projects: what changed is shown, and what is gone leaves nothing behind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+from tests.judge_server import JudgeServer, faithful
+from tests.orchestration.judged_project import JudgedProject
+from warehouse.regrading import require_regrading
+from warehouse.store import Warehouse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SAMPLES = 8
+
+pytestmark = pytest.mark.xdist_group("litellm")
+
+
+def judge(server: JudgeServer, **keys: Any) -> dict[str, Any]:
+    return {"model": "openai/a-judge", "api_base": server.url, "concurrency": 1, **keys}
+
+
+def test_a_budget_that_is_spent_again_shows_in_the_leaderboard_what_it_bought(
+    tmp_path: Path,
+) -> None:
+    # A reply costs 0.1, so that a budget of 0.35 allows three of them.
+    prices = {"usd_per_million_in": 0, "usd_per_million_out": 1_000, "max_tokens": 100}
+    with JudgeServer(lambda request: replace(faithful(request), usage=(100, 100))) as server:
+        project = JudgedProject(
+            tmp_path / "home",
+            judge(server, budget_usd=0.35, **prices),
+            evaluators=["context_relevancy"],
+        )
+        # Each system retrieves something of its own, so that there are eight questions.
+        for system, rows in project.predictions.items():
+            for row in rows:
+                row["contexts"] = [f"{system} found this. {row['question_id']}."]
+        shown = []
+        for _ in range(2):
+            project.run()
+            ((scored, lost),) = project.rows(
+                "SELECT sum(n_scored)::INT, sum(n_judge_error)::INT FROM leaderboard "
+                "WHERE slice = 'all'"
+            )
+            ((graded,),) = project.rows("SELECT count(value) FROM scores")
+            assert (scored, scored + lost) == (graded, SAMPLES)
+            shown.append(scored)
+        assert shown == [3, 6]
+
+
+def test_what_was_asked_about_a_system_that_is_gone_is_forgotten_but_for_the_replies(
+    tmp_path: Path,
+) -> None:
+    with JudgeServer() as server:
+        project = JudgedProject(tmp_path / "home", judge(server), evaluators=["context_relevancy"])
+        project.run()
+        judgments = project.rows("SELECT count(*) FROM judgments")
+        assert project.rows("SELECT count(*) FROM asks") == [(SAMPLES,)]
+        gone = project.predictions.pop("wordy")
+        project.run()
+        assert project.rows("SELECT DISTINCT system FROM asks") == [("plain",)]
+        assert project.rows("SELECT count(*) FROM judgments") == judgments
+        asked = server.count
+        project.predictions["wordy"] = gone
+        project.run()
+        assert server.count == asked
+        assert project.rows("SELECT count(*) FROM asks") == [(SAMPLES,)]
+
+
+def test_labels_that_come_later_change_scores_and_leaderboard(tmp_path: Path) -> None:
+    project = JudgedProject(tmp_path / "home", {"model": "human"}, evaluators=["rubric_combined"])
+    for rows in project.predictions.values():
+        for row in rows:
+            row["cited_sentence_ids"] = []
+    for question in project.questions:
+        question |= {"rubric": {"description": "Does it name the maps?"}, "gold_sentence_ids": []}
+    assert means(project) == [None, None]
+    labels = [
+        {
+            "benchmark": "rooms",
+            "system": system,
+            "question_id": row["question_id"],
+            "evaluator": "rubric_judge",
+            "metric": "raw_score",
+            "value": 1.0,
+            "annotator": "ann",
+        }
+        for system, rows in project.predictions.items()
+        for row in rows
+    ]
+    with Warehouse(project.project().warehouse).transaction() as transaction:
+        transaction.append("labels", pl.DataFrame(labels))
+        assert require_regrading(transaction, pl.DataFrame(labels)) == SAMPLES
+    # Half of 1 / 5, and half of citing nothing where nothing is to be cited.
+    assert means(project) == pytest.approx([0.6, 0.6])
+
+
+def means(project: JudgedProject) -> list[float | None]:
+    """The mean of the composite for each system, after another run."""
+    project.run()
+    rows = project.rows("SELECT mean FROM leaderboard WHERE slice = 'all' AND metric = 'combined'")
+    return [mean for (mean,) in rows]

@@ -1,0 +1,12 @@
+-- The rows that break an expectation, each with the reason.
+CREATE TABLE IF NOT EXISTS quarantine (
+    run_id VARCHAR NOT NULL,
+    "table" VARCHAR NOT NULL,
+    expectation VARCHAR NOT NULL,
+    benchmark VARCHAR,
+    system VARCHAR,
+    question_id VARCHAR,
+    "row" JSON NOT NULL,
+    severity VARCHAR NOT NULL,
+    quarantined_at TIMESTAMP NOT NULL
+);

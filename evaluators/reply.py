@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
@@ -35,6 +36,7 @@ class Reply(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     @classmethod
+    @cache
     def schema_of(cls) -> dict[str, Any]:
         """The JSON schema, without titles and docstrings that tell a judge nothing."""
         schema: dict[str, Any] = _plain(cls.model_json_schema())
@@ -57,6 +59,7 @@ class PlainReply(Reply):
     text: str
 
     @classmethod
+    @cache
     def schema_of(cls) -> dict[str, Any]:
         """None: an empty schema, which allows anything."""
         return {}

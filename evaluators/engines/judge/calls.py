@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -148,12 +149,21 @@ class Caller:
             sent["seed"] = seed
         if schema and manner.form != "text":  # none: the prompt says by itself how to reply
             sent["response_format"] = _response_format(manner.form, schema)
+        _spare_its_logs()
         try:
             async with asyncio.timeout(settings.timeout_s):
                 response = await litellm().acompletion(**sent)
         except (openai.OpenAIError, OSError) as error:  # time-outs are of the latter
             raise meaning(error, self.secret) from None
         return _said(response)
+
+
+def _spare_its_logs() -> None:
+    """Keep LiteLLM from making log entries of a call, a seventh of its work, that nobody reads."""
+    with suppress(ImportError):  # it is a matter of its inside, and of speed alone
+        from litellm._internal_context import is_internal_call
+
+        is_internal_call.set(True)
 
 
 def _response_format(form: Form, schema: Mapping[str, Any]) -> dict[str, Any]:

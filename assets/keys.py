@@ -15,6 +15,9 @@ OWNERS = ["team:evaluation"]
 QUESTIONS = dg.AssetKey("questions")
 PREDICTIONS = dg.AssetKey("predictions")
 LEADERBOARD = dg.AssetKey("leaderboard")
+CALIBRATION = dg.AssetKey("calibration")
+PROBLEMS = dg.AssetKey("problems")
+INSIGHTS = dg.AssetKey("insights")
 PUBLISHED = dg.AssetKey("published")
 
 INPUTS = "inputs"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
@@ -12,17 +12,25 @@ from warehouse.errors import WarehouseError
 from warehouse.grids import bound, clustered_questions, graded_values, sliced_questions
 
 if TYPE_CHECKING:
+    import polars as pl
     from numpy.typing import NDArray
 
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.statistics.arrays import Floats, Integers
-    from warehouse.store import Warehouse
+    from warehouse.transaction import Parameters
 
     Keys: TypeAlias = NDArray[np.uint64]
 
 ALL = "all"
 """The slice of all questions."""
+
+
+class Source(Protocol):
+    """What answers queries: a warehouse, or its published copy."""
+
+    def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
+        """The result of a query."""
 
 
 @dataclass(frozen=True)
@@ -73,32 +81,32 @@ class Matrices:
         return np.flatnonzero(np.isin(self.questions, questions.slices[slice_]))
 
 
-def bound_questions(warehouse: Warehouse, benchmark: Benchmark) -> Questions:
+def bound_questions(source: Source, benchmark: Benchmark) -> Questions:
     """The clusters and slices of a benchmark's questions.
 
     Raises:
         WarehouseError: Two questions have the same key, which in practice never happens.
     """
     query = bound(benchmark.name)
-    if benchmark.cluster or not warehouse.fetch(query.sql, query.parameters).is_empty():
+    if benchmark.cluster or not source.fetch(query.sql, query.parameters).is_empty():
         query = clustered_questions(benchmark.name, benchmark.cluster or "cluster")
-    found = warehouse.fetch(query.sql, query.parameters).sort("question")
+    found = source.fetch(query.sql, query.parameters).sort("question")
     if found["question"].n_unique() < found.height:
         raise WarehouseError(f"two questions of {benchmark.name!r} have the same hash")
     slices: dict[str, Keys] = {}
     if benchmark.slices:
         query = sliced_questions(benchmark.name, benchmark.slices)
-        members = warehouse.fetch(query.sql, query.parameters)
+        members = source.fetch(query.sql, query.parameters)
         for (name,), group in members.partition_by("slice", as_dict=True).items():
             slices[str(name)] = group["question"].to_numpy()
     keys, clusters = (found[name].to_numpy() for name in ("question", "cluster"))
     return Questions(keys, clusters, dict(sorted(slices.items())))
 
 
-def matrices(warehouse: Warehouse, benchmark: Benchmark, evaluator: Evaluator) -> Matrices:
+def matrices(source: Source, benchmark: Benchmark, evaluator: Evaluator) -> Matrices:
     """The numbers of an evaluator as it is configured."""
     query = graded_values(benchmark.name, evaluator.name, evaluator.signature)
-    grades = warehouse.fetch(query.sql, query.parameters)
+    grades = source.fetch(query.sql, query.parameters)
     systems = grades["system"].unique().sort().to_list()
     questions = grades["question"].to_numpy()
     row = np.arange(len(questions))

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from assets import checks as table_checks
+from assets.findings import findings
+from assets.gate_checks import gate_checks
 from assets.ingest import inputs
 from assets.judgments import judgments
 from assets.keys import LEADERBOARD, PREDICTIONS, QUESTIONS
@@ -30,7 +32,7 @@ def assets(project: Project) -> Sequence[dg.AssetsDefinition]:
     """The stages in the order in which they run."""
     judging = judgments(project)
     asking = [] if judging is None else [judging]
-    filling = [inputs, *asking, scores(project), leaderboard(project)]
+    filling = [inputs, *asking, scores(project), leaderboard(project), findings]
 
     def described(spec: dg.AssetSpec) -> dg.AssetSpec:
         table = TABLES.get(spec.key, TABLES_BY_STAGE.get(spec.key.path[0], spec.key.path[0]))
@@ -40,5 +42,5 @@ def assets(project: Project) -> Sequence[dg.AssetsDefinition]:
 
 
 def checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
-    """The checks that hold every table against its description before anything follows."""
-    return table_checks.checks(project)
+    """The checks that hold every table against its description, and systems against baselines."""
+    return [*table_checks.checks(project), *gate_checks(project)]

@@ -15,6 +15,23 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """A system that must not fall behind a baseline.
+
+    Attributes:
+        system: The system that is to pass.
+        baseline: The system that it is held against.
+        metrics: `evaluator.metric`, evaluators or metrics; empty: the primary ones.
+        tolerance: The loss that does not matter, on the metric's scale.
+    """
+
+    system: str
+    baseline: str
+    metrics: tuple[str, ...] = ()
+    tolerance: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
     """A named set of questions and where its files are.
 
@@ -32,6 +49,7 @@ class Benchmark:
         cluster: The question field whose equal values mark questions that are not independent.
         thresholds: Thresholds by `evaluator.metric` that override those of the metrics.
         intervals: How the intervals of numbers that are not passes and failures are found.
+        gates: The systems that must not fall behind others; a run fails when one does.
         max_reject_ratio: The share of unreadable rows in a file up to which ingestion goes on.
     """
 
@@ -45,6 +63,7 @@ class Benchmark:
     cluster: str | None = None
     thresholds: Mapping[str, float] = field(default_factory=dict)
     intervals: Literal["bootstrap", "t"] = "bootstrap"
+    gates: tuple[Gate, ...] = ()
     max_reject_ratio: float = 0.0
 
 

@@ -5,7 +5,15 @@ import polars as pl
 
 from assets.folds import metric_facts
 from assets.freshness import digest_of
-from assets.keys import LEADERBOARD, OWNERS, PUBLISHED, RESULTS
+from assets.keys import (
+    CALIBRATION,
+    INSIGHTS,
+    LEADERBOARD,
+    OWNERS,
+    PROBLEMS,
+    PUBLISHED,
+    RESULTS,
+)
 from assets.project import Project
 from assets.scores import used
 from evaluators import catalog
@@ -15,7 +23,7 @@ from warehouse.store import Warehouse
 
 @dg.asset(
     key=PUBLISHED,
-    deps=[LEADERBOARD],
+    deps=[LEADERBOARD, CALIBRATION, PROBLEMS, INSIGHTS],
     group_name=RESULTS,
     kinds={"duckdb"},
     owners=OWNERS,

@@ -60,3 +60,25 @@ def rejects(project: Project) -> pl.DataFrame:
         "SELECT benchmark, kind, system, file, line, reason FROM rejects "
         "ORDER BY benchmark, kind, file, line"
     )
+
+
+def systems(project: Project, benchmark: str) -> list[str]:
+    """The systems of a benchmark that are published, by name.
+
+    Raises:
+        NothingPublished: There is none yet.
+    """
+    found = copy(project).fetch(
+        "SELECT DISTINCT system FROM predictions WHERE benchmark = $benchmark ORDER BY system",
+        {"benchmark": benchmark},
+    )
+    return [str(name) for name in found["system"]]
+
+
+def problems(project: Project) -> pl.DataFrame:
+    """What somebody should look at, in the order of the table `problems`: worst first.
+
+    Raises:
+        NothingPublished: There is none yet.
+    """
+    return copy(project).fetch("SELECT * FROM problems")

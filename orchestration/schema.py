@@ -124,6 +124,15 @@ class Models(Keys):
     api_key_env: Annotated[Text, AfterValidator(_variable)] | None = None
 
 
+class GateKeys(Keys):
+    """A system that must not fall behind a baseline; the run fails when it does."""
+
+    system: Text
+    baseline: Text
+    metrics: list[Text] = Field(default_factory=list)
+    tolerance: Annotated[Number, Field(ge=0)] = 0.0
+
+
 class BenchmarkKeys(Keys):
     """One benchmark: where its files are and what is computed on them."""
 
@@ -137,6 +146,7 @@ class BenchmarkKeys(Keys):
     cluster: Text | None = None
     thresholds: dict[str, Number] = Field(default_factory=dict)
     intervals: Literal["bootstrap", "t"] = "bootstrap"
+    gates: list[GateKeys] = Field(default_factory=list)
     max_reject_ratio: Annotated[Number, Field(ge=0, le=1)] = 0.0
 
 

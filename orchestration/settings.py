@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 from pydantic import ValidationError
 
-from assets.project import Benchmark, Project
+from assets.addresses import UnknownMetric, sample_metrics
+from assets.project import Benchmark, Gate, Project
 from evaluators.errors import nearest
 from orchestration.document import Document, read_document
 from orchestration.engines import Identities, answering
@@ -128,7 +129,7 @@ class _Resolution:
         where = ("benchmarks", name)
         self.check_format(keys, where)
         evaluators = Selection(self.fault, self.identities).of(keys, where)
-        return Benchmark(
+        benchmark = Benchmark(
             name=name,
             format=keys.format,
             questions=self.optional_path(keys.questions),
@@ -139,8 +140,20 @@ class _Resolution:
             cluster=keys.cluster,
             thresholds=MappingProxyType(dict(keys.thresholds)),
             intervals=keys.intervals,
+            gates=tuple(
+                Gate(**{**each.model_dump(), "metrics": tuple(each.metrics)}) for each in keys.gates
+            ),
             max_reject_ratio=keys.max_reject_ratio,
         )
+        self.check_gates(benchmark, where)
+        return benchmark
+
+    def check_gates(self, benchmark: Benchmark, where: tuple[str, str]) -> None:
+        for at, gate in enumerate(benchmark.gates if benchmark.evaluators else ()):
+            try:
+                sample_metrics(benchmark, gate.metrics)
+            except UnknownMetric as error:
+                self.fault(str(error), *where, "gates", at, "metrics")
 
     def check_format(self, keys: BenchmarkKeys, where: tuple[str, str]) -> None:
         known = formats()

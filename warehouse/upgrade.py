@@ -78,7 +78,10 @@ def upgrade(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     _back_up(connection, path, backup_of(path, version))
     connection.begin()
     try:
-        _carry_out(connection, version)
+        try:
+            _carry_out(connection, version)
+        except duckdb.Error as error:
+            raise SchemaMismatch(_stuck(path, version, str(error))) from error
         _require_described(connection, path, version)
     except BaseException:
         with suppress(duckdb.Error):
@@ -90,10 +93,14 @@ def upgrade(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
 def _require_described(connection: duckdb.DuckDBPyConnection, path: Path, version: int) -> None:
     faults = check(connection)
     if faults:
-        raise SchemaMismatch(
-            f"the warehouse {str(path)!r} cannot be brought from version {version} to "
-            f"{SCHEMA_VERSION}: {'; '.join(faults)}"
-        )
+        raise SchemaMismatch(_stuck(path, version, "; ".join(faults)))
+
+
+def _stuck(path: Path, version: int, why: str) -> str:
+    return (
+        f"the warehouse {str(path)!r} cannot be brought from version {version} to "
+        f"{SCHEMA_VERSION}: {why}"
+    )
 
 
 def _carry_out(connection: duckdb.DuckDBPyConnection, version: int) -> None:

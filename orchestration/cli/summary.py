@@ -57,7 +57,34 @@ def _write_results(project: Project, choices: Choices) -> None:
     )
     write_boards(board, "table")
     click.echo(err=True)
+    _write_problems(project, choices)
     _write_rejects(project, choices)
+
+
+def _write_problems(project: Project, choices: Choices) -> None:
+    """Names the gravest problems of each benchmark, and counts the others."""
+    from orchestration import published
+
+    shown = 3
+    problems = published.problems(project)
+    for name in choices.benchmarks or tuple(project.benchmarks):
+        own = problems.filter(problems["benchmark"] == name)
+        grave = own.filter(own["severity"] != "low")
+        if grave.is_empty():
+            continue
+        counts = ", ".join(
+            f"{n} {severity}"
+            for severity in ("high", "medium", "low")
+            if (n := own.filter(own["severity"] == severity).height)
+        )
+        click.echo(f"{name}: problems: {counts}", err=True)
+        for row in grave.head(shown).iter_rows(named=True):
+            click.echo(f"  {row['severity']}: {row['message']}", err=True)
+        if grave.height > shown:
+            click.echo(
+                '  ... all: scoreline sql "SELECT severity, message FROM problems"',
+                err=True,
+            )
 
 
 def total(record: Record, name: str) -> int:

@@ -11,7 +11,7 @@ import pytest
 
 from assets import pipeline
 from assets.keys import BENCHMARKS
-from assets.project import Benchmark, Project
+from assets.project import Benchmark, Gate, Project
 from evaluators import catalog
 from warehouse.store import Warehouse
 
@@ -40,6 +40,7 @@ class Workshop:
     slices: tuple[str, ...] = ()
     cluster: str | None = None
     intervals: Literal["bootstrap", "t"] = "bootstrap"
+    gates: tuple[Gate, ...] = ()
 
     @property
     def project(self) -> Project:
@@ -52,6 +53,7 @@ class Workshop:
             slices=self.slices,
             cluster=self.cluster,
             intervals=self.intervals,
+            gates=self.gates,
         )
         return Project(
             home=self.home,

@@ -27,7 +27,10 @@ CHECKS = {
     "leaderboard:as_described",
     "leaderboard:counts_add_up",
 }
-STAGES = ["questions", "predictions", "scores", "leaderboard", "published"]
+STAGES = [
+    *("questions", "predictions", "scores", "leaderboard"),
+    *("calibration", "problems", "insights", "published"),
+]
 SOUTH = "WHERE benchmark = 'south'"
 GRADE = f"{SOUTH} AND system = 'poor' AND question_id = 'q1' AND evaluator = 'citation'"
 STANDING = f"{SOUTH} AND slice = 'all' AND system = 'poor' AND metric = 'f1'"

@@ -24,7 +24,10 @@ GRAPH = {
         "results",
         {"scores/citation", "scores/evidence_overlap", "scores/document_retrieval"},
     ),
-    "published": ("results", {"leaderboard"}),
+    "calibration": ("results", {"leaderboard"}),
+    "problems": ("results", {"leaderboard", "calibration"}),
+    "insights": ("results", {"leaderboard"}),
+    "published": ("results", {"leaderboard", "calibration", "problems", "insights"}),
 }
 
 

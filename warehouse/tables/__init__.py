@@ -13,6 +13,7 @@ from warehouse.tables.leaderboards import LEADERBOARDS
 from warehouse.tables.ledger import LEDGER
 from warehouse.tables.scores import SCORING
 from warehouse.tables.table import Column, Group, Table
+from warehouse.tables.views import VIEWS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,7 +23,7 @@ __all__ = ["GROUPS", "SCHEMA_VERSION", "TABLES", "Column", "Group", "Table", "ta
 SCHEMA_VERSION = latest()
 """Raised by adding a file to `warehouse/migrations/`."""
 
-GROUPS: tuple[Group, ...] = (INPUTS, SCORING, LEADERBOARDS, LEDGER, BOOKKEEPING)
+GROUPS: tuple[Group, ...] = (INPUTS, SCORING, LEADERBOARDS, LEDGER, VIEWS, BOOKKEEPING)
 
 TABLES: Mapping[str, Table] = MappingProxyType(
     {table.name: table for group in GROUPS for table in group.tables}

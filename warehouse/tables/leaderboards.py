@@ -121,11 +121,11 @@ COMPARISONS = Table(
 
 PROBLEMS = Table(
     name="problems",
-    one_row="One row is something about a system that somebody should look at.",
+    one_row="One row is something about a system, or a judge, that somebody should look at.",
     key=("benchmark", "system", "evaluator", "metric", "kind", "question_id"),
     columns=(
         BENCHMARK,
-        SYSTEM,
+        Column("system", "VARCHAR", "The system; null when it is about all, or about a judge."),
         Column("evaluator", "VARCHAR", "The evaluator; null when it is not about one."),
         Column("metric", "VARCHAR", "The metric; null when it is not about one."),
         required("kind", "VARCHAR", "The kind of problem."),

@@ -1,0 +1,42 @@
+"""Problems: what somebody should look at, found in the leaderboard and in single scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from evaluators import catalog
+from evaluators.flow import JUDGE
+from evaluators.kinds.flow import FlowEvaluator
+from warehouse.findings import found_problems
+
+if TYPE_CHECKING:
+    from assets.project import Benchmark
+    from evaluators.evaluator import Evaluator
+    from warehouse.store import Warehouse
+
+LEAKING = "privacy"
+"""The family of evaluators that look for what an answer must not give away."""
+
+
+def look(warehouse: Warehouse, benchmark: Benchmark) -> int:
+    """Fill the table `problems` for one benchmark; returns the number of rows."""
+    names = {evaluator.name: evaluator for evaluator in benchmark.evaluators}
+    calibrated = warehouse.fetch(
+        "SELECT DISTINCT evaluator FROM calibration "
+        "WHERE benchmark = $benchmark AND is_calibrated = 1",
+        {"benchmark": benchmark.name},
+    )["evaluator"]
+    query = found_problems(
+        benchmark.name,
+        judged=[name for name, evaluator in names.items() if is_judged(evaluator)],
+        calibrated=calibrated.to_list(),
+        leaking=[name for name in names if catalog.family(name) == LEAKING],
+    )
+    found = warehouse.fetch(query.sql, query.parameters)
+    warehouse.replace("problems", found, where={"benchmark": benchmark.name})
+    return found.height
+
+
+def is_judged(evaluator: Evaluator) -> bool:
+    """Whether a judge model answers an evaluator, so that its numbers are opinions."""
+    return isinstance(evaluator, FlowEvaluator) and JUDGE in evaluator.asked()

@@ -1,0 +1,186 @@
+"""The commands that say how far numbers can be trusted: compare, gate, labels import."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from orchestration.cli.program import program
+from tests.orchestration.conftest import Ended
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PAIR = ["--benchmark", "harbour"]
+
+
+def run(folder: Path, *arguments: str) -> Ended:
+    """Runs a command in this process on a project."""
+    config = ["--config", str(folder / "scoreline.yaml")]
+    result = CliRunner().invoke(program, [*arguments, *config], prog_name="scoreline")
+    return Ended(result.exit_code, result.stdout, result.stderr)
+
+
+def test_compare_says_it_in_a_sentence(done_project: Path) -> None:
+    ended = run(done_project, "compare", "reader", "keyword", *PAIR, "--metric", "citation.f1")
+    assert ended.code == 0
+    assert "By citation.f1 reader and keyword cannot be told apart on 6 questions" in ended.out
+    assert "where they differ most" in ended.out
+
+
+def test_compare_seen_from_the_other_side(done_project: Path) -> None:
+    either = [
+        json.loads(run(done_project, "compare", a, b, *PAIR, "--format", "json").out)
+        for a, b in (("reader", "keyword"), ("keyword", "reader"))
+    ]
+    assert len(either[0]) == len(either[1]) > 1
+    for one, other in zip(*either, strict=True):
+        assert one["metric"] == other["metric"]
+        assert one["difference"] == pytest.approx(-other["difference"])
+        assert (one["a"], one["b"]) == (other["b"], other["a"])
+        assert one["p_adjusted"] == other["p_adjusted"]
+        if one["ci_low"] is not None:
+            assert one["ci_low"] == pytest.approx(-other["ci_high"])
+        assert one["difference"] == pytest.approx(one["a"] - one["b"])
+
+
+def test_few_questions_are_not_enough(done_project: Path) -> None:
+    ended = run(done_project, "compare", "reader", "keyword", *PAIR, "--slice", "topic=berths")
+    assert ended.code == 0
+    assert "there is not enough data" in ended.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["reader", "keywrd", *PAIR], "there is no system 'keywrd' (did you mean 'keyword'?)"),
+        (["reader", "reader", *PAIR], "cannot be compared with itself"),
+        (["reader", "keyword", *PAIR, "--metric", "f2"], "there is no metric 'f2'"),
+        (["reader", "keyword", *PAIR, "--slice", "topic"], "there is no slice 'topic'"),
+        (["reader", "keyword", "--benchmark", "x"], "there is no benchmark 'x'"),
+    ],
+)
+def test_compare_knows_its_names(done_project: Path, arguments: list[str], words: str) -> None:
+    ended = run(done_project, "compare", *arguments)
+    assert ended.code == 2
+    assert words in ended.err
+
+
+def test_the_gate_lets_pass_what_has_not_regressed(done_project: Path) -> None:
+    given = ["--system", "reader", "--baseline", "keyword", *PAIR, "--format", "json"]
+    ended = run(done_project, "gate", *given)
+    assert ended.code == 0
+    rows = json.loads(ended.out)
+    assert {row["verdict"] for row in rows} <= {"unchanged", "improved", "not_enough_data"}
+    assert all(row["n_pairs"] <= 6 for row in rows)
+
+
+def test_a_strict_gate_asks_for_enough_data(done_project: Path) -> None:
+    given = ["--system", "keyword", "--baseline", "reader", *PAIR, "--metric", "citation.f1"]
+    assert run(done_project, "gate", *given, "--tolerance", "0.01").code == 0
+    ended = run(done_project, "gate", *given, "--tolerance", "0.01", "--strict")
+    assert ended.code == 1
+    assert "'keyword' does not pass: citation.f1: not_enough_data" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--system", "x", "--baseline", "reader", *PAIR], "there is no system 'x'"),
+        (["--system", "keyword", "--baseline", "reader", *PAIR, "--metric", "x"], "has no metric"),
+        (["--system", "keyword", "--baseline", "reader"], "Missing option '--benchmark'"),
+    ],
+)
+def test_the_gate_knows_its_names(done_project: Path, arguments: list[str], words: str) -> None:
+    ended = run(done_project, "gate", *arguments)
+    assert ended.code == 2
+    assert words in ended.err
+
+
+def test_the_gate_refuses_what_was_scored_otherwise(own_project: Path) -> None:
+    file = own_project / "scoreline.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(text.replace("cutoffs: [1, 3, 5]", "cutoffs: [1, 2]"), encoding="utf-8")
+    assert file.read_text(encoding="utf-8") != text
+    ended = run(own_project, "gate", "--system", "keyword", "--baseline", "reader", *PAIR)
+    assert ended.code == 2
+    assert "was not scored by 'document_retrieval'" in ended.err
+
+
+def labels(folder: Path, rows: list[dict[str, Any]]) -> Path:
+    place = {"benchmark": "harbour", "evaluator": "citation", "metric": "f1"}
+    file = folder / "labels.jsonl"
+    lines = (json.dumps({**place, "annotator": "ann", **row}) for row in rows)
+    file.write_text("\n".join(lines), encoding="utf-8")
+    return file
+
+
+def test_labels_are_kept_and_evaluators_held_against_them(own_project: Path) -> None:
+    questions = json.loads(
+        run(
+            own_project,
+            *("sql", "SELECT question_id FROM questions ORDER BY 1", "--format", "json"),
+        ).out
+    )
+    given = [
+        {"system": system, "question_id": row["question_id"], "value": at % 2}
+        for system in ("reader", "keyword")
+        for at, row in enumerate(questions)
+    ]
+    ended = run(own_project, "labels", "import", str(labels(own_project, given)))
+    assert ended.code == 0, ended.err
+    assert "12 labels kept" in ended.err
+    asked = "SELECT system, n_labels, n_compared, corrected_mean, kappa FROM calibration"
+    rows = json.loads(run(own_project, "sql", asked, "--format", "json").out)
+    assert {row["system"]: row["n_labels"] for row in rows} == {"keyword": 6, "reader": 6}
+    # Every sample has a label, so that the corrected mean is people's.
+    assert [row["corrected_mean"] for row in rows] == [0.5, 0.5]
+    again = run(own_project, "labels", "import", str(labels(own_project, given[:1])))
+    assert "1 labels kept" in again.err
+    (count,) = json.loads(
+        run(own_project, "sql", "SELECT count(*) AS n FROM labels", "--format", "json").out
+    )
+    assert count == {"n": 12}
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"value": 1.5}, "lies outside the metric's bounds, 0 to 1"),
+        ({"system": "redaer"}, "has no system 'redaer'; did you mean 'reader'?"),
+        ({"question_id": "q99"}, "has no question 'q99'"),
+        ({"metric": "f2"}, "has no metric 'citation.f2'; did you mean 'citation.f1'?"),
+        ({"benchmark": "harbor"}, "there is no benchmark 'harbor'; did you mean 'harbour'?"),
+        ({"value": "good"}, "value: expected a number, found the text 'good'"),
+        ({"value": None}, "value: missing"),
+    ],
+)
+def test_wrong_labels_are_named_and_none_is_kept(
+    own_project: Path, row: dict[str, Any], words: str
+) -> None:
+    (first,) = json.loads(
+        run(
+            own_project,
+            *("sql", "SELECT min(question_id) AS question_id FROM questions", "--format", "json"),
+        ).out
+    )
+    right = {"system": "reader", "question_id": first["question_id"], "value": 1}
+    file = labels(own_project, [right, {**right, "annotator": "bob", **row}])
+    ended = run(own_project, "labels", "import", str(file))
+    assert ended.code == 2
+    assert f"{file}:2: " in ended.err
+    assert words in ended.err
+    (count,) = json.loads(
+        run(own_project, "sql", "SELECT count(*) AS n FROM labels", "--format", "json").out
+    )
+    assert count == {"n": 0}
+
+
+def test_the_same_label_twice_is_named(own_project: Path) -> None:
+    row = {"system": "reader", "question_id": "q1", "value": 1}
+    ended = run(own_project, "labels", "import", str(labels(own_project, [row, row])))
+    assert ended.code == 2
+    assert "'ann' labels this sample twice; first in line 1" in ended.err

@@ -1,0 +1,130 @@
+"""People's labels: read from a file, held against what there is to label, and kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+import polars as pl
+
+from warehouse.errors import InputError, Problem, near
+from warehouse.formats.format import Reject
+from warehouse.formats.messages import RecordError
+from warehouse.formats.rows import rows
+from warehouse.formats.tabular import Shape
+from warehouse.records.label import Label
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+    from pathlib import Path
+
+    from warehouse.formats.rows import Row
+    from warehouse.store import Warehouse
+
+    Scales: TypeAlias = Mapping[str, Mapping[tuple[str, str], tuple[float, float]]]
+
+SHAPE = Shape(numbers=frozenset({"value"}))
+KEY = ("benchmark", "system", "question_id", "evaluator", "metric", "annotator")
+
+
+def import_labels(warehouse: Warehouse, path: Path, scales: Scales) -> pl.DataFrame:
+    """Keep the labels of a file; a label that the same person gave before is replaced.
+
+    Args:
+        warehouse: Where the samples are, and where the labels go.
+        path: A JSON Lines, JSON, CSV or Parquet file.
+        scales: By benchmark, the evaluator and metric that can be labelled, and their bounds.
+
+    Returns:
+        The labels that the file holds.
+
+    Raises:
+        InputError: A row cannot be read, is about something that is not there, or stands twice;
+            every such row is named, and nothing is kept.
+    """
+    problems: list[Problem] = []
+    read: dict[tuple[str, ...], tuple[Label, int | None]] = {}
+    for row in rows(path, key="question_id", shape=SHAPE):
+        label, reason = _read(row)
+        if label is not None:
+            key = tuple(str(getattr(label, name)) for name in KEY)
+            reason = _fault(label, scales)
+            if reason is None and key in read:
+                reason = (
+                    f"{label.annotator!r} labels this sample twice; first in line {read[key][1]}"
+                )
+            read.setdefault(key, (label, row.line))
+        if reason is not None:
+            problems.append(Problem(path, row.line, reason))
+    known = [each for each in read.values() if each[0].benchmark in scales]
+    problems += _unknown_samples(warehouse, path, known)
+    if problems:
+        raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
+    if not read:
+        raise InputError([Problem(path, None, "holds no labels")])
+    labels = pl.DataFrame([label.model_dump() for label, _ in read.values()])
+    _keep(warehouse, labels)
+    return labels
+
+
+def _read(row: Row | Reject) -> tuple[Label | None, str | None]:
+    """A label, or what is wrong with it."""
+    if isinstance(row, Reject):
+        return None, row.reason
+    try:
+        return Label.read(row.fields), None
+    except RecordError as error:
+        return None, str(error)
+
+
+def _fault(label: Label, scales: Scales) -> str | None:
+    """What the label is about that does not exist, or how its number cannot be right."""
+    if label.benchmark not in scales:
+        return f"there is no benchmark {label.benchmark!r}{near(label.benchmark, scales)}"
+    known = scales[label.benchmark]
+    place = (label.evaluator, label.metric)
+    if place not in known:
+        addresses = [".".join(each) for each in known]
+        address = ".".join(place)
+        return f"{label.benchmark!r} has no metric {address!r}{near(address, addresses)}"
+    low, high = known[place]
+    if not low <= label.value <= high:
+        return f"value: {label.value:g} lies outside the metric's bounds, {low:g} to {high:g}"
+    return None
+
+
+def _unknown_samples(
+    warehouse: Warehouse, path: Path, read: Collection[tuple[Label, int | None]]
+) -> Iterator[Problem]:
+    """The labels of systems and questions that are not in the warehouse."""
+    if not read:
+        return
+    given = sorted({label.benchmark for label, _ in read})
+    answered = warehouse.fetch(
+        "SELECT benchmark, system, question_id FROM predictions "
+        "WHERE list_contains($benchmarks, benchmark)",
+        {"benchmarks": given},
+    )
+    samples = set(answered.iter_rows())
+    systems: dict[str, set[str]] = {}
+    for benchmark, system, _ in samples:
+        systems.setdefault(benchmark, set()).add(system)
+    for label, line in read:
+        if (label.benchmark, label.system, label.question_id) in samples:
+            continue
+        here = systems.get(label.benchmark, set())
+        if label.system not in here:
+            hint = near(label.system, here) if here else "; it has not been run"
+            reason = f"{label.benchmark!r} has no system {label.system!r}{hint}"
+        else:
+            reason = f"{label.benchmark!r} has no question {label.question_id!r}"
+        yield Problem(path, line, reason)
+
+
+def _keep(warehouse: Warehouse, labels: pl.DataFrame) -> None:
+    with warehouse.transaction() as transaction:
+        kept = transaction.fetch("SELECT * FROM labels")
+        others = kept.join(labels, on=list(KEY), how="anti")
+        transaction.delete("labels", {})
+        if others.height:
+            transaction.append("labels", others)
+        transaction.append("labels", labels)

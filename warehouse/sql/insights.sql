@@ -1,0 +1,234 @@
+-- What the scores of $benchmark tell as a whole: one row an insight. $retrieving names the evaluators
+-- of retrieval.
+WITH board AS (
+    SELECT *, evaluator || '.' || metric AS address
+    FROM leaderboard
+    WHERE benchmark = $benchmark AND slice = 'all' AND is_primary = 1 AND mean IS NOT NULL
+),
+
+standing AS (
+    SELECT
+        evaluator,
+        metric,
+        address,
+        count(*) AS systems,
+        list({system: system, mean: mean} ORDER BY rank, system) AS ordered,
+        count(*) FILTER (tied_with_best = 1) AS n_tied
+    FROM board
+    GROUP BY ALL
+),
+
+ends AS (
+    SELECT evaluator, metric, address, systems, n_tied, ordered[1] AS best, ordered[-1] AS worst
+    FROM standing
+    WHERE systems > 1 AND ordered[1].mean <> ordered[-1].mean
+),
+
+best_and_worst AS (
+    SELECT
+        evaluator,
+        metric,
+        'best_system' AS kind,
+        best.system AS system,
+        NULL AS question_id,
+        best.mean AS value,
+        format(
+            '{} is the best of {} systems by {} ({:.3f}){}',
+            best.system, systems, address, best.mean,
+            CASE
+                WHEN n_tied > 1 THEN format('; not told apart from {} more', n_tied - 1)
+                ELSE ', and significantly so'
+            END
+        ) AS message
+    FROM ends
+    UNION ALL
+    SELECT
+        evaluator,
+        metric,
+        'worst_system',
+        worst.system,
+        NULL,
+        worst.mean,
+        format('{} is the last of {} systems by {} ({:.3f})', worst.system, systems, address, worst.mean)
+    FROM ends
+    UNION ALL
+    SELECT
+        evaluator,
+        metric,
+        'best_retrieval',
+        best.system,
+        NULL,
+        best.mean,
+        format('{} retrieves best by {} ({:.3f})', best.system, address, best.mean)
+    FROM ends
+    WHERE list_contains($retrieving::VARCHAR[], evaluator)
+    UNION ALL
+    SELECT
+        evaluator,
+        metric,
+        'worst_retrieval',
+        worst.system,
+        NULL,
+        worst.mean,
+        format('{} retrieves worst by {} ({:.3f})', worst.system, address, worst.mean)
+    FROM ends
+    WHERE list_contains($retrieving::VARCHAR[], evaluator)
+),
+
+accuracy AS (
+    -- By how many standard deviations of its metric a system lies on the good side, on average.
+    SELECT system, avg(CASE best WHEN 'high' THEN z ELSE -z END) AS z, count(*) AS metrics
+    FROM (
+        SELECT
+            system,
+            best,
+            (mean - avg(mean) OVER metric_wide) / nullif(stddev_pop(mean) OVER metric_wide, 0) AS z
+        FROM board
+        WHERE NOT list_contains($retrieving::VARCHAR[], evaluator)
+        WINDOW metric_wide AS (PARTITION BY evaluator, metric)
+    )
+    WHERE z IS NOT NULL
+    GROUP BY system
+),
+
+overall AS (
+    SELECT 'most_accurate' AS kind, system, z AS value, format(
+        '{} is the most accurate system: {:.2f} standard deviations above the mean of all, '
+        'averaged over {} metrics', system, z, metrics) AS message
+    FROM accuracy QUALIFY count(*) OVER () > 1 AND row_number() OVER (ORDER BY z DESC, system) = 1
+    UNION ALL
+    SELECT 'least_accurate', system, z, format(
+        '{} is the least accurate system: {:.2f} standard deviations below the mean of all, '
+        'averaged over {} metrics', system, -z, metrics)
+    FROM accuracy QUALIFY count(*) OVER () > 1 AND row_number() OVER (ORDER BY z, system) = 1
+),
+
+spent AS (
+    SELECT system, avg(latency_s) AS seconds, avg(cost_usd) AS usd
+    FROM predictions
+    WHERE benchmark = $benchmark
+    GROUP BY system
+),
+
+fast AS (
+    SELECT 'fastest' AS kind, system, seconds AS value, format(
+        '{} is the fastest system: {:.2f} seconds an answer on average', system, seconds) AS message
+    FROM spent WHERE seconds IS NOT NULL
+    QUALIFY count(*) OVER () > 1 AND row_number() OVER (ORDER BY seconds, system) = 1
+    UNION ALL
+    SELECT 'slowest', system, seconds, format(
+        '{} is the slowest system: {:.2f} seconds an answer on average', system, seconds)
+    FROM spent WHERE seconds IS NOT NULL
+    QUALIFY count(*) OVER () > 1 AND row_number() OVER (ORDER BY seconds DESC, system) = 1
+    UNION ALL
+    SELECT 'cheapest', system, usd, format(
+        '{} is the cheapest system: {:.5f} US dollars an answer on average', system, usd)
+    FROM spent WHERE usd IS NOT NULL
+    QUALIFY count(*) OVER () > 1 AND row_number() OVER (ORDER BY usd, system) = 1
+    UNION ALL
+    SELECT 'most_expensive', system, usd, format(
+        '{} is the most expensive system: {:.5f} US dollars an answer on average', system, usd)
+    FROM spent WHERE usd IS NOT NULL
+    QUALIFY count(*) OVER () > 1 AND row_number() OVER (ORDER BY usd DESC, system) = 1
+),
+
+hard AS (
+    SELECT
+        s.evaluator,
+        s.metric,
+        s.question_id,
+        avg(s.value) AS value,
+        count(*) AS systems,
+        count(*) FILTER (
+            CASE b.best WHEN 'high' THEN s.value < b.threshold ELSE s.value > b.threshold END
+        ) AS failed,
+        any_value(b.best) AS best,
+        any_value(b.address) AS address
+    FROM scores AS s
+    JOIN board AS b USING (system, evaluator, metric, signature)
+    WHERE s.benchmark = $benchmark AND s.value IS NOT NULL
+    GROUP BY s.evaluator, s.metric, s.question_id
+),
+
+hardest AS (
+    SELECT
+        evaluator,
+        metric,
+        'hardest_question' AS kind,
+        NULL AS system,
+        question_id,
+        value,
+        format(
+            'question {} is the hardest by {}: {:.3f} on average, {} of {} systems fail',
+            question_id, address, value, failed, systems
+        ) AS message
+    FROM hard
+    WINDOW metric_wide AS (PARTITION BY evaluator, metric)
+    QUALIFY row_number() OVER (
+        PARTITION BY evaluator, metric
+        ORDER BY failed DESC, CASE best WHEN 'high' THEN value ELSE -value END, question_id
+    ) = 1 AND min(value) OVER metric_wide <> max(value) OVER metric_wide
+),
+
+ungrounded AS (
+    SELECT
+        g.evaluator,
+        b.metric,
+        'least_grounded_sentence' AS kind,
+        g.system,
+        g.question_id,
+        g."values"[list_position(s.metrics, b.metric)] AS value,
+        json_extract_string(g.detail, '$.least_grounded') AS sentence,
+        b.address
+    FROM grades AS g
+    JOIN board AS b USING (system, evaluator, signature)
+    JOIN signatures AS s USING (evaluator, signature)
+    WHERE g.benchmark = $benchmark
+      AND g.detail IS NOT NULL
+      AND contains(g.detail::VARCHAR, '"least_grounded":')
+      AND g."values"[list_position(s.metrics, b.metric)] < b.threshold
+    QUALIFY row_number() OVER (PARTITION BY g.evaluator ORDER BY value, g.system, g.question_id) = 1
+),
+
+turned AS (
+    -- A pair of systems of which another one is significantly better on a slice than overall.
+    SELECT
+        p.evaluator,
+        p.metric,
+        'order_turns' AS kind,
+        CASE p.verdict WHEN 'better' THEN p.system_a ELSE p.system_b END AS system,
+        NULL AS question_id,
+        p.difference AS value,
+        format(
+            'on the slice {} {} is significantly better than {} by {}.{}, while on all questions it '
+            'is the other way round',
+            p.slice,
+            CASE p.verdict WHEN 'better' THEN p.system_a ELSE p.system_b END,
+            CASE p.verdict WHEN 'better' THEN p.system_b ELSE p.system_a END,
+            p.evaluator, p.metric
+        ) AS message
+    FROM comparisons AS p
+    JOIN comparisons AS w USING (benchmark, evaluator, metric, system_a, system_b)
+    SEMI JOIN board AS b ON b.evaluator = p.evaluator AND b.metric = p.metric
+    WHERE p.benchmark = $benchmark
+      AND w.slice = 'all'
+      AND p.slice <> 'all'
+      AND p.verdict IN ('better', 'worse')
+      AND sign(p.difference) = -sign(w.difference)
+    QUALIFY row_number() OVER (
+        PARTITION BY p.evaluator, p.metric, system ORDER BY abs(p.difference) DESC, p.slice
+    ) = 1
+)
+
+SELECT $benchmark AS benchmark, *
+FROM (
+    SELECT * FROM best_and_worst
+    UNION ALL SELECT NULL, NULL, kind, system, NULL, value, message FROM overall
+    UNION ALL SELECT NULL, NULL, kind, system, NULL, value, message FROM fast
+    UNION ALL SELECT * FROM hardest
+    UNION ALL SELECT evaluator, metric, kind, system, question_id, value, format(
+        'the least grounded sentence by {} ({:.3f}) is one of {} on question {}: {}',
+        address, value, system, question_id, sentence) FROM ungrounded
+    UNION ALL SELECT * FROM turned
+)
+ORDER BY kind, evaluator, metric, system, question_id

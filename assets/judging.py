@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from assets import stages
@@ -32,8 +33,9 @@ class Judged:
 
     Attributes:
         samples: The samples that were stale.
-        asked: Questions that were put to the judge now.
-        held: Questions that the ledger could answer.
+        asked: Questions that were put to the judge now; those that another evaluator shares and
+            put before count there.
+        held: Questions of this evaluator that the ledger had answers to.
         parse_failures: Questions asked now whose replies were of no use.
         judge_errors: Questions asked now that got no reply.
         tokens: Tokens sent and received now; None when not told.
@@ -98,6 +100,7 @@ class Session:
         if done and not force:
             return Judged()
         query = stale_samples(benchmark, evaluator, systems=systems, force=force)
+        since = datetime.now(UTC).replace(tzinfo=None)
         with self._warehouse.spool(query.sql, query.parameters) as samples:
             if not samples.rows:
                 return Judged()
@@ -106,7 +109,7 @@ class Session:
                     score(evaluator, batch, self._asking())
             finally:
                 self._tables.settle()
-            return self._told(benchmark, evaluator, samples.rows)
+            return self._told(benchmark, evaluator, samples.rows, since)
 
     def _asking(self) -> Engines:
         if self._engines is None:
@@ -114,26 +117,28 @@ class Session:
             self._engines = self._until_the_end.enter_context(asking)
         return self._engines
 
-    def _told(self, benchmark: Benchmark, evaluator: FlowEvaluator, samples: int) -> Judged:
+    def _told(
+        self, benchmark: Benchmark, evaluator: FlowEvaluator, samples: int, since: datetime
+    ) -> Judged:
         told = self._warehouse.fetch(
             """
             SELECT
-                count(*) FILTER (WHERE j.run_id = $run_id) AS asked,
-                count(*) FILTER (WHERE j.run_id IS DISTINCT FROM $run_id) AS held,
-                count(*) FILTER (WHERE j.run_id = $run_id AND j.status = 'parse_failure')
-                    AS parse_failures,
-                count(*) FILTER (WHERE j.run_id = $run_id AND j.status = 'judge_error')
-                    AS judge_errors,
-                sum(j.tokens_in + j.tokens_out) FILTER (WHERE j.run_id = $run_id)::BIGINT AS tokens,
-                sum(j.cost_usd) FILTER (WHERE j.run_id = $run_id) AS cost_usd
+                count(*) FILTER (WHERE now_asked) AS asked,
+                count(*) FILTER (WHERE NOT now_asked) AS held,
+                count(*) FILTER (WHERE now_asked AND status = 'parse_failure') AS parse_failures,
+                count(*) FILTER (WHERE now_asked AND status = 'judge_error') AS judge_errors,
+                sum(tokens_in + tokens_out) FILTER (WHERE now_asked)::BIGINT AS tokens,
+                sum(cost_usd) FILTER (WHERE now_asked) AS cost_usd
             FROM (
-                SELECT DISTINCT digest FROM asks
-                WHERE benchmark = $benchmark AND evaluator = $evaluator
-            ) AS a
-            JOIN judgments AS j USING (digest)
+                SELECT *, run_id = $run_id AND judged_at >= $since AS now_asked FROM judgments
+            ) AS j
+            SEMI JOIN (
+                SELECT digest FROM asks WHERE benchmark = $benchmark AND evaluator = $evaluator
+            ) AS a USING (digest)
             """,
             {
                 "run_id": self._run_id,
+                "since": since,
                 "benchmark": benchmark.name,
                 "evaluator": evaluator.name,
             },

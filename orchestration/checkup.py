@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import tempfile
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from orchestration import instance, published, settings
 from orchestration.errors import NoSettings, SettingsError
+from orchestration.finding import Finding
+from orchestration.judge_checkup import judge_findings
+from orchestration.model_checkup import model_findings
 from warehouse.errors import WarehouseError
 from warehouse.formats.paths import expand
 from warehouse.store import Warehouse
@@ -18,24 +20,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from assets.project import Benchmark, Project
-    from orchestration.settings import Settings
 
 PATIENCE_S = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at.
-
-    Attributes:
-        state: Whether it is in order, worth a look, or in the way of a run.
-        subject: What was looked at.
-        message: What was found and, unless it is in order, what to do.
-    """
-
-    state: Literal["ok", "warn", "fail"]
-    subject: str
-    message: str
 
 
 def examine(config: Path) -> Iterator[Finding]:
@@ -60,7 +46,8 @@ def examine(config: Path) -> Iterator[Finding]:
     ):
         yield _writable(subject, folder)
     yield _published(found.project)
-    yield _judge(found)
+    yield from judge_findings(found)
+    yield from model_findings(found)
     yield _instance(found.project)
 
 
@@ -129,17 +116,6 @@ def _published(project: Project) -> Finding:
     except WarehouseError as error:
         return Finding("fail", subject, f"{error}: delete the copy, then `scoreline run`")
     return Finding("ok", subject, f"{rows['n'][0]:,} leaderboard rows")
-
-
-def _judge(found: Settings) -> Finding:
-    judge = found.judge
-    if judge is None:
-        return Finding("ok", "judge", "none configured: evaluators that ask one are skipped")
-    variable = judge.api_key_env
-    if variable is not None and not os.environ.get(variable):
-        message = f"the environment variable {variable} is not set: export {variable}=..."
-        return Finding("fail", "judge", message)
-    return Finding("ok", "judge", judge.model)
 
 
 def _instance(project: Project) -> Finding:

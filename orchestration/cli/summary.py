@@ -29,6 +29,9 @@ def write_summary(project: Project, choices: Choices, record: Record) -> None:
         if not (check.passed or check.serious):
             told = f": {check.description}" if check.description else ""
             click.echo(f"warning: check {check.name!r} of {check.asset}{told}", err=True)
+    judged = judge_line(record)
+    if judged is not None:
+        click.echo(judged, err=True)
     scored, kept = total(record, "scored"), total(record, "up to date")
     click.echo(f"{scored:,} scored, {kept:,} up to date", err=True)
     click.echo(f"published in {project.publish}", err=True)
@@ -90,6 +93,31 @@ def _write_problems(project: Project, choices: Choices) -> None:
 def total(record: Record, name: str) -> int:
     """The sum over all assets of one number that they report."""
     return sum(int(reported.get(name) or 0) for reported in record.metadata.values())
+
+
+def judge_line(record: Record) -> str | None:
+    """What a run asked its judge, what came of it and what that cost; None when it asked nothing.
+
+    A price that is not known is said to be so, and never counted as 0.
+    """
+    asked, held = total(record, "asked"), total(record, "held in the ledger")
+    if not asked:
+        return None
+    lost = {
+        "without a usable reply": total(record, "parse failures"),
+        "without any reply": total(record, "judge errors"),
+    }
+    failed = "".join(f", {count:,} {how}" for how, count in lost.items() if count)
+    tokens = total(record, "tokens")
+    counted = f"; {tokens:,} tokens" if tokens else ""
+    costs = [
+        reported["cost in US dollars"]
+        for reported in record.metadata.values()
+        if reported.get("cost in US dollars") is not None
+    ]
+    price = f"{sum(costs):.4f} US dollars" if costs else "the price is not known"
+    known = f", {held:,} known from the ledger" if held else ""
+    return f"judge: {asked:,} asked{failed}{known}{counted}; {price}"
 
 
 def _write_rejects(project: Project, choices: Choices) -> None:

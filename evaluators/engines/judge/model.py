@@ -63,6 +63,11 @@ class ModelAsker:
         return self._terms.manner
 
     @property
+    def silence(self) -> str | None:
+        """Why the probe got no answer although there is somebody to ask; None if it got one."""
+        return self._terms.silence
+
+    @property
     def spent_usd(self) -> float:
         """What was spent, calls that were broken off and may have been paid included."""
         return self._budget.spent_usd

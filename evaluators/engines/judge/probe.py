@@ -60,6 +60,8 @@ def probe(settings: JudgeSettings) -> str:
         asker = ModelAsker(settings)
         started = time.monotonic()
         await asker.open()
+        if asker.silence is not None:
+            raise JudgeUnreachable(asker.silence)
         manner = asker.manner
         drawn = "" if manner.sampling else ", at a temperature of its own"
         took = time.monotonic() - started
@@ -73,11 +75,16 @@ class Negotiation:
     """What a model takes: learned from its refusals, at start and for each schema.
 
     LiteLLM's list of what models can do lacks most of them, so that it is tried out instead.
+
+    Attributes:
+        manner: How the model is asked, as far as is known.
+        silence: Why the probe got no answer, where that does not keep a run from asking.
     """
 
     def __init__(self, settings: JudgeSettings) -> None:
         self._settings = settings
         self.manner = Manner("text" if settings.structured_output == "off" else "schema")
+        self.silence: str | None = None
         self._of_schema: dict[str, Manner] = {}
 
     async def open(self, once: Callable[..., Awaitable[Said]]) -> None:
@@ -106,12 +113,16 @@ class Negotiation:
                     raise JudgeUnreachable(told) from None
                 if not left:
                     # Busy or slow, but there: whatever is asked has its own attempts.
-                    _LOG.warning("the judge %s did not answer the probe: %s", where, failure)
+                    self._stay_silent(failure)
             except CallFailure as failure:
-                _LOG.warning("the judge %s did not answer the probe: %s", where, failure)
+                self._stay_silent(failure)
                 return
             else:
                 return
+
+    def _stay_silent(self, failure: CallFailure) -> None:
+        self.silence = f"the judge {self._settings.where} did not answer the probe: {failure}"
+        _LOG.warning("%s", self.silence)
 
     async def agree(
         self, schema: Mapping[str, Any] | None, attempt: Callable[[Manner], Awaitable[T]]

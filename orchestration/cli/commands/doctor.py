@@ -29,8 +29,8 @@ Examples:
 def command(form: Form, config: Path) -> None:
     """Check configuration, files, warehouse, judge and Dagster instance; say what to do.
 
-    Nothing is changed and nothing is sent anywhere. The exit code is 1 when something is in the
-    way of a run.
+    Nothing is changed. A judge model gets one small request, which costs a few tokens; nothing else
+    is sent anywhere. The exit code is 1 when something is in the way of a run.
     """
     from orchestration.checkup import examine
     from orchestration.cli.output import write

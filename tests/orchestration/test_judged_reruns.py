@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import pytest
+from click.testing import CliRunner
 
+from orchestration.cli.program import program
 from tests.judge_server import JudgeServer, faithful
 from tests.orchestration.judged_project import JudgedProject
-from warehouse.regrading import require_regrading
-from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -93,9 +93,12 @@ def test_labels_that_come_later_change_scores_and_leaderboard(tmp_path: Path) ->
         for system, rows in project.predictions.items()
         for row in rows
     ]
-    with Warehouse(project.project().warehouse).transaction() as transaction:
-        transaction.append("labels", pl.DataFrame(labels))
-        assert require_regrading(transaction, pl.DataFrame(labels)) == SAMPLES
+    file = project.home / "labels.jsonl"
+    file.write_text("".join(json.dumps(label) + "\n" for label in labels), encoding="utf-8")
+    config = ["--config", str(project.config)]
+    imported = CliRunner().invoke(program, ["labels", "import", str(file), *config])
+    assert imported.exit_code == 0, imported.output
+    assert "`scoreline run` scores by these labels" in imported.stderr
     # Half of 1 / 5, and half of citing nothing where nothing is to be cited.
     assert means(project) == pytest.approx([0.6, 0.6])
 

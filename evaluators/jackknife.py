@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from evaluators.outcome import Scores
     from evaluators.statistics.arrays import Floats, Integers
 
-PARTS = 40
+PARTS = 200
 """The parts of a set; each is left out once. With fewer clusters, each cluster is a part."""
 
-LARGE = 20_000
+LARGE = 10_000
 """Samples from which a part of them is folded again; the spread is then scaled to all."""
 
 

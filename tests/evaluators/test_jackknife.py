@@ -53,8 +53,8 @@ def test_f1_has_about_the_error_of_the_bootstrap() -> None:
     for metric in ("f1", "weighted_f1", "precision"):
         expected = np.std([float(each[metric]) for each in drawn])
         assert pseudo[metric].mean() == pytest.approx(float(scores[metric]))
-        # Forty parts know the error to one part in nine.
-        assert error_of(pseudo[metric]) == pytest.approx(expected, rel=0.35)
+        # Two hundred parts know the error to one part in twenty, the draws no better.
+        assert error_of(pseudo[metric]) == pytest.approx(expected, rel=0.2)
 
 
 def test_of_large_sets_a_part_is_looked_at() -> None:
@@ -66,11 +66,11 @@ def test_of_large_sets_a_part_is_looked_at() -> None:
     rows = graded(n, seed=5)
     scores = scoring.fold(CLASSIFICATION, rows).scores
     error = error_of(pseudo_values(CLASSIFICATION, rows, parts, scores)["micro_f1"])
-    assert error == pytest.approx(np.sqrt(0.8667 * 0.1333 / n), rel=0.35)
+    assert error == pytest.approx(np.sqrt(0.8667 * 0.1333 / n), rel=0.2)
 
 
 def test_clusters_are_never_divided() -> None:
-    clusters = np.repeat(np.arange(100, dtype=np.uint64) * 97, 3)
+    clusters = np.repeat(np.arange(500, dtype=np.uint64) * 97, 3)
     parts = parts_of(clusters)
     by_cluster = {int(c): set(parts[clusters == c].tolist()) for c in clusters}
     assert all(len(found) == 1 for found in by_cluster.values())

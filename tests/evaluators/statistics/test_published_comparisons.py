@@ -1,0 +1,126 @@
+"""Leaderboards and significance tests that others have published, told anew from their numbers."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+
+from evaluators import catalog, scoring
+from evaluators.jackknife import parts_of, pseudo_values
+from evaluators.statistics.clusters import Groups, clustered
+from evaluators.statistics.comparisons import compare, every_pair
+from evaluators.statistics.intervals import uncertainty
+from evaluators.statistics.ranks import rank_intervals
+from evaluators.statistics.resampling import resampled_means
+from evaluators.text import bleu as text
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+UNIT = (0.0, 1.0)
+BASELINE = "LIUM-NMT.4900"
+
+
+def alpaca(shared: Path) -> tuple[list[str], np.ndarray]:
+    """The models, and the probability that each wins: (instructions, models)."""
+    path = shared / "data/alpaca_eval/win_probability.csv.gz"
+    frame = pl.read_csv(gzip.decompress(path.read_bytes())).drop("instruction_id", "dataset")
+    return frame.columns, frame.cast(pl.Float64).to_numpy()
+
+
+def test_alpaca_eval(shared: Path) -> None:
+    models, values = alpaca(shared)
+    data = clustered(values, Groups())
+    found = dict(zip(models, zip(data.means, data.std_errors, data.n, strict=True), strict=True))
+    with (shared / "data/alpaca_eval/figures_leaderboard.csv").open(encoding="utf-8") as file:
+        published = list(csv.DictReader(file))
+    assert len(published) == len(models)
+    for row in published:
+        mean, error, n = found[row["model"]]
+        assert n == int(row["n_total"])
+        assert mean * 100 == pytest.approx(float(row["win_rate"]), abs=1e-6)
+        expected = float(row["standard_error"])
+        assert error * 100 == pytest.approx(expected, abs=1e-6), row["model"]
+
+
+def test_alpaca_eval_ranks_are_as_sure_as_their_intervals(shared: Path) -> None:
+    models, values = alpaca(shared)
+    data = clustered(values, Groups())
+    draws = resampled_means(data)
+    low, high = rank_intervals(data.means, draws, "high")
+    sure = uncertainty(data, draws, pass_fail=False, bounds=UNIT)
+    compared = compare(values, Groups(), every_pair(len(models)), best="high", pass_fail=False)
+    assert (sure.interval.low < data.means).all()
+    assert (data.means < sure.interval.high).all()
+    for (a, b), verdict, gain in zip(
+        compared.pairs.tolist(), compared.verdict, compared.difference, strict=True
+    ):
+        if verdict in {"better", "worse"}:
+            # What differs significantly stands in that order, in all but a few draws.
+            ahead, behind = (a, b) if gain > 0 else (b, a)
+            assert low[ahead] <= low[behind]
+            assert high[ahead] <= high[behind]
+
+
+@pytest.fixture(scope="module")
+def translated(shared: Path) -> dict[str, tuple[float, np.ndarray]]:
+    """BLEU of each system on the tokens as given, and its pseudo-values by part of the segments."""
+    with gzip.open(shared / "data/mt_wmt17/newstest2017_en_de.jsonl.gz", "rt") as file:
+        segments = [json.loads(line) for line in file]
+    evaluator = catalog.build("bleu", {})
+    references = [text.reference_of([segment["reference"].split()]) for segment in segments]
+    parts = parts_of(np.arange(len(segments), dtype=np.uint64))
+    found = {}
+    for name in segments[0]:
+        if not name.startswith("sys:"):
+            continue
+        tallies = [
+            text.tally(reference, segment[name].split())
+            for reference, segment in zip(references, segments, strict=True)
+        ]
+        details = [
+            json.dumps(
+                {"right": one.right, "words": one.length, "reference_words": one.reference_length}
+            )
+            for one in tallies
+        ]
+        rows = pl.DataFrame({"detail": details})
+        scores = scoring.fold(evaluator, rows).scores
+        pseudo = pseudo_values(evaluator, rows, parts, scores)["corpus_bleu"]
+        found[name.removeprefix("sys:")] = float(scores["corpus_bleu"]), pseudo
+    return found
+
+
+def published(shared: Path) -> dict[str, dict[str, str]]:
+    with (shared / "data/mt_wmt17/figures.csv").open(encoding="utf-8") as file:
+        return {row["system"]: row for row in csv.DictReader(file)}
+
+
+def test_wmt17_bleu(shared: Path, translated: dict[str, tuple[float, np.ndarray]]) -> None:
+    figures = published(shared)
+    assert set(figures) == set(translated)
+    for system, (score, pseudo) in translated.items():
+        assert score == pytest.approx(float(figures[system]["bleu_tok_none"]), abs=5e-5)
+        assert pseudo.mean() == pytest.approx(score)
+
+
+def test_wmt17_significance(shared: Path, translated: dict[str, tuple[float, np.ndarray]]) -> None:
+    figures = published(shared)
+    for system, row in figures.items():
+        if system == BASELINE:
+            continue
+        values = np.stack([translated[system][1], translated[BASELINE][1]], axis=1)
+        ours = compare(values, Groups(), np.array([[0, 1]]), best="high", pass_fail=False)
+        theirs = [
+            float(row[name])
+            for name in ("moses_bootstrap_p_vs_baseline", "multeval_ar_p_bleu_vs_baseline")
+        ]
+        # Both programs agree with each other on every decision, and so do we with them.
+        assert len({p < 0.05 for p in theirs}) == 1
+        assert (ours.p_value[0] < 0.05) == (theirs[0] < 0.05), (system, ours.p_value, theirs)

@@ -149,10 +149,11 @@ class Caller:
             sent["seed"] = seed
         if schema and manner.form != "text":  # none: the prompt says by itself how to reply
             sent["response_format"] = _response_format(manner.form, schema)
+        library = litellm()
         _spare_its_logs()
         try:
             async with asyncio.timeout(settings.timeout_s):
-                response = await litellm().acompletion(**sent)
+                response = await library.acompletion(**sent)
         except (openai.OpenAIError, OSError) as error:  # time-outs are of the latter
             raise meaning(error, self.secret) from None
         return _said(response)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.judge.asking import TRUNCATED, Bill
@@ -179,6 +180,7 @@ class ModelAsker:
                 if self._refused is not None:
                     raise self._refused
                 bill.attempts += 1
+                started = time.monotonic()
                 spent = most  # what is broken off may have been paid for
                 try:
                     said = await self._caller.call(
@@ -193,7 +195,7 @@ class ModelAsker:
                     self._refused = refusal
                     raise
             self._pace.lanes.answered()
-            self._pace.replied(said.tokens_out)
+            self._pace.replied(said.tokens_out, time.monotonic() - started)
             price = self._prices.charged(said.usage)
             bill.add(said.tokens_in, said.tokens_out, price)
             spent = most if price is None else price

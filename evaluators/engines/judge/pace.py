@@ -16,6 +16,14 @@ if TYPE_CHECKING:
 
 _SECONDS = 60.0
 
+_APART_S = 0.003
+"""The least time between two starts; LiteLLM takes more than this to make a request."""
+
+_SPREAD = 0.9
+"""Starts are spread over this share of the time that an answer takes. Requests that start together
+take turns on the loop, end together and start together again, and meanwhile the server has nothing
+to do. More could not be started than this allows, as all lanes are taken."""
+
 
 class Lanes:
     """How many requests may be under way: fewer when the server is too busy, slowly more again.
@@ -36,6 +44,11 @@ class Lanes:
     def open(self) -> int:
         """How many requests may be under way now."""
         return int(self._open)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether there are more requests than lanes."""
+        return bool(self._waiting)
 
     @asynccontextmanager
     async def lane(self) -> AsyncIterator[int]:
@@ -134,6 +147,8 @@ class Pace:
         self._tokens = Rate(settings.tokens_per_minute)
         self._counted = settings.tokens_per_minute is not None
         self._usual_reply = float(settings.max_tokens)
+        self._usual_s = 0.0
+        self._last_start = 0.0
 
     @property
     def counts_tokens(self) -> bool:
@@ -145,8 +160,17 @@ class Pace:
         await self._requests.take(1)
         if self._counted:
             await self._tokens.take(tokens_in + round(self._usual_reply))
+        apart = _APART_S
+        if self.lanes.crowded:
+            apart = max(apart, _SPREAD * self._usual_s / self.lanes.open)
+        now = asyncio.get_running_loop().time()
+        self._last_start = max(now, self._last_start + apart)
+        if self._last_start > now:
+            await asyncio.sleep(self._last_start - now)
 
-    def replied(self, tokens_out: int | None) -> None:
-        """Learn how long replies are, for the tokens of those to come."""
+    def replied(self, tokens_out: int | None, took_s: float) -> None:
+        """Learn how long replies are, in tokens and in seconds."""
+        first = self._usual_s == 0.0
+        self._usual_s += (took_s - self._usual_s) * (1.0 if first else 1 / 8)
         if tokens_out is not None:
             self._usual_reply += (tokens_out - self._usual_reply) / 8

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evaluators.flow import JUDGE, ask
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
-from evaluators.outcome import Graded, Scores, Undefined, Unscored
+from evaluators.outcome import Graded, NotApplicable, Scores, Undefined, Unscored
 from evaluators.prompt import Instruction
 from evaluators.reply import Key, Reply, faults_by_id, verdicts_by_id
 from evaluators.statements import EXTRACT, Statements, statements
@@ -72,6 +72,10 @@ class ContextRecall(FlowEvaluator):
     nothing (it says that there is no answer) the metric of statements is undefined and the other
     one usually 0: leave such questions out. When the statements could not be had, the sentences
     are judged alone.
+
+    Attributes:
+        claims: Whether the second metric is computed, which costs one more question for each
+            expected answer.
     """
 
     metrics = (
@@ -93,13 +97,15 @@ class ContextRecall(FlowEvaluator):
     prompts = (EXTRACT, ATTRIBUTE)
     replies = (Statements, Attributions)
 
+    claims: bool = True
+
     def obstacles(self) -> Sequence[pl.Expr]:
         """Expected answers that are all blank."""
         return (no_reference(),)
 
     def calls(self, sample: Sample) -> int:
-        """Two (the statements are shared by all systems), or none where nothing was retrieved."""
-        return len(self.prompts) if passage_keys(sample.contexts or ()) else 0
+        """Two (the statements are shared by all systems), one, or none where nothing was found."""
+        return 1 + self.claims if passage_keys(sample.contexts or ()) else 0
 
     def flow(self, sample: Sample) -> Flow[Graded]:
         """Ask for the statements, then for a verdict on each sentence and each statement."""
@@ -112,6 +118,8 @@ class ContextRecall(FlowEvaluator):
         claims: dict[str, str] = {}
         why: Unscored = Undefined("no_claims: the expected answer states nothing")
         try:
+            if not self.claims:
+                raise NotApplicable("the parameter claims is off")
             found = yield from statements(sample.question, first)
             claims = found.keyed("r")
         except Unscored as reason:

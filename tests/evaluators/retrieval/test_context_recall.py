@@ -113,3 +113,13 @@ def test_other_expected_answers_are_shown_as_alternatives() -> None:
     assert "[1] 14:00" in material
     assert "[2] 2 pm" in material
     assert "[c2] Dogs need a ticket." in material
+
+
+def test_statements_can_be_left_out_for_the_price_of_their_question() -> None:
+    judge = by_form(Attributions=_attributed(a=True, b=True, c=False, d=True))
+    evaluator = build("context_recall", {"claims": False})
+    rows = judged(evaluator, SAMPLE, judge)
+    assert values(rows) == {"context_recall": 0.75, "context_recall_claims": None}
+    assert (rows[1]["status"], len(judge.asked)) == ("not_applicable", 1)
+    keys = {"benchmark": "b", "system": "s", "question_id": "q"}
+    assert evaluator.calls(Sample.of(keys | SAMPLE)) == 1  # type: ignore[attr-defined]

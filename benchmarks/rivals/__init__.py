@@ -1,0 +1,1 @@
+"""Other evaluation libraries on the same rows and the same server."""

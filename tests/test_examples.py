@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ PROCESSOR_SECONDS = 60
 """Of the time of the processor, which does not depend on what else the machine is doing."""
 CONFIGURATION = "examples/handbook/scoreline.yaml"
 BENCHMARKS = (
+    "counter-manners",
     "deck-hand-exam",
     "handbook-answers",
     "help-desk",
@@ -28,6 +30,7 @@ BENCHMARKS = (
     "page-search",
     "planted-errors",
     "silent-passages",
+    "ticket-counter",
 )
 # Names resolve to nothing and connections are refused: whatever calls out, fails.
 OFFLINE = {
@@ -286,11 +289,73 @@ def test_summaries_stand_in_the_order_of_their_care(example: Example, metric: st
     ]
 
 
+@pytest.mark.parametrize(
+    ("metric", "keyword", "rag", "plain_llm"),
+    [
+        ("rubric_judge.answer_score", 0.60, 0.88, 0.24),
+        ("rubric_judge.raw_score", 3.0, 4.4, 1.2),
+        ("rubric_combined.combined", 0.52, 0.886, None),
+        ("faithfulness.faithfulness", 4 / 5, 11 / 12, None),
+        ("context_precision.context_precision", 0.4, 0.7, None),
+        ("context_recall.context_recall", 0.4, 0.8, None),
+        ("context_relevancy.context_relevancy", 0.2, 0.5, None),
+        ("trace.adherence", 1, 4 / 5, None),
+        ("language_mismatch.passes", 1, 1, 4 / 5),
+        ("contact_information.passes", 1, 1, 4 / 5),
+        ("byop.passes", 2 / 5, 4 / 5, 0),
+    ],
+)
+def test_verdicts_at_the_counter(
+    example: Example, metric: str, keyword: float, rag: float, plain_llm: float | None
+) -> None:
+    judged = ("language_mismatch", "contact_information", "byop")
+    benchmark = "counter-manners" if metric.startswith(judged) else "ticket-counter"
+    means = example.means(benchmark, metric)
+    expected = {"keyword": keyword, "rag": rag, "plain-llm": plain_llm}
+    assert means == {
+        system: None if mean is None else pytest.approx(mean, abs=5e-4)
+        for system, mean in expected.items()
+    }
+
+
+def test_the_judge_sees_what_words_do_not(example: Example) -> None:
+    means = example.means("notices", "summarization_judge.passes")
+    assert means == {"llm": 1, "first-sentence": pytest.approx(1 / 6), "rambling": 0}
+    (row,) = example.rows(
+        "select distinct question_id from scores where reason = 'criteria_conflict'"
+    )
+    assert row == {"question_id": "notice-6"}
+
+
+def test_every_verdict_was_wanted_and_none_was_missing(example: Example) -> None:
+    lines = (example.folder / "verdicts.jsonl").read_text(encoding="utf-8").splitlines()
+    written = {
+        (row["evaluator"], row["question_id"], row.get("system"), row.get("step", 0))
+        for row in map(json.loads, lines)
+    }
+    assert len(written) == len(lines)
+    asked = {
+        tuple(row.values())
+        for row in example.rows("select evaluator, question_id, system, step from asks")
+    }
+    addresses = asked | {(*place[:2], None, place[3]) for place in asked}
+    assert written <= addresses
+    assert all({each, (*each[:2], None, each[3])} & written for each in asked)
+    statuses = example.rows(
+        "select status, evaluator, system, question_id from scores "
+        "where status in ('judge_error', 'parse_failure') group by all"
+    )
+    assert statuses == [
+        {"status": "parse_failure", "evaluator": "trace", "system": "keyword", "question_id": "c5"}
+    ]
+
+
+DOCUMENTS = ("README.md", "examples/handbook/README.md", "docs/judges.md")
 IN_EXAMPLE = [
     (document, command)
-    for document in ("README.md", "examples/handbook/README.md")
+    for document in DOCUMENTS
     for command in commands(document)
-    if "--config" in command.words or command.printed
+    if "--config" in command.words or command.printed or document == "docs/judges.md"
 ]
 
 

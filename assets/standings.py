@@ -15,6 +15,8 @@ from assets.stages import LEADERBOARD
 from assets.uncertainty import PLACE, Spread, assess
 from evaluators import scoring
 from evaluators.outcome import Status, Unscored
+from evaluators.statistics.resampling import DRAWS, SEED
+from evaluators.statistics.signflips import FLIPS
 from warehouse.folds import folded_scores, graded_samples
 
 if TYPE_CHECKING:
@@ -26,6 +28,10 @@ HISTORY = (
     *("published_at", "benchmark", "slice", "system", "evaluator", "metric"),
     *("mean", "ci_low", "ci_high", "n_scored", "signature"),
 )
+
+
+RANDOMNESS = {"bootstrap_draws": DRAWS, "sign_flips": FLIPS, "random_seed": SEED}
+"""What intervals, rank intervals and p-values depend on besides the scores."""
 
 
 def refresh(warehouse: Warehouse, benchmark: Benchmark, *, force: bool = False) -> int:
@@ -63,9 +69,15 @@ def refresh(warehouse: Warehouse, benchmark: Benchmark, *, force: bool = False) 
         transaction.replace("system_scores", systems, where=place)
         compared = trust.comparisons.with_columns(pl.lit(benchmark.name).alias("benchmark"))
         transaction.replace("comparisons", compared, where=place)
+        transaction.replace("meta", randomness(), where={"name": list(RANDOMNESS)})
         transaction.append("leaderboard_history", rows.select(HISTORY))
         transaction.mark(benchmark.name, LEADERBOARD, digest)
     return rows.height
+
+
+def randomness() -> pl.DataFrame:
+    """How often and from which seed numbers are drawn, as rows of the table `meta`."""
+    return pl.DataFrame([{"name": name, "value": str(n)} for name, n in RANDOMNESS.items()])
 
 
 def system_scores(

@@ -203,3 +203,10 @@ def test_history_keeps_the_intervals(done: Workshop) -> None:
         "USING (benchmark, slice, system, evaluator, metric) WHERE h.ci_low = l.ci_low"
     )
     assert kept["n"][0] > 30
+
+
+def test_the_seed_is_stored_with_the_numbers(done: Workshop) -> None:
+    kept = dict(done.warehouse.fetch("SELECT name, value FROM meta").iter_rows())
+    assert kept["bootstrap_draws"] == "2000"
+    assert int(kept["random_seed"]) > 0
+    assert "schema_version" in kept

@@ -168,10 +168,15 @@ def _wrapper() -> type[Any]:
     from duckdb_engine import ConnectionWrapper
 
     class Kept(ConnectionWrapper):  # type: ignore[misc] # untyped
-        """A connection that is closed by whoever opened it."""
+        """A connection that is closed by whoever opened it, and on which nothing is changed.
+
+        Without transactions an expectation that fails cannot spoil those that follow it.
+        """
 
         def close(self) -> None:
             pass
+
+        begin = commit = rollback = close
 
     return Kept
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import suppress
 from dataclasses import asdict
 from typing import IO, TYPE_CHECKING, Any
 
@@ -77,7 +78,11 @@ class Validator:
         """End the process, if it runs."""
         process, self._process = self._process, None
         if process is not None:
-            process.communicate()
+            with suppress(BrokenPipeError):
+                process.communicate()
+        if self._said is not None:
+            self._said.close()
+            self._said = None
 
     def _started(self) -> subprocess.Popen[str]:
         if self._process is None:
@@ -105,10 +110,10 @@ class Validator:
         except BrokenPipeError:
             line = ""
         if not line:
-            self._process = None
             process.kill()
-            process.wait()
-            raise WarehouseError(f"the process that validates tables ended: {self._tail()}")
+            told = self._tail()
+            self.end()
+            raise WarehouseError(f"the process that validates tables ended: {told}")
         answer: dict[str, Any] = json.loads(line)
         return answer
 

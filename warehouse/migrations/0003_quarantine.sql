@@ -10,4 +10,3 @@ CREATE TABLE IF NOT EXISTS quarantine (
     severity VARCHAR NOT NULL,
     quarantined_at TIMESTAMP NOT NULL
 );
-ALTER TABLE validations ADD COLUMN IF NOT EXISTS validated_at TIMESTAMP;

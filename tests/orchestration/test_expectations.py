@@ -95,7 +95,7 @@ def test_an_unknown_key_suggests_a_near_one(tmp_path: Path) -> None:
     file = tmp_path / "scoreline.yaml"
     text = CONFIG.format(table="predictions", name=BETWEEN, kwargs="{}", severity="warn")
     file.write_text(text.replace("severity", "severty"), encoding="utf-8")
-    with pytest.raises(SettingsError, match="unknown key 'severty' .did you mean 'severity'"):
+    with pytest.raises(SettingsError, match=r"unknown key 'severty' .did you mean 'severity'"):
         settings.read(file)
 
 

@@ -123,9 +123,7 @@ def _agreement(labelled: Labelled, given: pl.DataFrame) -> dict[str, Any]:
     judge, people = (both[name].to_numpy() for name in ("value", "label"))
     passed, wanted = labelled.passes(judge), labelled.passes(people)
     counted = confusion(passed, wanted)
-    found = kappa(
-        passed.astype(np.float64), wanted.astype(np.float64), clusters=labelled.clusters
-    )
+    found = kappa(passed.astype(np.float64), wanted.astype(np.float64), clusters=labelled.clusters)
     ratings = len(np.unique(np.concatenate([judge, people])))
     weighted = kappa(judge, people, "quadratic").value if 2 < ratings <= _RATINGS else np.nan  # noqa: PLR2004
     told = {"kappa": found.value, "kappa_low": found.low, "kappa_high": found.high}

@@ -1,19 +1,29 @@
 """Checks of the tables: what follows from a table is not made while one of them fails."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import dagster as dg
+from dagster._core.definitions.metadata import RawMetadataValue
 
+from assets import reporting
+from assets.contracts import Validated, validate
+from assets.datadocs import write_page
+from assets.drift import drift
 from assets.ingest import RunChoices
 from assets.keys import LEADERBOARD, PREDICTIONS, QUESTIONS, scores_key
 from assets.project import Project
 from assets.scores import configured, used
+from warehouse.expectations.expectation import Verdict
+from warehouse.expectations.records import record
 from warehouse.soundness import Grid, as_described, incomplete, miscounted
 from warehouse.store import Warehouse
 
 AS_DESCRIBED = "as_described"
 COMPLETE_GRID = "complete_grid"
 COUNTS_ADD_UP = "counts_add_up"
+DRIFT = "drift"
+SHOWN = 5
+"""The expectations that do not hold that a check names."""
 
 
 def checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
@@ -34,7 +44,11 @@ def _inputs(key: dg.AssetKey, tables: Sequence[str]) -> dg.AssetChecksDefinition
         project: dg.ResourceParam[Project],
     ) -> dg.AssetCheckResult:
         benchmarks = looked_at(context, project)
-        return _result(key, AS_DESCRIBED, benchmarks, as_described(warehouse, tables, benchmarks))
+        faults = as_described(warehouse, tables, benchmarks)
+        stage = key.path[-1]
+        # Of rows without their columns nothing can be expected.
+        found = {} if faults else _validated(context, warehouse, project, [stage], benchmarks)
+        return _result(key, AS_DESCRIBED, benchmarks, faults, found.get(stage))
 
     return described
 
@@ -67,6 +81,8 @@ def _scores(project: Project) -> dg.AssetChecksDefinition:
             for grid in _grids(project, benchmarks, key.asset_key.path[-1])
         ]
         found = dict(zip(_names(grids), incomplete(warehouse, grids, config.systems), strict=True))
+        wanted = [f"scores/{key.asset_key.path[-1]}" for key in context.selected_asset_check_keys]
+        validated = _validated(context, warehouse, project, wanted, benchmarks)
         for key in sorted(context.selected_asset_check_keys):
             own = {
                 benchmark: faults
@@ -74,7 +90,8 @@ def _scores(project: Project) -> dg.AssetChecksDefinition:
                 if evaluator == key.asset_key.path[-1]
             }
             told = [f"{name}: {fault}" for name, faults in own.items() for fault in faults]
-            yield _result(key.asset_key, COMPLETE_GRID, list(own), told)
+            held = validated["/".join(key.asset_key.path)]
+            yield _result(key.asset_key, COMPLETE_GRID, list(own), told, held)
 
     return check_scores
 
@@ -94,6 +111,12 @@ def _leaderboard() -> dg.AssetChecksDefinition:
             description="Every row accounts for each of its samples once: scored, not applicable, "
             "undefined, or failed; and the slice `all` counts every prediction of the system.",
         ),
+        dg.AssetCheckSpec(
+            DRIFT,
+            asset=LEADERBOARD,
+            description="Failures, coverage and costs have not moved far since what was last "
+            "published; a warning, which stops nothing.",
+        ),
     ]
 
     @dg.multi_asset_check(name="check_leaderboard", specs=specs, can_subset=True)
@@ -107,13 +130,41 @@ def _leaderboard() -> dg.AssetChecksDefinition:
         wanted = {key.name for key in context.selected_asset_check_keys}
         described = as_described(warehouse, ("leaderboard", "system_scores"), benchmarks)
         if AS_DESCRIBED in wanted:
-            yield _result(LEADERBOARD, AS_DESCRIBED, benchmarks, described)
+            stage = LEADERBOARD.path[-1]
+            found = (
+                {} if described else _validated(context, warehouse, project, [stage], benchmarks)
+            )
+            yield _result(LEADERBOARD, AS_DESCRIBED, benchmarks, described, found.get(stage))
         if COUNTS_ADD_UP in wanted:
             # Columns that are missing cannot be added up.
             faults = described or miscounted(warehouse, benchmarks, config.systems)
             yield _result(LEADERBOARD, COUNTS_ADD_UP, benchmarks, faults)
+        if DRIFT in wanted:
+            moved = [] if described else drift(warehouse, project, benchmarks)
+            if moved:
+                record(warehouse, context.run.run_id, moved, [])
+            held = Validated(tuple(benchmarks), tuple(moved))
+            yield _result(LEADERBOARD, DRIFT, benchmarks, [], held)
 
     return check_leaderboard
+
+
+def _validated(
+    context: dg.AssetCheckExecutionContext,
+    warehouse: Warehouse,
+    project: Project,
+    wanted: Sequence[str],
+    benchmarks: Sequence[str],
+) -> Mapping[str, Validated]:
+    """Hold stages against their contracts; where one is broken, the page of them says so at once.
+
+    Carried out by itself, a check looks also at what has not changed.
+    """
+    alone = not (context.has_partition_key or context.has_partition_key_range)
+    found = validate(warehouse, project, wanted, benchmarks, context.run.run_id, again=alone)
+    if any(each.failed for each in found.values()):
+        write_page(warehouse, project.publish)
+    return found
 
 
 def looked_at(context: dg.AssetCheckExecutionContext, project: Project) -> list[str]:
@@ -142,20 +193,51 @@ def _names(grids: Sequence[Grid]) -> Sequence[tuple[str, str]]:
 def _described_as(*tables: str) -> str:
     named = " and ".join(f"`{table}`" for table in tables)
     return (
-        f"{named}: the columns are those of the schema page, and no two rows of the run's "
-        "benchmarks have the same key."
+        f"{named}: the columns are those of the schema page, no two rows of the run's "
+        "benchmarks have the same key, and what is expected of the rows holds."
     )
 
 
 def _result(
-    key: dg.AssetKey, name: str, benchmarks: Sequence[str], faults: Sequence[str]
+    key: dg.AssetKey,
+    name: str,
+    benchmarks: Sequence[str],
+    faults: Sequence[str],
+    validated: Validated | None = None,
 ) -> dg.AssetCheckResult:
     looked_at = ", ".join(benchmarks) or "none: no benchmark of this run uses it"
+    failed = () if validated is None else validated.failed
+    told = [*faults, *map(str, failed[:SHOWN])]
+    if len(failed) > SHOWN:
+        told.append(f"and {len(failed) - SHOWN} more")
+    serious = bool(faults) or not failed or failed[0].blocks
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=name,
-        passed=not faults,
-        severity=dg.AssetCheckSeverity.ERROR,
-        description="; ".join(faults) or None,
-        metadata={"benchmarks": looked_at},
+        passed=not (faults or failed),
+        severity=dg.AssetCheckSeverity.ERROR if serious else dg.AssetCheckSeverity.WARN,
+        description="; ".join(told) or None,
+        metadata={"benchmarks": looked_at, **_expectations(validated)},
     )
+
+
+def _expectations(validated: Validated | None) -> dict[str, RawMetadataValue]:
+    if validated is None or not validated.verdicts:
+        return {}
+    rows = [
+        {
+            "expected": each.expectation,
+            "outcome": "holds" if each.success else each.severity,
+            "found": each.observed or ("" if not each.unexpected else f"{each.unexpected:,} rows"),
+        }
+        for each in _worst_first(validated.verdicts)
+    ]
+    return {
+        "expectations": len(rows),
+        "quarantined rows": sum(len(each.rows) for each in validated.verdicts),
+        "validated": dg.MetadataValue.md(reporting.markdown(rows)),
+    }
+
+
+def _worst_first(verdicts: Sequence[Verdict]) -> list[Verdict]:
+    return sorted(verdicts, key=lambda each: (each.success, not each.blocks))

@@ -69,6 +69,8 @@ def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
         project: The project.
         benchmarks: The benchmarks to look at.
     """
+    from assets.contracts import contract_marks
+
     copy = project.publish / FILE_NAME
     if not (copy.is_file() and project.warehouse.is_file()):
         return False
@@ -77,12 +79,14 @@ def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
         marks: dict[str, dict[str, str]] = {}
         for name, stage, digest in marked.iter_rows():
             marks.setdefault(name, {})[stage] = digest
-        return all(
-            _expected(project.benchmarks[name]).items() <= marks.get(name, {}).items()
-            for name in benchmarks
-        )
+        for name in benchmarks:
+            expected = _expected(project.benchmarks[name])
+            expected |= contract_marks(project, name, expected)
+            if not expected.items() <= marks.get(name, {}).items():
+                return False
     except WarehouseError:
         return False
+    return True
 
 
 def _expected(benchmark: Benchmark) -> dict[str, str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import dagster as dg
 
-from assets import reporting
+from assets import contracts, reporting
 from assets.freshness import files
 from assets.inspection import inspect
 from assets.keys import BACKFILL, BENCHMARKS, INPUTS, OWNERS, PREDICTIONS, QUESTIONS
@@ -68,6 +68,7 @@ def inputs(
     project: dg.ResourceParam[Project],
 ) -> Iterator[dg.MaterializeResult[None]]:
     """Ingest the files of all benchmarks of the run, or none when something is wrong with one."""
+    contracts.begin(project)
     selected = [key for key in (QUESTIONS, PREDICTIONS) if key in context.selected_asset_keys]
     results = ingest(
         warehouse,

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evaluators.evaluator import Evaluator
+    from warehouse.expectations.expectation import Expectation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,8 @@ class Benchmark:
         intervals: How the intervals of numbers that are not passes and failures are found.
         gates: The systems that must not fall behind others; a run fails when one does.
         max_reject_ratio: The share of unreadable rows in a file up to which ingestion goes on.
+        expectations: What is expected of its rows beyond what every benchmark's must hold, by
+            table; `scores/<evaluator>` for those of an evaluator.
     """
 
     name: str
@@ -65,6 +68,22 @@ class Benchmark:
     intervals: Literal["bootstrap", "t"] = "bootstrap"
     gates: tuple[Gate, ...] = ()
     max_reject_ratio: float = 0.0
+    expectations: Mapping[str, tuple[Expectation, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drift:
+    """How far numbers may move between two publications before somebody is told.
+
+    Attributes:
+        failure_rate: By how much the share of failed samples may rise.
+        coverage: By how much the share of scored samples may fall.
+        cost: By which share of itself the mean cost of an answer may rise.
+    """
+
+    failure_rate: float = 0.05
+    coverage: float = 0.05
+    cost: float = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,6 +96,9 @@ class Project:
         publish: The folder that receives the published copy.
         benchmarks: The benchmarks by name, in the order of the configuration.
         answering: Who answers evaluators that ask engines.
+        validation: Whether expectations are carried out (`full`), or only the checks in SQL that
+            stand between the stages in any case.
+        drift: How far failures, coverage and costs may move between publications unremarked.
     """
 
     home: Path
@@ -84,3 +106,5 @@ class Project:
     publish: Path
     benchmarks: Mapping[str, Benchmark]
     answering: Answering = field(default_factory=Answering)
+    validation: Literal["full", "sql"] = "sql"
+    drift: Drift = field(default_factory=Drift)

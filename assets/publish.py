@@ -3,6 +3,8 @@
 import dagster as dg
 import polars as pl
 
+from assets.contracts import FULL
+from assets.datadocs import write_page
 from assets.folds import metric_facts
 from assets.freshness import digest_of
 from assets.keys import (
@@ -40,6 +42,8 @@ def published(
     if not catalogue.equals(kept.select(catalogue.columns)):
         warehouse.replace("metrics", catalogue, where={})
     path = snapshot.publish(warehouse, project.publish)
+    if project.validation == FULL:
+        write_page(warehouse, project.publish)
     return dg.MaterializeResult[None](
         metadata={
             "path": dg.MetadataValue.path(path),

@@ -133,6 +133,23 @@ class GateKeys(Keys):
     tolerance: Annotated[Number, Field(ge=0)] = 0.0
 
 
+class ExpectationKeys(Keys):
+    """One thing that a user expects of the rows of a table."""
+
+    name: Text
+    kwargs: dict[str, Any] = Field(default_factory=dict)
+    severity: Literal["error", "warn"] = "error"
+    meaning: str = ""
+
+
+class DriftKeys(Keys):
+    """How far numbers may move between two publications before a warning says so."""
+
+    failure_rate: Annotated[Number, Field(ge=0, le=1)] = 0.05
+    coverage: Annotated[Number, Field(ge=0, le=1)] = 0.05
+    cost: Annotated[Number, Field(ge=0)] = 0.5
+
+
 class BenchmarkKeys(Keys):
     """One benchmark: where its files are and what is computed on them."""
 
@@ -148,6 +165,7 @@ class BenchmarkKeys(Keys):
     intervals: Literal["bootstrap", "t"] = "bootstrap"
     gates: list[GateKeys] = Field(default_factory=list)
     max_reject_ratio: Annotated[Number, Field(ge=0, le=1)] = 0.0
+    expectations: dict[str, list[ExpectationKeys]] = Field(default_factory=dict)
 
 
 class ProjectKeys(Keys):
@@ -157,6 +175,8 @@ class ProjectKeys(Keys):
     publish: Text = "published"
     judge: Judge | None = None
     models: Models = Models()
+    expectations: Literal["full", "sql"] = "full"
+    drift: DriftKeys = DriftKeys()
     benchmarks: Annotated[
         dict[Annotated[str, AfterValidator(_benchmark_name)], BenchmarkKeys],
         Field(min_length=1),

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import Literal
 
 from pydantic import ValidationError
 
 from assets.addresses import UnknownMetric, sample_metrics
-from assets.project import Benchmark, Gate, Project
+from assets.project import Benchmark, Drift, Gate, Project
 from evaluators.errors import nearest
 from orchestration.document import Document, read_document
 from orchestration.engines import Identities, answering
 from orchestration.errors import Fault, NoSettings, SettingsError
+from orchestration.expectations import Expected
 from orchestration.schema import BenchmarkKeys, Judge, Models, ProjectKeys
 from orchestration.selection import Selection
 from orchestration.wording import faults_of
 from warehouse.formats.catalog import formats
 
 DEFAULT_FILE = Path("scoreline.yaml")
+VALIDATION_VARIABLE = "SCORELINE_EXPECTATIONS"
+"""Set to `sql`, it leaves Great Expectations out of the runs of a shell."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +74,16 @@ def read(file: Path) -> Settings:
     return _Resolution(document, keys).settings()
 
 
+def _validation(keys: ProjectKeys) -> Literal["full", "sql"]:
+    """How tables are validated; the environment may say it in place of the file."""
+    said = os.environ.get(VALIDATION_VARIABLE)
+    if said is None:
+        return keys.expectations
+    if said not in ("full", "sql"):
+        raise NoSettings(f"{VALIDATION_VARIABLE} is {said!r}, expected 'full' or 'sql'")
+    return "full" if said == "full" else "sql"
+
+
 class _Resolution:
     """Turns checked keys into values; collects what does not fit together."""
 
@@ -99,6 +114,8 @@ class _Resolution:
             publish=publish,
             benchmarks=MappingProxyType(benchmarks),
             answering=answering(self.keys.judge, self.keys.models, self.home, warehouse),
+            validation=_validation(self.keys),
+            drift=Drift(**self.keys.drift.model_dump()),
         )
         return Settings(
             file=self.document.file.absolute(),
@@ -129,6 +146,7 @@ class _Resolution:
         where = ("benchmarks", name)
         self.check_format(keys, where)
         evaluators = Selection(self.fault, self.identities).of(keys, where)
+        expectations = Expected(self.fault).of(keys, evaluators, where)
         benchmark = Benchmark(
             name=name,
             format=keys.format,
@@ -144,6 +162,7 @@ class _Resolution:
                 Gate(**{**each.model_dump(), "metrics": tuple(each.metrics)}) for each in keys.gates
             ),
             max_reject_ratio=keys.max_reject_ratio,
+            expectations=expectations,
         )
         self.check_gates(benchmark, where)
         return benchmark

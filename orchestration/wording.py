@@ -73,6 +73,9 @@ def _keys_at(model: type[BaseModel], steps: tuple[str | int, ...]) -> list[str]:
     here: Any = model
     for step in steps:
         owner = _models_in(here)[0]
+        if isinstance(step, int):
+            here = owner
+            continue
         is_mapping = typing.get_origin(here) is dict
         here = owner if is_mapping else owner.model_fields[str(step)].annotation
     return list(_models_in(here)[0].model_fields)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
+
+# Great Expectations takes seconds to load in each process: only its own tests ask for it.
+os.environ.setdefault("SCORELINE_EXPECTATIONS", "sql")
 
 
 @pytest.fixture(scope="session")

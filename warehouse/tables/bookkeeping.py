@@ -10,12 +10,18 @@ VALIDATIONS = Table(
     key=("run_id", "table", "expectation"),
     columns=(
         required("run_id", "VARCHAR", "The run."),
-        required("table", "VARCHAR", "The table."),
+        required(
+            "table",
+            "VARCHAR",
+            "The table; `scores/<evaluator>` for the scores of an evaluator, one column a metric; "
+            "`drift` for what moved since the last publication.",
+        ),
         required("expectation", "VARCHAR", "What was expected."),
         required("success", "INTEGER", "1 when it holds, or 0."),
         Column("observed", "VARCHAR", "What was found."),
         Column("unexpected_count", "BIGINT", "The rows that break it."),
         required("severity", "VARCHAR", "How bad a failure is, such as `warn` or `error`."),
+        Column("validated_at", "TIMESTAMP", "When it was looked at (UTC)."),
     ),
 )
 

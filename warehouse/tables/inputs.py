@@ -8,6 +8,7 @@ from warehouse.tables.table import (
     SYSTEM,
     Column,
     Group,
+    Rule,
     Table,
     required,
 )
@@ -52,14 +53,24 @@ QUESTIONS = Table(
         Column("rubric", "JSON", "How an answer is to be graded: a description and a scale."),
         Column("constraints", "JSON", "Tokens that an answer must or must not hold."),
         Column("choices", "VARCHAR[]", "The options of a multiple-choice question."),
-        Column("correct_choice", "INTEGER", "The position of the right option, from 0."),
+        Column("correct_choice", "INTEGER", "The position of the right option, from 0.", least=0),
         Column(
             "scenario",
             "VARCHAR",
             "What the question tests: `noise_robustness`, `negative_rejection`, "
             "`information_integration` or `counterfactual_robustness`.",
+            among=(
+                *("noise_robustness", "negative_rejection"),
+                *("information_integration", "counterfactual_robustness"),
+            ),
         ),
-        Column("noise_ratio", "DOUBLE", "The share of irrelevant documents given, from 0 to 1."),
+        Column(
+            "noise_ratio",
+            "DOUBLE",
+            "The share of irrelevant documents given, from 0 to 1.",
+            least=0,
+            most=1,
+        ),
         Column(
             "counterfactual_answer", "VARCHAR", "The wrong answer that was planted in documents."
         ),
@@ -71,7 +82,12 @@ QUESTIONS = Table(
         Column("tags", "MAP(VARCHAR, VARCHAR)", "Names and values by which results are sliced."),
         Column("extra", "JSON", "The fields of the input that have no column of their own."),
         Column("file", "VARCHAR", "The file that the question was read from."),
-        Column("line", "BIGINT", "Its line there, from 1, where it was recorded."),
+        Column("line", "BIGINT", "Its line there, from 1, where it was recorded.", least=1),
+    ),
+    rules=(
+        Rule("a question has an id that is not blank", "trim(question_id) = ''"),
+        Rule("the right option is one of the options", "correct_choice >= len(choices)"),
+        Rule("a question is no variant of itself", "perturbs = question_id"),
     ),
 )
 
@@ -83,7 +99,7 @@ DOCUMENTS = Table(
         BENCHMARK,
         required("doc_id", "VARCHAR", "The document's id."),
         required("sentence_id", "VARCHAR", "The sentence's id, unique in its document."),
-        required("position", "INTEGER", "The sentence's place in the document, from 1."),
+        required("position", "INTEGER", "The sentence's place in the document, from 1.", least=1),
         required("text", "VARCHAR", "The sentence."),
     ),
 )
@@ -108,10 +124,19 @@ PREDICTIONS = Table(
             "choice_logprobs", "DOUBLE[]", "The natural log-probability of each option, in order."
         ),
         Column("label", "VARCHAR", "The class that the system chose."),
-        Column("latency_s", "DOUBLE", "The seconds that the answer took."),
-        Column("cost_usd", "DOUBLE", "What the answer cost, in US dollars."),
+        Column("latency_s", "DOUBLE", "The seconds that the answer took.", least=0),
+        Column("cost_usd", "DOUBLE", "What the answer cost, in US dollars.", least=0),
         Column("error", "VARCHAR", "Why the system failed to answer; null when it answered."),
         Column("extra", "JSON", "The fields of the input that have no column of their own."),
+    ),
+    rules=(
+        Rule("a system has a name that is not blank", "trim(system) = ''"),
+        Rule("the logarithm of a probability is not above 0", "list_max(choice_logprobs) > 1e-6"),
+        Rule(
+            "an answer is to a question of its benchmark",
+            "NOT EXISTS (SELECT 1 FROM questions AS q WHERE q.benchmark = broken.benchmark "
+            "AND q.question_id = broken.question_id)",
+        ),
     ),
 )
 

@@ -11,13 +11,14 @@ from warehouse.tables.table import (
     SYSTEM,
     Column,
     Group,
+    Rule,
     Table,
     required,
 )
 
 CI_LOW = Column("ci_low", "DOUBLE", "The lower end of the 95 % confidence interval of the mean.")
 CI_HIGH = Column("ci_high", "DOUBLE", "The upper end of the 95 % confidence interval of the mean.")
-N_SCORED = required("n_scored", "BIGINT", "The samples that have a number.")
+N_SCORED = required("n_scored", "BIGINT", "The samples that have a number.", least=0)
 PUBLISHED_AT = required("published_at", "TIMESTAMP", "When the row was computed (UTC).")
 
 LEADERBOARD = Table(
@@ -33,21 +34,30 @@ LEADERBOARD = Table(
         Column("mean", "DOUBLE", "The mean of the scored samples; null when there are none."),
         required("n", "BIGINT", "The samples of the slice."),
         N_SCORED,
-        required("n_not_applicable", "BIGINT", "The samples without an input that it needs."),
-        required("n_undefined", "BIGINT", "The samples for which the formula has no value."),
-        required("n_parse_failure", "BIGINT", "The samples whose judge gave no usable reply."),
-        required("n_judge_error", "BIGINT", "The samples whose judge could not be asked."),
+        required(
+            "n_not_applicable", "BIGINT", "The samples without an input that it needs.", least=0
+        ),
+        required(
+            "n_undefined", "BIGINT", "The samples for which the formula has no value.", least=0
+        ),
+        required(
+            "n_parse_failure", "BIGINT", "The samples whose judge gave no usable reply.", least=0
+        ),
+        required("n_judge_error", "BIGINT", "The samples whose judge could not be asked.", least=0),
         required(
             "n_target_error",
             "BIGINT",
             "The samples that the system failed to answer: those that took the worst value, which "
             "`n_scored` counts too, and those that have none.",
+            least=0,
         ),
         Column(
             "coverage",
             "DOUBLE",
             "The share scored of the samples to which the metric applies: "
             "`n_scored / (n - n_not_applicable)`; null when it applies to none.",
+            least=0,
+            most=1,
         ),
         Column(
             "bound_low",
@@ -60,7 +70,7 @@ LEADERBOARD = Table(
             "DOUBLE",
             "The mean, had every sample whose number was lost the greatest possible one.",
         ),
-        Column("std_error", "DOUBLE", "The standard error of the mean."),
+        Column("std_error", "DOUBLE", "The standard error of the mean.", least=0),
         CI_LOW,
         CI_HIGH,
         Column(
@@ -74,16 +84,54 @@ LEADERBOARD = Table(
             "The groups of questions that are independent of one another; with fewer than 30 the "
             "interval is rough.",
         ),
-        Column("rank", "INTEGER", "The place by the mean, 1 being the best; equal means share."),
-        Column("rank_low", "INTEGER", "The best place that the uncertainty allows."),
-        Column("rank_high", "INTEGER", "The worst place that the uncertainty allows."),
-        Column("tied_with_best", "INTEGER", "1 when not distinguishable from the best, or 0."),
+        Column(
+            "rank",
+            "INTEGER",
+            "The place by the mean, 1 being the best; equal means share.",
+            least=1,
+        ),
+        Column("rank_low", "INTEGER", "The best place that the uncertainty allows.", least=1),
+        Column("rank_high", "INTEGER", "The worst place that the uncertainty allows.", least=1),
+        Column(
+            "tied_with_best",
+            "INTEGER",
+            "1 when not distinguishable from the best, or 0.",
+            among=(0, 1),
+        ),
         Column("threshold", "DOUBLE", "The line that the mean is held against."),
         Column("passes", "INTEGER", "1 when the mean is on the good side of it, or 0."),
-        required("best", "VARCHAR", "`high` or `low`: which numbers are better."),
-        required("is_primary", "INTEGER", "1 for the metric that stands for its evaluator, or 0."),
+        required(
+            "best",
+            "VARCHAR",
+            "`high` or `low`: which numbers are better.",
+            among=("high", "low"),
+        ),
+        required(
+            "is_primary",
+            "INTEGER",
+            "1 for the metric that stands for its evaluator, or 0.",
+            among=(0, 1),
+        ),
         SIGNATURE,
         PUBLISHED_AT,
+    ),
+    rules=(
+        Rule("a row stands for at least one sample", "n < 1"),
+        Rule("no more samples are scored than there are", "n_scored > n"),
+        Rule(
+            "the mean lies between its bounds",
+            "mean < bound_low - 1e-9 OR mean > bound_high + 1e-9",
+        ),
+        Rule(
+            "the mean lies within its interval",
+            "mean < ci_low - 1e-9 OR mean > ci_high + 1e-9",
+            blocks=False,
+        ),
+        Rule(
+            "the rank lies between the best and the worst that the uncertainty allows",
+            "rank < rank_low OR rank > rank_high",
+            blocks=False,
+        ),
     ),
 )
 

@@ -14,10 +14,15 @@ from warehouse.tables.table import (
     SYSTEM,
     Column,
     Group,
+    Rule,
     Table,
     required,
 )
 
+STATUSES = (
+    *("scored", "not_applicable", "undefined"),
+    *("parse_failure", "judge_error", "target_error"),
+)
 STATUS = (
     "`scored`; `not_applicable`: an input that the metric needs is absent; `undefined`: the "
     "formula has no value here; `parse_failure`: the judge answered, but nothing usable; "
@@ -128,10 +133,16 @@ SYSTEM_SCORES = Table(
         EVALUATOR,
         METRIC,
         VALUE,
-        required("status", "VARCHAR", STATUS + "."),
+        required("status", "VARCHAR", STATUS + ".", among=STATUSES),
         REASON,
         Column("detail", "JSON", "The evidence behind it, such as a confusion matrix."),
         SIGNATURE,
+    ),
+    rules=(
+        Rule(
+            "a value is null exactly when its status is not `scored`",
+            "(value IS NULL) <> (status <> 'scored')",
+        ),
     ),
 )
 

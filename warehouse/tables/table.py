@@ -14,12 +14,33 @@ class Column:
         type: Its DuckDB type, spelled as DuckDB spells it.
         description: What it holds, its unit, and what a null means.
         nullable: Whether it may be null.
+        least: The least number that it may hold, if there is one.
+        most: The greatest number that it may hold, if there is one.
+        among: The values that it may hold; empty: any.
     """
 
     name: str
     type: str
     description: str
     nullable: bool = True
+    least: float | None = None
+    most: float | None = None
+    among: tuple[str | int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Something that holds for every row of a table.
+
+    Attributes:
+        meaning: The rule in words.
+        broken: The SQL condition of a row that breaks it.
+        blocks: Whether a broken rule stops what follows, or is only worth a warning.
+    """
+
+    meaning: str
+    broken: str
+    blocks: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,6 +54,7 @@ class Table:
         columns: All columns in their order.
         view_of: The query of a view; null for a table that stores rows.
         notes: What a reader of the table should know besides.
+        rules: What holds for every row, beyond its columns.
     """
 
     name: str
@@ -41,6 +63,7 @@ class Table:
     columns: tuple[Column, ...]
     view_of: str | None = None
     notes: str = ""
+    rules: tuple[Rule, ...] = ()
 
     @property
     def column_names(self) -> tuple[str, ...]:
@@ -63,9 +86,17 @@ class Group:
     tables: tuple[Table, ...]
 
 
-def required(name: str, type_: str, description: str) -> Column:
+def required(
+    name: str,
+    type_: str,
+    description: str,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+    among: tuple[str | int, ...] = (),
+) -> Column:
     """A column that is never null."""
-    return Column(name, type_, description, nullable=False)
+    return Column(name, type_, description, nullable=False, least=least, most=most, among=among)
 
 
 BENCHMARK = required("benchmark", "VARCHAR", "The benchmark's name.")

@@ -1,0 +1,87 @@
+"""Expectations that follow from the description of a table: its columns, its key and its rules."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from warehouse.ddl import quoted
+from warehouse.expectations.expectation import Batch, Expectation, broken_by, literal
+from warehouse.tables import table_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from warehouse.tables import Column, Table
+
+
+def described(
+    table: str, benchmarks: Sequence[str], more: Sequence[Expectation] = (), prefix: str = ""
+) -> Batch:
+    """The rows of some benchmarks in a table, and what its description says of them.
+
+    Args:
+        table: The table or view.
+        benchmarks: The benchmarks.
+        more: What else is expected.
+        prefix: What tells the results from those of other batches of the table.
+    """
+    description = table_named(table)
+    return Batch(
+        table=table,
+        sql=rows_of(table, benchmarks),
+        key=description.key,
+        expectations=(*_expectations(description), *more),
+        prefix=prefix,
+    )
+
+
+def rows_of(table: str, benchmarks: Sequence[str]) -> str:
+    """The query of the rows of some benchmarks."""
+    names = ", ".join(map(literal, benchmarks))
+    return f"SELECT * FROM {quoted(table)} WHERE benchmark IN ({names})"  # noqa: S608
+
+
+def _expectations(table: Table) -> Iterator[Expectation]:
+    for column in table.columns:
+        yield from _of_column(column)
+    key = ", ".join(map(quoted, table.key))
+    yield Expectation(
+        kind="unexpected_rows_expectation",
+        kwargs={
+            "unexpected_rows_query": f"SELECT {key}, count(*) AS rows FROM {{batch}} "  # noqa: S608
+            "GROUP BY ALL HAVING count(*) > 1"
+        },
+        meaning=f"no two rows have the same {', '.join(table.key)}",
+    )
+    for rule in table.rules:
+        yield broken_by(rule.broken, rule.meaning, "error" if rule.blocks else "warn")
+
+
+def _of_column(column: Column) -> Iterator[Expectation]:
+    if not column.nullable:
+        yield Expectation(
+            kind="expect_column_values_to_not_be_null",
+            kwargs={"column": column.name},
+            meaning=f"{column.name} is never null",
+        )
+    if column.least is not None or column.most is not None:
+        yield within(column.name, column.least, column.most)
+    if column.among:
+        yield Expectation(
+            kind="expect_column_values_to_be_in_set",
+            kwargs={"column": column.name, "value_set": list(column.among)},
+            meaning=f"{column.name} is one of {', '.join(map(str, column.among))}",
+        )
+
+
+def within(column: str, least: float | None, most: float | None) -> Expectation:
+    """The expectation that a column's numbers lie between two ends, each of which may be open."""
+    ends = [
+        *([] if least is None else [f"not below {least:g}"]),
+        *([] if most is None else [f"not above {most:g}"]),
+    ]
+    return Expectation(
+        kind="expect_column_values_to_be_between",
+        kwargs={"column": column, "min_value": least, "max_value": most},
+        meaning=f"{column} is {' and '.join(ends)}",
+    )

@@ -1,4 +1,4 @@
-"""The worked example of `docs/adding-an-evaluator.md` runs, and keeps the catalogue's rules."""
+"""The worked examples of `docs/adding-an-evaluator.md` run, and keep the catalogue's rules."""
 
 from __future__ import annotations
 
@@ -18,19 +18,24 @@ from pathlib import Path
 from evaluators.library import {family}
 {family}.__path__.append(str(Path(__file__).parent / "library"))
 """
+BLOCKS = {Path(path): text for path, text in BLOCK.findall(GUIDE.read_text(encoding="utf-8"))}
+EVALUATORS, TESTS = list(BLOCKS)[::2], list(BLOCKS)[1::2]
 
 
-@pytest.fixture(scope="module")
-def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the example's evaluator and its test."""
+@pytest.fixture(
+    scope="module",
+    params=zip(EVALUATORS, TESTS, strict=True),
+    ids=[evaluator.stem for evaluator in EVALUATORS],
+)
+def written(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an example's evaluator and its test."""
     folder = tmp_path_factory.mktemp("example")
-    blocks = {Path(path): text for path, text in BLOCK.findall(GUIDE.read_text(encoding="utf-8"))}
-    evaluator, test = blocks
+    evaluator, test = request.param
     assert evaluator.parts[:2] == ("evaluators", "library")
     assert test == Path("tests", "evaluators", evaluator.parts[2], f"test_{evaluator.name}")
     (folder / "library").mkdir()
-    (folder / "library" / evaluator.name).write_text(blocks[evaluator], encoding="utf-8")
-    (folder / test.name).write_text(blocks[test], encoding="utf-8")
+    (folder / "library" / evaluator.name).write_text(BLOCKS[evaluator], encoding="utf-8")
+    (folder / test.name).write_text(BLOCKS[test], encoding="utf-8")
     conftest = CONFTEST.format(family=evaluator.parts[2])
     (folder / "conftest.py").write_text(conftest, encoding="utf-8")
     return folder

@@ -53,7 +53,7 @@ def sign_flip_p(differences: Floats, pairs: Integers | None = None, seed: int = 
     exact = 2**total <= FLIPS
     reached = np.zeros(len(observed), dtype=np.int64)
     least = np.abs(observed) - _TOLERANCE * np.sqrt(squares)
-    for signs in _patterns(total, seed):
+    for signs in _patterns(total, max(total, len(observed)), seed):
         sums = signs @ differences
         flipped = sums if pairs is None else sums[:, pairs[:, 0]] - sums[:, pairs[:, 1]]
         reached += np.count_nonzero(np.abs(flipped) >= least, axis=0)
@@ -92,15 +92,22 @@ def _normal_p(observed: Floats, squares: Floats, clusters: Integers) -> Floats:
     return np.where(squares > 0, normal, 1.0)
 
 
-def _patterns(clusters: int, seed: int) -> Iterator[Floats]:
-    """Signs in pieces of shape (some, clusters): every pattern, or `FLIPS` random ones."""
+def _patterns(clusters: int, width: int, seed: int) -> Iterator[Floats]:
+    """Signs in pieces of shape (some, clusters): every pattern, or `FLIPS` random ones.
+
+    Args:
+        clusters: The signs of a pattern.
+        width: The numbers that are held for each pattern at once.
+        seed: Of the generator.
+    """
+    step = max(1, _CHUNK // max(1, width))
     everything = 2**clusters if clusters < FLIPS.bit_length() else FLIPS + 1
     if everything <= FLIPS:
-        numbers = np.arange(everything)[:, None] >> np.arange(clusters)
-        yield 1.0 - 2.0 * (numbers & 1).astype(np.float64)
+        for start in range(0, everything, step):
+            numbers = np.arange(start, min(start + step, everything))[:, None]
+            yield 1.0 - 2.0 * ((numbers >> np.arange(clusters)) & 1).astype(np.float64)
         return
     generator = np.random.default_rng(seed)
-    step = max(1, _CHUNK // clusters)
     for start in range(0, FLIPS, step):
         yield _random_signs(generator, min(step, FLIPS - start), clusters)
 

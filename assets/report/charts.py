@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from assets.report.colours import BOUNDARY, STACK, palette
-from assets.report.fronts import fronts
+from assets.report.fronts import ends, fronts
 
 if TYPE_CHECKING:
     from assets.report.facts import Facts
@@ -35,6 +35,7 @@ def leaderboard(facts: Facts) -> Spec | None:
             "mean": row["mean"],
             "low": row["ci_low"],
             "high": row["ci_high"],
+            **ends(row["mean"], row["ci_low"], row["ci_high"]),
             "rank": row["rank"],
             "tied": "tied with the best" if row["tied_with_best"] else "",
         }
@@ -57,17 +58,17 @@ def leaderboard(facts: Facts) -> Spec | None:
         alt.Tooltip("rank:Q", title="Rank"),
         alt.Tooltip("tied:N", title="Note"),
     ]
-    whiskers = base.mark_rule(strokeWidth=2).encode(x="low:Q", x2="high:Q", tooltip=told)
-    ends = [
+    whiskers = base.mark_rule(strokeWidth=2).encode(x="from:Q", x2="to:Q", tooltip=told)
+    tips = [
         base.mark_tick(thickness=2, size=9).encode(x=alt.X(f"{end}:Q"), tooltip=told)
-        for end in ("low", "high")
+        for end in ("from", "to")
     ]
     points = base.mark_point(filled=True, size=80, opacity=1).encode(
         x=alt.X("mean:Q", title=None, scale=alt.Scale(zero=False, nice=True)), tooltip=told
     )
     columns = 1 if len(metrics) == 1 else 2
     width = WIDTH if columns == 1 else 230
-    panels = alt.layer(whiskers, *ends, points, data=_values(rows)).properties(width=width)
+    panels = alt.layer(whiskers, *tips, points, data=_values(rows)).properties(width=width)
     sorted_metrics = [f"{evaluator}.{metric}" for evaluator, metric in metrics]
     header = alt.Header(title=None, labelFontWeight="bold", labelLimit=260)
     drawn: Spec = (
@@ -89,9 +90,9 @@ def noise(facts: Facts) -> Spec | None:
         if row["evaluator"] == "noise_robustness" and row["is_primary"] == 1
     }
     rows = [
-        row | {"low": ends[0], "high": ends[1]}
+        row | {"low": low, "high": high} | ends(row["mean"], low, high)
         for row in facts.noise.filter(pl.col("system").is_in(order)).iter_rows(named=True)
-        for ends in [
+        for low, high in [
             intervals.get((row["system"], f"noise_ratio={row['noise_ratio']}"), (None, None))
         ]
         if row["mean"] is not None
@@ -117,7 +118,7 @@ def noise(facts: Facts) -> Spec | None:
     y = alt.Y("mean:Q", title="Accuracy", axis=alt.Axis(format="%"))
     return (
         alt.layer(
-            base.mark_rule(strokeWidth=1.5).encode(y="low:Q", y2="high:Q"),
+            base.mark_rule(strokeWidth=1.5).encode(y="from:Q", y2="to:Q"),
             base.mark_line(strokeWidth=2.5).encode(y=y),
             base.mark_point(filled=True, size=60).encode(y=y).add_params(chosen),
         )
@@ -218,7 +219,7 @@ def spending(facts: Facts, measure: str) -> Spec | None:
         alt.layer(
             front,
             shown.mark_rule(strokeWidth=1.5).encode(
-                x=x, y=alt.Y("low:Q"), y2="high:Q", color=_colour(facts, legend=None)
+                x=x, y=alt.Y("from:Q"), y2="to:Q", color=_colour(facts, legend=None)
             ),
             points.mark_point(filled=True, size=110, opacity=1),
             points.mark_text(align="left", dx=9, dy=-7, fontSize=12, limit=140).encode(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -126,8 +127,8 @@ def thinned(
         at: A value at which people read the curve, which is exact there.
     """
     kept = points[:1]
-    for point, after in zip(points[1:], [*points[2:], None], strict=True):
-        if (
+    for point, after in pairwise([*points[1:], None]):
+        if point is not None and (
             after is None
             or after[0] // apart != point[0] // apart
             or (at is not None and point[0] <= at < after[0])

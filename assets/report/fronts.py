@@ -25,6 +25,11 @@ def front(points: list[tuple[float, float]], *, high_is_best: bool) -> list[bool
     ]
 
 
+def ends(mean: float, low: float | None, high: float | None) -> dict[str, float]:
+    """Where a whisker is drawn: an interval that is not there is drawn as long as the point."""
+    return {"from": mean if low is None else low, "to": mean if high is None else high}
+
+
 def fronts(facts: Facts, measure: str) -> list[dict[str, Any]]:
     """Each system's spending beside its means in the primary metrics.
 
@@ -55,6 +60,7 @@ def fronts(facts: Facts, measure: str) -> list[dict[str, Any]]:
                 "mean": row["mean"],
                 "low": row["ci_low"],
                 "high": row["ci_high"],
+                **ends(row["mean"], row["ci_low"], row["ci_high"]),
                 "spent": spent[row["system"]],
                 "on_front": on_front,
                 "place": "on the front" if on_front else "beaten by another system in both",

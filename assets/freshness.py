@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from assets.stages import LEADERBOARD, PREDICTIONS, QUESTIONS, scores
+from assets.stages import LEADERBOARD, PREDICTIONS, QUESTIONS, REPORT, scores
 from evaluators.kinds.composite import CompositeEvaluator
 from warehouse.digests import predictions_digest, questions_digest
 from warehouse.errors import WarehouseError
@@ -72,7 +72,7 @@ def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
     from assets.contracts import contract_marks
 
     copy = project.publish / FILE_NAME
-    if not (copy.is_file() and project.warehouse.is_file()):
+    if not all(path.is_file() for path in (copy, project.publish / REPORT, project.warehouse)):
         return False
     try:
         marked = Snapshot(copy).fetch("SELECT benchmark, stage, digest FROM marks")

@@ -29,14 +29,17 @@ from warehouse.store import Warehouse
     group_name=RESULTS,
     kinds={"duckdb"},
     owners=OWNERS,
-    code_version="1",
-    description="The read-only copy of the warehouse that analysts query. It is written beside "
-    "the old one and takes its place by renaming, so that readers never wait or see half of it.",
+    code_version="2",
+    description="The read-only copy of the warehouse that analysts query, and the report that "
+    "people read. Both are written beside the old ones and take their place by renaming, so that "
+    "readers never wait or see half of them.",
 )
 def published(
     warehouse: dg.ResourceParam[Warehouse], project: dg.ResourceParam[Project]
 ) -> dg.MaterializeResult[None]:
-    """Bring the catalogue up to date and publish a copy of the whole warehouse."""
+    """Bring the catalogue up to date, publish a copy of the whole warehouse, and show it."""
+    from assets.report.writing import write_report
+
     catalogue = metrics_table(project)
     kept = warehouse.fetch("SELECT * FROM metrics ORDER BY evaluator, metric")
     if not catalogue.equals(kept.select(catalogue.columns)):
@@ -44,10 +47,12 @@ def published(
     path = snapshot.publish(warehouse, project.publish)
     if project.validation == FULL:
         write_page(warehouse, project.publish)
+    report = write_report(snapshot.Snapshot(path), project.publish)
     return dg.MaterializeResult[None](
         metadata={
             "path": dg.MetadataValue.path(path),
             "bytes": path.stat().st_size,
+            "report": dg.MetadataValue.path(report),
             "catalogue": digest_of(catalogue.rows()),
         }
     )

@@ -10,3 +10,7 @@ LEADERBOARD = "leaderboard"
 def scores(evaluator: str) -> str:
     """The stage that scores with one evaluator."""
     return f"scores/{evaluator}"
+
+
+REPORT = "index.html"
+"""The first page of the report, in the folder that a project publishes to."""

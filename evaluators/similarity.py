@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
     import numpy as np
 
+_BLOCK = 256
+
 
 def cosines(
     texts: Sequence[np.ndarray[Any, Any]], others: Sequence[np.ndarray[Any, Any]]
@@ -21,6 +23,22 @@ def cosines(
     """
     found: np.ndarray[Any, Any] = _unit(texts) @ _unit(others).T
     return found
+
+
+def nearest(
+    texts: Sequence[np.ndarray[Any, Any]], others: Sequence[np.ndarray[Any, Any]]
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """For each text, its largest cosine with one of the others, and the place of that one."""
+    import numpy as np
+
+    # In blocks: two documents of ten thousand sentences have a hundred million cosines.
+    units = _unit(others)
+    values, places = np.empty(len(texts)), np.empty(len(texts), dtype=np.int64)
+    for start in range(0, len(texts), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        found = _unit(texts[block]) @ units.T
+        values[block], places[block] = found.max(axis=1), found.argmax(axis=1)
+    return values, places
 
 
 def _unit(vectors: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from warehouse.transaction import Parameters, fetched
 from warehouse.upgrade import require_version
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     import polars as pl
@@ -76,13 +78,38 @@ class Snapshot:
             InvalidQuery: DuckDB does not understand or refuses the query; its message is given.
             WarehouseError: Nothing has been published, or it cannot be read.
         """
+        with self.held() as copy:
+            return copy.fetch(sql, parameters)
+
+    @contextmanager
+    def held(self) -> Iterator[HeldSnapshot]:
+        """The copy as it is now for many queries, even if another takes its place meanwhile.
+
+        Raises:
+            WarehouseError: Nothing has been published, or it cannot be read.
+        """
         if not self.path.exists():
             raise WarehouseError(
                 f"there is no published copy {str(self.path)!r}: `scoreline run` publishes one"
             )
         with connected(self.path, read_only=True, settings=Settings(sealed=True)) as connection:
             require_version(connection, self.path)
-            return _answered(connection, sql, parameters)
+            yield HeldSnapshot(connection)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldSnapshot:
+    """A published copy that is held open."""
+
+    _connection: duckdb.DuckDBPyConnection
+
+    def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
+        """The result of a query; see `Snapshot.fetch`.
+
+        Raises:
+            InvalidQuery: DuckDB does not understand or refuses the query; its message is given.
+        """
+        return _answered(self._connection, sql, parameters)
 
 
 def _answered(

@@ -54,7 +54,7 @@ class Hhem:
             rows = {name: [column[place] for place in places] for name, column in encoded.items()}
             padded = self._tokenizer.pad(rows, return_tensors="pt").to(self._model.device)
             with torch.inference_mode():
-                logits = self._model(**padded).logits[:, 0, :].double()
+                logits = self._model(**padded).logits[:, 0, :].cpu().double()
             for place, score in zip(places, logits.softmax(-1)[:, 1].tolist(), strict=True):
                 yield place, {"score": score}
 

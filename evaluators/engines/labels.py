@@ -18,6 +18,11 @@ if TYPE_CHECKING:
     from evaluators.flow import Classify
 
 _SEVERAL = "multi_label_classification"
+_TOGETHER = frozenset(
+    {"toxic", "toxicity", "severe_toxic", "severe_toxicity", "obscene", "threat", "insult"}
+    | {"identity_hate", "identity_attack"}
+)
+"""Labels of which a comment may have several, whether or not the configuration says so."""
 
 
 class Labeller:
@@ -42,9 +47,15 @@ class Labeller:
 
 
 def several_at_once(config: Mapping[str, Any]) -> bool:
-    """Whether each label has a probability of its own: by `problem_type`, or a single label."""
-    named = config.get("id2label") or {}
-    return len(named) == 1 or config.get("problem_type") == _SEVERAL
+    """Whether each label has a probability of its own.
+
+    By `problem_type`; where that is not given, by being the only label, or one of Detoxify's.
+    """
+    named = {str(label).lower() for label in (config.get("id2label") or {}).values()}
+    kind = config.get("problem_type")
+    if kind is not None:
+        return bool(kind == _SEVERAL)
+    return len(named) == 1 or len(named & _TOGETHER) > 1
 
 
 def load(folder: Path, options: Options) -> Labeller:

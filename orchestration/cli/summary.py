@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from assets.stages import REPORT
+
 if TYPE_CHECKING:
     from assets.project import Project
     from orchestration.choices import Choices
@@ -34,7 +36,7 @@ def write_summary(project: Project, choices: Choices, record: Record) -> None:
         click.echo(judged, err=True)
     scored, kept = total(record, "scored"), total(record, "up to date")
     click.echo(f"{scored:,} scored, {kept:,} up to date", err=True)
-    click.echo(f"published in {project.publish}", err=True)
+    _write_place(project)
     failed = failures(record)
     if failed:
         raise ChecksFailed(failed)
@@ -44,7 +46,12 @@ def write_nothing_changed(project: Project, choices: Choices) -> None:
     """Writes what was published before, and that it still stands."""
     _write_results(project, choices)
     click.echo("nothing has changed since: 0 scored", err=True)
+    _write_place(project)
+
+
+def _write_place(project: Project) -> None:
     click.echo(f"published in {project.publish}", err=True)
+    click.echo(f"report: {(project.publish / REPORT).absolute().as_uri()}", err=True)
 
 
 def _write_results(project: Project, choices: Choices) -> None:

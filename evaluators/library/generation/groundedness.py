@@ -9,7 +9,7 @@ from evaluators.flow import EMBEDDING, embed
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined
-from evaluators.similarity import cosines
+from evaluators.similarity import nearest
 from evaluators.text.sentences import SPLITTER, check_language, comparable_sentences
 
 if TYPE_CHECKING:
@@ -67,15 +67,14 @@ class Groundedness(FlowEvaluator):
         if not evidence:
             raise Undefined("the context has no sentence")
         vectors = yield from embed([*claims, *(sentence for _, sentence in evidence)])
-        similarities = cosines(vectors[: len(claims)], vectors[len(claims) :])
-        grounds = similarities.max(axis=1)
+        grounds, places = nearest(vectors[: len(claims)], vectors[len(claims) :])
         least = int(grounds.argmin())
-        context, nearest = evidence[int(similarities[least].argmax())]
+        context, ground = evidence[int(places[least])]
         return Graded(
             {"groundedness": float(grounds[least])},
             {
                 "least_grounded": claims[least],
-                "nearest": nearest,
+                "nearest": ground,
                 "context": context,
                 "sentences": len(claims),
             },

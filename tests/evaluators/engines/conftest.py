@@ -27,7 +27,8 @@ def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with tiny.silently():
         tiny.causal(home / "gpt2")
         tiny.classifier(home / "toxic", TOXIC, problem_type="multi_label_classification")
-        tiny.classifier(home / "xlm", TOXIC[:2], "xlm-roberta")
+        tiny.classifier(home / "xlm", ("left", "right"), "xlm-roberta")
+        tiny.classifier(home / "undeclared", TOXIC)
         tiny.classifier(home / "bias", ("Non-biased", "Biased"), "distilbert")
         tiny.classifier(home / "nli", ("SUPPORTS", "REFUTES", "NOT ENOUGH INFO"), "albert")
         tiny.classifier(home / "cross", ("LABEL_0",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluators.engines.device import batch_size, batches, device_of
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+@settings(deadline=None)
 @given(st.lists(st.integers(0, 300), max_size=60), st.integers(1, 9), st.integers(1, 900))
 def test_every_text_is_in_one_batch_that_keeps_its_bounds(
     lengths: list[int], most: int, tokens: int

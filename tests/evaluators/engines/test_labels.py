@@ -41,7 +41,9 @@ def test_golden_bias(case: dict[str, Any], engine: Callable[..., Any]) -> None:
     assert values == pytest.approx([case["p_biased"], case["h2o_score"]], abs=TOLERANCE)
 
 
-@pytest.mark.parametrize(("name", "several"), [("toxic", True), ("xlm", False), ("bias", False)])
+@pytest.mark.parametrize(
+    ("name", "several"), [("toxic", True), ("undeclared", True), ("xlm", False), ("bias", False)]
+)
 def test_a_plain_forward_pass_gives_the_same(
     name: str, several: bool, engine: Callable[..., Any], tiny_models: Path
 ) -> None:

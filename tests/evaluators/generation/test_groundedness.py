@@ -73,3 +73,16 @@ def test_a_system_that_failed_gets_the_worst() -> None:
     row = {"answer": "x", "contexts": ["y"], "error": "timeout"}
     found = only(build("groundedness"), row, embedding=vectors({}))
     assert found == Outcome(-1.0, "scored", "target_error")
+
+
+def test_two_documents_of_ten_thousand_sentences() -> None:
+    sentences = [f"This is sentence number {number}." for number in range(10_000)]
+    table = {text: (1.0, place / 10_000) for place, text in enumerate(sentences)}
+    foreign = "This one stands in the answer alone."
+    row = {"answer": " ".join([*sentences, foreign]), "contexts": [" ".join(sentences)]}
+    found, detail = graded(
+        build("groundedness"), row, embedding=vectors(table | {foreign: (-1.0, 0.0)})
+    )
+    assert found["groundedness"].value == pytest.approx(-(0.5**0.5), abs=1e-3)
+    assert (detail["least_grounded"], detail["sentences"]) == (foreign, 10_001)
+    assert detail["nearest"] == sentences[-1]

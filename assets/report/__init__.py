@@ -1,0 +1,1 @@
+"""The report: pages that show what was published, made from the published copy alone."""

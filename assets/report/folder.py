@@ -1,0 +1,186 @@
+"""The folder of one benchmark's report: its page, its data in chunks, its charts as pictures."""
+
+from __future__ import annotations
+
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from markupsafe import Markup
+
+from assets.report import bundle, charts, curves, pages, tables
+from assets.report.drawing import draw, library
+from assets.report.facts import gather
+from assets.report.grids import Grid, read_grid
+from assets.report.packing import embedded, pack
+from assets.report.pictures import confusion, heat_map
+from warehouse import exhibits
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from assets.report.charts import Spec
+    from assets.report.facts import Facts
+    from warehouse.snapshot import HeldSnapshot
+
+BLOCK_SAMPLES = 20_000
+"""Answers that are read at once: many, as each reading looks through the table, but not all."""
+
+PARTS = (
+    *(("overview", "At a glance"), ("leaderboard", "Leaderboard"), ("boolean", "Passes")),
+    *(("classes", "Classification"), ("curves", "Φ and Δ"), ("noise", "Noise")),
+    *(("heat", "Questions"), ("compare", "Comparison"), ("problems", "Problems")),
+    *(("spending", "Cost and time"), ("provenance", "Provenance")),
+)
+
+
+def write_folder(copy: HeldSnapshot, benchmark: str, digest: str, folder: Path) -> None:
+    """Write everything about one benchmark into an empty folder.
+
+    Args:
+        copy: The published copy.
+        benchmark: The benchmark.
+        digest: What `facts.digest` says about it.
+        folder: The folder.
+    """
+    for name in ("data", "charts"):
+        (folder / name).mkdir(parents=True)
+    facts = gather(copy, benchmark, digest)
+    write_answers(copy, facts, folder / "data")
+    drawn = write_grids(copy, facts, folder)
+    for at, slice_ in enumerate(bundle.slices(facts)):
+        if at:
+            rows = orjson.dumps(bundle.board(facts, slice_))
+            pack(folder / "data" / f"slice-{at}.js", f"slice-{at}", rows)
+    specs = interactive(facts)
+    for name, spec in (specs | {"confusion": confusion(facts)}).items():
+        if spec is not None:
+            draw(spec, folder / "charts", name)
+    page = write_page(facts, specs, drawn_hardest=drawn)
+    (folder / "index.html").write_text(page, encoding="utf-8")
+
+
+def interactive(facts: Facts) -> dict[str, Spec | None]:
+    """The charts that stand in the page; null where there is nothing to draw."""
+    return {
+        "leaderboard": charts.leaderboard(facts),
+        "failures": charts.failures(facts),
+        "phi": curves.curve(facts, "phi"),
+        "delta": curves.curve(facts, "delta"),
+        "noise": charts.noise(facts),
+        "mean_cost": charts.spending(facts, "mean_cost"),
+        "median_latency": charts.spending(facts, "median_latency"),
+    }
+
+
+def write_answers(copy: HeldSnapshot, facts: Facts, data: Path) -> None:
+    """Write the list of questions, and their answers in chunks."""
+    listed = facts.questions.select("question_id", "question", "hardness").rows()
+    pack(data / "questions.js", "questions", orjson.dumps(listed))
+    ids = facts.questions["question_id"].to_list()
+    size = bundle.per_chunk(facts)
+    block = max(1, BLOCK_SAMPLES // max(1, len(facts.systems)) // size) * size
+    for start in range(0, len(ids), block):
+        query = exhibits.exhibits(facts.benchmark, ids[start : start + block])
+        texts = copy.fetch(query.sql, query.parameters)["json"].to_list()
+        for at in range(0, len(texts), size):
+            name = f"answers-{(start + at) // size}"
+            content = "[" + ",".join(texts[at : at + size]) + "]"
+            pack(data / f"{name}.js", name, content.encode())
+
+
+def write_grids(copy: HeldSnapshot, facts: Facts, folder: Path) -> bool:
+    """Write the numbers of every evaluator, and draw the hardest questions by the first metric.
+
+    Returns:
+        Whether there was anything to draw.
+    """
+    wanted = next(iter(_sample_primaries(facts)), None)
+    drawn = False
+    for row in facts.evaluators.iter_rows(named=True):
+        name = row["evaluator"]
+        grid = read_grid(copy, facts, name, row["signature"], row["metrics"])
+        pack(folder / "data" / f"grid-{name}.js", f"grid-{name}", grid.content())
+        if wanted is not None and wanted[0] == name:
+            drawn = _draw_hardest(facts, grid, wanted[1], folder, low_is_best=wanted[2])
+    return drawn
+
+
+def write_page(facts: Facts, specs: dict[str, Spec | None], *, drawn_hardest: bool) -> str:
+    """The page itself."""
+    class_heads, class_rows = tables.class_rows(facts)
+    noise_ratios, noise_rows = tables.noise(facts)
+    chance = curves.guide(facts, "phi")
+    lost = facts.whole.filter(facts.whole["is_primary"] == 1)
+    values: dict[str, Any] = {
+        "name": facts.benchmark,
+        "digest": facts.digest,
+        "version": version("scoreline"),
+        "published_at": pages.moment(facts.board["published_at"].max()),  # type: ignore[arg-type]
+        "systems": facts.systems,
+        "totals": facts.totals,
+        "lost": int((lost["n_parse_failure"] + lost["n_judge_error"]).sum()),
+        "standings": tables.standings(facts),
+        "insights": facts.insights.to_dicts(),
+        "boolean": tables.boolean(facts),
+        "boolean_heads": [each.replace("_", " ") for each in tables.OUTCOMES],
+        "classes": tables.classes(facts),
+        "class_heads": class_heads,
+        "class_rows": class_rows,
+        "chance": None if chance is None else f"{chance:.3g}",
+        "accuracies": tables.accuracies(facts),
+        "noise_ratios": noise_ratios,
+        "noise_rows": noise_rows,
+        "shown_note": tables.shown_note(facts),
+        "drawn_hardest": drawn_hardest,
+        "problems": facts.problems.to_dicts(),
+        "spending": facts.spending.to_dicts(),
+        "evaluators": tables.evaluators(facts),
+        "judging": tables.judging(facts),
+        "marks": facts.marks.to_dicts(),
+        "rejects": facts.rejects.to_dicts(),
+        "facts": Markup(embedded(bundle.contents(facts))),  # noqa: S704 - escaped for a script
+        "charts": {
+            name: None if spec is None else Markup(embedded(spec))  # noqa: S704
+            for name, spec in specs.items()
+        },
+    }
+    values["parts"] = [part for part in PARTS if _present(part[0], values)]
+    scripts = [library(), pages.script(pages.SCRIPTS)]
+    return pages.render("benchmark.html.j2", scripts, **values)
+
+
+def _present(part: str, values: dict[str, Any]) -> bool:
+    found = {
+        "boolean": values["boolean"],
+        "classes": values["classes"],
+        "curves": values["charts"]["phi"] or values["charts"]["delta"],
+        "noise": values["charts"]["noise"],
+        "compare": len(values["systems"]) > 1,
+        "problems": values["problems"],
+        "spending": values["spending"],
+    }
+    return bool(found.get(part, True))
+
+
+def _sample_primaries(facts: Facts) -> list[tuple[str, str, bool]]:
+    found = {(each["e"], each["m"]): each for each in bundle.metrics(facts)}
+    return [
+        (*name, found[name]["best"] == "low")
+        for name in facts.primaries
+        if found[name]["level"] == "sample"
+    ]
+
+
+def _draw_hardest(
+    facts: Facts,
+    grid: Grid,
+    metric: str,
+    folder: Path,
+    *,
+    low_is_best: bool,
+) -> bool:
+    spec = heat_map(facts, grid, metric, low_is_best=low_is_best)
+    if spec is not None:
+        draw(spec, folder / "charts", "hardest")
+    return spec is not None

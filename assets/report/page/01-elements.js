@@ -1,0 +1,84 @@
+// Elements and texts: whatever comes from outside becomes a text node, never markup.
+
+const FOLD = 700; // characters of a text that stand open; the rest unfolds on demand
+
+function el(tag, attributes, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else if (name === "class") made.className = value;
+    else made.setAttribute(name, value === true ? "" : value);
+  }
+  made.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+function svgEl(tag, attributes, ...children) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes || {})) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+// A name from outside, kept from turning the direction of what stands beside it.
+function name(text) {
+  return el("bdi", {}, text);
+}
+
+// A text from outside of any length, in its own direction, folded when it is long.
+function prose(text, tag = "div") {
+  if (text === null || text === undefined) return el(tag, { class: "none" }, "none given");
+  if (text === "") return el(tag, { class: "none" }, "empty");
+  const box = el(tag, { class: "prose", dir: "auto" });
+  if (text.length <= FOLD * 1.2) {
+    box.append(text);
+    return box;
+  }
+  const rest = text.length - FOLD;
+  const more = el(
+    "button",
+    {
+      type: "button",
+      class: "link",
+      onclick: () => {
+        box.replaceChildren(text);
+        box.tabIndex = -1;
+        box.focus();
+      },
+    },
+    `show the other ${rest.toLocaleString("en")} characters`,
+  );
+  box.append(text.slice(0, FOLD), "… ", more);
+  return box;
+}
+
+function number(value, digits = 3) {
+  if (value === null || value === undefined || Number.isNaN(value)) return "–";
+  const size = Math.abs(value);
+  if (size !== 0 && (size < 0.0005 || size >= 1e6)) return value.toExponential(2);
+  if (Number.isInteger(value) && size >= 1000) return value.toLocaleString("en");
+  return value.toFixed(digits);
+}
+
+function count(value) {
+  return value === null || value === undefined ? "–" : value.toLocaleString("en");
+}
+
+function percent(value) {
+  return value === null || value === undefined ? "–" : `${(100 * value).toFixed(1)} %`;
+}
+
+function byId(id) {
+  return document.getElementById(id);
+}
+
+function option(value, text, selected) {
+  const made = el("option", { value }, text);
+  made.selected = Boolean(selected);
+  return made;
+}
+
+function announce(text) {
+  byId("said").textContent = text;
+}

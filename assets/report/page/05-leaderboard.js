@@ -1,0 +1,149 @@
+// The leaderboard: means with whiskers, ranks with their uncertainty, and all that was lost.
+
+const PRIMARY = METRICS.filter((metric) => metric.primary && metric.measured);
+const ARROW = { high: "↑", low: "↓" };
+
+function span(metric, rows) {
+  if (metric.low !== null && metric.high !== null) return [metric.low, metric.high];
+  const ends = rows.flatMap((row) => [row.mean, row.ci_low, row.ci_high]).filter((x) => x !== null);
+  const [low, high] = [Math.min(...ends, 0), Math.max(...ends)];
+  return low === high ? [low - 1, high + 1] : [low, high];
+}
+
+// A mean as a point, its interval as a whisker, what lost numbers allow as a pale band.
+function whisker(row, [low, high], width = 160) {
+  const height = 18;
+  const x = (value) => 4 + ((width - 8) * (value - low)) / (high - low);
+  const told =
+    row.ci_low === null
+      ? `mean ${number(row.mean)}, no interval`
+      : `mean ${number(row.mean)}, 95 % interval ${number(row.ci_low)} to ${number(row.ci_high)}`;
+  const drawn = svgEl("svg", { class: "whisker", viewBox: `0 0 ${width} ${height}`, width, height });
+  drawn.setAttribute("role", "img");
+  drawn.setAttribute("aria-label", told);
+  drawn.append(svgEl("title", {}, told), svgEl("rect", { class: "rail", x: 4, y: 8.5, width: width - 8, height: 1 }));
+  if (row.bound_low !== null && row.bound_high !== null && row.bound_high > row.bound_low) {
+    const wide = x(row.bound_high) - x(row.bound_low);
+    drawn.append(svgEl("rect", { class: "bound", x: x(row.bound_low), y: 3, width: wide, height: 12 }));
+  }
+  if (row.of.threshold !== null && row.of.threshold >= low && row.of.threshold <= high) {
+    const at = x(row.of.threshold);
+    drawn.append(svgEl("line", { class: "threshold", x1: at, x2: at, y1: 1, y2: 17 }));
+  }
+  if (row.mean === null) return drawn;
+  if (row.ci_low !== null) {
+    const [from, to] = [x(row.ci_low), x(row.ci_high)];
+    drawn.append(
+      svgEl("line", { class: "ci", x1: from, x2: to, y1: 9, y2: 9 }),
+      svgEl("line", { class: "ci", x1: from, x2: from, y1: 5, y2: 13 }),
+      svgEl("line", { class: "ci", x1: to, x2: to, y1: 5, y2: 13 }),
+    );
+  }
+  drawn.append(svgEl("circle", { class: "mean", cx: x(row.mean), cy: 9, r: 4 }));
+  return drawn;
+}
+
+function rankText(row) {
+  if (row.rank === null) return "–";
+  const apart = row.rank_low !== null && row.rank_low !== row.rank_high;
+  return apart ? `${row.rank} (${row.rank_low} to ${row.rank_high})` : `${row.rank}`;
+}
+
+function systemCell(row) {
+  const tied = row.tied_with_best === 1 && row.rank !== 1;
+  const badges = [];
+  if (row.rank === 1) badges.push(el("span", { class: "badge best" }, "best"));
+  if (tied) badges.push(el("span", { class: "badge", title: "not distinguishable from the best" }, "tied with best"));
+  return [name(row.name), " ", ...badges];
+}
+
+function lostText(row) {
+  const parts = [
+    [row.n_undefined, "undefined"],
+    [row.n_parse_failure, "unread replies"],
+    [row.n_judge_error, "judge errors"],
+    [row.n_not_applicable, "not applicable"],
+  ];
+  return parts.filter(([n]) => n).map(([n, what]) => `${count(n)} ${what}`).join(", ");
+}
+
+function oneMetric(metric, rows) {
+  const scale = span(metric, rows);
+  const passing = rows.some((row) => row.passes !== null);
+  const columns = [
+    { title: "Rank", value: (row) => row.rank, cell: rankText, numeric: true, hint: "in brackets: the ranks that the uncertainty allows" },
+    { title: "System", value: (row) => row.name, cell: systemCell },
+    { title: `Mean ${ARROW[metric.best]}`, value: (row) => row.mean, cell: (row) => el("strong", {}, number(row.mean)), numeric: true, first: metric.best === "high" ? "desc" : "asc" },
+    { title: "95 % interval", value: (row) => row.ci_low, cell: (row) => [whisker(row, scale), el("span", { class: "fine" }, row.ci_low === null ? "" : `${number(row.ci_low)} to ${number(row.ci_high)}`)] },
+    { title: "Scored", value: (row) => row.n_scored, cell: (row) => `${count(row.n_scored)} of ${count(row.n)}`, numeric: true, first: "desc" },
+    { title: "Coverage", value: (row) => row.coverage, cell: (row) => el("span", { class: row.coverage !== null && row.coverage < 1 ? "warn" : null }, percent(row.coverage)), numeric: true, hint: "the share that has a number, of the samples to which the metric applies" },
+    { title: "Failed", value: (row) => row.n_target_error, cell: (row) => el("span", { class: row.n_target_error ? "warn" : null }, count(row.n_target_error)), numeric: true, first: "desc", hint: "answers that the system failed to give; they take the worst value where there is one" },
+    { title: "Without a number", value: (row) => row.n - row.n_scored, cell: (row) => lostText(row) || "none", first: "desc" },
+  ];
+  if (passing)
+    columns.push({ title: `Threshold ${number(metric.threshold, 2)}`, value: (row) => row.passes, cell: (row) => (row.passes === null ? "–" : row.passes ? "passes" : el("span", { class: "warn" }, "fails")), first: "desc" });
+  return sortable(columns, rows, { sort: 0, header: 1, caption: metric.summary, empty: "no system of that name" });
+}
+
+function severalMetrics(metrics, rows) {
+  const systems = new Map();
+  for (const row of rows) {
+    if (!systems.has(row.name)) systems.set(row.name, { name: row.name, cells: new Map() });
+    systems.get(row.name).cells.set(row.metric, row);
+  }
+  const scales = new Map(metrics.map((metric) => [metric.at, span(metric, rows.filter((row) => row.metric === metric.at))]));
+  const most = (system, column) => Math.max(...[...system.cells.values()].map((row) => row[column] ?? 0));
+  const least = (system) => {
+    const known = [...system.cells.values()].map((row) => row.coverage).filter((x) => x !== null);
+    return known.length ? Math.min(...known) : null;
+  };
+  const columns = [
+    { title: "System", value: (system) => system.name, cell: (system) => name(system.name) },
+    ...metrics.map((metric) => ({
+      title: `${metric.e} ${metric.m} ${ARROW[metric.best]}`,
+      hint: metric.summary,
+      numeric: true,
+      first: metric.best === "high" ? "desc" : "asc",
+      value: (system) => system.cells.get(metric.at)?.mean ?? null,
+      cell: (system) => {
+        const row = system.cells.get(metric.at);
+        if (!row || row.mean === null) return el("span", { class: "none", title: row ? lostText(row) : null }, "none");
+        const best = row.tied_with_best === 1 || row.rank === 1;
+        return [el(best ? "strong" : "span", {}, number(row.mean)), whisker(row, scales.get(metric.at), 90)];
+      },
+    })),
+    { title: "Failed", value: (system) => most(system, "n_target_error"), cell: (system) => el("span", { class: most(system, "n_target_error") ? "warn" : null }, count(most(system, "n_target_error"))), numeric: true, first: "desc" },
+    { title: "Coverage", value: least, cell: (system) => el("span", { class: (least(system) ?? 1) < 1 ? "warn" : null }, percent(least(system))), numeric: true, hint: "the lowest of the metrics beside it" },
+  ];
+  const caption = "Primary metrics; those in bold are the best or not distinguishable from it.";
+  const first = metrics[0];
+  return sortable(columns, [...systems.values()], { sort: 1, descending: first.best === "high", caption, empty: "no system of that name" });
+}
+
+function startLeaderboard() {
+  const [picked, part, wanted, place] = ["lb-metric", "lb-slice", "lb-filter", "lb-table"].map(byId);
+  if (PRIMARY.length > 1) picked.append(option("", "all primary metrics", true));
+  for (const evaluator of FACTS.evaluators) {
+    const group = el("optgroup", { label: evaluator.name });
+    for (const metric of METRICS.filter((each) => each.e === evaluator.name && each.measured))
+      group.append(option(metric.title, metric.title + (metric.primary ? " (primary)" : "")));
+    if (group.children.length) picked.append(group);
+  }
+  if (PRIMARY.length === 1) picked.value = PRIMARY[0].title;
+  for (const slice of FACTS.slices) part.append(option(slice, slice === "all" ? "all questions" : slice));
+  part.disabled = FACTS.slices.length < 2;
+
+  async function show() {
+    const sought = wanted.value.trim().toLowerCase();
+    const rows = (await board(part.value)).filter((row) => row.name.toLowerCase().includes(sought));
+    const metric = metricAt.get(picked.value);
+    const table = metric
+      ? oneMetric(metric, rows.filter((row) => row.metric === metric.at))
+      : severalMetrics(PRIMARY, rows.filter((row) => row.of.primary));
+    place.replaceChildren(scrolling(table, "leaderboard"));
+  }
+
+  for (const each of [picked, part]) each.addEventListener("change", show);
+  wanted.addEventListener("input", show);
+  return show();
+}

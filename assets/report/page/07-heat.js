@@ -1,0 +1,139 @@
+// The heat map: systems beside questions, the hardest on top, every number one click from its text.
+
+const STOPS = [[194, 65, 12], [243, 233, 220], [29, 95, 168]]; // worst, middle, best
+
+function shade(quality) {
+  const at = Math.min(1, Math.max(0, quality)) * 2;
+  const [from, to] = at < 1 ? [STOPS[0], STOPS[1]] : [STOPS[1], STOPS[2]];
+  const mixed = from.map((part, index) => Math.round(part + (to[index] - part) * (at < 1 ? at : at - 1)));
+  const [r, g, b] = mixed.map((part) => {
+    const share = part / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  const light = 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  return { ground: `rgb(${mixed.join(" ")})`, ink: light > 0.179 ? "#000" : "#fff" };
+}
+
+// How good a number is, from 0 to 1, on the metric's scale or on that of the numbers there are.
+function quality(metric, numbers, value) {
+  const known = numbers.filter((each) => !Number.isNaN(each));
+  const low = metric.low ?? Math.min(...known);
+  const high = metric.high ?? Math.max(...known);
+  const share = high > low ? (value - low) / (high - low) : 1;
+  return metric.best === "high" ? share : 1 - share;
+}
+
+function cell(metric, scale, row, system, table) {
+  const s = FACTS.systems.indexOf(system);
+  const value = table.value(metric.m, row.at, s);
+  const code = CODES[table.code(metric.m, row.at, s)];
+  const known = !Number.isNaN(value);
+  const text = known ? number(value, 2) : SIGNS[code] || "none";
+  const meaning = code === "failed" || !known ? `, ${MEANINGS[code] || "never scored"}` : "";
+  const button = el(
+    "button",
+    {
+      type: "button",
+      class: code === "failed" ? "cell failed" : "cell",
+      "aria-label": `${row.id}, ${system}: ${text}${meaning}`,
+      title: `${system}: ${text}${meaning}`,
+      onclick: () => openSample(row.at, [system]),
+    },
+    text,
+  );
+  if (known) {
+    const { ground, ink } = shade(quality(metric, scale, value));
+    button.style.background = ground;
+    button.style.color = ink;
+  }
+  return el("td", {}, button);
+}
+
+async function heatRows(metric, table) {
+  const systems = FACTS.systems.map((_, s) => s);
+  return (await questions()).map((question) => {
+    const numbers = systems.map((s) => table.value(metric.m, question.at, s)).filter((x) => !Number.isNaN(x));
+    const mean = numbers.length ? numbers.reduce((sum, x) => sum + x, 0) / numbers.length : null;
+    const spread = numbers.length ? Math.max(...numbers) - Math.min(...numbers) : null;
+    return { ...question, mean, spread };
+  });
+}
+
+const HEAT_ORDERS = {
+  hardest: (rows, metric) => inOrder(rows, (row) => row.mean, metric.best === "low"),
+  easiest: (rows, metric) => inOrder(rows, (row) => row.mean, metric.best === "high"),
+  apart: (rows) => inOrder(rows, (row) => row.spread, true),
+  given: (rows) => rows,
+};
+
+function metricChoices(picked) {
+  for (const evaluator of FACTS.evaluators) {
+    const group = el("optgroup", { label: evaluator.name });
+    for (const key of evaluator.metrics) {
+      const metric = metricAt.get(`${evaluator.name}.${key}`);
+      if (metric && metric.measured) group.append(option(metric.title, metric.title));
+    }
+    if (group.children.length) picked.append(group);
+  }
+  const first = PRIMARY.find((metric) => metric.level === "sample");
+  if (first) picked.value = first.title;
+  return picked.options.length > 0;
+}
+
+function startHeat() {
+  const [picked, order, wanted, place] = ["heat-metric", "heat-order", "heat-filter", "heat-table"].map(byId);
+  if (!metricChoices(picked)) return;
+
+  async function show() {
+    const metric = metricAt.get(picked.value);
+    const table = await grid(metric.e);
+    const sought = wanted.value.trim().toLowerCase();
+    const all = await heatRows(metric, table);
+    const found = all.filter((row) => `${row.id}\n${row.text}`.toLowerCase().includes(sought));
+    const scale = all.map((row) => row.mean ?? NaN);
+    const rows = HEAT_ORDERS[order.value](found, metric);
+    const heads = FACTS.order.map((system) => el("th", { scope: "col", class: "slanted" }, el("span", {}, name(system))));
+    const line = (row) =>
+      el(
+        "tr",
+        {},
+        el(
+          "th",
+          { scope: "row" },
+          el("button", { type: "button", class: "link", onclick: () => openSample(row.at, []) }, name(row.id)),
+          el("span", { class: "snippet", dir: "auto" }, row.text),
+        ),
+        FACTS.order.map((system) => cell(metric, scale, row, system, table)),
+        el("td", { class: "num fine" }, number(row.mean, 2)),
+      );
+    const part = (some) =>
+      scrolling(
+        el(
+          "table",
+          { class: "heat" },
+          el("caption", {}, `${metric.title}: ${metric.summary}`),
+          el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Question"), heads, el("th", { scope: "col", class: "num" }, "mean"))),
+          el("tbody", {}, some.map(line)),
+        ),
+        "heat map",
+      );
+    place.replaceChildren(paged(rows, 40, part, "questions"));
+  }
+
+  for (const each of [picked, order]) each.addEventListener("change", show);
+  wanted.addEventListener("input", show);
+  whenSeen(byId("heat"), show);
+}
+
+// Calls back once, when an element comes near the screen or the page is to be printed.
+function whenSeen(element, callback) {
+  const seen = new IntersectionObserver(
+    (entries) => {
+      if (!entries.some((entry) => entry.isIntersecting)) return;
+      seen.disconnect();
+      Promise.resolve(callback()).catch((error) => element.append(el("p", { class: "warn" }, String(error.message))));
+    },
+    { rootMargin: "300px" },
+  );
+  seen.observe(element);
+}

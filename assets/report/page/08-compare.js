@@ -1,0 +1,83 @@
+// Two systems beside each other: what the test says, and every question on which they differ.
+
+const VERDICTS = {
+  better: (a, b) => `${a} is better than ${b}.`,
+  worse: (a, b) => `${a} is worse than ${b}.`,
+  tied: (a, b) => `${a} and ${b} cannot be told apart.`,
+  not_enough_data: () => "There are too few questions to tell.",
+};
+
+function comparison(metric, a, b) {
+  const [one, other] = [FACTS.systems.indexOf(a), FACTS.systems.indexOf(b)];
+  for (const [at, x, y, n, difference, low, high, p, verdict, detectable] of FACTS.comparisons) {
+    if (at !== metric.at) continue;
+    if (x === one && y === other) return { n, difference, low, high, p, verdict, detectable };
+    if (x === other && y === one) {
+      const turned = { better: "worse", worse: "better" }[verdict] || verdict;
+      const minus = (value) => (value === null ? null : -value);
+      return { n, difference: minus(difference), low: minus(high), high: minus(low), p, verdict: turned, detectable };
+    }
+  }
+  return null;
+}
+
+function verdictText(metric, a, b) {
+  const found = comparison(metric, a, b);
+  if (!found) return [];
+  const sentence = VERDICTS[found.verdict] ? VERDICTS[found.verdict]("\u2068" + a + "\u2069", "\u2068" + b + "\u2069") : found.verdict;
+  const details = [];
+  if (found.difference !== null) details.push(`difference ${number(found.difference)}`);
+  if (found.low !== null) details.push(`95 % interval ${number(found.low)} to ${number(found.high)}`);
+  if (found.p !== null) details.push(`adjusted p ${number(found.p, 4)}`);
+  details.push(`${count(found.n)} questions`);
+  if (found.detectable !== null) details.push(`differences from ${number(found.detectable)} on would show in four of five such sets`);
+  return [el("strong", {}, sentence), ` ${details.join("; ")}.`];
+}
+
+function startCompare() {
+  const [picked, left, right, only, verdict, place] = ["cmp-metric", "cmp-a", "cmp-b", "cmp-only", "cmp-verdict", "cmp-table"].map(byId);
+  if (!left || !metricChoices(picked)) return;
+  FACTS.order.forEach((system, at) => {
+    left.append(option(system, system, at === 0));
+    right.append(option(system, system, at === 1));
+  });
+
+  async function show() {
+    const metric = metricAt.get(picked.value);
+    const [a, b] = [left.value, right.value];
+    const [x, y] = [FACTS.systems.indexOf(a), FACTS.systems.indexOf(b)];
+    const table = await grid(metric.e);
+    const sign = metric.best === "high" ? 1 : -1;
+    const rows = (await questions()).map((question) => {
+      const [one, other] = [x, y].map((s) => table.value(metric.m, question.at, s));
+      return { ...question, one, other, difference: one - other };
+    });
+    const tally = (holds) => rows.filter((row) => holds(sign * row.difference)).length;
+    const text = [
+      `${count(tally((d) => d > 0))} questions go to the first, `,
+      `${count(tally((d) => d < 0))} to the second, ${count(tally((d) => d === 0))} are equal, `,
+      `${count(tally((d) => Number.isNaN(d)))} have no pair of numbers.`,
+    ].join("");
+    verdict.replaceChildren(el("p", {}, ...verdictText(metric, a, b)), el("p", {}, text));
+    const shown = only.checked ? rows.filter((row) => row.difference !== 0 && !Number.isNaN(row.difference)) : rows;
+    const ordered = inOrder(shown, (row) => Math.abs(row.difference), true);
+    const columns = [
+      {
+        title: "Question",
+        value: (row) => row.id,
+        cell: (row) => [
+          el("button", { type: "button", class: "link", onclick: () => openSample(row.at, [a, b]) }, name(row.id)),
+          el("span", { class: "snippet", dir: "auto" }, row.text),
+        ],
+      },
+      { title: a, value: (row) => row.one, cell: (row) => number(row.one), numeric: true, first: "desc" },
+      { title: b, value: (row) => row.other, cell: (row) => number(row.other), numeric: true, first: "desc" },
+      { title: "Difference", value: (row) => row.difference, cell: (row) => number(row.difference), numeric: true, first: "desc" },
+    ];
+    const part = (some) => scrolling(sortable(columns, some, { caption: metric.summary, empty: "they never differ" }), "comparison");
+    place.replaceChildren(paged(ordered, 40, part, "questions"));
+  }
+
+  for (const each of [picked, left, right, only]) each.addEventListener("change", show);
+  whenSeen(byId("compare"), show);
+}

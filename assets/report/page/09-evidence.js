@@ -1,0 +1,121 @@
+// Evidence: what evaluators and judges left behind about one answer.
+
+function evidence(value) {
+  if (value === null) return el("span", { class: "none" }, "none");
+  if (typeof value === "string") return prose(value, "span");
+  if (typeof value !== "object") return String(value);
+  if (Array.isArray(value)) {
+    if (!value.length) return el("span", { class: "none" }, "none");
+    const flat = value.every((each) => each === null || typeof each === "number");
+    if (flat) return value.map((each) => each ?? "none").join(", ");
+    return el("ol", { class: "evidence" }, value.map((each) => el("li", {}, evidence(each))));
+  }
+  const rows = Object.entries(value).map(([key, each]) => [el("dt", {}, key.replaceAll("_", " ")), el("dd", {}, evidence(each))]);
+  return el("dl", { class: "evidence" }, rows);
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text; // shown as it is
+  }
+}
+
+function scoreTable(grades) {
+  const lines = grades.flatMap((grade) => {
+    const { metrics } = FACTS.evaluators.find((each) => each.name === grade.e);
+    return grade.v.map((value, at) => {
+      const status = grade.s ? grade.s[at] : "scored";
+      const reason = grade.r ? grade.r[at] : null;
+      const text = value === null ? MEANINGS[status] || status : reason ? MEANINGS.failed : "";
+      const why = reason && reason !== "target_error" ? `: ${reason}` : "";
+      return el(
+        "tr",
+        {},
+        el("th", { scope: "row" }, `${grade.e}.${metrics[at]}`),
+        el("td", { class: "num" }, value === null ? "–" : number(value)),
+        el("td", { class: "fine", dir: "auto" }, text + why),
+      );
+    });
+  });
+  return el("table", { class: "scores" }, el("tbody", {}, lines));
+}
+
+function details(title, open, ...children) {
+  return el("details", { open }, el("summary", {}, title), ...children);
+}
+
+function evidenceOf(answer) {
+  const given = (answer.grades || []).filter((grade) => grade.d !== null);
+  if (!given.length) return null;
+  const parts = given.map((grade) => [el("h5", {}, grade.e), evidence(parsed(grade.d))]);
+  return details("Evidence of the evaluators", true, parts);
+}
+
+function judgedOf(answer) {
+  const calls = answer.judged || [];
+  if (!calls.length) return null;
+  const parts = calls.map((call) => [
+    el("h5", {}, `${call.e}, step ${call.n + 1}`, el("span", { class: "fine" }, ` ${call.m}${call.s === "scored" ? "" : `, ${call.s}`}`)),
+    call.x ? el("p", { class: "warn", dir: "auto" }, call.x) : null,
+    call.r === null ? null : evidence(parsed(call.r)),
+  ]);
+  return details(`What the judge said (${calls.length})`, false, parts);
+}
+
+function contextsOf(answer, sample) {
+  const n = Math.max(...["contexts", "docs", "chunks", "scores"].map((key) => (answer[key] || []).length));
+  if (answer.contexts === null && answer.docs === null) return null;
+  if (n === 0) return el("p", { class: "none" }, "retrieved nothing");
+  const gold = new Set(sample.gold_docs || []);
+  const items = Array.from({ length: n }, (_, at) => {
+    const doc = answer.docs ? answer.docs[at] : null;
+    const text = answer.contexts && answer.contexts[at] ? sample.texts[answer.contexts[at] - 1] : null;
+    const facts = [
+      doc ? name(doc) : null,
+      answer.chunks && answer.chunks[at] ? el("span", { class: "fine" }, " ", name(answer.chunks[at])) : null,
+      doc && gold.has(doc) ? el("span", { class: "badge best" }, "relevant") : null,
+      answer.scores && answer.scores[at] ? el("span", { class: "fine" }, ` ${number(Number(answer.scores[at]))}`) : null,
+    ];
+    return el("li", {}, facts, text === null ? null : prose(text));
+  });
+  return details(`Retrieved (${n})`, false, el("ol", { class: "contexts" }, items));
+}
+
+function citedOf(answer, sample) {
+  if (answer.cited === null) return null;
+  const gold = new Set(sample.gold_sentences || []);
+  const texts = new Map((sample.sentences || []).map((each) => [each.id, each.text]));
+  if (!answer.cited.length) return el("p", { class: "none" }, "cites nothing");
+  const items = answer.cited.map((id) =>
+    el(
+      "li",
+      {},
+      name(id),
+      " ",
+      sample.gold_sentences ? el("span", { class: gold.has(id) ? "badge best" : "badge" }, gold.has(id) ? "evidence" : "not evidence") : null,
+      texts.has(id) ? prose(texts.get(id)) : null,
+    ),
+  );
+  return details(`Cites (${answer.cited.length})`, true, el("ul", { class: "contexts" }, items));
+}
+
+function choicesOf(answer, sample) {
+  if (!answer.logprobs) return null;
+  const rows = answer.logprobs.map((text, at) => {
+    const share = text === null ? null : Math.exp(text === "-inf" ? -Infinity : Number(text));
+    const right = at === sample.correct;
+    const bar = el("meter", { min: 0, max: 1, value: share ?? 0, "aria-label": `option ${at + 1}` });
+    return el(
+      "li",
+      { class: right ? "right" : null },
+      (sample.choices || [])[at] === undefined ? `option ${at + 1}` : prose(sample.choices[at], "span"),
+      " ",
+      right ? el("span", { class: "badge best" }, "right") : null,
+      bar,
+      el("span", { class: "num" }, ` ${share === null ? "–" : number(share)}`),
+    );
+  });
+  return details("Probabilities of the options", true, el("ol", { class: "choices" }, rows));
+}

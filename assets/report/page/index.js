@@ -1,0 +1,10 @@
+// The first page: a search over the benchmarks.
+
+byId("find").addEventListener("input", (event) => {
+  const sought = event.target.value.trim().toLowerCase();
+  const cards = [...document.querySelectorAll(".benchmarks > li")];
+  for (const card of cards) card.hidden = !card.textContent.toLowerCase().includes(sought);
+  announce(`${cards.filter((card) => !card.hidden).length} benchmarks`);
+});
+startTheme();
+document.documentElement.setAttribute("data-ready", "yes");

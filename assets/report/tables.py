@@ -1,0 +1,203 @@
+"""The tables of a benchmark's page, from facts to what its template shows."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from assets.report import pages
+from assets.report.pages import count, moment, percent, plural, short
+from assets.report.pictures import NONE, matrices
+
+if TYPE_CHECKING:
+    from assets.report.facts import Facts
+
+Row = dict[str, Any]
+
+OUTCOMES = (
+    *("passes", "failures", "retrieval_failures", "generation_failures"),
+    "parse_failures",
+)
+
+MOST_SENTENCES = 8
+
+
+def isolated(name: str) -> str:
+    """A name from outside that cannot turn the direction of the sentence around it."""
+    return f"\u2068{name}\u2069"
+
+
+def standings(facts: Facts) -> list[str]:
+    """A sentence for each primary metric: who is best, by how much, and how surely."""
+    return [_standing(facts, *metric) for metric in facts.primaries[:MOST_SENTENCES]]
+
+
+def _standing(facts: Facts, evaluator: str, metric: str) -> str:
+    rows = (
+        facts.whole.filter(pl.col("evaluator") == evaluator, pl.col("metric") == metric)
+        .drop_nulls("mean")
+        .sort("rank", "system")
+        .to_dicts()
+    )
+    first = rows[0]
+    ends = "" if first["ci_low"] is None else f", {first['ci_low']:.3f} to {first['ci_high']:.3f}"
+    value = f"{first['mean']:.3f}{ends}"
+    named = f"{evaluator}.{metric}"
+    leaders = [isolated(row["system"]) for row in rows if row["rank"] == first["rank"]]
+    tied = [
+        isolated(row["system"])
+        for row in rows
+        if row["tied_with_best"] == 1 and row["rank"] != first["rank"]
+    ]
+    if len(rows) == 1:
+        return f"{named}: {leaders[0]} has {value}."
+    if len(leaders) > 1:
+        lead = f"{named}: {listed(leaders)} share the first place ({value})"
+    else:
+        lead = f"{named}: {leaders[0]} comes first ({value})"
+    if tied:
+        return f"{lead}, but {listed(tied)} cannot be told apart from the best."
+    if first["tied_with_best"] is None:
+        return f"{lead}."
+    return f"{lead}, distinguishable from all others." if len(leaders) == 1 else f"{lead}."
+
+
+def listed(names: list[str], most: int = 4) -> str:
+    """Some names in one line, the first few of them by name."""
+    rest = len(names) - most
+    shown = names if rest <= 0 else [*names[:most], f"{rest:,} more"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def boolean(facts: Facts) -> list[tuple[str, list[Row]]]:
+    """By evaluator that lets answers pass or fail: each system's shares."""
+    rows = facts.whole.filter(pl.col("metric").is_in(OUTCOMES))
+    names = rows.filter(pl.col("metric") == "passes", pl.col("mean").is_not_null())["evaluator"]
+    found = []
+    for evaluator in names.unique().sort().to_list():
+        cells = {
+            (row["system"], row["metric"]): row
+            for row in rows.filter(pl.col("evaluator") == evaluator).iter_rows(named=True)
+        }
+        lines = [
+            {
+                "system": system,
+                "shares": [
+                    percent(cells[system, outcome]["mean"])
+                    if (system, outcome) in cells
+                    else pages.NONE
+                    for outcome in OUTCOMES
+                ],
+                "scored": f"{cells[system, 'passes']['n_scored']:,} of "
+                f"{cells[system, 'passes']['n']:,}",
+            }
+            for system in facts.order
+            if (system, "passes") in cells
+        ]
+        found.append((evaluator, lines))
+    return found
+
+
+def classes(facts: Facts) -> list[Row]:
+    """The confusion matrix of each system: its labels, and rows of counts with their kind."""
+    found = []
+    for system, matrix in matrices(facts).items():
+        labels = [*matrix["labels"], *(each or NONE for each in matrix["unexpected"])]
+        rows = [
+            (label, [(n, _kind(at, place, n)) for place, n in enumerate(line)])
+            for at, (label, line) in enumerate(zip(labels, matrix["confusion_matrix"], strict=True))
+        ]
+        found.append({"system": system, "labels": labels, "rows": rows})
+    return found
+
+
+def _kind(row: int, column: int, n: int) -> str:
+    if n == 0:
+        return "zero"
+    return "hit" if row == column else ""
+
+
+def class_rows(facts: Facts) -> tuple[list[str], list[Row]]:
+    """The classification leaderboard: the names of its metrics, and a row for each system."""
+    rows = facts.whole.filter(pl.col("evaluator") == "classification")
+    metrics = rows.sort("is_primary", descending=True)["metric"].unique(maintain_order=True)
+    cells = {(row["system"], row["metric"]): row["mean"] for row in rows.iter_rows(named=True)}
+    lines = [
+        {"system": system, "cells": [short(cells.get((system, metric))) for metric in metrics]}
+        for system in facts.order
+    ]
+    return [metric.replace("_", " ") for metric in metrics], lines
+
+
+def noise(facts: Facts) -> tuple[list[str], list[Row]]:
+    """Accuracy by noise level: the levels, and a row for each system."""
+    levels = facts.noise["noise_ratio"].unique().sort().to_list()
+    cells = {
+        (row["system"], row["noise_ratio"]): row["mean"]
+        for row in facts.noise.iter_rows(named=True)
+    }
+    lines = [
+        {"system": system, "cells": [percent(cells.get((system, level))) for level in levels]}
+        for system in facts.order
+    ]
+    return [f"{level:g}" for level in levels], lines
+
+
+def accuracies(facts: Facts) -> list[str]:
+    """What the curves of delta say at 0, for the first few systems: their accuracy."""
+    found = []
+    for system in facts.order[:4]:
+        own = facts.curves.filter(pl.col("metric") == "delta", pl.col("system") == system)
+        if own.is_empty():
+            continue
+        points = [(-2.0, 1.0), *own.select("threshold", "share_above").iter_rows(), (2.0, 0.0)]
+        share = next(low[1] for low, high in pairwise(points) if low[0] <= 0 < high[0])
+        found.append(f"{isolated(system)} stands at {percent(share)} there.")
+    return found
+
+
+def evaluators(facts: Facts) -> list[Row]:
+    """How each evaluator was configured and when it scored."""
+    return [_evaluator(row) for row in facts.evaluators.iter_rows(named=True)]
+
+
+def _evaluator(row: Row) -> Row:
+    parts = [part.partition(":") for part in row["signature"].split("|")]
+    runs = [run[:8] for run in row["run_ids"] or [] if run]
+    first, last = moment(row["first_at"]), moment(row["last_at"])
+    return {
+        "name": row["evaluator"],
+        "signature": row["signature"],
+        "judge": ", ".join(value for key, _, value in parts if key == "judge") or "none needed",
+        "prompts": ", ".join(value for key, _, value in parts if key == "prompt") or "none",
+        "scored": last if first == last else f"{first} to {last}",
+        "runs": listed(runs, 3) if runs else pages.NONE,
+    }
+
+
+def judging(facts: Facts) -> list[Row]:
+    """The calls of judge models, by evaluator and model."""
+    return [
+        {
+            **row,
+            "parameters": row["parameters"] or "{}",
+            "tokens": None
+            if row["tokens_in"] is None
+            else int(row["tokens_in"]) + int(row["tokens_out"] or 0),
+            "when": moment(row["last_at"]),
+        }
+        for row in facts.judging.iter_rows(named=True)
+    ]
+
+
+def shown_note(facts: Facts) -> str:
+    """Which questions are shown one by one."""
+    shown = facts.questions.height
+    if shown == facts.n_questions:
+        return f"All {plural(shown, 'question')}."
+    return (
+        f"{count(shown)} of {count(facts.n_questions)} questions: those that systems did worst on. "
+        "All of them are in the table scores."
+    )

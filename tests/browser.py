@@ -1,0 +1,139 @@
+"""A real browser that remembers what pages complained about, fetched, and made hard to use."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from selenium.webdriver.remote.webelement import WebElement
+
+BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+PATIENCE_S = 20
+FLAGS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    "--window-size=1300,900",
+)
+LOCAL = ("file:", "data:", "blob:", "about:", "chrome:", "devtools:")
+
+
+@dataclass
+class Browser:
+    """A page in Chromium.
+
+    Attributes:
+        driver: What drives it.
+        fetched: Addresses outside this machine's disk that pages asked for.
+    """
+
+    driver: webdriver.Chrome
+    fetched: list[str] = field(default_factory=list)
+
+    def open(self, page: Path, *, dark: bool = False) -> float:
+        """Open a page and wait until it is ready; returns the seconds that this took."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        start = time.perf_counter()
+        self.driver.get(page.absolute().as_uri())
+        self.until(lambda: self.run("return document.documentElement.dataset.ready") == "yes")
+        return time.perf_counter() - start
+
+    def run(self, script: str, *arguments: Any) -> Any:
+        """The result of a script in the page."""
+        return self.driver.execute_script(script, *arguments)
+
+    def find(self, css: str) -> WebElement:
+        """The first element that a selector finds, once there is one."""
+        found: list[WebElement] = []
+        self.until(lambda: bool(found.extend(self.all(css)) or found))
+        return found[0]
+
+    def all(self, css: str) -> list[WebElement]:
+        """The elements that a selector finds now."""
+        return self.driver.find_elements(By.CSS_SELECTOR, css)
+
+    def texts(self, css: str) -> list[str]:
+        """The texts of the elements that a selector finds, without what surrounds them."""
+        script = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)"
+        return [str(text).strip("\u2068\u2069 ") for text in self.run(script, css)]
+
+    def see(self, css: str) -> WebElement:
+        """The first element that a selector finds, scrolled into view."""
+        element = self.find(css)
+        self.run("arguments[0].scrollIntoView({block: 'center'})", element)
+        return element
+
+    def click(self, css: str) -> None:
+        """Click the first element that a selector finds."""
+        self.see(css).click()
+
+    def until(self, holds: Callable[[], Any]) -> None:
+        """Wait until something holds.
+
+        Raises:
+            TimeoutException: It does not.
+        """
+        WebDriverWait(self.driver, PATIENCE_S, 0.05).until(lambda _: holds())
+
+    def complaints(self) -> list[str]:
+        """What the page wrote into the console since the last call, and addresses it asked for."""
+        for entry in self.driver.get_log("performance"):
+            message = json.loads(entry["message"])["message"]
+            if message["method"] == "Network.requestWillBeSent":
+                address = message["params"]["request"]["url"]
+                if not address.startswith(LOCAL):
+                    self.fetched.append(address)
+        written = [entry["message"] for entry in self.driver.get_log("browser")]
+        return [*written, *self.fetched]
+
+    def barriers(self) -> list[str]:
+        """What axe finds in the page that is serious or worse."""
+        from axe_core_python.base import AXE_FILE_PATH
+
+        self.run(AXE_FILE_PATH.read_text(encoding="utf-8"))
+        found = self.driver.execute_async_script(
+            "const done = arguments[arguments.length - 1];"
+            "axe.run().then((r) => done(r.violations), (e) => done([{impact: String(e)}]));"
+        )
+        return [
+            f"{each['impact']} {each.get('id')}: {node['html'][:160]} {node['failureSummary']}"
+            for each in found
+            if each["impact"] not in ("minor", "moderate")
+            for node in each.get("nodes", [{"html": "", "failureSummary": ""}])
+        ]
+
+
+def started(profile: Path) -> Iterator[Browser]:
+    """A browser without a history, settings or an account; closed at the end.
+
+    Tests are skipped where none is installed, unless the machine promised to have one.
+    """
+    if BROWSER is None or DRIVER is None:
+        missing = "chromium and chromedriver are not installed"
+        if os.environ.get("SCORELINE_REQUIRE_SERVICES") == "1":
+            pytest.fail(missing)
+        pytest.skip(missing)
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    try:
+        yield Browser(driver)
+    finally:
+        driver.quit()

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 WIDEST = 3
 """The metrics that stand side by side; more would not fit a terminal."""
 
+NAMED = 5
+"""The systems that a sentence names; more of them are counted."""
+
 ARROWS = {"high": "↑", "low": "↓"}
 
 
@@ -78,6 +81,28 @@ def _one(rows: list[dict[str, Any]], form: Form, title: str | None) -> None:
             yield None if row["passes"] is None else bool(row["passes"])
 
     write(columns, [list(cells(row)) for row in rows], form, title)
+    said = decisive(rows)
+    if said is not None:
+        click.echo(said, err=form == "md")
+
+
+def decisive(rows: list[dict[str, Any]]) -> str | None:
+    """Whether one system leads for certain, in a sentence; None where none leads.
+
+    Args:
+        rows: Rows of the leaderboard by one metric on one slice.
+    """
+    first = [row["system"] for row in rows if row["rank"] == 1]
+    tied = [row["system"] for row in rows if row["tied_with_best"] == 1 and row["rank"] != 1]
+    if not first or len(rows) == 1:
+        return None
+    if tied:
+        more = len(tied) - NAMED
+        names = ", ".join(tied[:NAMED]) + (f" and {more} more" if more > 0 else "")
+        return f"The ranking is not decisive: {names} cannot be told apart from {first[0]}."
+    if len(first) > 1:
+        return f"The ranking is not decisive: {', '.join(first[:NAMED])} are equal."
+    return f"{first[0]} is better than each of the others, by more than chance."
 
 
 def _several(

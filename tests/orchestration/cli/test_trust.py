@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
+from orchestration.cli.boards import decisive
 from orchestration.cli.program import program
 from tests.orchestration.conftest import Ended
 
@@ -184,3 +185,30 @@ def test_the_same_label_twice_is_named(own_project: Path) -> None:
     ended = run(own_project, "labels", "import", str(labels(own_project, [row, row])))
     assert ended.code == 2
     assert "'ann' labels this sample twice; first in line 1" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("ranked", "said"),
+    [
+        ([(1, 1), (2, 0)], "s0 is better than each of the others, by more than chance."),
+        ([(1, 1), (2, 1), (3, 0)], "not decisive: s1 cannot be told apart from s0."),
+        ([(1, 1), (1, 1), (3, 0)], "not decisive: s0, s1 are equal."),
+        ([(1, 1), *((at, 1) for at in range(2, 9))], "s5 and 2 more cannot be told apart"),
+        ([(1, 1)], None),
+        ([(None, None), (None, None)], None),
+    ],
+)
+def test_a_leaderboard_says_whether_it_is_decisive(
+    ranked: list[tuple[int | None, int | None]], said: str | None
+) -> None:
+    rows = [
+        {"system": f"s{at}", "rank": rank, "tied_with_best": tied}
+        for at, (rank, tied) in enumerate(ranked)
+    ]
+    sentence = decisive(rows)
+    assert sentence is None if said is None else said in (sentence or "")
+
+
+def test_the_sentence_stands_below_the_table(done_project: Path) -> None:
+    ended = run(done_project, "leaderboard", "--metric", "citation.f1")
+    assert "The ranking is not decisive: keyword cannot be told apart from reader." in ended.out

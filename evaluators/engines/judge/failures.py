@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -16,6 +17,7 @@ _REFUSALS = {401: "the key", 402: "the account", 403: "the key", 404: "the model
 _TOO_LARGE = 413
 _UNFIT = frozenset({400, 422})
 _BUSY = 429
+_WRAPPERS = re.compile(r"\A(?:litellm\.)?(?:\w+(?:Error|Exception|Timeout)(?:: | - ))+")
 _FINE = 200
 _LONGEST = 300
 
@@ -92,10 +94,12 @@ def meaning(error: Exception, secret: str | None) -> CallFailure | JudgeRefused:
         return Passing("rate_limit", retry_after=_retry_after(error), busy=True)
     if status in _REFUSALS or (status in _UNFIT and any(sign in lower for sign in _BAD_KEY)):
         return JudgeRefused(f"the judge refuses {_REFUSALS.get(status, 'the key')}: {told}")
+    nobody = next((each for each in _chain(error) if _nobody_there(each)), None)
+    if nobody is not None:
+        return Passing(f"transport: no connection: {_line(str(nobody))}", unreachable=True)
     return _about_messages(told, status, kinds) or Passing(
         f"transport: {told}",
         retry_after=_retry_after(error),
-        unreachable=any(_nobody_there(each) for each in _chain(error)),
         garbled=status == _FINE or any(sign in lower for sign in _GARBLED),
         billed=bool(kinds & {"ReadError", "RemoteProtocolError"}),
     )
@@ -119,7 +123,8 @@ def concealed(text: str, secret: str | None) -> str:
 
 
 def _line(text: str) -> str:
-    return " ".join(text.split())[:_LONGEST]
+    """A text in one line, without the names of the exceptions that LiteLLM wrapped it in."""
+    return _WRAPPERS.sub("", " ".join(text.split()))[:_LONGEST]
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -69,6 +69,11 @@ class ModelAsker:
         return self._terms.silence
 
     @property
+    def served_by(self) -> str:
+        """Model and fingerprint in the provider's words, as of the probe."""
+        return self._terms.served_by
+
+    @property
     def spent_usd(self) -> float:
         """What was spent, calls that were broken off and may have been paid included."""
         return self._budget.spent_usd

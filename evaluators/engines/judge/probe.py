@@ -65,7 +65,8 @@ def probe(settings: JudgeSettings) -> str:
         manner = asker.manner
         drawn = "" if manner.sampling else ", at a temperature of its own"
         took = time.monotonic() - started
-        return f"{settings.where} answers in {took:.1f} s{drawn}, {_HELD[manner.form]}"
+        served = f" as {asker.served_by!r}" if asker.served_by else ""
+        return f"{settings.where} answers in {took:.1f} s{served}{drawn}, {_HELD[manner.form]}"
 
     litellm()  # its import is nobody's time to answer
     return asyncio.run(answers())
@@ -85,6 +86,7 @@ class Negotiation:
         self._settings = settings
         self.manner = Manner("text" if settings.structured_output == "off" else "schema")
         self.silence: str | None = None
+        self.served_by = ""
         self._of_schema: dict[str, Manner] = {}
 
     async def open(self, once: Callable[..., Awaitable[Said]]) -> None:
@@ -104,7 +106,7 @@ class Negotiation:
         where = self._settings.where
         for left in reversed(range(_TRIES)):
             try:
-                await self.agree(None, attempt)
+                said = await self.agree(None, attempt)
             except Unfit as failure:
                 raise JudgeRefused(f"the judge {where} takes no request: {failure}") from None
             except Passing as failure:
@@ -118,6 +120,7 @@ class Negotiation:
                 self._stay_silent(failure)
                 return
             else:
+                self.served_by = said.served_by
                 return
 
     def _stay_silent(self, failure: CallFailure) -> None:

@@ -74,7 +74,7 @@ def origin(question: str = "q1", *, system: str = "s", step: int = 0) -> Origin:
 
 def settings(server: JudgeServer, **changes: Any) -> JudgeSettings:
     """Settings for a server, with waits of milliseconds."""
-    plain = JudgeSettings(model="openai/judge", api_base=server.url, backoff_s=0.001, timeout_s=5)
+    plain = JudgeSettings(model="openai/judge", api_base=server.url, backoff_s=0.001, timeout_s=20)
     return replace(plain, **changes)
 
 

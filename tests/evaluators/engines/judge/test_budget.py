@@ -83,10 +83,10 @@ def test_a_budget_is_never_exceeded_and_a_later_run_goes_on(concurrency: int) ->
 
 
 def test_a_call_that_was_broken_off_counts_as_paid() -> None:
-    slow = Said(content=YES, delay=1)
+    slow = Said(content=YES, delay=2)
     with JudgeServer([slow, slow], probe=lambda _: GOOD) as server:
         most = (2048 * 1000 + 500 * 100) / 1e6
-        plain = settings(server, budget_usd=1.5 * most, timeout_s=0.1, max_attempts=5, **PRICED)
+        plain = settings(server, budget_usd=1.5 * most, timeout_s=1, max_attempts=5, **PRICED)
         with LedgerJudge(plain, MemoryLedger()) as judge:
             failure = judge.ask(about("a"), origin()).exception(30)
             assert judge.spent_usd > most / 2

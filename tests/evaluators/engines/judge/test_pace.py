@@ -62,7 +62,7 @@ def test_never_more_are_in_than_lanes_are_open_and_nobody_is_forgotten() -> None
         for task in tasks[10:30:2]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(10):
             await work(0)
         return most, done
 
@@ -80,7 +80,7 @@ def test_a_pause_holds_everybody() -> None:
         async with lanes.lane():
             return asyncio.get_running_loop().time() - started
 
-    assert 0.09 <= asyncio.run(scenario()) < 1
+    assert 0.09 <= asyncio.run(scenario()) < 5
 
 
 @pytest.mark.parametrize(
@@ -94,4 +94,4 @@ def test_units_are_spread_evenly(per_minute: int | None, amounts: list[int], lea
         await asyncio.gather(*(rate.take(amount) for amount in amounts))
         return asyncio.get_running_loop().time() - started
 
-    assert least <= asyncio.run(scenario()) < least + 1
+    assert least <= asyncio.run(scenario()) < least + 5

@@ -91,7 +91,8 @@ def test_a_server_that_is_down_from_the_start_stops_the_run(unused_port: int) ->
     with LedgerJudge(plain, MemoryLedger()) as judge:
         failure = judge.ask(about("a"), origin()).exception(30)
     assert isinstance(failure, JudgeUnreachable)
-    assert str(failure).startswith(f"the judge 'openai/judge' at {plain.api_base} does not answer")
+    told = f"the judge 'openai/judge' at {plain.api_base} does not answer: transport: no connection"
+    assert str(failure).startswith(told)
 
 
 def test_a_server_that_goes_down_stops_the_run_once_nothing_else_comes() -> None:
@@ -185,8 +186,8 @@ def test_the_doctor_is_told_how_the_judge_answers() -> None:
     with JudgeServer() as server:
         told = probe(settings(server))
         assert server.count == 0
-    assert told.startswith(f"'openai/judge' at {server.url} answers in 0.")
-    assert told.endswith("held to JSON schemas")
+    assert told.startswith(f"'openai/judge' at {server.url} answers in ")
+    assert told.endswith("s as 'judge-2026-01-01 fp_1', held to JSON schemas")
     refusal = Said(status=401, content="no")
     with JudgeServer(probe=lambda _: refusal) as server, pytest.raises(JudgeRefused, match="key"):
         probe(settings(server))

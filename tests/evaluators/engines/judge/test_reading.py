@@ -133,4 +133,4 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 def test_a_megabyte_of_anything_is_read_in_time(text: str) -> None:
     started = time.monotonic()
     assert isinstance(read(text, about("a")), Faulty)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 10

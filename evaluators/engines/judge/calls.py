@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from evaluators.prompt import Message
 
 Form: TypeAlias = Literal["schema", "object", "text"]
+_OPENAI = "openai/"
 FORMS: tuple[Form, ...] = ("schema", "object", "text")
 """What a model can be held to, from the tightest: to a schema, to some object, to nothing."""
 
@@ -116,10 +117,12 @@ class Caller:
         }
         if settings.api_base is not None:
             self._fixed["api_base"] = settings.api_base
-            # Servers of one's own want no key, but the client will not start without one.
-            self._fixed["api_key"] = self.secret or "none"
-        elif self.secret is not None:
+        if self.secret is not None:
             self._fixed["api_key"] = self.secret
+        elif settings.api_base is not None and settings.model.startswith(_OPENAI):
+            # Servers of one's own want no key, the client will not start without one, and the key
+            # of OpenAI, which LiteLLM would find, is none of their business.
+            self._fixed["api_key"] = "none"
 
     def __repr__(self) -> str:
         return f"Caller({self._settings.model!r})"

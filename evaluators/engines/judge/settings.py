@@ -26,7 +26,7 @@ class JudgeSettings:
     Attributes:
         model: A model as LiteLLM names it, or `recorded:FILE`.
         api_key_env: The environment variable that holds the key; None where LiteLLM finds it, or
-            none is needed.
+            none is needed. `openai/` models at an `api_base` are sent no key that is not named.
         api_base: The address of the API, for local servers.
         concurrency: Most questions under way at once.
         requests_per_minute: Most requests a minute, spread evenly.

@@ -191,3 +191,12 @@ def test_the_doctor_is_told_how_the_judge_answers() -> None:
     refusal = Said(status=401, content="no")
     with JudgeServer(probe=lambda _: refusal) as server, pytest.raises(JudgeRefused, match="key"):
         probe(settings(server))
+
+
+def test_a_key_that_was_not_named_is_not_sent_to_a_server_of_ones_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with JudgeServer([GOOD]) as server:
+        put(server)
+        assert server.headers["authorization"] == "bearer none"

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 
@@ -108,3 +109,21 @@ def means(project: JudgedProject) -> list[float | None]:
     project.run()
     rows = project.rows("SELECT mean FROM leaderboard WHERE slice = 'all' AND metric = 'combined'")
     return [mean for (mean,) in rows]
+
+
+def test_an_exported_ledger_replays_to_the_same_scores(tmp_path: Path) -> None:
+    with JudgeServer() as server:
+        live = JudgedProject(tmp_path / "live", judge(server), evaluators=["faithfulness"])
+        live.run()
+    copied = JudgedProject(
+        tmp_path / "copied", {"model": "recorded:said.parquet"}, evaluators=["faithfulness"]
+    )
+    copied.write()
+    with duckdb.connect(live.home / "published" / "scoreline.duckdb", read_only=True) as published:
+        published.execute(
+            "COPY (SELECT messages, reply_schema, replicate, reply FROM judgments) "
+            f"TO '{copied.home / 'said.parquet'}'"
+        )
+    copied.run()
+    assert copied.statuses() == {"scored": SAMPLES}
+    assert copied.everything() == live.everything()

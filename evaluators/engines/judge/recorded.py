@@ -158,7 +158,8 @@ class RecordedAsker:
 
 
 def _decoded(value: Any) -> Any:
-    return json.loads(value) if isinstance(value, str) else value
+    # DuckDB writes JSON columns to Parquet as a type that Polars reads as bytes.
+    return json.loads(value) if isinstance(value, str | bytes) else value
 
 
 def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:

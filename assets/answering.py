@@ -38,6 +38,9 @@ class JudgeMaker(Protocol):
     def planning(self, ledger: Ledger) -> PlanningJudge:
         """A judge that takes note of what would be asked."""
 
+    def limited(self, budget_usd: float) -> JudgeMaker:
+        """The same with a budget of its own, which is no greater than the configured one."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answering:

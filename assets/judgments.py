@@ -6,13 +6,16 @@ import dagster as dg
 from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import reporting
+from assets.automation import again_later, allowed
 from assets.ingest import RunChoices
 from assets.judging import Judged, is_judged, session
 from assets.keys import BACKFILL, BENCHMARKS, OWNERS, PREDICTIONS, QUESTIONS, judgments_key
 from assets.project import Project
 from assets.scores import UNUSED, configured, used
 from evaluators import catalog
+from evaluators.engines.judge.errors import JudgeUnreachable
 from evaluators.kinds.flow import FlowEvaluator
+from warehouse.errors import WarehouseLocked
 from warehouse.store import Warehouse
 
 STEP = "judge"
@@ -54,7 +57,10 @@ def judgments(project: Project) -> dg.AssetsDefinition | None:
     ) -> Iterator[dg.MaterializeResult[None]]:
         """Ask the judge what it has not been asked for the selected evaluators."""
         selected = {key.path[-1] for key in context.selected_asset_keys}
-        with session(warehouse, project.answering, context.run.run_id) as judging:
+        answering, why_not = allowed(project, warehouse, context.run.tags)
+        if why_not is not None:
+            context.log.warning(why_not)
+        with session(warehouse, answering, context.run.run_id) as judging:
             for name in names:
                 if name not in selected:
                     continue
@@ -64,13 +70,20 @@ def judgments(project: Project) -> dg.AssetsDefinition | None:
                     if not isinstance(evaluator, FlowEvaluator):
                         context.add_asset_metadata(UNUSED, key, benchmark)
                         continue
-                    judged = judging.judge(
-                        project.benchmarks[benchmark],
-                        evaluator,
-                        systems=config.systems,
-                        force=config.force,
-                    )
-                    context.add_asset_metadata(_report(judged), key, benchmark)
+                    try:
+                        judged = judging.judge(
+                            project.benchmarks[benchmark],
+                            evaluator,
+                            systems=config.systems,
+                            force=config.force,
+                        )
+                    except (JudgeUnreachable, WarehouseLocked) as error:
+                        later = again_later(context.run.tags, context.retry_number)
+                        if later is None:
+                            raise
+                        raise later from error
+                    told = {} if why_not is None else {"note": why_not}
+                    context.add_asset_metadata({**_report(judged), **told}, key, benchmark)
                 yield dg.MaterializeResult[None](asset_key=key)
 
     return judge

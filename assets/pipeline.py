@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 from assets import checks as table_checks
+from assets.automation import automated
 from assets.findings import findings
 from assets.gate_checks import gate_checks
 from assets.ingest import inputs
@@ -36,9 +37,11 @@ def assets(project: Project) -> Sequence[dg.AssetsDefinition]:
 
     def described(spec: dg.AssetSpec) -> dg.AssetSpec:
         table = TABLES.get(spec.key, TABLES_BY_STAGE.get(spec.key.path[0], spec.key.path[0]))
-        return spec.merge_attributes(metadata=table_metadata(table, project.warehouse))
+        with_table = spec.merge_attributes(metadata=table_metadata(table, project.warehouse))
+        return automated(with_table, project)
 
-    return [*dg.map_asset_specs(described, filling), published]
+    last = dg.map_asset_specs(lambda spec: automated(spec, project), [published])
+    return [*dg.map_asset_specs(described, filling), *last]
 
 
 def checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:

@@ -87,6 +87,40 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Automation:
+    """How runs are started that nobody starts; all of it is off until it is switched on.
+
+    Attributes:
+        cron: When the nightly run begins, as cron says it.
+        timezone: Where that time is meant, such as `Europe/Berlin`.
+        settle_s: The seconds for which files must not have changed before they are read.
+        interval_s: The seconds between two looks at the files.
+        fresh_for_hours: How old a leaderboard may become.
+        daily_budget_usd: What such runs may spend on judges in 24 hours together; None: nothing.
+    """
+
+    cron: str = "0 2 * * *"
+    timezone: str = "UTC"
+    settle_s: float = 20.0
+    interval_s: int = 30
+    fresh_for_hours: float = 26.0
+    daily_budget_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Alerts:
+    """Who is told of runs that failed.
+
+    Attributes:
+        webhook: The address that a message is posted to; None: nobody is told.
+        webhook_env: The environment variable that holds the address, where that is a secret.
+    """
+
+    webhook: str | None = None
+    webhook_env: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
     """Everything that one configuration file says.
 
@@ -98,6 +132,8 @@ class Project:
         answering: Who answers evaluators that ask engines.
         validation: Whether expectations are carried out (`full`), or only the checks in SQL that
             stand between the stages in any case.
+        automation: How runs are started that nobody starts.
+        alerts: Who is told of runs that failed.
         drift: How far failures, coverage and costs may move between publications unremarked.
     """
 
@@ -107,4 +143,6 @@ class Project:
     benchmarks: Mapping[str, Benchmark]
     answering: Answering = field(default_factory=Answering)
     validation: Literal["full", "sql"] = "sql"
+    automation: Automation = field(default_factory=Automation)
+    alerts: Alerts = field(default_factory=Alerts)
     drift: Drift = field(default_factory=Drift)

@@ -60,6 +60,7 @@ def scores(project: Project) -> dg.AssetsDefinition:
         can_subset=True,
         partitions_def=BENCHMARKS,
         backfill_policy=BACKFILL,
+        pool="models",
     )
     def score(
         context: dg.AssetExecutionContext,

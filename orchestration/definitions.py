@@ -37,6 +37,8 @@ def build(
     """
     from orchestration.jobs import jobs
     from orchestration.resources import resources
+    from orchestration.schedules import schedules
+    from orchestration.sensors import sensors
 
     with warnings.catch_warnings():
         # Backfill policies work; Dagster keeps the right to rename them.
@@ -47,6 +49,8 @@ def build(
             assets=pipeline.assets(project),
             asset_checks=pipeline.checks(project),
             jobs=jobs(),
+            schedules=schedules(project),
+            sensors=sensors(project),
             resources=resources(project),
             executor=dg.in_process_executor,
             loggers=loggers,

@@ -170,3 +170,9 @@ class Maker:
         from evaluators.engines.judge.planning import PlanningJudge
 
         return PlanningJudge(self.settings, ledger)
+
+    def limited(self, budget_usd: float) -> Maker:
+        """The same with a budget of its own, which is no greater than the configured one."""
+        configured = self.settings.budget_usd
+        least = budget_usd if configured is None else min(budget_usd, configured)
+        return Maker(replace(self.settings, budget_usd=least))

@@ -8,19 +8,17 @@ from typing import TYPE_CHECKING
 import dagster as dg
 from dagster._core.errors import DagsterAssetCheckFailedError
 
-from orchestration import definitions, instance
+from orchestration import definitions, instance, orphans
 from orchestration.errors import ChecksFailed
 from orchestration.jobs import EVALUATE
 from orchestration.listening import LOGGER, Progress, Record, listener
+from orchestration.ranges import range_tags, stretches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from assets.project import Project
     from orchestration.choices import Choices
-
-RANGE_START = "dagster/asset_partition_range_start"
-RANGE_END = "dagster/asset_partition_range_end"
 
 
 def evaluate(project: Project, choices: Choices, progress: Progress, *, aloud: bool) -> Record:
@@ -63,7 +61,7 @@ def evaluate(project: Project, choices: Choices, progress: Progress, *, aloud: b
                     instance=opened,
                     asset_selection=keys,
                     run_config=run_config(narrowed, choices, look_in),
-                    tags={RANGE_START: first, RANGE_END: last},
+                    tags={**range_tags(first, last), **orphans.process_tags()},
                 )
             except DagsterAssetCheckFailedError as error:
                 raise ChecksFailed(failures(record) or str(error)) from error
@@ -82,18 +80,6 @@ def selected(keys: Iterable[dg.AssetKey], choices: Choices) -> list[dg.AssetKey]
         return True
 
     return sorted(filter(wanted, keys))
-
-
-def stretches(ordered: Sequence[str], wanted: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """The first and the last name of each stretch of `ordered` that is wanted without a gap."""
-    chosen = set(wanted)
-    stretch: list[str] = []
-    for name in [*ordered, None]:
-        if name in chosen and name is not None:
-            stretch.append(name)
-        elif stretch:
-            yield stretch[0], stretch[-1]
-            stretch = []
 
 
 def run_config(

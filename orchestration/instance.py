@@ -6,6 +6,8 @@ import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from orchestration.orphans import close_orphans
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
@@ -32,10 +34,25 @@ compute_logs:
   module: dagster._core.storage.noop_compute_log_manager
   class: NoOpComputeLogManager
 
-# One run at a time: a DuckDB file has one writer, and a second run would only wait for it.
+# One run at a time: a DuckDB file has one writer, and a second run would only wait for it. Should
+# you allow more, still only one of them at a time asks the judge, and one uses local models.
 concurrency:
   runs:
     max_concurrent_runs: 1
+  pools:
+    granularity: run
+    default_limit: 1
+
+# A run whose process was killed is started again, one that failed is not: neither bad files nor a
+# failed check become better by themselves. Steps that ask the judge try again by themselves.
+run_retries:
+  enabled: true
+  max_retries: 2
+  retry_on_asset_or_op_failure: false
+
+# The interface shows leaderboards that have become too old.
+freshness:
+  enabled: true
 
 # Ticks of schedules and sensors are kept for these numbers of days.
 retention:
@@ -73,6 +90,7 @@ def opened(project: Project) -> Iterator[dg.DagsterInstance]:
     # Some parts of Dagster find the instance by this variable only.
     os.environ["DAGSTER_HOME"] = str(folder)
     with DagsterInstance.from_config(str(folder)) as instance:
+        close_orphans(instance)
         register(instance, list(project.benchmarks))
         yield instance
 

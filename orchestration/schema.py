@@ -150,6 +150,44 @@ class DriftKeys(Keys):
     cost: Annotated[Number, Field(ge=0)] = 0.5
 
 
+def _cron(text: str) -> str:
+    from dagster._utils.schedules import is_valid_cron_string
+
+    if not is_valid_cron_string(text):
+        raise PydanticCustomError(
+            "cron", "expected a time as cron says it, such as '0 2 * * *', found {t}", {"t": text}
+        )
+    return text
+
+
+def _timezone(name: str) -> str:
+    from zoneinfo import available_timezones
+
+    if name not in available_timezones():
+        raise PydanticCustomError(
+            "timezone", "there is no time zone {n}: expected one such as Europe/Berlin", {"n": name}
+        )
+    return name
+
+
+class AutomationKeys(Keys):
+    """Runs that nobody starts; all of them are off until they are switched on."""
+
+    cron: Annotated[Text, AfterValidator(_cron)] = "0 2 * * *"
+    timezone: Annotated[Text, AfterValidator(_timezone)] = "UTC"
+    settle_s: Annotated[Number, Field(ge=1)] = 20.0
+    interval_s: Annotated[int, Field(strict=True, ge=1)] = 30
+    fresh_for_hours: Annotated[Number, Field(gt=0)] = 26.0
+    daily_budget_usd: Price | None = None
+
+
+class AlertsKeys(Keys):
+    """Who is told of runs that failed."""
+
+    webhook: Annotated[Text, AfterValidator(_address)] | None = None
+    webhook_env: Annotated[Text, AfterValidator(_variable)] | None = None
+
+
 class BenchmarkKeys(Keys):
     """One benchmark: where its files are and what is computed on them."""
 
@@ -177,6 +215,8 @@ class ProjectKeys(Keys):
     models: Models = Models()
     expectations: Literal["full", "sql"] = "full"
     drift: DriftKeys = DriftKeys()
+    automation: AutomationKeys = AutomationKeys()
+    alerts: AlertsKeys = AlertsKeys()
     benchmarks: Annotated[
         dict[Annotated[str, AfterValidator(_benchmark_name)], BenchmarkKeys],
         Field(min_length=1),

@@ -11,7 +11,7 @@ from typing import Literal
 from pydantic import ValidationError
 
 from assets.addresses import UnknownMetric, sample_metrics
-from assets.project import Benchmark, Drift, Gate, Project
+from assets.project import Alerts, Automation, Benchmark, Drift, Gate, Project
 from evaluators.errors import nearest
 from orchestration.document import Document, read_document
 from orchestration.engines import Identities, answering
@@ -84,6 +84,14 @@ def _validation(keys: ProjectKeys) -> Literal["full", "sql"]:
     return "full" if said == "full" else "sql"
 
 
+def _automation(keys: ProjectKeys) -> Automation:
+    """Automation, whose daily budget is the judge's where no other is given."""
+    given = keys.automation.model_dump()
+    if given["daily_budget_usd"] is None and keys.judge is not None:
+        given["daily_budget_usd"] = keys.judge.budget_usd
+    return Automation(**given)
+
+
 class _Resolution:
     """Turns checked keys into values; collects what does not fit together."""
 
@@ -116,6 +124,8 @@ class _Resolution:
             answering=answering(self.keys.judge, self.keys.models, self.home, warehouse),
             validation=_validation(self.keys),
             drift=Drift(**self.keys.drift.model_dump()),
+            automation=_automation(self.keys),
+            alerts=Alerts(**self.keys.alerts.model_dump()),
         )
         return Settings(
             file=self.document.file.absolute(),

@@ -1,0 +1,59 @@
+"""Alerts: a message to a webhook when a run has failed."""
+
+from __future__ import annotations
+
+import json
+import os
+import urllib.request
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from assets.project import Alerts
+
+TIMEOUT_S = 10.0
+LONGEST = 2_000
+"""The characters of the run's message that are passed on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Failure:
+    """A run that failed.
+
+    Attributes:
+        project: The folder of the project.
+        job: The job.
+        run_id: The run.
+        steps: The steps that failed.
+        message: What Dagster says of it.
+    """
+
+    project: str
+    job: str
+    run_id: str
+    steps: list[str] = field(default_factory=list)
+    message: str
+
+
+def address(alerts: Alerts) -> str | None:
+    """Where messages are posted to; None when nobody is to be told, or the variable is not set."""
+    if alerts.webhook_env is not None:
+        return os.environ.get(alerts.webhook_env) or None
+    return alerts.webhook
+
+
+def post(webhook: str, failure: Failure) -> None:
+    """Post a failure as JSON; `text` is what Slack, Mattermost and others show.
+
+    Raises:
+        OSError: Nobody answered, or refused; Dagster shows it at the tick of the sensor.
+    """
+    steps = f" in {', '.join(failure.steps)}" if failure.steps else ""
+    text = f"Scoreline: run {failure.run_id[:8]} of {failure.job} failed{steps}"
+    message = failure.message[:LONGEST]
+    body = json.dumps({"text": f"{text}\n{message}", **asdict(failure), "message": message})
+    request = urllib.request.Request(  # noqa: S310 - the configuration accepts http and https only
+        webhook, data=body.encode(), headers={"Content-Type": "application/json"}, method="POST"
+    )
+    with urllib.request.urlopen(request, timeout=TIMEOUT_S):  # noqa: S310
+        pass

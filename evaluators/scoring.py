@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from evaluators.metric import Metric
 
 _TOLERANCE = 1e-9
-"""How far rounding may carry a value beyond its bounds."""
+"""How far rounding may carry a value beyond its bounds; more is a defect."""
 
 
 def score(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> Grades:
@@ -51,6 +51,7 @@ def score(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines = NO_ENG
     applicable = marked.filter(pl.col("absent").is_null())
     computed = evaluator.compute(_emptied(applicable.drop("absent", "row")), engines)
     _insist(evaluator, applicable, computed)
+    computed = _rounded(evaluator, computed)
     packed = pack(
         evaluator, computed.with_columns(applicable["error"].is_not_null().alias("failed"))
     )
@@ -171,6 +172,16 @@ def _insist(evaluator: Evaluator, samples: pl.DataFrame, computed: pl.DataFrame)
                 f"of system {samples['system'][first]!r}: "
                 f"not within {metric.bounds}"
             )
+
+
+def _rounded(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame:
+    """Take back what rounding added beyond a bound: a cosine of 1.0000000000000002 is 1."""
+    beyond = [
+        metric
+        for metric in evaluator.sample_metrics
+        if not computed[metric.name].is_between(*metric.bounds).all()
+    ]
+    return computed.with_columns(pl.col(metric.name).clip(*metric.bounds) for metric in beyond)
 
 
 def _within(metric: Metric, value: float) -> bool:

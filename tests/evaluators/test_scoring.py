@@ -171,8 +171,9 @@ def test_values_out_of_bounds_are_refused(kind: str, value: float) -> None:
     )
 
 
-def test_rounding_may_pass_a_bound() -> None:
-    assert _one(of_frame({"share": RATIO}), {"noise_ratio": 1 + 1e-12})["share"].status == "scored"
+@pytest.mark.parametrize(("ratio", "value"), [(1 + 1e-12, 1.0), (-1e-12, 0.0), (0.5, 0.5)])
+def test_what_rounding_adds_beyond_a_bound_is_taken_back(ratio: float, value: float) -> None:
+    assert _one(of_frame({"share": RATIO}), {"noise_ratio": ratio})["share"] == Outcome(value)
 
 
 @pytest.mark.parametrize(

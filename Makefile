@@ -10,6 +10,7 @@ BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet -c constraints.txt
 EXAMPLE := examples/handbook
+MODELS  := models,minilm
 
 export DAGSTER_DISABLE_TELEMETRY := yes
 export PYTHONUTF8 := 1
@@ -65,13 +66,13 @@ $(VENV)/.build: $(VENV)/.python constraints.txt
 	@touch $@
 
 $(VENV)/.base: $(VENV)/.build pyproject.toml constraints.txt
-	@$(INSTALL) --no-build-isolation --editable .
+	@$(INSTALL) --no-build-isolation --editable ".[$(MODELS)]"
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.build pyproject.toml constraints.txt
-	@$(INSTALL) --no-build-isolation --editable ".[dev]"
+	@$(INSTALL) --no-build-isolation --editable ".[dev,$(MODELS)]"
 	@touch $@ $(VENV)/.base
 
 $(VENV)/.bench: $(VENV)/.build pyproject.toml constraints.txt
-	@$(INSTALL) --no-build-isolation --editable ".[dev,bench]"
+	@$(INSTALL) --no-build-isolation --editable ".[dev,bench,$(MODELS)]"
 	@touch $@ $(VENV)/.dev $(VENV)/.base

@@ -21,6 +21,7 @@ PROCESSOR_SECONDS = 60
 CONFIGURATION = "examples/handbook/scoreline.yaml"
 BENCHMARKS = (
     "counter-manners",
+    "counter-meaning",
     "deck-hand-exam",
     "handbook-answers",
     "help-desk",

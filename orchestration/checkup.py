@@ -7,6 +7,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from orchestration import instance, published, settings
+from orchestration.cleaning import items, journals
 from orchestration.errors import NoSettings, SettingsError
 from orchestration.finding import Finding
 from orchestration.judge_checkup import judge_findings
@@ -49,6 +50,7 @@ def examine(config: Path) -> Iterator[Finding]:
     yield from judge_findings(found)
     yield from model_findings(found)
     yield _instance(found.project)
+    yield from _leftovers(found.project)
 
 
 def _files(benchmark: Benchmark) -> Iterator[Finding]:
@@ -131,3 +133,18 @@ def _instance(project: Project) -> Finding:
             advice = f"telemetry is on: set `telemetry: {{enabled: false}}` in {file}"
             return Finding("warn", subject, advice)
     return Finding("ok", subject, f"{file.parent}: {runs:,} runs")
+
+
+def _leftovers(project: Project) -> Iterator[Finding]:
+    left = journals(project)
+    if left:
+        message = f"{left} of killed runs hold replies: the next `scoreline run` takes them over"
+        yield Finding("warn", "journals", message)
+    try:
+        found = [f"{item.name} ({item.amount})" for item in items(project)]
+    except WarehouseError:
+        # What is wrong with the warehouse has been said.
+        return
+    if found:
+        advice = f"may be cleaned away: {', '.join(found)}; see `scoreline clean`"
+        yield Finding("ok", "leftovers", advice)

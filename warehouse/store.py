@@ -151,6 +151,13 @@ class Warehouse:
             yield connection
 
     @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Hold the lock with no connection open, for whoever replaces the file itself."""
+        self._create_if_missing()
+        with self._lock.exclusive():
+            yield
+
+    @contextmanager
     def _reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
         with self._lock.shared(), self._connected(read_only=True) as connection:
             yield connection

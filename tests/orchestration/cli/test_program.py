@@ -20,7 +20,7 @@ from warehouse.errors import InputError, Problem
 if TYPE_CHECKING:
     from pathlib import Path
 
-COMMANDS = ["init", "run", "leaderboard", "sql", "evaluators", "dev", "doctor"]
+COMMANDS = ["init", "run", "leaderboard", "sql", "evaluators", "clean", "dev", "doctor"]
 HEAVY = {"polars", "duckdb", "dagster", "pydantic", "rich", "yaml"}
 
 

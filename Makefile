@@ -41,6 +41,7 @@ bench: $(VENV)/.bench  ## measure speed and memory; `docs/benchmarks.md` says ag
 	@$(BIN)/python -m benchmarks.overlap
 	@$(BIN)/python -m benchmarks.detectors
 	@$(BIN)/python -m benchmarks.trust
+	@$(BIN)/python -m benchmarks.report
 	@$(BIN)/python -m benchmarks.spine
 
 docs: $(VENV)/.base  ## write the generated pages

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from assets.report.facts import ALL
-from warehouse import exhibits
+from warehouse import overviews
 
 if TYPE_CHECKING:
     from assets.report.facts import Facts
@@ -105,7 +105,7 @@ def contents(facts: Facts) -> dict[str, Any]:
         ],
         "n_shown": facts.questions.height,
         "per_chunk": per_chunk(facts),
-        "statuses": exhibits.STATUSES,
+        "statuses": overviews.STATUSES,
         "problems": facts.problems.to_dicts(),
     }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from assets.report import statements
-from warehouse import exhibits
+from warehouse import overviews
 
 if TYPE_CHECKING:
     from warehouse.samples import Query
@@ -41,7 +41,7 @@ class Facts:
         questions: The questions that are shown one by one: question_id, question, hardness.
         systems: The systems, by name.
         board: The rows of the table `leaderboard`, with summary, family, level and scale.
-        evaluators: How each evaluator was configured; see `exhibits.current`.
+        evaluators: How each evaluator was configured; see `overviews.current`.
         comparisons: Pairs of systems by primary metrics over all questions.
         system_scores: The rows of the table `system_scores` over all questions.
         problems: What should be looked at, the gravest first.
@@ -127,7 +127,7 @@ def digest(copy: HeldSnapshot, benchmark: str) -> str:
     """A short text that differs as soon as anything about a benchmark differs."""
     import hashlib
 
-    query = exhibits.fingerprint(benchmark)
+    query = overviews.fingerprint(benchmark)
     row = copy.fetch(query.sql, query.parameters).row(0)
     return hashlib.blake2b(repr(row).encode(), digest_size=6).hexdigest()
 
@@ -149,10 +149,10 @@ def gather(copy: HeldSnapshot, benchmark: str, digest_: str) -> Facts:
         benchmark=benchmark,
         digest=digest_,
         n_questions=totals["questions"],
-        questions=reader.query(exhibits.hardest(benchmark, most)),
+        questions=reader.query(overviews.hardest(benchmark, most)),
         systems=systems,
         board=board,
-        evaluators=reader.query(exhibits.current(benchmark)),
+        evaluators=reader.query(overviews.current(benchmark)),
         comparisons=reader.rows(statements.COMPARISONS, most=MOST_ROWS),
         system_scores=reader.rows(statements.SYSTEM_SCORES),
         problems=reader.rows(statements.PROBLEMS, most=MOST_PROBLEMS),

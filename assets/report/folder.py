@@ -9,12 +9,12 @@ import orjson
 from markupsafe import Markup
 
 from assets.report import bundle, charts, curves, pages, tables
+from assets.report.answers import write_answers
 from assets.report.drawing import draw, library
 from assets.report.facts import gather
 from assets.report.grids import Grid, read_grid
 from assets.report.packing import embedded, pack
 from assets.report.pictures import confusion, heat_map
-from warehouse import exhibits
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from assets.report.charts import Spec
     from assets.report.facts import Facts
     from warehouse.snapshot import HeldSnapshot
-
-BLOCK_SAMPLES = 20_000
-"""Answers that are read at once: many, as each reading looks through the table, but not all."""
 
 PARTS = (
     *(("overview", "At a glance"), ("leaderboard", "Leaderboard"), ("boolean", "Passes")),
@@ -71,22 +68,6 @@ def interactive(facts: Facts) -> dict[str, Spec | None]:
         "mean_cost": charts.spending(facts, "mean_cost"),
         "median_latency": charts.spending(facts, "median_latency"),
     }
-
-
-def write_answers(copy: HeldSnapshot, facts: Facts, data: Path) -> None:
-    """Write the list of questions, and their answers in chunks."""
-    listed = facts.questions.select("question_id", "question", "hardness").rows()
-    pack(data / "questions.js", "questions", orjson.dumps(listed))
-    ids = facts.questions["question_id"].to_list()
-    size = bundle.per_chunk(facts)
-    block = max(1, BLOCK_SAMPLES // max(1, len(facts.systems)) // size) * size
-    for start in range(0, len(ids), block):
-        query = exhibits.exhibits(facts.benchmark, ids[start : start + block])
-        texts = copy.fetch(query.sql, query.parameters)["json"].to_list()
-        for at in range(0, len(texts), size):
-            name = f"answers-{(start + at) // size}"
-            content = "[" + ",".join(texts[at : at + size]) + "]"
-            pack(data / f"{name}.js", name, content.encode())
 
 
 def write_grids(copy: HeldSnapshot, facts: Facts, folder: Path) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from warehouse import exhibits
+from warehouse import overviews
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +29,7 @@ class Grid:
     Attributes:
         metrics: The metrics, in the order of the first axis.
         values: Shape (metrics, questions, systems), float32; NaN where there is no number.
-        codes: The same shape, uint8: an index of `exhibits.STATUSES`, `exhibits.FAILED` for the
+        codes: The same shape, uint8: an index of `overviews.STATUSES`, `overviews.FAILED` for the
             worst value of a failed answer, or `UNKNOWN`.
     """
 
@@ -46,7 +46,7 @@ def read_grid(
     copy: HeldSnapshot, facts: Facts, evaluator: str, signature: str, metrics: Sequence[str]
 ) -> Grid:
     """The numbers of one evaluator for the questions that are shown one by one."""
-    query = exhibits.grid(facts.benchmark, evaluator, signature)
+    query = overviews.grid(facts.benchmark, evaluator, signature)
     places = pl.DataFrame({"question_id": facts.questions["question_id"]}).with_row_index("q")
     columns = pl.DataFrame({"system": facts.systems}).with_row_index("s")
     grades = copy.fetch(query.sql, query.parameters).join(places, on="question_id")

@@ -86,7 +86,8 @@ async function grid(evaluator) {
 async function sample(at) {
   const chunk = Math.floor(at / FACTS.per_chunk);
   const rows = await askJson(`answers-${chunk}`);
-  return rows[at % FACTS.per_chunk];
+  const { known, sentences, texts, answers } = rows[at % FACTS.per_chunk];
+  return { ...known, sentences, texts, answers: answers.map(({ given, ...rest }) => ({ ...given, ...rest })) };
 }
 
 const CODES = [...FACTS.statuses, "failed"];

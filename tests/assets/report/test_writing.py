@@ -47,9 +47,9 @@ def test_a_page_for_each_benchmark_with_pictures_and_data(workshop: Workshop) ->
     asked = json.loads(content(whole / "data" / "questions.js"))
     assert [row[0] for row in asked] == [f"q{i}" for i in range(6)]
     (first, *_) = json.loads(content(whole / "data" / "answers-0.js"))
-    assert first["id"] == "q0"
+    assert first["known"]["id"] == "q0"
     assert [answer["system"] for answer in first["answers"]] == ["good", "poor"]
-    assert first["answers"][1]["docs"] == ["d9", "d8"]
+    assert first["answers"][1]["given"]["docs"] == ["d9", "d8"]
 
 
 def test_what_has_not_changed_is_kept_and_what_is_old_goes(workshop: Workshop) -> None:

@@ -1,0 +1,132 @@
+"""The report of a large benchmark: how long it takes to write, and to open in a browser.
+
+`python -m benchmarks.report` makes 10,000 questions and 20 systems with five passages each, runs
+them, writes the report once more from the published copy alone, and opens its pages in Chromium.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+from assets.report.writing import FOLDER, write_report
+from benchmarks.measure import program, table
+from warehouse.snapshot import FILE_NAME, Snapshot
+
+WORDS = (
+    *("harbour", "ferry", "tide", "winter", "island", "bicycle"),
+    *("ticket", "captain", "storm", "cargo", "school", "night"),
+)
+CONFIGURATION = """\
+warehouse: warehouse.duckdb
+benchmarks:
+  large:
+    questions: questions.jsonl
+    predictions: predictions-{system}.jsonl
+    evaluators: [document_retrieval, citation, classification]
+    slices: [half]
+"""
+
+
+def write_input(questions: int, systems: int, folder: Path, seed: int = 7) -> None:
+    """Write questions and predictions: five passages of about 600 characters for each answer."""
+    draw = random.Random(seed)
+    passages = [" ".join(draw.choices(WORDS, k=100)) for _ in range(2_000)]
+    with (folder / "questions.jsonl").open("w", encoding="utf-8") as file:
+        for at in range(questions):
+            row = {
+                "question_id": f"q{at:05d}",
+                "question": " ".join(draw.choices(WORDS, k=15)) + "?",
+                "expected_answer": " ".join(draw.choices(WORDS, k=25)),
+                "expected_label": draw.choice(WORDS[:4]),
+                "gold_doc_ids": [f"d{at % len(passages)}"],
+                "gold_sentence_ids": draw.sample(["S1", "S2", "S3", "S4"], 2),
+                "tags": {"half": str(at % 2)},
+            }
+            file.write(json.dumps(row) + "\n")
+    for system in range(systems):
+        with (folder / f"predictions-s{system:02d}.jsonl").open("w", encoding="utf-8") as file:
+            for at in range(questions):
+                found = draw.sample(range(len(passages)), 5)
+                if draw.random() < 0.4 + 0.02 * system:
+                    found[draw.randrange(5)] = at % len(passages)
+                row = {
+                    "question_id": f"q{at:05d}",
+                    "answer": " ".join(draw.choices(WORDS, k=60)),
+                    "label": draw.choice(WORDS[:4]),
+                    "retrieved": [{"doc_id": f"d{p}", "text": passages[p]} for p in found],
+                    "cited_sentence_ids": draw.sample(["S1", "S2", "S3", "S4"], 2),
+                    "latency_s": round(draw.random(), 3),
+                    "cost_usd": round(draw.random() / 1000, 6),
+                }
+                file.write(json.dumps(row) + "\n")
+
+
+def opened(page: Path, ready: str) -> float:
+    """The seconds until a page is ready in Chromium.
+
+    Args:
+        page: The page.
+        ready: A script that tells whether it is.
+    """
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or ""
+    for flag in ("--headless", "--no-sandbox", "--disable-gpu", "--window-size=1300,900"):
+        options.add_argument(flag)
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver") or ""))
+    try:
+        start = time.perf_counter()
+        driver.get(page.absolute().as_uri())
+        WebDriverWait(driver, 60, 0.02).until(lambda d: d.execute_script(ready))
+        return time.perf_counter() - start
+    finally:
+        driver.quit()
+
+
+def main() -> None:
+    """Measure, and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--questions", type=int, default=10_000)
+    parser.add_argument("--systems", type=int, default=20)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as home:
+        folder = Path(home)
+        write_input(given.questions, given.systems, folder)
+        (folder / "scoreline.yaml").write_text(CONFIGURATION, encoding="utf-8")
+        start = time.perf_counter()
+        subprocess.run([program("scoreline"), "run"], cwd=folder, check=True, capture_output=True)
+        whole = time.perf_counter() - start
+        publish = folder / "published"
+        shutil.rmtree(publish / FOLDER)
+        start, used = time.perf_counter(), time.process_time()
+        write_report(Snapshot(publish / FILE_NAME), publish)
+        written, used = time.perf_counter() - start, time.process_time() - used
+        (page,) = (publish / FOLDER).glob("large-*/index.html")
+        size = sum(path.stat().st_size for path in page.parent.rglob("*") if path.is_file())
+        heads = ["questions x systems", "whole run s", "report s", "CPU s", "report MB"]
+        line = [f"{given.questions:,} x {given.systems}", f"{whole:.1f}", f"{written:.1f}"]
+        line += [f"{used:.1f}", f"{size / 1e6:.0f}"]
+        if shutil.which("chromium") and shutil.which("chromedriver"):
+            ready = "return document.documentElement.dataset.ready === 'yes'"
+            cells = (
+                "document.querySelector('#heat').scrollIntoView(); "
+                "return document.querySelectorAll('#heat-table .cell').length > 0"
+            )
+            heads += ["first page s", "benchmark's page s", "its heat map s"]
+            line += [f"{opened(publish / 'index.html', ready):.2f}"]
+            line += [f"{opened(page, script):.2f}" for script in (ready, cells)]
+        print(table(heads, [line]))
+
+
+if __name__ == "__main__":
+    main()

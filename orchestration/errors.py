@@ -53,3 +53,7 @@ class UnknownName(OrchestrationError):  # noqa: N818
 
 class ChecksFailed(OrchestrationError):  # noqa: N818 - the name says what it is
     """The run went through, but checks of its tables failed; the command line ends with code 1."""
+
+
+class NothingToExport(OrchestrationError):  # noqa: N818
+    """A benchmark has nothing of the kind that was asked for."""

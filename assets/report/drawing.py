@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from functools import cache
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,12 +27,20 @@ LOOK: dict[str, Any] = {
 """How drawn charts look; those in the page take their colours from it."""
 
 
-@cache
-def library() -> str:
-    """The scripts of Vega, Vega-Lite and Vega-Embed as one, without any address to fetch from."""
+def library(folder: Path) -> str:
+    """The scripts of Vega, Vega-Lite and Vega-Embed as one, without any address to fetch from.
+
+    Args:
+        folder: Where they are kept, because putting them together takes more than a second.
+    """
     import vl_convert
 
-    return vl_convert.javascript_bundle(SNIPPET)
+    kept = folder / f".vega-{version('vl-convert-python')}.js"
+    if not kept.is_file():
+        beside = folder / f"{kept.name}.tmp"
+        beside.write_text(vl_convert.javascript_bundle(SNIPPET), encoding="utf-8")
+        beside.replace(kept)
+    return kept.read_text(encoding="utf-8")
 
 
 def svg(spec: dict[str, Any]) -> str:

@@ -53,7 +53,7 @@ def write_folder(copy: HeldSnapshot, benchmark: str, digest: str, folder: Path) 
     for name, spec in (specs | {"confusion": confusion(facts)}).items():
         if spec is not None:
             draw(spec, folder / "charts", name)
-    page = write_page(facts, specs, drawn_hardest=drawn)
+    page = write_page(facts, specs, library(folder.parent), drawn_hardest=drawn)
     (folder / "index.html").write_text(page, encoding="utf-8")
 
 
@@ -87,8 +87,17 @@ def write_grids(copy: HeldSnapshot, facts: Facts, folder: Path) -> bool:
     return drawn
 
 
-def write_page(facts: Facts, specs: dict[str, Spec | None], *, drawn_hardest: bool) -> str:
-    """The page itself."""
+def write_page(
+    facts: Facts, specs: dict[str, Spec | None], charting: str, *, drawn_hardest: bool
+) -> str:
+    """The page itself.
+
+    Args:
+        facts: About the benchmark.
+        specs: The charts.
+        charting: The scripts that draw them.
+        drawn_hardest: Whether there is a picture of the hardest questions.
+    """
     class_heads, class_rows = tables.class_rows(facts)
     noise_ratios, noise_rows = tables.noise(facts)
     chance = curves.guide(facts, "phi")
@@ -127,7 +136,7 @@ def write_page(facts: Facts, specs: dict[str, Spec | None], *, drawn_hardest: bo
         },
     }
     values["parts"] = [part for part in PARTS if _present(part[0], values)]
-    scripts = [library(), pages.script(pages.SCRIPTS)]
+    scripts = [charting, pages.script(pages.SCRIPTS)]
     return pages.render("benchmark.html.j2", scripts, **values)
 
 

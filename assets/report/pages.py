@@ -49,6 +49,11 @@ def render(template: str, scripts: Sequence[str], **values: Any) -> str:
     return page
 
 
+def plain_page(name: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A page with one table and no script."""
+    return render("plain.html.j2", [], name=name, heads=heads, rows=rows)
+
+
 def script(names: Sequence[str]) -> str:
     """Some files of this project as one script, whose names no other script can see."""
     return '(() => {\n"use strict";\n' + "\n".join(map(_part, names)) + "\n})();"

@@ -14,8 +14,17 @@ if TYPE_CHECKING:
     from orchestration.listening import Record
 
 
-def write_summary(project: Project, choices: Choices, record: Record) -> None:
+def write_summary(
+    project: Project, choices: Choices, record: Record, *, evaluations: bool = False
+) -> None:
     """Writes leaderboards to standard output and everything else to standard error.
+
+    Args:
+        project: The project.
+        choices: What the run was narrowed to.
+        record: What happened in it.
+        evaluations: Whether to write summaries of document-grounded evaluation instead of the
+            leaderboards of benchmarks that have any.
 
     Raises:
         ChecksFailed: A check failed that is more than a warning.
@@ -23,7 +32,7 @@ def write_summary(project: Project, choices: Choices, record: Record) -> None:
     from orchestration.errors import ChecksFailed
     from orchestration.execution import failures
 
-    _write_results(project, choices)
+    _write_results(project, choices, evaluations=evaluations)
     for reported in record.metadata.values():
         for note in reported.get("notes") or ():
             click.echo(f"note: {note}", err=True)
@@ -42,9 +51,9 @@ def write_summary(project: Project, choices: Choices, record: Record) -> None:
         raise ChecksFailed(failed)
 
 
-def write_nothing_changed(project: Project, choices: Choices) -> None:
+def write_nothing_changed(project: Project, choices: Choices, *, evaluations: bool = False) -> None:
     """Writes what was published before, and that it still stands."""
-    _write_results(project, choices)
+    _write_results(project, choices, evaluations=evaluations)
     click.echo("nothing has changed since: 0 scored", err=True)
     _write_place(project)
 
@@ -54,14 +63,18 @@ def _write_place(project: Project) -> None:
     click.echo(f"report: {(project.publish / REPORT).absolute().as_uri()}", err=True)
 
 
-def _write_results(project: Project, choices: Choices) -> None:
+def _write_results(project: Project, choices: Choices, *, evaluations: bool) -> None:
     import polars as pl
 
     from orchestration import published
     from orchestration.cli.boards import write_boards
+    from orchestration.cli.evaluations import write_evaluations
 
+    wanted = choices.benchmarks or tuple(project.benchmarks)
+    if evaluations:
+        wanted = write_evaluations(project, wanted)
     board = published.leaderboard(project).filter(
-        pl.col("benchmark").is_in(choices.benchmarks or list(project.benchmarks)),
+        pl.col("benchmark").is_in(wanted),
         pl.col("slice") == "all",
         pl.col("is_primary").cast(pl.Boolean),
     )

@@ -34,6 +34,12 @@ Examples:
 @system_option
 @evaluator_option
 @no_judge_option
+@click.option(
+    "--summary",
+    is_flag=True,
+    help="Print retrieval, citation and rubric results as the evaluation of document-grounded "
+    "answers does, and write them to <split>_evaluation.json.",
+)
 @click.option("--force", is_flag=True, help="Score again what is up to date.")
 @config_option
 @debug_option
@@ -42,6 +48,7 @@ def command(
     systems: tuple[str, ...],
     evaluators: tuple[str, ...],
     no_judge: bool,  # noqa: FBT001 - a flag
+    summary: bool,  # noqa: FBT001
     force: bool,  # noqa: FBT001
     config: Path,
 ) -> None:
@@ -67,7 +74,7 @@ def command(
     if not force and is_current(project, wanted):
         if choices.systems:
             require_systems(copy(project), choices.systems, wanted)
-        write_nothing_changed(project, choices)
+        write_nothing_changed(project, choices, evaluations=summary)
         return
 
     from orchestration.execution import evaluate
@@ -75,4 +82,4 @@ def command(
 
     with shown(quiet=debugging()) as progress:
         record = evaluate(project, choices, progress, aloud=debugging())
-    write_summary(project, choices, record)
+    write_summary(project, choices, record, evaluations=summary)

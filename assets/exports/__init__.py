@@ -1,0 +1,1 @@
+"""Exports: what was published in forms that other programs read."""

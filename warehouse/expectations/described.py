@@ -1,4 +1,4 @@
-"""Expectations that follow from the description of a table: its columns, its key and its rules."""
+"""Expectations that follow from the description of a table: its columns and its rules."""
 
 from __future__ import annotations
 
@@ -42,28 +42,14 @@ def rows_of(table: str, benchmarks: Sequence[str]) -> str:
 
 
 def _expectations(table: Table) -> Iterator[Expectation]:
+    # That columns are not null, the table itself sees to; keys are counted before in SQL.
     for column in table.columns:
         yield from _of_column(column)
-    key = ", ".join(map(quoted, table.key))
-    yield Expectation(
-        kind="unexpected_rows_expectation",
-        kwargs={
-            "unexpected_rows_query": f"SELECT {key}, count(*) AS rows FROM {{batch}} "  # noqa: S608
-            "GROUP BY ALL HAVING count(*) > 1"
-        },
-        meaning=f"no two rows have the same {', '.join(table.key)}",
-    )
     for rule in table.rules:
         yield broken_by(rule.broken, rule.meaning, "error" if rule.blocks else "warn")
 
 
 def _of_column(column: Column) -> Iterator[Expectation]:
-    if not column.nullable:
-        yield Expectation(
-            kind="expect_column_values_to_not_be_null",
-            kwargs={"column": column.name},
-            meaning=f"{column.name} is never null",
-        )
     if column.least is not None or column.most is not None:
         yield within(column.name, column.least, column.most)
     if column.among:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from warehouse.errors import WarehouseError
-from warehouse.expectations.expectation import Batch, Expectation, broken_by, literal
+from warehouse.expectations.expectation import Batch, Expectation, literal
 from warehouse.expectations.validator import VALIDATOR, Validator
 from warehouse.store import Warehouse
 
@@ -56,7 +56,10 @@ def test_arguments_that_do_not_fit_together(warehouse: Warehouse) -> None:
 
 
 def test_sql_that_cannot_be_understood_fails_its_expectation_only(warehouse: Warehouse) -> None:
-    wrong = broken_by("no_such_column > 1", "nonsense")
+    wrong = Expectation(
+        kind="unexpected_rows_expectation",
+        kwargs={"unexpected_rows_query": "SELECT * FROM {batch} WHERE no_such_column > 1"},
+    )
     found = VALIDATOR.validate(warehouse, [batch(wrong, COUNT)])
     assert [each.success for each in found] == [False, True]
     assert "no_such_column" in (found[0].observed or "")

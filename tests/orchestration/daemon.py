@@ -1,0 +1,151 @@
+"""`scoreline dev` with its daemon on a project of three benchmarks, asked over GraphQL."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from orchestration import settings, starter
+from tests.orchestration.cli.test_dev import asked, free_port
+from warehouse.store import Warehouse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+PATIENCE_S = 150.0
+REPOSITORY = {"repositoryName": "__repository__", "repositoryLocationName": "scoreline"}
+RUNS = "{ runsOrError { ... on Runs { results { runId status tags { key value } } } } }"
+BACKFILL = """
+mutation Launch($params: LaunchBackfillParams!) {
+  launchPartitionBackfill(backfillParams: $params) {
+    __typename
+    ... on LaunchBackfillSuccess { backfillId }
+    ... on PythonError { message }
+  }
+}"""
+START_SENSOR = """
+mutation Start($sensor: SensorSelector!) {
+  startSensor(sensorSelector: $sensor) { __typename ... on PythonError { message } }
+}"""
+TICKS = """
+query Ticks($sensor: SensorSelector!) {
+  sensorOrError(sensorSelector: $sensor) {
+    ... on Sensor { sensorState { ticks(limit: 20) { status skipReason error { message } } } }
+  }
+}"""
+
+
+@dataclass
+class Interface:
+    """A running interface.
+
+    Attributes:
+        folder: The project.
+        port: Where it listens.
+    """
+
+    folder: Path
+    port: int
+
+    @property
+    def address(self) -> str:
+        """Its address."""
+        return f"http://127.0.0.1:{self.port}"
+
+    def query(self, text: str, **variables: Any) -> Any:
+        """The data of a GraphQL query."""
+        body = json.dumps({"query": text, "variables": variables}).encode()
+        request = urllib.request.Request(  # noqa: S310 - the address is its own
+            f"{self.address}/graphql", data=body, headers={"content-type": "application/json"}
+        )
+        with urllib.request.urlopen(request, timeout=60) as reply:  # noqa: S310
+            answer = json.load(reply)
+        assert "errors" not in answer, answer["errors"]
+        return answer["data"]
+
+    def runs(self) -> list[dict[str, Any]]:
+        """All runs, the latest first, with their tags as a mapping."""
+        found = self.query(RUNS)["runsOrError"]["results"]
+        return [{**run, "tags": {t["key"]: t["value"] for t in run["tags"]}} for run in found]
+
+    def backfill(self, assets: list[list[str]], partitions: list[str]) -> str:
+        """Ask for some assets of some benchmarks."""
+        params = {
+            "assetSelection": [{"path": path} for path in assets],
+            "partitionNames": partitions,
+        }
+        launched = self.query(BACKFILL, params=params)["launchPartitionBackfill"]
+        assert launched["__typename"] == "LaunchBackfillSuccess", launched
+        return str(launched["backfillId"])
+
+    def rows(self, sql: str) -> list[tuple[Any, ...]]:
+        """The result of a query on the warehouse."""
+        project = settings.read(self.folder / "scoreline.yaml").project
+        return Warehouse(project.warehouse).fetch(sql).rows()
+
+
+def until(what: str, found: Callable[[], Any]) -> Any:
+    """Wait until something is there, and return it."""
+    deadline = time.monotonic() + PATIENCE_S
+    while time.monotonic() < deadline:
+        try:
+            value = found()
+        except urllib.error.URLError:
+            value = None
+        if value:
+            return value
+        time.sleep(0.5)
+    raise TimeoutError(f"waited {PATIENCE_S:g} s for {what}")
+
+
+def three_benchmarks(folder: Path, **more: Any) -> None:
+    """Write the starter's project with its benchmark three times, each with files of its own."""
+    starter.write(folder)
+    file = folder / "scoreline.yaml"
+    document = yaml.safe_load(file.read_text(encoding="utf-8"))
+    ((name, given),) = document["benchmarks"].items()
+    data = folder / str(given["questions"]).split("/", maxsplit=1)[0]
+    benchmarks = {}
+    for each in ("north", "middle", "south"):
+        shutil.copytree(data, folder / each)
+        paths = {
+            key: str(given[key]).replace(data.name, each, 1)
+            for key in ("questions", "documents", "predictions")
+            if key in given
+        }
+        benchmarks[each] = {**given, **paths}
+    assert name not in benchmarks
+    text = yaml.safe_dump({**document, "benchmarks": benchmarks, **more}, sort_keys=False)
+    file.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def interface(folder: Path) -> Iterator[Interface]:
+    """The interface on a project, with its daemon, until the end of the `with`."""
+    port = free_port()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "orchestration.cli", "dev", "--port", str(port)],
+        cwd=folder,
+        env={key: value for key, value in os.environ.items() if key != "DAGSTER_HOME"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        asked(port, process)
+        yield Interface(folder, port)
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)

@@ -1,18 +1,26 @@
 """The fold: scores become the leaderboard."""
 
+import base64
+
 import dagster as dg
 import polars as pl
+from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import reporting
 from assets.ingest import RunChoices
 from assets.keys import BACKFILL, BENCHMARKS, LEADERBOARD, OWNERS, RESULTS, scores_key
 from assets.project import Project
+from assets.report.ranking import best_first
 from assets.scores import used
 from assets.standings import refresh
 from warehouse.store import Warehouse
 
 SYSTEMS_SHOWN = 20
 """Systems in the leaderboard that the interface shows; the table has all of them."""
+
+
+SYSTEMS_TRACED = 10
+"""Systems whose means are plotted over time; of more benchmarks nobody would look at the lines."""
 
 
 def leaderboard(project: Project) -> dg.AssetsDefinition:
@@ -44,8 +52,7 @@ def leaderboard(project: Project) -> dg.AssetsDefinition:
             for name in context.partition_keys
         }
         standings = warehouse.fetch(
-            "SELECT benchmark, slice, system, evaluator, metric, mean, rank, is_primary "
-            "FROM leaderboard WHERE list_contains($benchmarks, benchmark)",
+            "SELECT * FROM leaderboard WHERE list_contains($benchmarks, benchmark)",
             {"benchmarks": list(context.partition_keys)},
         )
         for name, rows in written.items():
@@ -54,13 +61,53 @@ def leaderboard(project: Project) -> dg.AssetsDefinition:
                 {
                     "dagster/partition_row_count": own.height,
                     **reporting.counts({"rows written": rows}),
+                    **trends(own),
                     "standings": dg.MetadataValue.md(shown(own)),
+                    **plotted(name, own),
                 },
                 partition_key=name,
             )
         return dg.MaterializeResult[None]()
 
     return leaderboard
+
+
+def plotted(benchmark: str, leaderboard: pl.DataFrame) -> dict[str, RawMetadataValue]:
+    """The primary metrics with their intervals as a picture; nothing where there is no number.
+
+    Args:
+        benchmark: The benchmark's name.
+        leaderboard: Its rows of the table `leaderboard`.
+    """
+    from assets.report.drawing import png, svg
+    from assets.report.whiskers import standings
+
+    spec = standings(leaderboard)
+    if spec is None:
+        return {}
+    picture = base64.b64encode(png(svg(spec), scale=1.0)).decode()
+    text = f"![means and 95 % intervals of {benchmark}](data:image/png;base64,{picture})"
+    return {"plot": dg.MetadataValue.md(text)}
+
+
+def trends(leaderboard: pl.DataFrame) -> dict[str, RawMetadataValue]:
+    """Numbers that the interface plots over time: failures, coverage, and means of few systems.
+
+    Args:
+        leaderboard: The rows of one benchmark of the table `leaderboard`.
+    """
+    primary = leaderboard.filter(pl.col("slice") == "all", pl.col("is_primary") == 1)
+    lost = primary.select(pl.col("n_parse_failure") + pl.col("n_judge_error")).sum().item()
+    failed = primary.select(pl.col("n_target_error").max()).item()
+    numbers = reporting.counts({"failed answers": int(failed or 0), "lost scores": int(lost)})
+    coverage = primary["coverage"].min()
+    if isinstance(coverage, float):
+        numbers["lowest coverage"] = dg.MetadataValue.float(coverage)
+    if primary["system"].n_unique() <= SYSTEMS_TRACED:
+        for row in primary.filter(pl.col("mean").is_not_null()).iter_rows(named=True):
+            name = f"{row['evaluator']}.{row['metric']} of {row['system']}"
+            numbers[name] = dg.MetadataValue.float(row["mean"])
+    return numbers
 
 
 def shown(leaderboard: pl.DataFrame) -> str:
@@ -73,12 +120,7 @@ def shown(leaderboard: pl.DataFrame) -> str:
             is_primary.
     """
     primary = leaderboard.filter(pl.col("slice") == "all", pl.col("is_primary") == 1)
-    order = (
-        primary.group_by("system")
-        .agg(pl.col("rank").mean())
-        .sort("rank", "system", nulls_last=True)["system"]
-        .to_list()
-    )
+    order = best_first(leaderboard)
     means = {
         (system, f"{evaluator}.{metric}"): mean
         for system, evaluator, metric, mean in primary.select(

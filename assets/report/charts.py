@@ -2,83 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
 import polars as pl
 
-from assets.report.colours import BOUNDARY, STACK, palette
+from assets.report.colours import BOUNDARY, STACK
 from assets.report.fronts import ends, fronts
+from assets.report.whiskers import MOST_SYSTEMS, WIDTH, hue
 
 if TYPE_CHECKING:
     from assets.report.facts import Facts
-
-Spec: TypeAlias = dict[str, Any]
-
-MOST_SYSTEMS = 30
-"""Systems in a chart: the best by their mean rank; tables have all of them."""
-
-MOST_METRICS = 8
-"""Primary metrics side by side in the chart of the leaderboard."""
-
-WIDTH = 620
-
-
-def leaderboard(facts: Facts) -> Spec | None:
-    """Means of the primary metrics with their intervals, one panel a metric."""
-    order = facts.order[:MOST_SYSTEMS]
-    metrics = facts.primaries[:MOST_METRICS]
-    rows = [
-        {
-            "system": row["system"],
-            "metric": f"{row['evaluator']}.{row['metric']}",
-            "mean": row["mean"],
-            "low": row["ci_low"],
-            "high": row["ci_high"],
-            **ends(row["mean"], row["ci_low"], row["ci_high"]),
-            "rank": row["rank"],
-            "tied": "tied with the best" if row["tied_with_best"] else "",
-        }
-        for row in facts.whole.iter_rows(named=True)
-        if (row["evaluator"], row["metric"]) in metrics
-        and row["system"] in order
-        and row["mean"] is not None
-    ]
-    if not rows:
-        return None
-    base = alt.Chart().encode(
-        y=alt.Y("system:N", sort=order, title=None, axis=alt.Axis(labelLimit=180)),
-        color=_colour(facts, legend=None),
-    )
-    told = [
-        alt.Tooltip("system:N", title="System"),
-        alt.Tooltip("mean:Q", title="Mean", format=".4f"),
-        alt.Tooltip("low:Q", title="95 % from", format=".4f"),
-        alt.Tooltip("high:Q", title="to", format=".4f"),
-        alt.Tooltip("rank:Q", title="Rank"),
-        alt.Tooltip("tied:N", title="Note"),
-    ]
-    whiskers = base.mark_rule(strokeWidth=2).encode(x="from:Q", x2="to:Q", tooltip=told)
-    tips = [
-        base.mark_tick(thickness=2, size=9).encode(x=alt.X(f"{end}:Q"), tooltip=told)
-        for end in ("from", "to")
-    ]
-    points = base.mark_point(filled=True, size=80, opacity=1).encode(
-        x=alt.X("mean:Q", title=None, scale=alt.Scale(zero=False, nice=True)), tooltip=told
-    )
-    columns = 1 if len(metrics) == 1 else 2
-    width = WIDTH if columns == 1 else 230
-    panels = alt.layer(whiskers, *tips, points, data=_values(rows)).properties(width=width)
-    sorted_metrics = [f"{evaluator}.{metric}" for evaluator, metric in metrics]
-    header = alt.Header(title=None, labelFontWeight="bold", labelLimit=260)
-    drawn: Spec = (
-        panels.facet(
-            facet=alt.Facet("metric:N", sort=sorted_metrics, header=header), columns=columns
-        )
-        .resolve_scale(x="independent")
-        .to_dict()
-    )
-    return drawn
+    from assets.report.whiskers import Spec
 
 
 def noise(facts: Facts) -> Spec | None:
@@ -111,7 +46,7 @@ def noise(facts: Facts) -> Spec | None:
     x = alt.X("noise_ratio:Q", title="Share of irrelevant passages", axis=alt.Axis(format="%"))
     base = alt.Chart(_values(rows)).encode(
         x=x,
-        color=_colour(facts),
+        color=hue(facts.systems, facts.order[:MOST_SYSTEMS]),
         opacity=alt.when(chosen).then(alt.value(1)).otherwise(alt.value(0.12)),
         tooltip=told,
     )
@@ -214,12 +149,12 @@ def spending(facts: Facts, measure: str) -> Spec | None:
         .mark_line(interpolate="step-after", strokeDash=[5, 4], strokeWidth=1.5, color=BOUNDARY)
         .encode(x=x, y=y)
     )
-    points = shown.encode(x=x, y=y, color=_colour(facts, legend=None), tooltip=told)
+    points = shown.encode(x=x, y=y, color=hue(facts.systems), tooltip=told)
     return (
         alt.layer(
             front,
             shown.mark_rule(strokeWidth=1.5).encode(
-                x=x, y=alt.Y("from:Q"), y2="to:Q", color=_colour(facts, legend=None)
+                x=x, y=alt.Y("from:Q"), y2="to:Q", color=hue(facts.systems)
             ),
             points.mark_point(filled=True, size=110, opacity=1),
             points.mark_text(align="left", dx=9, dy=-7, fontSize=12, limit=140).encode(
@@ -230,16 +165,6 @@ def spending(facts: Facts, measure: str) -> Spec | None:
         .properties(width=WIDTH, height=300)
         .to_dict()
     )
-
-
-def _colour(facts: Facts, legend: alt.Legend | str | None = "shown") -> alt.Color:
-    systems = facts.systems
-    scale = alt.Scale(domain=systems, range=palette(len(systems)))
-    if legend is None:
-        return alt.Color("system:N", scale=scale, legend=None)
-    values = sorted(facts.order[:MOST_SYSTEMS])
-    shown = alt.Legend(title=None, orient="bottom", columns=4, labelLimit=150, values=values)
-    return alt.Color("system:N", scale=scale, legend=shown)
 
 
 def _values(rows: list[dict[str, Any]]) -> alt.InlineData:

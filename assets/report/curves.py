@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import polars as pl
 
-from assets.report.charts import WIDTH
 from assets.report.colours import BOUNDARY, palette
+from assets.report.whiskers import WIDTH
 
 if TYPE_CHECKING:
-    from assets.report.charts import Spec
     from assets.report.facts import Facts
+    from assets.report.whiskers import Spec
 
 RANGES = {"phi": (0.0, 1.0), "delta": (-1.0, 1.0)}
 

@@ -55,15 +55,16 @@ def svg(spec: dict[str, Any]) -> str:
     return drawn
 
 
-def png(drawn: str) -> bytes:
+def png(drawn: str, scale: float = SCALE) -> bytes:
     """An SVG as PNG.
 
     Args:
         drawn: What `svg` returns.
+        scale: Pixels for each unit of the chart.
     """
     import vl_convert
 
-    picture: bytes = vl_convert.svg_to_png(drawn, scale=SCALE)
+    picture: bytes = vl_convert.svg_to_png(drawn, scale=scale)
     return picture
 
 

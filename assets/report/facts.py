@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from assets.report import statements
+from assets.report import ranking, statements
 from warehouse import overviews
 
 if TYPE_CHECKING:
@@ -76,24 +76,17 @@ class Facts:
     @property
     def whole(self) -> pl.DataFrame:
         """The leaderboard over all questions."""
-        return self.board.filter(pl.col("slice") == ALL)
+        return ranking.whole(self.board)
 
     @property
     def primaries(self) -> list[tuple[str, str]]:
         """The primary metrics that some system has a number for, as (evaluator, metric)."""
-        rows = self.whole.filter(pl.col("is_primary") == 1, pl.col("mean").is_not_null())
-        return list(dict.fromkeys(rows.select("evaluator", "metric").iter_rows()))
+        return ranking.primaries(self.board)
 
     @property
     def order(self) -> list[str]:
         """The systems by their mean rank in the primary metrics; those without any come last."""
-        ranks = (
-            self.whole.filter(pl.col("is_primary") == 1)
-            .group_by("system")
-            .agg(pl.col("rank").mean())
-            .sort("rank", "system", nulls_last=True)
-        )
-        return ranks["system"].to_list()
+        return ranking.best_first(self.board)
 
 
 class Reader:

@@ -15,12 +15,13 @@ from assets.report.facts import gather
 from assets.report.grids import Grid, read_grid
 from assets.report.packing import embedded, pack
 from assets.report.pictures import confusion, heat_map
+from assets.report.whiskers import standings
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from assets.report.charts import Spec
     from assets.report.facts import Facts
+    from assets.report.whiskers import Spec
     from warehouse.snapshot import HeldSnapshot
 
 PARTS = (
@@ -60,7 +61,7 @@ def write_folder(copy: HeldSnapshot, benchmark: str, digest: str, folder: Path) 
 def interactive(facts: Facts) -> dict[str, Spec | None]:
     """The charts that stand in the page; null where there is nothing to draw."""
     return {
-        "leaderboard": charts.leaderboard(facts),
+        "leaderboard": standings(facts.board),
         "failures": charts.failures(facts),
         "phi": curves.curve(facts, "phi"),
         "delta": curves.curve(facts, "delta"),

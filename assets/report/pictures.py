@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 import numpy as np
 
-from assets.report.charts import MOST_SYSTEMS
+from assets.report.whiskers import MOST_SYSTEMS
 
 if TYPE_CHECKING:
-    from assets.report.charts import Spec
     from assets.report.facts import Facts
     from assets.report.grids import Grid
+    from assets.report.whiskers import Spec
 
 MOST_HARD = 40
 """Questions in the drawn heat map."""

@@ -1,0 +1,105 @@
+"""The chart of a leaderboard: a point for each mean and a whisker for its interval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import altair as alt
+
+from assets.report.colours import palette
+from assets.report.fronts import ends
+from assets.report.ranking import best_first, primaries, whole
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+Spec: TypeAlias = dict[str, Any]
+
+MOST_SYSTEMS = 30
+"""Systems in a chart: the best by their mean rank; tables have all of them."""
+
+MOST_METRICS = 8
+"""Primary metrics side by side in the chart of the leaderboard."""
+
+WIDTH = 620
+
+
+def standings(board: pl.DataFrame) -> Spec | None:
+    """Means of the primary metrics with their intervals, one panel a metric.
+
+    Args:
+        board: The rows of one benchmark of the table `leaderboard`.
+    """
+    order = best_first(board)[:MOST_SYSTEMS]
+    metrics = primaries(board)[:MOST_METRICS]
+    rows = [
+        {
+            "system": row["system"],
+            "metric": f"{row['evaluator']}.{row['metric']}",
+            "mean": row["mean"],
+            "low": row["ci_low"],
+            "high": row["ci_high"],
+            **ends(row["mean"], row["ci_low"], row["ci_high"]),
+            "rank": row["rank"],
+            "tied": "tied with the best" if row["tied_with_best"] else "",
+        }
+        for row in whole(board).iter_rows(named=True)
+        if (row["evaluator"], row["metric"]) in metrics
+        and row["system"] in order
+        and row["mean"] is not None
+    ]
+    if not rows:
+        return None
+    base = alt.Chart().encode(
+        y=alt.Y("system:N", sort=order, title=None, axis=alt.Axis(labelLimit=180)),
+        color=hue(sorted(board["system"].unique())),
+    )
+    told = [
+        alt.Tooltip("system:N", title="System"),
+        alt.Tooltip("mean:Q", title="Mean", format=".4f"),
+        alt.Tooltip("low:Q", title="95 % from", format=".4f"),
+        alt.Tooltip("high:Q", title="to", format=".4f"),
+        alt.Tooltip("rank:Q", title="Rank"),
+        alt.Tooltip("tied:N", title="Note"),
+    ]
+    whiskers = base.mark_rule(strokeWidth=2).encode(x="from:Q", x2="to:Q", tooltip=told)
+    tips = [
+        base.mark_tick(thickness=2, size=9).encode(x=alt.X(f"{end}:Q"), tooltip=told)
+        for end in ("from", "to")
+    ]
+    points = base.mark_point(filled=True, size=80, opacity=1).encode(
+        x=alt.X("mean:Q", title=None, scale=alt.Scale(zero=False, nice=True)), tooltip=told
+    )
+    columns = 1 if len(metrics) == 1 else 2
+    width = WIDTH if columns == 1 else 230
+    panels = alt.layer(whiskers, *tips, points, data=alt.InlineData(values=rows)).properties(
+        width=width
+    )
+    sorted_metrics = [f"{evaluator}.{metric}" for evaluator, metric in metrics]
+    header = alt.Header(title=None, labelFontWeight="bold", labelLimit=260)
+    drawn: Spec = (
+        panels.facet(
+            facet=alt.Facet("metric:N", sort=sorted_metrics, header=header), columns=columns
+        )
+        .resolve_scale(x="independent")
+        .to_dict()
+    )
+    return drawn
+
+
+def hue(systems: Sequence[str], named: Sequence[str] = ()) -> alt.Color:
+    """The colours of systems, the same in every chart.
+
+    Args:
+        systems: All systems of the benchmark, by name.
+        named: Those that stand in a legend; there is none without any.
+    """
+    scale = alt.Scale(domain=list(systems), range=palette(len(systems)))
+    if not named:
+        return alt.Color("system:N", scale=scale, legend=None)
+    legend = alt.Legend(
+        title=None, orient="bottom", columns=4, labelLimit=150, values=sorted(named)
+    )
+    return alt.Color("system:N", scale=scale, legend=legend)

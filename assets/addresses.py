@@ -41,6 +41,10 @@ def sample_metrics(benchmark: Benchmark, wanted: Sequence[str]) -> list[tuple[Ev
         }
         if not meant:
             names = [f"{evaluator.name}.{metric.name}" for evaluator, metric in every]
+            if "." not in name:
+                names += [
+                    each for evaluator, metric in every for each in (evaluator.name, metric.name)
+                ]
             raise UnknownMetric(
                 f"{benchmark.name!r} has no metric of single samples {name!r}{nearest(name, names)}"
             )

@@ -17,6 +17,7 @@ from evaluators.statistics.ranks import rank_intervals
 from evaluators.statistics.resampling import LARGE, resampled_means
 
 if TYPE_CHECKING:
+    from assets.asked import Asked
     from evaluators.metric import Metric
     from evaluators.statistics.arrays import Floats
     from evaluators.statistics.clusters import Clustered
@@ -55,7 +56,7 @@ class Block:
             pseudo-value for each part of the questions.
         groups: Which rows belong together.
         pass_fail: Whether the metric's numbers are passes and failures.
-        whole: For a system metric, how many questions and clusters it was folded from.
+        whole: For a system metric, what each system was asked.
     """
 
     slice_: str
@@ -65,7 +66,7 @@ class Block:
     values: Floats
     groups: Groups
     pass_fail: bool = False
-    whole: tuple[int, int] | None = None
+    whole: list[Asked] | None = None
 
     @cached_property
     def data(self) -> Clustered:
@@ -84,7 +85,9 @@ class Block:
         draws = np.empty((0, len(self.systems))) if spared else resampled_means(data)
         bounds = self.metric.bounds
         known = np.isfinite(data.means)
-        clusters = data.clusters if self.whole is None else np.full(len(known), self.whole[1])
+        clusters = data.clusters
+        if self.whole is not None:
+            clusters = np.array([asked.counts[1] for asked in self.whole])
         sure = uncertainty(
             data,
             draws,
@@ -126,13 +129,16 @@ class Block:
         if len(self.systems) == 1:
             return pl.DataFrame(schema=COMPARISONS)
         found = self.compared
-        whole = self.whole
+        n_pairs, clusters = found.n_pairs, found.clusters
+        if self.whole is not None:
+            shared = [self.whole[a].shared(self.whole[b]) for a, b in found.pairs.tolist()]
+            n_pairs, clusters = np.array(shared).T
         return self._framed(
             {
                 "system_a": [self.systems[a] for a in found.pairs[:, 0]],
                 "system_b": [self.systems[b] for b in found.pairs[:, 1]],
-                "n_pairs": found.n_pairs if whole is None else [whole[0]] * len(found.pairs),
-                "n_clusters": found.clusters if whole is None else [whole[1]] * len(found.pairs),
+                "n_pairs": n_pairs,
+                "n_clusters": clusters,
                 "difference": found.difference,
                 "ci_low": found.low,
                 "ci_high": found.high,

@@ -26,6 +26,8 @@ def require_comparable(
     Raises:
         NotComparable: They were not; says what differs.
     """
+    if system == baseline:
+        raise NotComparable(f"{system!r} cannot be held against itself")
     place = f"{evaluator.name!r} on {benchmark.name!r}"
     both = [system, baseline]
     query = signatures_of(benchmark.name, evaluator.name, both)

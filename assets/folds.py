@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 PLACE = ("slice", "evaluator", "metric")
 """The columns within which systems are ranked against each other."""
 
+DIGITS = 12
+"""The digits to which means must agree to share a rank."""
+
 
 def metric_facts(
     evaluators: Sequence[Evaluator], benchmark: Benchmark | None = None
@@ -102,10 +105,33 @@ def stand(folded: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
         .with_columns(
             pl.when(applicable > 0).then(n_scored / applicable).alias("coverage"),
             *bounds,
-            standing.rank("min").over(PLACE).cast(pl.Int32).alias("rank"),
+            # The same numbers summed in another order are still the same.
+            standing.round_sig_figs(DIGITS).rank("min").over(PLACE).cast(pl.Int32).alias("rank"),
             reaches.cast(pl.Int32).alias("passes"),
         )
         .drop("summary", "level", "value_sum", strict=False)
+    )
+
+
+def consistent(rows: pl.DataFrame) -> pl.DataFrame:
+    """Make ranks and the places that uncertainty allows tell the same story.
+
+    Where the spread of a system's number is not known (a metric of a whole set that has no value
+    once a part of the set is left out), the others' places cannot be known either: there
+    `rank_low` and `rank_high` are null, and `tied_with_best` is null except for the best. Elsewhere
+    the rank lies between the two.
+
+    Args:
+        rows: Rows of a leaderboard: slice, evaluator, metric, rank, rank_low, rank_high and
+            tied_with_best.
+    """
+    rank, low, high = (pl.col(name) for name in ("rank", "rank_low", "rank_high"))
+    known = (rank.is_null() | low.is_not_null()).all().over(PLACE) & rank.is_not_null()
+    tied = pl.when(rank == 1).then(1).when(known).then("tied_with_best")
+    return rows.with_columns(
+        rank_low=pl.when(known).then(pl.min_horizontal(rank, low)),
+        rank_high=pl.when(known).then(pl.max_horizontal(rank, high)),
+        tied_with_best=tied.cast(rows.schema["tied_with_best"]),
     )
 
 

@@ -14,6 +14,7 @@ from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.comparisons import compare
 from evaluators.statistics.intervals import is_pass_fail
 from evaluators.statistics.multiplicity import holm
+from evaluators.statistics.signflips import least_p
 from warehouse.comparable import paired_scores
 
 if TYPE_CHECKING:
@@ -88,10 +89,11 @@ def gate(
         _compared(found, questions, metric, tolerance)
         for found, (_, metric) in zip(pairs, metrics, strict=True)
     ]
+    tests = sum(each.n > 0 for each in compared)
     gains = holm(np.array([each.gain_p for each in compared]))
     losses = holm(np.array([each.loss_p for each in compared]))
     return [
-        each.gated(f"{evaluator.name}.{metric.name}", float(gain), float(loss), tolerance)
+        each.gated(f"{evaluator.name}.{metric.name}", float(gain), float(loss), tolerance, tests)
         for each, (evaluator, metric), gain, loss in zip(
             compared, metrics, gains, losses, strict=True
         )
@@ -103,6 +105,7 @@ class _Compared:
     """The tests of one metric; gains are counted towards the good end."""
 
     n: int
+    clusters: int
     difference: float
     low: float
     high: float
@@ -110,19 +113,19 @@ class _Compared:
     sign: float
     gain_p: float
     loss_p: float
-    decidable: bool
 
-    def gated(self, address: str, gain_p: float, loss_p: float, tolerance: float) -> Gated:
+    def gated(
+        self, address: str, gain_p: float, loss_p: float, tolerance: float, tests: int
+    ) -> Gated:
         gain = self.sign * self.difference
-        worst = self.sign * (self.low if self.sign > 0 else self.high)
+        worst, best = sorted((self.sign * self.low, self.sign * self.high))
         verdict: Verdict = "unchanged"
-        if not self.decidable:
-            verdict = "not_enough_data"
-        elif loss_p < LEVEL and gain < -tolerance:
+        # An interval that does not exist (all differences are equal) contradicts nothing.
+        if loss_p < LEVEL and gain < -tolerance and not best >= -tolerance:
             verdict = "regressed"
-        elif gain_p < LEVEL and gain > 0:
+        elif gain_p < LEVEL and gain > 0 and not worst <= 0:
             verdict = "improved"
-        elif tolerance > 0 and worst < -tolerance:
+        elif not self.decidable(tests) or (tolerance > 0 and worst < -tolerance):
             verdict = "not_enough_data"
         return Gated(
             address=address,
@@ -134,6 +137,10 @@ class _Compared:
             detectable=self.detectable,
             verdict=verdict,
         )
+
+    def decidable(self, tests: int) -> bool:
+        """Whether any answers to these questions could have been significant among these tests."""
+        return self.n > 0 and float(least_p(np.array(self.clusters))) * tests < LEVEL
 
 
 def _paired(
@@ -167,6 +174,7 @@ def _compared(
         loss_p = float(shifted.p_value[0])
     return _Compared(
         n=int(plain.n_pairs[0]),
+        clusters=int(plain.clusters[0]),
         difference=float(plain.difference[0]),
         low=float(plain.low[0]),
         high=float(plain.high[0]),
@@ -174,5 +182,4 @@ def _compared(
         sign=sign,
         gain_p=float(plain.p_value[0]),
         loss_p=loss_p,
-        decidable=plain.verdict[0] != "not_enough_data",
     )

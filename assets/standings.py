@@ -6,9 +6,10 @@ import json
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 
-from assets.folds import metric_facts, stand
+from assets.folds import consistent, metric_facts, stand
 from assets.freshness import leaderboard_digest
 from assets.matrices import bound_questions
 from assets.stages import LEADERBOARD
@@ -58,6 +59,7 @@ def refresh(warehouse: Warehouse, benchmark: Benchmark, *, force: bool = False) 
     rows = (
         stand(every, facts)
         .join(sure, on=list(PLACE), how="left")
+        .pipe(consistent)
         .with_columns(
             pl.lit(benchmark.name).alias("benchmark"),
             pl.lit(datetime.now(UTC).replace(tzinfo=None)).alias("published_at"),
@@ -137,10 +139,14 @@ def _of_evaluator(
     )
     rows: list[dict[str, object]] = []
     groups = grades.partition_by("slice", "system", as_dict=True)
+    asked = {
+        slice_: np.unique(those["question"].to_numpy())
+        for (slice_,), those in grades.partition_by("slice", as_dict=True).items()
+    }
     for (slice_, system), samples in sorted(groups.items()):
         result = scoring.fold(evaluator, samples.select(*names, "status", "detail"))
         if spread is not None:
-            spread.add(evaluator, slice_, system, samples, result.scores)
+            spread.add(evaluator, slice_, system, samples, result.scores, asked[slice_])
         detail = None if result.detail is None else json.dumps(result.detail, ensure_ascii=False)
         for name, value in result.scores.items():
             place: dict[str, object] = {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from assets.asked import Asked
 from assets.blocks import COMPARISONS, STANDINGS, Block
 from assets.matrices import ALL, Questions, matrices
 from evaluators.jackknife import parts_of, pseudo_values
@@ -35,19 +36,26 @@ class Spread:
     Attributes:
         questions: What binds the questions together.
         values: By evaluator and slice, then metric, then system.
-        wholes: By evaluator and slice: how many questions and clusters there are.
-        asked: By evaluator and slice: the questions that the first system was asked.
+        wholes: By evaluator and slice, then system: what it was asked.
     """
 
     questions: Questions
     values: dict[tuple[str, str], dict[str, dict[str, Floats]]] = field(default_factory=dict)
-    wholes: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
-    asked: dict[tuple[str, str], Keys] = field(default_factory=dict)
+    wholes: dict[tuple[str, str], dict[str, Asked]] = field(default_factory=dict)
 
     def add(
-        self, evaluator: Evaluator, slice_: str, system: str, samples: pl.DataFrame, scores: Scores
+        self,
+        evaluator: Evaluator,
+        slice_: str,
+        system: str,
+        samples: pl.DataFrame,
+        scores: Scores,
+        every: Keys,
     ) -> None:
         """Find the pseudo-values of one system on one slice.
+
+        After a run that was narrowed to some systems these may have been asked more than others:
+        the parts are those of all questions, and what a system was not asked is missing there.
 
         Args:
             evaluator: Whose system metrics have been folded.
@@ -55,17 +63,16 @@ class Spread:
             system: The system.
             samples: Its samples, as they were folded, with `question`, the hash of the question.
             scores: What came of them.
+            every: The questions that any system was asked on the slice, sorted.
         """
         place, keys = (evaluator.name, slice_), samples["question"].to_numpy()
-        found = pseudo_values(evaluator, samples, parts_of(self.questions.bonds(keys)), scores)
-        if place not in self.asked:
-            self.asked[place] = np.sort(keys)
-            clusters = self.questions.cluster_of(keys).max(initial=-1) + 1
-            self.wholes[place] = samples.height, int(clusters)
-        elif not np.array_equal(self.asked[place], np.sort(keys)):
-            # Parts of other questions cannot be compared: a run was narrowed to some systems.
-            like = next(iter(self.values[place].values()))
-            found = dict.fromkeys(found, np.full_like(next(iter(like.values())), np.nan))
+        parts = parts_of(self.questions.bonds(every))
+        own = parts[np.searchsorted(every, keys)]
+        total = int(parts.max(initial=-1)) + 1
+        found = pseudo_values(evaluator, samples, own, scores, total)
+        # Most systems were asked everything: they share one array.
+        asked = every if len(keys) == len(every) else np.sort(keys)
+        self.wholes.setdefault(place, {})[system] = Asked(asked, self.questions)
         for metric, values in found.items():
             self.values.setdefault(place, {}).setdefault(metric, {})[system] = values
 
@@ -145,5 +152,5 @@ def _of_sets(evaluator: Evaluator, spread: Spread) -> Iterator[Block]:
                 systems=systems,
                 values=np.stack([by_system[system] for system in systems], axis=1),
                 groups=Groups(),
-                whole=spread.wholes[name, slice_],
+                whole=[spread.wholes[name, slice_][system] for system in systems],
             )

@@ -46,7 +46,11 @@ def parts_of(clusters: NDArray[np.uint64], seed: int = SEED) -> Integers:
 
 
 def pseudo_values(
-    evaluator: Evaluator, rows: pl.DataFrame, parts: Integers, scores: Scores
+    evaluator: Evaluator,
+    rows: pl.DataFrame,
+    parts: Integers,
+    scores: Scores,
+    total: int | None = None,
 ) -> dict[str, Floats]:
     """What each part of the samples contributes to each system metric.
 
@@ -57,26 +61,29 @@ def pseudo_values(
         evaluator: Whose system metrics are looked at.
         rows: The samples of one system, as `scoring.fold` takes them.
         parts: The part of each sample; -1: not looked at.
+        total: How many parts there are; null: as many as the samples are of.
         scores: The system metrics of all samples.
 
     Returns:
-        By metric, one number for each part; all NaN where leaving one out leaves no value.
+        By metric, one number for each part: NaN for parts that the samples are not of, and all NaN
+        where leaving one out leaves no value.
 
     Source: Tukey 1958; delete-a-group, Kott 2001.
     """
     looked_at = scoring.unpacked(evaluator, rows.filter(parts >= 0))
     part = parts[parts >= 0]
     whole = scoring.folded(evaluator, looked_at).scores
-    count = int(part.max(initial=-1)) + 1
-    without = [
-        scoring.folded(evaluator, looked_at.filter(part != left)).scores for left in range(count)
-    ]
+    present = np.unique(part)
+    count = len(present)
+    without = [scoring.folded(evaluator, looked_at.filter(part != left)).scores for left in present]
     scale = np.sqrt(looked_at.height / rows.height) if rows.height else 1.0
     found = {}
     for name, score in scores.items():
         values = np.array([_number(each[name]) for each in without])
         pseudo = count * _number(whole[name]) - (count - 1) * values
-        found[name] = _number(score) + (pseudo - pseudo.mean()) * scale if count else values
+        own = _number(score) + (pseudo - pseudo.mean()) * scale if count else values
+        found[name] = np.full(int(present.max(initial=-1)) + 1 if total is None else total, np.nan)
+        found[name][present] = own
     return found
 
 

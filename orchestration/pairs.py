@@ -81,11 +81,15 @@ def compared(
 
 def sentence(row: Mapping[str, Any], a: str, b: str) -> str:
     """One row of `compared` in a plain sentence."""
-    metric, n, verdict = row["metric"], row["n_pairs"], row["verdict"]
+    n, verdict = row["n_pairs"], row["verdict"]
+    metric = row["metric"] + (" (lower is better)" if row["best"] == "low" else "")
+    questions = "1 question" if n == 1 else f"{n:,} questions"
+    if not n:
+        return f"By {metric} there is not enough data: both have a number for no question."
     if verdict == "not_enough_data":
         return (
-            f"By {metric} there is not enough data: {n} questions that both have a number for "
-            "could not decide, whatever the answers."
+            f"By {metric} there is not enough data: {questions} that both have a number for could "
+            "not decide, whatever the answers."
         )
     size = abs(row["difference"])
     interval = ""
@@ -95,7 +99,7 @@ def sentence(row: Mapping[str, Any], a: str, b: str) -> str:
         interval = f" (95 % interval {ends[0]:.3f} to {ends[1]:.3f})"
     if verdict in ("better", "worse"):
         return (
-            f"By {metric} {a} is {verdict} than {b} by {size:.3f}{interval} on {n} questions; that "
+            f"By {metric} {a} is {verdict} than {b} by {size:.3f}{interval} on {questions}; that "
             f"is unlikely to be chance (adjusted p = {_p(row['p_adjusted'])})."
         )
     room = ""
@@ -105,7 +109,7 @@ def sentence(row: Mapping[str, Any], a: str, b: str) -> str:
             "show in so few"
         )
     return (
-        f"By {metric} {a} and {b} cannot be told apart on {n} questions (difference "
+        f"By {metric} {a} and {b} cannot be told apart on {questions} (difference "
         f"{row['difference']:+.3f}, adjusted p = {_p(row['p_adjusted'])}){room}."
     )
 

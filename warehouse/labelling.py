@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 SHAPE = Shape(numbers=frozenset({"value"}))
 KEY = ("benchmark", "system", "question_id", "evaluator", "metric", "annotator")
+
+NAMED = 10
+"""The unknown questions for which a near name is looked for."""
 
 
 def import_labels(
@@ -110,8 +114,11 @@ def _unknown_samples(
     )
     samples = set(answered.iter_rows())
     systems: dict[str, set[str]] = {}
-    for benchmark, system, _ in samples:
+    questions: dict[tuple[str, str], set[str]] = {}
+    for benchmark, system, question in samples:
         systems.setdefault(benchmark, set()).add(system)
+        questions.setdefault((benchmark, system), set()).add(question)
+    told = 0
     for label, line in read:
         if (label.benchmark, label.system, label.question_id) in samples:
             continue
@@ -121,6 +128,12 @@ def _unknown_samples(
             reason = f"{label.benchmark!r} has no system {label.system!r}{hint}"
         else:
             reason = f"{label.benchmark!r} has no question {label.question_id!r}"
+            # To look for a near name among thousands takes long: only the first few get one.
+            if told < NAMED:
+                options = sorted(questions[label.benchmark, label.system])
+                close = difflib.get_close_matches(label.question_id, options, n=1)
+                reason += f"; did you mean {close[0]!r}?" if close else ""
+            told += 1
         yield Problem(path, line, reason)
 
 

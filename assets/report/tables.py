@@ -59,7 +59,7 @@ def _standing(facts: Facts, evaluator: str, metric: str) -> str:
         lead = f"{named}: {leaders[0]} comes first ({value})"
     if tied:
         return f"{lead}, but {listed(tied)} cannot be told apart from the best."
-    if first["tied_with_best"] is None:
+    if any(row["tied_with_best"] is None for row in rows):
         return f"{lead}."
     return f"{lead}, distinguishable from all others." if len(leaders) == 1 else f"{lead}."
 

@@ -71,8 +71,10 @@ def compare(
 
     Passes and failures of independent questions are tested by McNemar's exact test, everything
     else by flipping the signs of clusters' differences. The interval is Student's, with the
-    cluster-robust standard error of the differences. There is not enough data where no answers
-    whatever could have given a significant result.
+    cluster-robust standard error of the differences. A system is better or worse when p says so
+    and the interval does not include 0, as it may with few questions of which one differs far more
+    than the others. There is not enough data where no answers whatever could have given a
+    significant result.
 
     Args:
         values: Shape (questions, systems); NaN where there is no number.
@@ -105,7 +107,13 @@ def compare(
         p_value=np.where(n > 0, p, np.nan),
         p_adjusted=adjusted,
         detectable=detectable_difference(error),
-        verdict=_verdicts(difference, adjusted, (n > 0) & (least_p(found) * tests < LEVEL), best),
+        verdict=_verdicts(
+            difference,
+            # An interval that does not exist (all differences are equal) contradicts nothing.
+            (adjusted < LEVEL) & ~((low <= 0) & (high >= 0)),
+            (n > 0) & (least_p(found) * tests < LEVEL),
+            best,
+        ),
     )
 
 
@@ -183,12 +191,11 @@ def _constant(data: Clustered, differences: Floats) -> Booleans:
     return constant
 
 
-def _verdicts(difference: Floats, adjusted: Floats, enough: Booleans, best: Best) -> list[str]:
+def _verdicts(difference: Floats, significant: Booleans, enough: Booleans, best: Best) -> list[str]:
     gain = difference if best == "high" else -difference
-    significant = adjusted < LEVEL
     chosen = np.select(
-        [~enough, significant & (gain > 0), significant & (gain < 0)],
-        [NOT_ENOUGH, BETTER, WORSE],
+        [significant & (gain > 0), significant & (gain < 0), ~enough],
+        [BETTER, WORSE, NOT_ENOUGH],
         TIED,
     )
     return [str(verdict) for verdict in chosen]

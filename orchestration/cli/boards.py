@@ -102,6 +102,8 @@ def decisive(rows: list[dict[str, Any]]) -> str | None:
         return f"The ranking is not decisive: {names} cannot be told apart from {first[0]}."
     if len(first) > 1:
         return f"The ranking is not decisive: {', '.join(first[:NAMED])} are equal."
+    if any(row["tied_with_best"] is None for row in rows if row["rank"] is not None):
+        return None
     return f"{first[0]} is better than each of the others, by more than chance."
 
 

@@ -95,10 +95,27 @@ def test_a_tolerance_forgives_and_asks_for_more_certainty(done: Workshop) -> Non
     assert near["classification.accuracy"].verdict == "unchanged"
 
 
+def test_questions_too_few_for_so_many_metrics_decide_nothing(workshop: Workshop) -> None:
+    # Six questions give p = 2 / 2 ** 6 at best: enough for one metric, too little for three.
+    workshop.run()
+    alone = gated(workshop, "poor", "good", metrics=("citation",))
+    assert alone["citation.f1"].verdict == "regressed"
+    among = gated(workshop, "poor", "good")
+    assert among["citation.f1"].verdict == "not_enough_data"
+    assert among["citation.f1"].p_value > 0.05
+
+
+def test_a_system_is_not_held_against_itself(done: Workshop) -> None:
+    with pytest.raises(NotComparable, match="'old' cannot be held against itself"):
+        gated(done, "old", "old")
+
+
 def test_unknown_metrics_are_named(done: Workshop) -> None:
     benchmark = done.project.benchmarks["trial"]
     with pytest.raises(UnknownMetric, match=r"did you mean 'classification\.accuracy'"):
         sample_metrics(benchmark, ["classification.acuracy"])
+    with pytest.raises(UnknownMetric, match=r"did you mean 'accuracy'"):
+        sample_metrics(benchmark, ["acuracy"])
     with pytest.raises(UnknownMetric, match="no metric of single samples"):
         sample_metrics(benchmark, ["classification.f1"])
 

@@ -13,13 +13,14 @@ standing AS (
         address,
         count(*) AS systems,
         list({system: system, mean: mean} ORDER BY rank, system) AS ordered,
-        count(*) FILTER (tied_with_best = 1) AS n_tied
+        count(*) FILTER (tied_with_best = 1) AS n_tied,
+        count(*) FILTER (tied_with_best IS NULL) AS n_unknown
     FROM board
     GROUP BY ALL
 ),
 
 ends AS (
-    SELECT evaluator, metric, address, systems, n_tied, ordered[1] AS best, ordered[-1] AS worst
+    SELECT evaluator, metric, address, systems, n_tied, n_unknown, ordered[1] AS best, ordered[-1] AS worst
     FROM standing
     WHERE systems > 1 AND ordered[1].mean <> ordered[-1].mean
 ),
@@ -37,6 +38,7 @@ best_and_worst AS (
             best.system, systems, address, best.mean,
             CASE
                 WHEN n_tied > 1 THEN format('; not told apart from {} more', n_tied - 1)
+                WHEN n_unknown > 0 THEN ''
                 ELSE ', and significantly so'
             END
         ) AS message
@@ -77,7 +79,10 @@ best_and_worst AS (
 
 accuracy AS (
     -- By how many standard deviations of its metric a system lies on the good side, on average.
-    SELECT system, avg(CASE best WHEN 'high' THEN z ELSE -z END) AS z, count(*) AS metrics
+    SELECT
+        system,
+        avg(CASE best WHEN 'high' THEN z ELSE -z END) AS z,
+        count(*) || CASE count(*) WHEN 1 THEN ' metric' ELSE ' metrics' END AS metrics
     FROM (
         SELECT
             system,
@@ -92,15 +97,18 @@ accuracy AS (
 ),
 
 overall AS (
+    -- Systems that are each the better by as much are neither the most nor the least accurate.
     SELECT 'most_accurate' AS kind, system, z AS value, format(
         '{} is the most accurate system: {:.2f} standard deviations above the mean of all, '
-        'averaged over {} metrics', system, z, metrics) AS message
-    FROM accuracy QUALIFY count(*) OVER () > 1 AND row_number() OVER (ORDER BY z DESC, system) = 1
+        'averaged over {}', system, z, metrics) AS message
+    FROM accuracy
+    QUALIFY max(z) OVER () > min(z) OVER () + 1e-9 AND row_number() OVER (ORDER BY z DESC, system) = 1
     UNION ALL
     SELECT 'least_accurate', system, z, format(
         '{} is the least accurate system: {:.2f} standard deviations below the mean of all, '
-        'averaged over {} metrics', system, -z, metrics)
-    FROM accuracy QUALIFY count(*) OVER () > 1 AND row_number() OVER (ORDER BY z, system) = 1
+        'averaged over {}', system, -z, metrics)
+    FROM accuracy
+    QUALIFY max(z) OVER () > min(z) OVER () + 1e-9 AND row_number() OVER (ORDER BY z, system) = 1
 ),
 
 spent AS (
@@ -112,24 +120,28 @@ spent AS (
 
 fast AS (
     SELECT 'fastest' AS kind, system, seconds AS value, format(
-        '{} is the fastest system: {:.2f} seconds an answer on average', system, seconds) AS message
+        '{} is the fastest system: {:.3g} seconds an answer on average', system, seconds) AS message
     FROM spent WHERE seconds IS NOT NULL
-    QUALIFY count(*) OVER () > 1 AND row_number() OVER (ORDER BY seconds, system) = 1
+    QUALIFY min(seconds) OVER () < max(seconds) OVER ()
+        AND row_number() OVER (ORDER BY seconds, system) = 1
     UNION ALL
     SELECT 'slowest', system, seconds, format(
-        '{} is the slowest system: {:.2f} seconds an answer on average', system, seconds)
+        '{} is the slowest system: {:.3g} seconds an answer on average', system, seconds)
     FROM spent WHERE seconds IS NOT NULL
-    QUALIFY count(*) OVER () > 1 AND row_number() OVER (ORDER BY seconds DESC, system) = 1
+    QUALIFY min(seconds) OVER () < max(seconds) OVER ()
+        AND row_number() OVER (ORDER BY seconds DESC, system) = 1
     UNION ALL
     SELECT 'cheapest', system, usd, format(
         '{} is the cheapest system: {:.5f} US dollars an answer on average', system, usd)
     FROM spent WHERE usd IS NOT NULL
-    QUALIFY count(*) OVER () > 1 AND row_number() OVER (ORDER BY usd, system) = 1
+    QUALIFY min(usd) OVER () < max(usd) OVER ()
+        AND row_number() OVER (ORDER BY usd, system) = 1
     UNION ALL
     SELECT 'most_expensive', system, usd, format(
         '{} is the most expensive system: {:.5f} US dollars an answer on average', system, usd)
     FROM spent WHERE usd IS NOT NULL
-    QUALIFY count(*) OVER () > 1 AND row_number() OVER (ORDER BY usd DESC, system) = 1
+    QUALIFY min(usd) OVER () < max(usd) OVER ()
+        AND row_number() OVER (ORDER BY usd DESC, system) = 1
 ),
 
 hard AS (
@@ -143,6 +155,7 @@ hard AS (
             CASE b.best WHEN 'high' THEN s.value < b.threshold ELSE s.value > b.threshold END
         ) AS failed,
         any_value(b.best) AS best,
+        any_value(b.threshold) IS NOT NULL AS has_threshold,
         any_value(b.address) AS address
     FROM scores AS s
     JOIN board AS b USING (system, evaluator, metric, signature)
@@ -159,8 +172,9 @@ hardest AS (
         question_id,
         value,
         format(
-            'question {} is the hardest by {}: {:.3f} on average, {} of {} systems fail',
-            question_id, address, value, failed, systems
+            'question {} is the hardest by {}: {:.3f} on average{}',
+            question_id, address, value,
+            CASE WHEN has_threshold THEN format(', {} of {} systems fail', failed, systems) ELSE '' END
         ) AS message
     FROM hard
     WINDOW metric_wide AS (PARTITION BY evaluator, metric)

@@ -36,7 +36,7 @@ below_threshold AS (
                 WHEN is_certain THEN 'certain: the interval is ' || range_text
                 ELSE 'within the noise: the interval is ' || range_text
             END,
-            CASE WHEN is_uncalibrated THEN '; low confidence: its judge is not calibrated' ELSE '' END
+            CASE WHEN is_uncalibrated THEN '; but nobody has checked its judge, or it agrees with people too little' ELSE '' END
         ) AS message
     FROM board
     WHERE passes = 0

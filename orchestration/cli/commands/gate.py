@@ -82,6 +82,10 @@ def command(
     found = gate(copy, chosen, system, baseline, sample_metrics(chosen, metrics), tolerance)
     title = f"{system} beside {baseline} on {name}"
     write(COLUMNS, [_cells(each) for each in found], form, title)
+    unsure = [each.address for each in found if each.verdict == "not_enough_data"]
+    if unsure and not strict:
+        told = ", ".join(unsure)
+        click.echo(f"note: not enough data to decide on {told}: fails only with --strict", err=True)
     failing = ("regressed", "not_enough_data") if strict else ("regressed",)
     failed = [f"{each.address}: {each.verdict}" for each in found if each.verdict in failing]
     if failed:

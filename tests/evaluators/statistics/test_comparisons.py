@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
 from scipy import stats
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
@@ -184,3 +185,22 @@ def test_pairs_without_gaps_are_compared_as_pairs_with_gaps_are(passes: bool, si
     for name in ("n_pairs", "clusters", "difference", "low", "high", "p_value", "detectable"):
         ours = getattr(found, name)[shared]
         assert ours == pytest.approx(getattr(complete, name), nan_ok=True), name
+
+
+@settings(deadline=None)
+@given(arrays.arrays(float, (9, 3), elements=st.floats(-4, 4)))
+def test_no_verdict_goes_against_its_interval(values: np.ndarray) -> None:
+    found = compare(values, Groups(), every_pair(3), best="high", pass_fail=False)
+    for verdict, low, high in zip(found.verdict, found.low, found.high, strict=True):
+        assert not (verdict in ("better", "worse") and low <= 0 <= high)
+
+
+def test_one_question_that_differs_far_more_than_the_others_proves_nothing() -> None:
+    # All nine gains are positive, so that flipping signs gives the least p there is.
+    gains = np.array([9.0, *[0.01] * 8])
+    found = compare(
+        np.stack([gains, 0 * gains], axis=1), Groups(), every_pair(2), best="high", pass_fail=False
+    )
+    assert found.p_adjusted[0] == 2 * 0.5**9
+    assert found.low[0] < 0
+    assert found.verdict == ["tied"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,10 @@ from tests.orchestration.daemon import (
     until,
 )
 
-pytestmark = pytest.mark.browser
+pytestmark = pytest.mark.skipif(
+    os.environ.get("SCORELINE_REQUIRE_SERVICES") != "1",
+    reason="takes minutes: SCORELINE_REQUIRE_SERVICES=1 runs it",
+)
 EVERYTHING = [
     *(["questions"], ["predictions"], ["leaderboard"]),
     *(["scores", name] for name in ("citation", "document_retrieval", "evidence_overlap")),

@@ -114,6 +114,14 @@ def sentence(row: Mapping[str, Any], a: str, b: str) -> str:
     )
 
 
+def rests_on_fewer(row: Mapping[str, Any]) -> bool:
+    """Whether the difference in a row of `compared` is not that of the two means beside it."""
+    if row["difference"] is None or row["a"] is None or row["b"] is None:
+        return False
+    beside: float = row["a"] - row["b"]
+    return abs(row["difference"] - beside) > 1e-9 * max(1.0, abs(row["a"]), abs(row["b"]))
+
+
 def most_changed(
     copy: Snapshot, benchmark: str, address: str, a: str, b: str, slice_: str, count: int
 ) -> pl.DataFrame:

@@ -76,6 +76,11 @@ def command(
     click.echo()
     for row in found.iter_rows(named=True):
         click.echo(pairs.sentence(row, a, b))
+    if any(pairs.rests_on_fewer(row) for row in found.iter_rows(named=True)):
+        click.echo(
+            "Some questions have a number from one of the two only: a and b are the means of the "
+            "leaderboard, and the difference is that on the questions in common."
+        )
     for row in found.iter_rows(named=True):
         changed = pairs.most_changed(copy, name, row["metric"], a, b, slice_, CHANGED)
         if changed.height:

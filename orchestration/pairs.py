@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -119,7 +120,7 @@ def rests_on_fewer(row: Mapping[str, Any]) -> bool:
     if row["difference"] is None or row["a"] is None or row["b"] is None:
         return False
     beside: float = row["a"] - row["b"]
-    return abs(row["difference"] - beside) > 1e-9 * max(1.0, abs(row["a"]), abs(row["b"]))
+    return not math.isclose(row["difference"], beside, rel_tol=1e-9, abs_tol=1e-9)
 
 
 def most_changed(

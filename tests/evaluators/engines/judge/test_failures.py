@@ -28,6 +28,8 @@ class Told(Exception):  # noqa: N818
         (format_datetime(datetime.now(UTC) + timedelta(hours=3), usegmt=True), 9_000, 10_800),
         (format_datetime(datetime.now(UTC) - timedelta(hours=3), usegmt=True), 0, 0),
     ],
+    # The times themselves would make other tests of these in each process of the run.
+    ids=["whole", "fraction", "negative", "later", "past"],
 )
 def test_a_wait_is_a_number_or_a_date(given: str, least: float, most: float) -> None:
     failure = meaning(Told("busy", 429, {"Retry-After": given}), None)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from evaluators.engines.contract import Repeats
 from evaluators.engines.judge.settings import RECORDED, JudgeSettings
 from evaluators.flow import JUDGE
+from orchestration.progress import model_at_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -78,6 +79,7 @@ def model_choices(models: Models, home: Path, warehouse: Path) -> Choices:
             dtype=models.dtype,
             batch_size=models.batch_size,
             offline=models.offline,
+            progress=model_at_work,
         ),
         store=warehouse.parent / "encodings",
         store_bytes=models.store_mb * 1_000_000,

@@ -46,6 +46,20 @@ class Bar:
         """A step has ended."""
         self.bars.advance(self.task)
 
+    def note(self, what: str) -> None:
+        """Say what the step is doing."""
+        self.bars.update(self.task, description=what)
+
+
+_watched: list[Bar] = []
+"""The bar that is shown, if one is: models are made before it, and told of no other."""
+
+
+def model_at_work(model: str, done: int, total: int) -> None:
+    """Shows how far a model is with what it fetches or computes, where somebody watches."""
+    for bar in _watched:
+        bar.note(f"{model}: {done:,} of {total:,}")
+
 
 @contextmanager
 def shown(*, quiet: bool) -> Iterator[Progress]:
@@ -69,4 +83,9 @@ def shown(*, quiet: bool) -> Iterator[Progress]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        yield Bar(bars)
+        bar = Bar(bars)
+        _watched.append(bar)
+        try:
+            yield bar
+        finally:
+            _watched.remove(bar)

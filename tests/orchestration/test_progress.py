@@ -1,0 +1,29 @@
+"""Progress: a bar where somebody watches, with what models are doing; nothing elsewhere."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from orchestration.progress import Bar, Quiet, model_at_work, shown
+
+
+def test_nothing_is_shown_where_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    with shown(quiet=False) as progress:
+        assert isinstance(progress, Quiet)
+        model_at_work("models.embedding: m", 1, 2)
+
+
+def test_a_terminal_sees_what_a_model_is_doing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with shown(quiet=False) as progress:
+        assert isinstance(progress, Bar)
+        progress.begin(3)
+        progress.step("score")
+        model_at_work("models.embedding: m", 1_000, 2_500)
+        (task,) = progress.bars.tasks
+        assert task.description == "models.embedding: m: 1,000 of 2,500"
+        assert task.total == 3
+    model_at_work("models.embedding: m", 2_500, 2_500)

@@ -136,7 +136,9 @@ def spending(facts: Facts, measure: str) -> Spec | None:
         bind=alt.binding_select(options=metrics, name="Quality by "),
     )
     shown = alt.Chart(_values(rows)).transform_filter("datum.metric === quality")
-    x = alt.X("spent:Q", title=title, axis=alt.Axis(format="$~g" if money else "~g"))
+    axis = alt.Axis(format="$~g" if money else "~g", tickCount=6)
+    scale = alt.Scale(padding=24, nice=False)
+    x = alt.X("spent:Q", title=title, axis=axis, scale=scale)
     y = alt.Y("mean:Q", title="Mean", scale=alt.Scale(zero=False, padding=12))
     told = [
         alt.Tooltip("system:N", title="System"),

@@ -74,7 +74,7 @@ function oneMetric(metric, rows) {
     { title: "Rank", value: (row) => row.rank, cell: rankText, numeric: true, hint: "in brackets: the ranks that the uncertainty allows" },
     { title: "System", value: (row) => row.name, cell: systemCell },
     { title: `Mean ${ARROW[metric.best]}`, value: (row) => row.mean, cell: (row) => el("strong", {}, number(row.mean)), numeric: true, first: metric.best === "high" ? "desc" : "asc" },
-    { title: "95 % interval", value: (row) => row.ci_low, cell: (row) => [whisker(row, scale), el("span", { class: "fine" }, row.ci_low === null ? "" : `${number(row.ci_low)} to ${number(row.ci_high)}`)] },
+    { title: "95 % interval", value: (row) => row.ci_low, cell: (row) => [whisker(row, scale), el("span", { class: "fine interval" }, row.ci_low === null ? "" : `${number(row.ci_low)} to ${number(row.ci_high)}`)] },
     { title: "Scored", value: (row) => row.n_scored, cell: (row) => `${count(row.n_scored)} of ${count(row.n)}`, numeric: true, first: "desc" },
     { title: "Coverage", value: (row) => row.coverage, cell: (row) => el("span", { class: row.coverage !== null && row.coverage < 1 ? "warn" : null }, percent(row.coverage)), numeric: true, hint: "the share that has a number, of the samples to which the metric applies" },
     { title: "Failed", value: (row) => row.n_target_error, cell: (row) => el("span", { class: row.n_target_error ? "warn" : null }, count(row.n_target_error)), numeric: true, first: "desc", hint: "answers that the system failed to give; they take the worst value where there is one" },

@@ -117,7 +117,7 @@ function startHeat() {
         ),
         "heat map",
       );
-    place.replaceChildren(paged(rows, 40, part, "questions"));
+    place.replaceChildren(paged(rows, 25, part, "questions"));
   }
 
   for (const each of [picked, order]) each.addEventListener("change", show);

@@ -75,7 +75,7 @@ function startCompare() {
       { title: "Difference", value: (row) => row.difference, cell: (row) => number(row.difference), numeric: true, first: "desc" },
     ];
     const part = (some) => scrolling(sortable(columns, some, { caption: metric.summary, empty: "they never differ" }), "comparison");
-    place.replaceChildren(paged(ordered, 40, part, "questions"));
+    place.replaceChildren(paged(ordered, 20, part, "questions"));
   }
 
   for (const each of [picked, left, right, only]) each.addEventListener("change", show);

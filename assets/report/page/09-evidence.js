@@ -22,10 +22,21 @@ function parsed(text) {
   }
 }
 
-function scoreTable(grades) {
+// The primary metrics, and all others on demand.
+function scoresOf(answer) {
+  const grades = answer.grades || [];
+  const others = scoreTable(grades, false);
+  return [
+    scoreTable(grades, true),
+    others.rows.length ? details(`Other scores (${others.rows.length})`, false, others) : null,
+  ];
+}
+
+function scoreTable(grades, primary) {
   const lines = grades.flatMap((grade) => {
     const { metrics } = FACTS.evaluators.find((each) => each.name === grade.e);
     return grade.v.map((value, at) => {
+      if (Boolean(metricAt.get(`${grade.e}.${metrics[at]}`)?.primary) !== primary) return null;
       const status = grade.s ? grade.s[at] : "scored";
       const reason = grade.r ? grade.r[at] : null;
       const text = value === null ? MEANINGS[status] || status : reason ? MEANINGS.failed : "";
@@ -39,7 +50,7 @@ function scoreTable(grades) {
       );
     });
   });
-  return el("table", { class: "scores" }, el("tbody", {}, lines));
+  return el("table", { class: "scores" }, el("tbody", {}, lines.filter(Boolean)));
 }
 
 function details(title, open, ...children) {

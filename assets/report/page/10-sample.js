@@ -50,7 +50,7 @@ function answerPart(answer, sample) {
     answer.answer === null ? null : prose(answer.answer),
     answer.label === null ? null : el("p", {}, "chose ", el("strong", {}, name(answer.label))),
     choicesOf(answer, sample),
-    answer.grades ? scoreTable(answer.grades) : null,
+    scoresOf(answer),
     citedOf(answer, sample),
     evidenceOf(answer),
     judgedOf(answer),

@@ -30,7 +30,7 @@ function startProblems() {
     const sought = wanted.value.trim().toLowerCase();
     const rows = FACTS.problems.filter((row) => Object.values(row).join("\n").toLowerCase().includes(sought));
     const part = (some) => scrolling(sortable(columns, some, { header: 5 }), "problems");
-    place.replaceChildren(paged(rows, 50, part, "problems"));
+    place.replaceChildren(paged(rows, 20, part, "problems"));
   }
   wanted.addEventListener("input", show);
   show();

@@ -1,0 +1,160 @@
+"""The pictures in the README: the report of the example project, and its graph in Dagster.
+
+`python docs/screenshots/make.py` runs the example project, opens it in Chromium, and writes the
+pictures beside this file. It needs Chromium, chromedriver and selenium (`make test` sets up the
+latter); `--project DIR` takes a copy of the example that has been run already.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from selenium import webdriver
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+HERE = Path(__file__).parent
+EXAMPLE = HERE.parents[1] / "examples" / "handbook"
+PATIENCE_S = 60
+
+SHOTS = {
+    "report": ("handbook-answers", "#leaderboard", False),
+    "curves": ("deck-hand-exam", "[data-chart=phi]", False),
+    "questions": ("handbook-answers", "#heat", True),
+}
+"""By picture: the benchmark, what is scrolled to the top, and whether the colours are dark."""
+
+
+def main() -> None:
+    """Write every picture."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--project", type=Path, help="a copy of the example, already run")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        project = given.project or run_example(Path(folder) / "handbook")
+        with browser() as driver:
+            for name, (benchmark, place, dark) in SHOTS.items():
+                shoot_report(driver, project / "published", name, benchmark, place, dark=dark)
+            shoot_answers(driver, project / "published")
+            with interface(project) as address:
+                shoot_graph(driver, address)
+
+
+def run_example(folder: Path) -> Path:
+    """Copy the example project and run it."""
+    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".scoreline", "published"))
+    subprocess.run([sys.executable, "-m", "orchestration.cli", "run"], cwd=folder, check=True)
+    return folder
+
+
+@contextmanager
+def browser() -> Iterator[webdriver.Chrome]:
+    """Chromium without a window."""
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or ""
+    for flag in ("--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1200,800"):
+        options.add_argument(flag)
+    driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver") or ""))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+def opened(driver: webdriver.Chrome, publish: Path, benchmark: str, *, dark: bool) -> None:
+    """Open the page of a benchmark."""
+    (page,) = (publish / "report").glob(f"{benchmark}-*/index.html")
+    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+    driver.get(page.absolute().as_uri())
+    WebDriverWait(driver, PATIENCE_S).until(
+        lambda d: d.execute_script("return document.documentElement.dataset.ready")
+    )
+
+
+def shoot_report(
+    driver: webdriver.Chrome, publish: Path, name: str, benchmark: str, place: str, *, dark: bool
+) -> None:
+    """One part of a page."""
+    opened(driver, publish, benchmark, dark=dark)
+    driver.execute_script(f"document.querySelector('{place}').scrollIntoView()")
+    time.sleep(2)  # charts and heat maps draw themselves when they come into view
+    driver.execute_script(f"document.querySelector('{place}').scrollIntoView()")
+    driver.save_screenshot(str(HERE / f"{name}.png"))
+
+
+def shoot_answers(driver: webdriver.Chrome, publish: Path) -> None:
+    """Two answers to one question, side by side."""
+    opened(driver, publish, "handbook-answers", dark=False)
+    driver.execute_script("document.querySelector('#heat').scrollIntoView()")
+    cells = WebDriverWait(driver, PATIENCE_S).until(
+        lambda d: d.find_elements(By.CSS_SELECTOR, "#heat-table .cell")
+    )
+    driver.execute_script("arguments[0].click()", cells[4])
+    WebDriverWait(driver, PATIENCE_S).until(
+        lambda d: d.find_elements(By.CSS_SELECTOR, "#answers article")
+    )
+    driver.save_screenshot(str(HERE / "answers.png"))
+
+
+@contextmanager
+def interface(project: Path) -> Iterator[str]:
+    """The Dagster interface on a project, at the address that is given."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "orchestration.cli", "dev", "--port", str(port)]
+    process = subprocess.Popen(command, cwd=project, stdout=subprocess.DEVNULL)
+    address = f"http://127.0.0.1:{port}"
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                urllib.request.urlopen(f"{address}/server_info", timeout=5)  # noqa: S310 - our own
+                break
+            except (urllib.error.URLError, OSError):
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.5)
+        yield address
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=PATIENCE_S)
+
+
+def shoot_graph(driver: webdriver.Chrome, address: str) -> None:
+    """The graph of assets, and the standings of one benchmark."""
+    driver.get(f"{address}/asset-groups")
+    WebDriverWait(driver, PATIENCE_S).until(
+        lambda d: d.find_elements(By.XPATH, "//*[@title='results']")
+    )
+    time.sleep(3)
+    driver.save_screenshot(str(HERE / "graph.png"))
+    driver.get(f"{address}/assets/leaderboard?view=partitions&partition=handbook-answers")
+    WebDriverWait(driver, PATIENCE_S).until(
+        lambda d: d.find_elements(By.XPATH, "//th[normalize-space()='citation.f1']")
+    )
+    heading = driver.find_element(By.XPATH, "//th[normalize-space()='citation.f1']")
+    driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", heading)
+    time.sleep(1)
+    driver.save_screenshot(str(HERE / "standings.png"))
+
+
+if __name__ == "__main__":
+    main()

@@ -28,7 +28,8 @@ function startProblems() {
   ];
   function show() {
     const sought = wanted.value.trim().toLowerCase();
-    const rows = FACTS.problems.filter((row) => Object.values(row).join("\n").toLowerCase().includes(sought));
+    const read = (row) => [row.kind.replaceAll("_", " "), ...Object.values(row)].join("\n").toLowerCase();
+    const rows = FACTS.problems.filter((row) => read(row).includes(sought));
     const part = (some) => scrolling(sortable(columns, some, { header: 5 }), "problems");
     place.replaceChildren(paged(rows, 20, part, "problems"));
   }

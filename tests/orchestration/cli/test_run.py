@@ -26,9 +26,10 @@ def test_the_first_run(first_run: Ended, done_project: Path) -> None:
         ["1", "reader", "0.833"],
         ["2", "keyword", "0.389"],
     ]
-    assert first_run.err.splitlines()[-2:] == [
+    assert first_run.err.splitlines()[-3:] == [
         "36 scored, 0 up to date",
         f"published in {done_project / 'published'}",
+        f"report: {(done_project / 'published' / 'index.html').as_uri()}",
     ]
     for noise in ("dagster", "Warning", "evaluate -", "RUN_SUCCESS"):
         assert noise not in first_run.err

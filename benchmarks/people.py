@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import rankdata, spearmanr  # noqa: TID253 - a program of its own
+from scipy.stats import rankdata, spearmanr
 
 from benchmarks.measure import table
 from evaluators.catalog import build

@@ -31,9 +31,7 @@ class MemoryLedger:
     def keep(self, judgment: Judgment) -> None:
         """Keep a judgment."""
         self.kept.append(judgment)
-        self._held[judgment.question.digest] = Held(
-            judgment.reply, judgment.status, judgment.error
-        )
+        self._held[judgment.question.digest] = Held(judgment.reply, judgment.status, judgment.error)
 
     def note(self, origin: Origin, digest: str) -> None:
         """Remember who asked."""

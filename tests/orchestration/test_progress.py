@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
-
-import pytest
+from typing import TYPE_CHECKING
 
 from orchestration.progress import Bar, Quiet, model_at_work, shown
+
+if TYPE_CHECKING:
+    import pytest
 
 
 def test_nothing_is_shown_where_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:

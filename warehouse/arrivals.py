@@ -78,9 +78,22 @@ def put_predictions(transaction: Transaction, benchmark: str, files: Sequence[Li
 def require_known(transaction: Transaction, benchmark: str) -> None:
     """Checks that every prediction is for a known question, and the only one.
 
+    Mostly a system answers every question once: then the numbers of both and two sums of their
+    hashes are equal, which is told in a tenth of the time that a join takes.
+
     Raises:
         Declined: It is not so.
     """
+    sums = "count(*), bit_xor(hash(question_id)), sum(hash(question_id))"
+    answered, asked = (
+        transaction.fetch(
+            f"SELECT DISTINCT {sums} FROM {table} WHERE benchmark = $benchmark {grouped}",  # noqa: S608
+            {"benchmark": benchmark},
+        ).rows()
+        for table, grouped in (("predictions", "GROUP BY system"), ("questions", ""))
+    )
+    if answered == asked:
+        return
     found = transaction.fetch(
         """
         SELECT count(*) - count(DISTINCT p.question_id), count(*) - count(q.question_id)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 
 from warehouse.connection import translated
-from warehouse.ddl import check, quoted
+from warehouse.ddl import check, literal, quoted
 from warehouse.errors import NoSpace, WarehouseError
-from warehouse.expectations.expectation import literal
+from warehouse.file import flush
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from warehouse.store import Warehouse
 
 MUCH = 0.25
@@ -46,9 +44,12 @@ class Space:
 
 
 def space(warehouse: Warehouse) -> Space:
-    """How the file of a warehouse is filled."""
+    """How the file of a warehouse is filled; a lake has none, and so no free space in it."""
+    if not isinstance(warehouse.path, Path):
+        return Space(0, 0)
     row = warehouse.fetch(
-        "SELECT block_size, total_blocks, free_blocks FROM pragma_database_size()"
+        "SELECT block_size, total_blocks, free_blocks FROM pragma_database_size() "
+        "WHERE database_name = current_database()"
     )
     block, total, free = row.row(0)
     return Space(total * block, free * block)
@@ -67,6 +68,8 @@ def compact(warehouse: Warehouse) -> Space:
         WarehouseError: The copy is not what it should be; the old file stays.
     """
     path = warehouse.path
+    if not isinstance(path, Path):
+        raise WarehouseError(f"{str(path)!r} is no file")
     beside = path.with_name(f".{path.name}.compact")
     with warehouse.alone():
         needed, free = path.stat().st_size, shutil.disk_usage(path.parent).free
@@ -78,9 +81,9 @@ def compact(warehouse: Warehouse) -> Space:
         try:
             beside.unlink(missing_ok=True)
             _copy(path, beside)
-            _flush(beside)
+            flush(beside)
             beside.replace(path)
-            _flush(path.parent)
+            flush(path.parent)
         except duckdb.Error as error:
             raise translated(error, path) from error
         finally:
@@ -119,11 +122,3 @@ def _copy(source: Path, target: Path) -> None:
                 f"the copy of {str(source)!r} is not as described: {'; '.join(faults)}; the file "
                 "is left as it was"
             )
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

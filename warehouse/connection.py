@@ -6,17 +6,22 @@ import os
 import re
 import shutil
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import duckdb
 
+from warehouse.engines import lent
 from warehouse.errors import NoSpace, WarehouseError, WarehouseLocked, WarehouseTooNew
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
+
+    from warehouse.engines import Config
 
 PAUSE_S = 0.05
 
@@ -60,11 +65,10 @@ def connected(
     if path.is_dir():
         raise WarehouseError(f"{str(path)!r} is a folder, expected a DuckDB file")
     try:
-        connection = _opened(
-            path, read_only=read_only, settings=settings, deadline=time.monotonic() + patience_s
-        )
-        with connection:
-            yield connection
+        with ExitStack() as held:
+            deadline = time.monotonic() + patience_s
+            opened = partial(_opened, path, read_only=read_only, settings=settings)
+            yield _entered(held, opened, deadline)
     except duckdb.Error as error:
         raise translated(error, path) from error
 
@@ -94,27 +98,49 @@ def translated(error: duckdb.Error, path: Path) -> Exception:
     return error
 
 
-def _opened(
-    path: Path, *, read_only: bool, settings: Settings, deadline: float
+def _entered(
+    held: ExitStack,
+    opened: Callable[[], AbstractContextManager[duckdb.DuckDBPyConnection]],
+    deadline: float,
 ) -> duckdb.DuckDBPyConnection:
-    # Connections of one process to one file must be opened alike, so all of it stands here.
-    config: dict[str, str | bool | int | float | list[str]] = {
-        "memory_limit": settings.memory_limit,
-        "threads": settings.threads or os.cpu_count() or 1,
-        "preserve_insertion_order": False,
-        # A misspelt table must be an error, not a Python variable of that name.
-        "python_enable_replacements": False,
-        "autoinstall_known_extensions": False,
-    }
-    if settings.scratch is not None:
-        config["temp_directory"] = str(settings.scratch)
-    if settings.sealed:
-        config |= {"enable_external_access": False, "lock_configuration": True}
     while True:
         try:
-            return duckdb.connect(str(path), read_only=read_only, config=config)
+            return held.enter_context(opened())
         except duckdb.IOException as error:
             foreign = "Could not set lock on file" in str(error)
             if not foreign or time.monotonic() >= deadline:
                 raise
         time.sleep(PAUSE_S)
+
+
+def configured(settings: Settings) -> Config:
+    """How every engine of ours works, whatever is attached to it."""
+    config: Config = {
+        "memory_limit": settings.memory_limit,
+        "threads": settings.threads or os.cpu_count() or 1,
+        "preserve_insertion_order": False,
+        # So texts are handed to Polars as it holds them itself, not copied once more.
+        "arrow_output_version": "1.4",
+        "produce_arrow_string_view": True,
+        # A misspelt table must be an error, not a Python variable of that name.
+        "python_enable_replacements": False,
+        "autoinstall_known_extensions": False,
+        # Engines are kept, and a file that was written anew must be read anew.
+        "enable_external_file_cache": False,
+    }
+    if settings.scratch is not None:
+        config["temp_directory"] = str(settings.scratch)
+    return config
+
+
+def _opened(
+    path: Path, *, read_only: bool, settings: Settings
+) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+    # Connections of one process to one file must be opened alike, so all of it stands here. The
+    # version is that of new files; statistics of earlier formats take three times as long to open.
+    config = configured(settings) | {"storage_compatibility_version": "v1.1.0"}
+    if settings.sealed:
+        config |= {"enable_external_access": False, "lock_configuration": True}
+    if settings.scratch is None or settings.sealed:
+        return duckdb.connect(str(path), read_only=read_only, config=config)
+    return lent(path, read_only=read_only, config=config, scratch=settings.scratch)

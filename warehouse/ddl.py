@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from warehouse.tables import GROUPS, SCHEMA_VERSION, TABLES, table_named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     import duckdb
 
     from warehouse.tables import Column, Table
+
+
+def literal(value: str | float) -> str:
+    """A value as SQL."""
+    if isinstance(value, str):
+        return "'" + value.replace("'", "''") + "'"
+    return repr(value)
 
 
 def quoted(name: str) -> str:
@@ -39,6 +44,15 @@ def create_statements() -> list[str]:
     return [create_statement(table) for table in (*stored, *views)]
 
 
+def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
+    """Create every table and view, and note the version of the schema."""
+    for statement in create_statements():
+        connection.execute(statement)
+    connection.execute(
+        "INSERT INTO meta VALUES ('schema_version', $version)", {"version": str(SCHEMA_VERSION)}
+    )
+
+
 def check(connection: duckdb.DuckDBPyConnection, tables: Iterable[str] | None = None) -> list[str]:
     """How the tables of a database differ from their descriptions.
 
@@ -54,7 +68,8 @@ def check(connection: duckdb.DuckDBPyConnection, tables: Iterable[str] | None = 
     found: dict[str, dict[str, tuple[str, bool]]] = {}
     rows = connection.execute(
         "SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() "
-        "WHERE schema_name = 'main' AND NOT internal ORDER BY table_name, column_index"
+        "WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal "
+        "ORDER BY table_name, column_index"
     ).fetchall()
     for table, column, type_, nullable in rows:
         found.setdefault(table, {})[column] = (type_, nullable)
@@ -93,7 +108,7 @@ def markdown() -> str:
         "# The tables of the warehouse",
         "",
         (
-            "Written by `python -m warehouse.ddl docs/warehouse-schema.md` from the descriptions "
+            "Written by `make docs` from the descriptions "
             f"in `warehouse/tables/`; schema version {SCHEMA_VERSION}. The published copy holds "
             "the same tables. Times are UTC; booleans are 1 and 0."
         ),
@@ -121,28 +136,3 @@ def _line(column: Column) -> str:
     nullable = "yes" if column.nullable else "no"
     description = column.description.replace("|", "\\|")
     return f"| `{column.name}` | `{column.type}` | {nullable} | {description} |"
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Write the page, or check with `--check` that it is up to date.
-
-    Args:
-        arguments: The page's path, and perhaps `--check`.
-
-    Returns:
-        0 when all is well; 1 when the page is stale.
-    """
-    check_only = "--check" in arguments
-    (path,) = (Path(argument) for argument in arguments if argument != "--check")
-    page = markdown()
-    if not check_only:
-        path.write_text(page, encoding="utf-8")
-        return 0
-    if path.is_file() and path.read_text(encoding="utf-8") == page:
-        return 0
-    sys.stderr.write(f"{path} is stale: run `python -m warehouse.ddl {path}`\n")
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

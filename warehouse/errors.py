@@ -93,6 +93,14 @@ class WarehouseTooNew(WarehouseError):
     """The warehouse was written by a later version of this program."""
 
 
+class WarehouseUnreachable(WarehouseError):
+    """The server that keeps the catalogue of a lake is not there, or went away."""
+
+
+class WarehouseConflict(WarehouseError):
+    """Another process changed a lake at the same time, again and again."""
+
+
 class NoSpace(WarehouseError):
     """The disk is full."""
 

@@ -12,7 +12,11 @@ if TYPE_CHECKING:
 
 
 def found_problems(
-    benchmark: str, judged: Sequence[str], calibrated: Sequence[str], leaking: Sequence[str]
+    benchmark: str,
+    judged: Sequence[str],
+    calibrated: Sequence[str],
+    leaking: Sequence[str],
+    few: int,
 ) -> Query:
     """What somebody should look at, worst first.
 
@@ -21,12 +25,13 @@ def found_problems(
         judged: The evaluators that a judge model answers.
         calibrated: Those of them whose judge agrees with people's labels.
         leaking: The evaluators that look for what an answer must not give away.
+        few: The independent questions that a sound interval needs.
 
     Returns:
         A query with the columns of the table `problems`.
     """
     named = {"judged": list(judged), "calibrated": list(calibrated), "leaking": list(leaking)}
-    return Query(sql("problems"), {"benchmark": benchmark, **named})
+    return Query(sql("problems"), {"benchmark": benchmark, "few": few, **named})
 
 
 def found_insights(benchmark: str, retrieving: Sequence[str]) -> Query:

@@ -32,14 +32,16 @@ def fingerprint(files: Iterable[tuple[Path, str | None]], settings: Sequence[str
         InputError: A file cannot be read.
     """
     digest = xxhash.xxh3_128()
+    # One buffer for all: a fresh one for each piece takes twice as long.
+    piece = memoryview(bytearray(_PIECE))
     for setting in settings:
         _add(digest, setting.encode())
     for path, system in files:
         content = xxhash.xxh3_128()
         try:
-            with path.open("rb") as file:
-                while piece := file.read(_PIECE):
-                    content.update(piece)
+            with path.open("rb", buffering=0) as file:
+                while filled := file.readinto(piece):
+                    content.update(piece[:filled])
         except OSError as error:
             raise InputError([Problem(path, None, f"cannot be read: {error.strerror}")]) from error
         _add(digest, "".join(path.suffixes[-2:]).lower().encode())

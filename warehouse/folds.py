@@ -11,18 +11,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def folded_scores(benchmark: str, slices: Sequence[str]) -> Query:
+def folded_scores(benchmark: str, slices: Sequence[str], places: int) -> Query:
     """Counts, sums and means of a benchmark's scores.
 
     Args:
         benchmark: The benchmark.
         slices: Tags or question columns; the slice `all` is always there.
+        places: The metrics of the evaluator that has most; what others have beyond is left out.
 
     Returns:
         A query with one row a slice, system, evaluator, metric and signature: mean (null without
         a scored sample), n, and the number of samples of each status.
     """
-    statement = sql("fold").replace("{labels}", sql("labels"))
+    sums = ", ".join(f'fsum("values"[{place}])' for place in range(1, places + 1))
+    statement = sql("fold").replace("{labels}", sql("labels")).replace("{sums}", f"[{sums}]")
     return Query(statement, {"benchmark": benchmark, "slices": list(slices)})
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from warehouse.ddl import quoted
+from warehouse.ddl import literal, quoted
 from warehouse.errors import UnknownColumn, WarehouseError, near
 from warehouse.normal import place
 from warehouse.tables import Table, table_named
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     import duckdb
 
 Where: TypeAlias = Mapping[str, Any]
+Constants: TypeAlias = Mapping[str, str | datetime]
+"""Values that all new rows share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,10 @@ class Incoming:
 
 @contextmanager
 def incoming(
-    connection: duckdb.DuckDBPyConnection, table: Table, rows: pl.DataFrame | Path
+    connection: duckdb.DuckDBPyConnection,
+    table: Table,
+    rows: pl.DataFrame | Path,
+    constants: Constants,
 ) -> Iterator[Incoming]:
     """Make new rows known to DuckDB for as long as the `with` lasts.
 
@@ -53,7 +59,7 @@ def incoming(
     """
     if isinstance(rows, Path):
         files = place(rows) if rows.is_file() else f"{place(rows)} || '/*.parquet'"
-        yield _described(connection, table, f"read_parquet({files})")
+        yield _described(connection, table, _extended(f"read_parquet({files})", constants))
         return
     for name in rows.columns:
         require_column(table, name)
@@ -61,9 +67,18 @@ def incoming(
     frame = rows.drop(name for name, dtype in rows.schema.items() if dtype == pl.Null)
     connection.register("incoming", frame.to_arrow())
     try:
-        yield _described(connection, table, "incoming")
+        yield _described(connection, table, _extended("incoming", constants))
     finally:
         connection.unregister("incoming")
+
+
+def _extended(relation: str, constants: Constants) -> str:
+    more = "".join(
+        f", {literal(str(value))}::{'TIMESTAMP' if isinstance(value, datetime) else 'VARCHAR'} "
+        f"AS {quoted(name)}"
+        for name, value in constants.items()
+    )
+    return f"(SELECT *{more} FROM {relation})" if more else relation  # noqa: S608
 
 
 def _described(connection: duckdb.DuckDBPyConnection, table: Table, relation: str) -> Incoming:

@@ -75,48 +75,6 @@ def ingest(
                 careful.add(unusual.place)
 
 
-def ingest_questions(
-    warehouse: Warehouse,
-    *,
-    benchmark: str,
-    format: str,  # noqa: A002 - what users call it
-    questions: Sequence[Path] = (),
-    documents: Sequence[Path] = (),
-    predictions: Sequence[tuple[Path, str | None]] = (),
-    max_reject_ratio: float = 0.0,
-    force: bool = False,
-) -> Ingested:
-    """Replaces the questions and documents of one benchmark; see `ingest` and `Files`.
-
-    `predictions` are looked at only where the format has questions in them.
-    """
-    files = Files(
-        benchmark=benchmark,
-        format=format,
-        questions=questions,
-        documents=documents,
-        predictions=predictions,
-        max_reject_ratio=max_reject_ratio,
-    )
-    return ingest(warehouse, [files], kinds=(QUESTIONS,), force=force)[benchmark, QUESTIONS]
-
-
-def ingest_predictions(
-    warehouse: Warehouse,
-    *,
-    benchmark: str,
-    format: str,  # noqa: A002
-    files: Sequence[tuple[Path, str | None]],
-    max_reject_ratio: float = 0.0,
-    force: bool = False,
-) -> Ingested:
-    """Replaces the predictions of one benchmark, whose questions are there; see `ingest`."""
-    given = Files(
-        benchmark=benchmark, format=format, predictions=files, max_reject_ratio=max_reject_ratio
-    )
-    return ingest(warehouse, [given], kinds=(PREDICTIONS,), force=force)[benchmark, PREDICTIONS]
-
-
 class _Unusual(Exception):  # noqa: N818 - not a failure
     def __init__(self, place: Place, reason: Declined) -> None:
         super().__init__(str(reason))
@@ -189,7 +147,8 @@ def _written(
     results = {place: done for plan in plans for place, done in plan.results.items()}
     if not any(plan.questions or plan.predictions for plan in plans):
         return results
-    with warehouse.transaction() as transaction:
+
+    def put(transaction: Transaction) -> None:
         transaction.keep_text_plain()
         for plan in plans:
             name = plan.files.benchmark
@@ -209,6 +168,8 @@ def _written(
                     )
             except Declined as reason:
                 raise _Unusual(place, reason) from reason
+
+    warehouse.write(put)
     return results
 
 

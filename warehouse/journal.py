@@ -8,9 +8,11 @@ killed loses nothing that it had kept; a line that was cut off is the last one, 
 from __future__ import annotations
 
 import os
+import socket
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 from uuid import uuid4
 
 import orjson
@@ -24,9 +26,16 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
+    from warehouse.place import Place
 
-def folder_of(warehouse: Path) -> Path:
-    """The folder of the journals of a warehouse file."""
+
+ELSEWHERE_S: Final = 6 * 3600.0
+"""How long nothing was written to another machine's journal before it counts as left behind: not
+every file system that machines share knows the locks of the others."""
+
+
+def folder_of(warehouse: Place) -> Path:
+    """The folder of the journals of a warehouse."""
     return warehouse.with_name(warehouse.name + ".journal")
 
 
@@ -37,10 +46,10 @@ class Journal:
         path: The file.
     """
 
-    def __init__(self, warehouse: Path) -> None:
+    def __init__(self, warehouse: Place) -> None:
         folder = folder_of(warehouse)
         folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / f"{uuid4().hex}.jsonl"
+        self.path = folder / f"{uuid4().hex}@{socket.gethostname()}.jsonl"
         self._file = self.path.open("ab", buffering=0)
         portalocker.lock(self._file, LockFlags.EXCLUSIVE | LockFlags.NON_BLOCKING)
 
@@ -108,7 +117,7 @@ def entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @contextmanager
-def left_behind(warehouse: Path) -> Iterator[list[Left]]:
+def left_behind(warehouse: Place) -> Iterator[list[Left]]:
     """The journals of processes that are gone, held so that no other process takes them.
 
     They are removed at the end of the `with`, unless an exception ends it.
@@ -118,6 +127,8 @@ def left_behind(warehouse: Path) -> Iterator[list[Left]]:
     held = []
     try:
         for path in found:
+            if _may_be_written_elsewhere(path):
+                continue
             file = path.open("rb")
             try:
                 portalocker.lock(file, LockFlags.EXCLUSIVE | LockFlags.NON_BLOCKING)
@@ -131,3 +142,10 @@ def left_behind(warehouse: Path) -> Iterator[list[Left]]:
     finally:
         for _, file in held:
             file.close()
+
+
+def _may_be_written_elsewhere(path: Path) -> bool:
+    host = path.stem.partition("@")[2]
+    if host in {"", socket.gethostname()}:
+        return False
+    return time.time() - path.stat().st_mtime < ELSEWHERE_S

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from warehouse.formats.rows import Row
     from warehouse.store import Warehouse
+    from warehouse.transaction import Transaction
 
     Scales: TypeAlias = Mapping[str, Mapping[tuple[str, str], tuple[float, float]]]
 
@@ -138,7 +139,7 @@ def _unknown_samples(
 
 
 def _keep(warehouse: Warehouse, labels: pl.DataFrame, *, judging: bool) -> None:
-    with warehouse.transaction() as transaction:
+    def keep(transaction: Transaction) -> None:
         kept = transaction.fetch("SELECT * FROM labels")
         others = kept.join(labels, on=list(KEY), how="anti")
         transaction.delete("labels", {})
@@ -147,3 +148,5 @@ def _keep(warehouse: Warehouse, labels: pl.DataFrame, *, judging: bool) -> None:
         transaction.append("labels", labels)
         if judging:
             require_regrading(transaction, labels)
+
+    warehouse.write(keep)

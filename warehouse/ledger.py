@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import contextmanager
 from itertools import islice
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
@@ -16,7 +17,6 @@ from warehouse.tables import table_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-    from pathlib import Path
 
     from warehouse.store import Warehouse
     from warehouse.transaction import Transaction
@@ -132,7 +132,7 @@ def opened(warehouse: Warehouse, run_id: str) -> Iterator[Ledger]:
     recover(warehouse)
     warehouse.path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".ledger-", dir=warehouse.path.parent) as folder:
-        ledger = Ledger(warehouse, run_id, type(warehouse.path)(folder) / "replies.sqlite")
+        ledger = Ledger(warehouse, run_id, Path(folder) / "replies.sqlite")
         try:
             yield ledger
         finally:
@@ -153,7 +153,8 @@ def recover(warehouse: Warehouse) -> int:
 
 def _take_over(warehouse: Warehouse, journals: Iterable[Path]) -> None:
     """Write the rows of journals into the tables, in one transaction."""
-    with warehouse.transaction() as transaction:
+
+    def take(transaction: Transaction) -> None:
         for path in journals:
             judged = (row for kind, row in entries(path) if kind == JUDGMENT)
             for rows in _batches(judged):
@@ -161,6 +162,8 @@ def _take_over(warehouse: Warehouse, journals: Iterable[Path]) -> None:
             asked = (row for kind, row in entries(path) if kind == ASK)
             for rows in _batches(asked):
                 _take_asks(transaction, rows)
+
+    warehouse.write(take)
 
 
 def _take_judgments(transaction: Transaction, rows: list[dict[str, Any]]) -> None:

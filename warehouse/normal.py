@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from warehouse.ddl import quoted
+from warehouse.ddl import literal, quoted
 from warehouse.rankings import ranked, retrieved_type
 
 if TYPE_CHECKING:
@@ -96,11 +96,6 @@ class Lines:
             f"read_json({place(self.path)}, format = 'newline_delimited', "
             f"maximum_object_size = {self.longest}, columns = {{{listed}}})"
         )
-
-
-def literal(text: str) -> str:
-    """A text as SQL."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def place(path: Path) -> str:

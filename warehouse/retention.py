@@ -77,11 +77,12 @@ def count(warehouse: Warehouse, leftover: Leftover, days: float) -> int:
 
 def drop(warehouse: Warehouse, leftover: Leftover, days: float) -> int:
     """Delete the rows that may go; returns how many they were."""
-    with warehouse.transaction() as transaction:
-        return transaction.execute(
+    return warehouse.write(
+        lambda transaction: transaction.execute(
             f"DELETE FROM {leftover.table} WHERE {leftover.where}",  # noqa: S608
             {"before": _before(days)},
         )
+    )
 
 
 def _before(days: float) -> datetime:

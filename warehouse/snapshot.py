@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import duckdb
 
 from warehouse.connection import Settings, connected
 from warehouse.errors import InvalidQuery, NoSpace, WarehouseError
+from warehouse.file import flush
 from warehouse.lock import FileLock
 from warehouse.transaction import Parameters, fetched
 from warehouse.upgrade import require_version
@@ -129,43 +129,22 @@ def _published(warehouse: Warehouse, folder: Path) -> Path:
     beside = folder / f".{FILE_NAME}.tmp"
     with FileLock(beside, warehouse.patience_s).exclusive():
         try:
-            copy(warehouse, beside)
+            _copy(warehouse, beside)
             beside.replace(target)
         finally:
             beside.unlink(missing_ok=True)
-        _flush(folder)
+        flush(folder)
     return target
 
 
-def copy(warehouse: Warehouse, target: Path) -> None:
-    """Copy the file of a warehouse as it is between two transactions.
-
-    Raises:
-        NoSpace: There is no room for it beside `target`.
-    """
-    source = warehouse.path
-    if source.with_name(source.name + ".wal").exists():
-        # A killed process left changes in the log; opening to write brings them into the file.
-        with warehouse.transaction():
-            pass
-    # The open connection keeps out processes that do not take part in the file lock.
-    with warehouse.reading():
-        if shutil.disk_usage(target.parent).free < source.stat().st_size:
-            raise _no_space(warehouse, target.parent)
-        shutil.copyfile(source, target)
-    _flush(target)
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _copy(warehouse: Warehouse, target: Path) -> None:
+    if shutil.disk_usage(target.parent).free < warehouse.room():
+        raise _no_space(warehouse, target.parent)
+    warehouse.copy(target)
 
 
 def _no_space(warehouse: Warehouse, folder: Path) -> NoSpace:
-    needed = warehouse.path.stat().st_size / 1e6
+    needed = warehouse.room() / 1e6
     free = shutil.disk_usage(folder).free / 1e6
     return NoSpace(
         f"cannot publish to {str(folder)!r}: {needed:.1f} MB are needed and {free:.1f} MB are "

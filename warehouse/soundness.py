@@ -30,12 +30,14 @@ class Grid:
         signature: The evaluator as it is configured.
         bounds: The least and the greatest possible value of each metric, in the order of the
             lists in `grades`; infinite where there is none.
+        with_values: Whether to look at the values, too: at their bounds and their statuses.
     """
 
     benchmark: str
     evaluator: str
     signature: str
     bounds: Mapping[str, tuple[float, float]]
+    with_values: bool = True
 
 
 def as_described(
@@ -157,7 +159,8 @@ def _faults(
     systems: Sequence[str],
 ) -> list[str]:
     number = len(grid.bounds)
-    columns = "".join(f", {_of_metric(place)}" for place in range(1, number + 1))
+    places = range(1, number + 1) if grid.with_values else ()
+    columns = "".join(f", {_of_metric(place)}" for place in places)
     rows = fetched(
         connection,
         f"""

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from warehouse.place import Place
+
 
 @dataclass(frozen=True, slots=True)
 class Spool:
@@ -46,10 +48,10 @@ class Scratch:
     """The folder beside a warehouse in which every process has a place of its own.
 
     Attributes:
-        warehouse: The warehouse file.
+        warehouse: The warehouse.
     """
 
-    warehouse: Path
+    warehouse: Place
 
     @property
     def folder(self) -> Path:

@@ -1,51 +1,52 @@
-"""The warehouse: short reads and short transactions on one DuckDB file, behind one lock."""
+"""The warehouse: short reads and short transactions, on a DuckDB file or on a lake."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
-import duckdb
 import polars as pl
 
-from warehouse.connection import Settings, connected
-from warehouse.ddl import create_statements, quoted
-from warehouse.errors import SchemaOutdated, WarehouseError
-from warehouse.lock import FileLock
+from warehouse.connection import Settings
+from warehouse.ddl import quoted
+from warehouse.errors import WarehouseError
+from warehouse.file import FileStorage
+from warehouse.place import Place, storage_at
 from warehouse.spool import Scratch, Spool
-from warehouse.tables import SCHEMA_VERSION
 from warehouse.transaction import Parameters, Transaction, fetched
-from warehouse.upgrade import require_version, upgrade
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    import duckdb
     import pyarrow as pa
 
     from warehouse.incoming import Where
+    from warehouse.place import Storage
     from warehouse.transaction import Rows
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Warehouse:
-    """A warehouse file, created with all its tables at its first use.
+    """A warehouse, created with all its tables at its first use.
 
-    No method leaves a connection open: the file is held only while a method runs, or within
-    the `with` of `transaction`. Every method raises WarehouseLocked, WarehouseTooNew, NoSpace
-    or another WarehouseError when the file cannot be used.
+    Nobody is kept waiting longer than a method runs, or the `with` of `transaction` lasts. Every
+    method raises WarehouseLocked, WarehouseTooNew, NoSpace or another WarehouseError when the
+    warehouse cannot be used.
 
     Attributes:
-        path: The DuckDB file.
+        path: The DuckDB file, or the lake.
         patience_s: The seconds to wait for other processes.
         memory_limit: The memory that DuckDB may use before it spills to disk.
         threads: The threads that DuckDB may use; null: one for each core.
     """
 
-    path: Path
+    path: Place
     patience_s: float = 30.0
     memory_limit: str = "1GB"
     threads: int | None = None
@@ -57,8 +58,7 @@ class Warehouse:
             sql: One SELECT; parameters are written `$name`, or `?` for a sequence.
             parameters: Their values.
         """
-        with self.reading() as connection:
-            return fetched(connection, sql, parameters)
+        return self.storage.read(lambda connection: fetched(connection, sql, parameters))
 
     @contextmanager
     def spool(self, sql: str, parameters: Parameters | None = None) -> Iterator[Spool]:
@@ -71,8 +71,7 @@ class Warehouse:
         scratch.mkdir(parents=True, exist_ok=True)
         path = scratch / f"{uuid4().hex}.parquet"
         try:
-            with self.reading() as connection:
-                rows = _copied(connection, sql, parameters, path)
+            rows = self.storage.read(lambda connection: _copied(connection, sql, parameters, path))
             yield Spool(path, rows)
         finally:
             path.unlink(missing_ok=True)
@@ -98,31 +97,25 @@ class Warehouse:
     @contextmanager
     def transaction(self) -> Iterator[Transaction]:
         """A transaction: committed at the end of the `with`, rolled back on an exception."""
-        self._create_if_missing()
-        with (
-            self._lock.exclusive(),
-            self._connected(read_only=False) as connection,
-        ):
-            Scratch(self.path).sweep()
-            connection.begin()
-            try:
-                yield Transaction(connection)
-            except BaseException:
-                # After a failed write DuckDB may refuse even this; the first error tells more.
-                with suppress(duckdb.Error):
-                    connection.rollback()
-                raise
-            connection.commit()
+        with self.storage.writing() as connection:
+            yield Transaction(connection)
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """Carry out work in a transaction, and return what it returns.
+
+        Where the warehouse is a lake, work whose transaction was broken off (another process came
+        between, or the server was away) is carried out anew for as long as the patience lasts. So
+        it must find out within the transaction whatever it decides by.
+        """
+        return self.storage.write(lambda connection: work(Transaction(connection)))
 
     def append(self, table: str, rows: Rows) -> int:
         """Insert rows in a transaction of their own; see `Transaction.append`."""
-        with self.transaction() as transaction:
-            return transaction.append(table, rows)
+        return self.write(lambda transaction: transaction.append(table, rows))
 
     def replace(self, table: str, rows: Rows, where: Where | None = None) -> int:
         """Replace rows in a transaction of their own; see `Transaction.replace`."""
-        with self.transaction() as transaction:
-            return transaction.replace(table, rows, where)
+        return self.write(lambda transaction: transaction.replace(table, rows, where))
 
     def marks(self, benchmark: str) -> dict[str, str]:
         """The digests that the stages of a benchmark were last made from, by stage."""
@@ -139,80 +132,35 @@ class Warehouse:
 
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A read-only connection under the shared lock, for this room only."""
-        self._create_if_missing()
-        with ExitStack() as held:
-            try:
-                connection = held.enter_context(self._reading())
-            except SchemaOutdated:
-                with self.transaction():
-                    pass
-                connection = held.enter_context(self._reading())
+        """A read-only connection, for this room only."""
+        with self.storage.reading() as connection:
             yield connection
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Hold the lock with no connection open, for whoever replaces the file itself."""
-        self._create_if_missing()
-        with self._lock.exclusive():
+        """Hold the lock of a file with no connection open, for whoever replaces the file."""
+        if not isinstance(self.storage, FileStorage):
+            raise WarehouseError(f"{str(self.path)!r} is no file")
+        with self.storage.alone():
             yield
 
-    @contextmanager
-    def _reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        with self._lock.shared(), self._connected(read_only=True) as connection:
-            yield connection
+    def copy(self, target: Path) -> None:
+        """Write the warehouse, as it is between two transactions, to a DuckDB file."""
+        self.storage.copy(target)
+
+    def room(self) -> int:
+        """The bytes that a copy needs, about."""
+        return self.storage.room()
 
     @property
-    def _lock(self) -> FileLock:
-        return FileLock(self.path, self.patience_s)
-
-    @contextmanager
-    def _connected(self, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
+    def storage(self) -> Storage:
+        """How it is opened where it is, for this room only."""
         settings = Settings(
             memory_limit=self.memory_limit,
             threads=self.threads,
             scratch=Scratch(self.path).own / "duckdb",
         )
-        with connected(
-            self.path, read_only=read_only, settings=settings, patience_s=self.patience_s
-        ) as connection:
-            try:
-                require_version(connection, self.path)
-            except SchemaOutdated:
-                if read_only:
-                    raise
-                upgrade(connection, self.path)
-            yield connection
-
-    def _create_if_missing(self) -> None:
-        if self.path.exists():
-            return
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise WarehouseError(
-                f"the folder of the warehouse {str(self.path)!r} cannot be made: {error.strerror}"
-            ) from error
-        with self._lock.exclusive():
-            if not self.path.exists():
-                self._create()
-
-    def _create(self) -> None:
-        # Made elsewhere and moved, so that a file that is there is always complete.
-        with TemporaryDirectory(prefix=".scoreline-", dir=self.path.parent) as folder:
-            made = type(self.path)(folder) / self.path.name
-            with connected(made, read_only=False, settings=Settings()) as connection:
-                connection.begin()
-                for statement in create_statements():
-                    connection.execute(statement)
-                connection.execute(
-                    "INSERT INTO meta VALUES ('schema_version', $version)",
-                    {"version": str(SCHEMA_VERSION)},
-                )
-                connection.commit()
-            # A log without its database is what somebody forgot to delete.
-            self.path.with_name(self.path.name + ".wal").unlink(missing_ok=True)
-            made.replace(self.path)
+        return storage_at(self.path, settings, self.patience_s)
 
 
 def _copied(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 import duckdb
 
+from warehouse.ddl import literal
 from warehouse.formats.files import kind
 from warehouse.formats.paths import unusable
 from warehouse.glance import Seen, glance
@@ -19,7 +20,6 @@ from warehouse.normal import (
     PREDICTION_FIELDS,
     QUESTION_FIELDS,
     Lines,
-    literal,
     place,
 )
 from warehouse.rankings import retrieved_type

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -14,10 +15,10 @@ from warehouse.errors import NoSpace, SchemaMismatch, SchemaOutdated, WarehouseT
 from warehouse.tables import SCHEMA_VERSION, TABLES
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from warehouse.place import Place
 
 
-def version_of(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
+def version_of(connection: duckdb.DuckDBPyConnection, path: Place) -> int:
     """The schema version that a database bears.
 
     Raises:
@@ -27,14 +28,14 @@ def version_of(connection: duckdb.DuckDBPyConnection, path: Path) -> int:
         row = connection.execute("SELECT value FROM meta WHERE name = 'schema_version'").fetchone()
     except (duckdb.CatalogException, duckdb.BinderException) as error:
         raise SchemaMismatch(
-            f"{str(path)!r} is a DuckDB database, but not a warehouse of Scoreline's"
+            f"{str(path)!r} is a database, but not a warehouse of Scoreline's"
         ) from error
     if row is None:
         raise SchemaMismatch(f"the warehouse {str(path)!r} does not say which version wrote it")
     return int(row[0])
 
 
-def require_version(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+def require_version(connection: duckdb.DuckDBPyConnection, path: Place) -> None:
     """Check that a database is a warehouse of this version.
 
     Raises:
@@ -62,20 +63,25 @@ def backup_of(path: Path, version: int) -> Path:
     return path.with_name(f"{path.stem}.version-{version}{path.suffix}")
 
 
-def upgrade(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Carry out the steps that are missing, all or none; a copy of the file is made first.
+def backups_of(place: Place) -> list[Path]:
+    """The copies that were made before a warehouse was brought up to date; a lake keeps none."""
+    if not isinstance(place, Path):
+        return []
+    return sorted(place.parent.glob(f"{place.stem}.version-*"))
+
+
+def upgrade(connection: duckdb.DuckDBPyConnection, path: Place) -> None:
+    """Carry out the steps that are missing, all or none.
 
     Args:
         connection: Open for writing, alone, and in no transaction.
-        path: The file that it has open.
+        path: The file or lake that it has open.
 
     Raises:
-        NoSpace: There is no room for the copy; nothing has been changed.
         SchemaMismatch: The tables are not as described after the last step; nothing has been
             changed.
     """
     version = version_of(connection, path)
-    _back_up(connection, path, backup_of(path, version))
     connection.begin()
     try:
         try:
@@ -90,13 +96,13 @@ def upgrade(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     connection.commit()
 
 
-def _require_described(connection: duckdb.DuckDBPyConnection, path: Path, version: int) -> None:
+def _require_described(connection: duckdb.DuckDBPyConnection, path: Place, version: int) -> None:
     faults = check(connection)
     if faults:
         raise SchemaMismatch(_stuck(path, version, "; ".join(faults)))
 
 
-def _stuck(path: Path, version: int, why: str) -> str:
+def _stuck(path: Place, version: int, why: str) -> str:
     return (
         f"the warehouse {str(path)!r} cannot be brought from version {version} to "
         f"{SCHEMA_VERSION}: {why}"
@@ -105,7 +111,8 @@ def _stuck(path: Path, version: int, why: str) -> str:
 
 def _carry_out(connection: duckdb.DuckDBPyConnection, version: int) -> None:
     views = connection.execute(
-        "SELECT view_name FROM duckdb_views() WHERE schema_name = 'main' AND NOT internal"
+        "SELECT view_name FROM duckdb_views() "
+        "WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal"
     ).fetchall()
     for (name,) in views:
         connection.execute(f"DROP VIEW {quoted(name)}")
@@ -121,7 +128,13 @@ def _carry_out(connection: duckdb.DuckDBPyConnection, version: int) -> None:
     )
 
 
-def _back_up(connection: duckdb.DuckDBPyConnection, path: Path, target: Path) -> None:
+def back_up(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+    """Copy the file that is open, before it is changed.
+
+    Raises:
+        NoSpace: There is no room for the copy.
+    """
+    target = backup_of(path, version_of(connection, path))
     # What a killed process left in the log is brought into the file before it is copied.
     connection.execute("CHECKPOINT")
     free, needed = shutil.disk_usage(path.parent).free, path.stat().st_size

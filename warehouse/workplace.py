@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,6 @@ from warehouse.spool import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from warehouse.store import Warehouse
 
@@ -23,7 +23,7 @@ def folder_beside(warehouse: Warehouse) -> Iterator[Path]:
     own = Scratch(warehouse.path).own
     own.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix="ingest-", dir=own) as name:
-        yield type(own)(name)
+        yield Path(name)
     for each in (own, own.parent):
         # Another thread or process may be using it.
         try:

@@ -7,23 +7,63 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
+from tests.lakes import fresh
+from tests.services import REQUIRED
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from warehouse.place import Place
+
+
+FILE_ONLY = frozenset({"test_connection", "test_lock", "test_upgrade"})
+"""The modules that are about the DuckDB file."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Have every test of a warehouse run on a file, and where services are required on a lake.
+
+    Those of `lake/` are run on every day. What is told about files before anything is written, and
+    about the published copy, is not repeated: it is marked `file_only`, like whole modules here.
+    """
+    if "storage_kind" not in metafunc.fixturenames:
+        return
+    module = metafunc.module.__name__.rpartition(".")[2]
+    on_lake = REQUIRED and module not in FILE_ONLY
+    about_file = metafunc.definition.get_closest_marker("file_only") is not None
+    metafunc.parametrize(
+        "storage_kind", ["file", "lake"] if on_lake and not about_file else ["file"]
+    )
+
 
 @pytest.fixture
-def warehouse(tmp_path: Path) -> Warehouse:
+def storage_kind() -> str:
+    """Where the warehouse is: `file` or `lake`."""
+    return "file"
+
+
+@pytest.fixture
+def place(storage_kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Place]:
+    """Where a warehouse may be made."""
+    if storage_kind == "file":
+        yield tmp_path / "deep" / "warehouse.duckdb"
+        return
+    with fresh(request.getfixturevalue("postgres_database"), tmp_path) as lake:
+        yield lake
+
+
+@pytest.fixture
+def warehouse(place: Place) -> Warehouse:
     """A warehouse that is not there yet."""
-    return Warehouse(tmp_path / "deep" / "warehouse.duckdb", patience_s=0.2)
+    return Warehouse(place, patience_s=0.2)
 
 
 @pytest.fixture
-def four_by_two(tmp_path: Path) -> Warehouse:
+def four_by_two(place: Place) -> Warehouse:
     """Four questions that two systems answered; `llm` retrieves nothing."""
-    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    warehouse = Warehouse(place)
     questions = [
         {"question_id": f"q{i}", "gold_doc_ids": [f"d{i}"], "expected_answers": [f"{i}"]}
         for i in range(4)

@@ -7,24 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-import pytest
-
-from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
 
     from numpy.typing import NDArray
+
+    from warehouse.store import Warehouse
 
 NOW = datetime(2026, 1, 1)  # noqa: DTZ001
 METRICS = ["accuracy", "phi", "delta"]
 Row = tuple[str, str, str, str, float | None, float | None]
-
-
-@pytest.fixture
-def warehouse(tmp_path: Path) -> Warehouse:
-    return Warehouse(tmp_path / "warehouse.duckdb")
 
 
 def fill(warehouse: Warehouse, rows: Iterable[Row]) -> None:

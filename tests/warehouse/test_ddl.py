@@ -12,7 +12,6 @@ from warehouse.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -68,19 +67,3 @@ def test_page_shows_every_column() -> None:
         assert table.one_row in section
         for column in table.columns:
             assert f"| `{column.name}` | `{column.type}` |" in section
-
-
-def test_check_fails_when_the_page_is_stale(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    page = tmp_path / "schema.md"
-    assert ddl.main([str(page), "--check"]) == 1
-    assert "is stale" in capsys.readouterr().err
-    assert ddl.main([str(page)]) == 0
-    assert ddl.main([str(page), "--check"]) == 0
-    page.write_text(page.read_text() + "\n")
-    assert ddl.main([str(page), "--check"]) == 1
-
-
-def test_the_page_in_the_repository_is_up_to_date(pytestconfig: pytest.Config) -> None:
-    assert ddl.main([str(pytestconfig.rootpath / "docs/warehouse-schema.md"), "--check"]) == 0

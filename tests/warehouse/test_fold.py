@@ -14,11 +14,11 @@ import pytest
 from warehouse.errors import WarehouseError
 from warehouse.folds import folded_scores
 from warehouse.sql import sql
-from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
+
+    from warehouse.store import Warehouse
 
 STATUSES = (
     "scored",
@@ -29,11 +29,6 @@ STATUSES = (
     "target_error",
 )
 NOW = datetime(2026, 1, 1)  # noqa: DTZ001
-
-
-@pytest.fixture
-def warehouse(tmp_path: Path) -> Warehouse:
-    return Warehouse(tmp_path / "warehouse.duckdb")
 
 
 def fill(
@@ -73,9 +68,11 @@ def fill(
         )
 
 
-def folded(warehouse: Warehouse, *slices: str) -> dict[tuple[str, str, str], dict[str, Any]]:
+def folded(
+    warehouse: Warehouse, *slices: str, places: int = 3
+) -> dict[tuple[str, str, str], dict[str, Any]]:
     """The folds by slice, system and metric."""
-    query = folded_scores("b", slices)
+    query = folded_scores("b", slices, places)
     frame = warehouse.fetch(query.sql, query.parameters)
     return {(row["slice"], row["system"], row["metric"]): row for row in frame.to_dicts()}
 
@@ -165,7 +162,8 @@ def test_agrees_with_python_on_random_grades(warehouse: Warehouse) -> None:
     expected: dict[tuple[str, str, str], list[float | None]] = defaultdict(list)
     for system in ("s1", "s2"):
         for question in questions:
-            statuses = [draw.choice(STATUSES) for _ in "xy"]
+            plain = draw.random() < 0.5
+            statuses = ["scored" if plain else draw.choice(STATUSES) for _ in "xy"]
             values = [
                 draw.uniform(-1, 1) * 10 ** draw.randint(-8, 8) if status == "scored" else None
                 for status in statuses
@@ -175,7 +173,7 @@ def test_agrees_with_python_on_random_grades(warehouse: Warehouse) -> None:
                     "system": system,
                     "question_id": question["question_id"],
                     "values": values,
-                    "statuses": statuses,
+                    "statuses": None if plain else statuses,
                 }
             )
             for slice_ in ("all", f"t={question['tags'][0]['value']}"):
@@ -190,6 +188,14 @@ def test_agrees_with_python_on_random_grades(warehouse: Warehouse) -> None:
         assert (row["n"], row["n_scored"]) == (len(values), len(scored))
         assert row["value_sum"] == pytest.approx(math.fsum(scored), rel=1e-14)
         assert row["mean"] == pytest.approx(math.fsum(scored) / len(scored), rel=1e-14)
+
+
+def test_the_longest_list_tells_how_many_places_there_are(warehouse: Warehouse) -> None:
+    grade = {"system": "s", "question_id": "q", "values": [1.0, 2.0]}
+    fill(warehouse, [{"question_id": "q"}], [grade])
+    assert [row["mean"] for row in folded(warehouse, places=2).values()] == [1.0, 2.0]
+    assert [row["mean"] for row in folded(warehouse, places=5).values()] == [1.0, 2.0]
+    assert [row["mean"] for row in folded(warehouse, places=1).values()] == [1.0]
 
 
 def test_sums_keep_small_numbers_beside_large_ones(warehouse: Warehouse) -> None:

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse.errors import InputError
 from warehouse.formats.document_grounded_qa import read_predictions, read_questions
 from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.paths import expand
-from warehouse.ingest import ingest_predictions, ingest_questions
 from warehouse.store import Warehouse
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "grounded_qa"

@@ -12,11 +12,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.services import REQUIRED
+from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse.errors import InputError
 from warehouse.formats.catalog import formats
 from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.paths import expand
-from warehouse.ingest import ingest_predictions, ingest_questions
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ def test_the_examples_are_read(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["eval-studio", "lm-eval", "ragas", "rgb", "trace"])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 if REQUIRED else 40)
 @given(data=st.data())
 def test_a_row_that_cannot_be_read_says_what_was_expected(
     tmp_path_factory: pytest.TempPathFactory, name: str, data: st.DataObject

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.lm_eval import read_predictions, read_questions
-from warehouse.ingest import ingest_predictions, ingest_questions
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

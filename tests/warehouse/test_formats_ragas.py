@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse.errors import InputError
 from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.ragas import read_predictions, read_questions
-from warehouse.ingest import ingest_predictions, ingest_questions
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse.errors import InputError
 from warehouse.formats.format import Reject, Source
 from warehouse.formats.trace import read_documents, read_predictions, read_questions
-from warehouse.ingest import ingest_predictions, ingest_questions
 from warehouse.store import Warehouse
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "trace"

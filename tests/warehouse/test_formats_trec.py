@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse.errors import InputError
 from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.trec import read_predictions, read_questions
-from warehouse.ingest import ingest_predictions, ingest_questions
 from warehouse.store import Warehouse
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "trec"

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.services import REQUIRED
 from warehouse import glance as module
 from warehouse.formats.strict_json import NotJsonError, decode
 from warehouse.glance import Seen, glance
@@ -52,7 +53,7 @@ def glanced(path: Path, expected: dict[str, Field], head: int = 1) -> Seen | Non
 
 
 @pytest.mark.parametrize(("row", "expected"), [(PREDICTION, PREDICTIONS), (QUESTION, QUESTIONS)])
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150 if REQUIRED else 40)
 @given(data=st.data())
 def test_what_is_taken_at_a_glance_is_taken_by_a_closer_look(
     row: dict[str, Any], expected: dict[str, Field], data: st.DataObject

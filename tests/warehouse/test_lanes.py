@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse import reading
 from warehouse.errors import InputError
-from warehouse.ingest import ingest_predictions, ingest_questions
 from warehouse.normal import PREDICTION_FIELDS, QUESTION_FIELDS
 from warehouse.store import Warehouse
 from warehouse.swift import Declined

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.lakes import told
 from warehouse.errors import WarehouseError
 from warehouse.journal import folder_of
 from warehouse.ledger import opened, recover
-from warehouse.store import Warehouse
+
+if TYPE_CHECKING:
+    from warehouse.store import Warehouse
 
 
 def digest(number: int) -> str:
@@ -51,11 +55,6 @@ def ask(question: str, step: int, number: int) -> dict[str, Any]:
         "step": step,
         "digest": digest(number),
     }
-
-
-@pytest.fixture
-def warehouse(tmp_path: Path) -> Warehouse:
-    return Warehouse(tmp_path / "w.duckdb")
 
 
 def rows(warehouse: Warehouse, sql: str) -> list[tuple[Any, ...]]:
@@ -154,11 +153,12 @@ def test_the_journal_of_a_living_process_is_left_alone(warehouse: Warehouse) -> 
 
 
 WRITER = """
-import json, pathlib, sys
+import json, sys
 from warehouse.ledger import opened
+from warehouse.place import place_described
 from warehouse.store import Warehouse
 row = json.loads(sys.argv[2])
-with opened(Warehouse(pathlib.Path(sys.argv[1])), "killed") as ledger:
+with opened(Warehouse(place_described(json.loads(sys.argv[1]))), "killed") as ledger:
     for number in range(1_000_000):
         ledger.keep({**row, "digest": f"{number:064x}"})
         print(number, flush=True)
@@ -167,7 +167,7 @@ with opened(Warehouse(pathlib.Path(sys.argv[1])), "killed") as ledger:
 
 def test_a_process_that_is_killed_loses_no_reply_that_it_had_kept(warehouse: Warehouse) -> None:
     with subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(warehouse.path), json.dumps(judgment(0))],
+        [sys.executable, "-c", WRITER, told(warehouse.path), json.dumps(judgment(0))],
         stdout=subprocess.PIPE,
         text=True,
         cwd=Path(__file__).parents[2],
@@ -181,3 +181,18 @@ def test_a_process_that_is_killed_loses_no_reply_that_it_had_kept(warehouse: War
     ((stored,),) = rows(warehouse, "SELECT count(*) FROM judgments")
     # A reply may have been kept whose number was not printed any more.
     assert stored in (len(kept), len(kept) + 1)
+
+
+def test_a_journal_of_another_machine_is_taken_when_it_has_long_been_still(
+    warehouse: Warehouse,
+) -> None:
+    with opened(warehouse, "elsewhere") as ledger:
+        ledger.keep(judgment(1))
+    (own,) = journals(warehouse)
+    theirs = own.rename(own.with_name("0123@another-machine.jsonl"))
+    assert recover(warehouse) == 0
+    assert theirs.exists()
+    a_day_ago = time.time() - 86_400
+    os.utime(theirs, (a_day_ago, a_day_ago))
+    assert recover(warehouse) == 1
+    assert rows(warehouse, "SELECT count(*) FROM judgments") == [(1,)]

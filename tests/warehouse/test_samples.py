@@ -69,6 +69,7 @@ def test_suggests_the_nearest_column() -> None:
         ("cost_usd", "1.5", None),
     ],
 )
+@pytest.mark.file_only
 def test_a_field_given_elsewhere_is_empty_here(
     warehouse: Warehouse, column: str, value: str, empty: object
 ) -> None:

@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from warehouse.place import Place
+
 
 @pytest.fixture
-def warehouse(tmp_path: Path) -> Warehouse:
-    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+def warehouse(place: Place) -> Warehouse:
+    warehouse = Warehouse(place)
     write(warehouse, 1)
     return warehouse
 
@@ -53,6 +55,7 @@ def test_the_copy_holds_the_same_tables(warehouse: Warehouse, tmp_path: Path) ->
     assert visible == ["scoreline.duckdb"]
 
 
+@pytest.mark.file_only
 def test_brings_in_what_a_killed_writer_had_committed(warehouse: Warehouse, tmp_path: Path) -> None:
     code = (
         "import duckdb, os, sys\n"
@@ -84,6 +87,7 @@ print(reads)
 """
 
 
+@pytest.mark.file_only
 def test_readers_never_see_half_a_copy(warehouse: Warehouse, tmp_path: Path) -> None:
     copy = publish(warehouse, tmp_path / "published")
     with subprocess.Popen(
@@ -99,6 +103,7 @@ def test_readers_never_see_half_a_copy(warehouse: Warehouse, tmp_path: Path) -> 
     assert int(rest) >= 2
 
 
+@pytest.mark.file_only
 def test_a_reader_keeps_the_copy_that_it_opened(warehouse: Warehouse, tmp_path: Path) -> None:
     copy = publish(warehouse, tmp_path / "published")
     code = (
@@ -143,6 +148,7 @@ def test_a_reader_keeps_the_copy_that_it_opened(warehouse: Warehouse, tmp_path: 
         "SELECT 1; SELECT 2",
     ],
 )
+@pytest.mark.file_only
 def test_queries_can_do_no_harm(warehouse: Warehouse, tmp_path: Path, sql: str) -> None:
     copy = publish(warehouse, tmp_path / "published")
     secret = tmp_path / "secret"
@@ -154,6 +160,7 @@ def test_queries_can_do_no_harm(warehouse: Warehouse, tmp_path: Path, sql: str) 
     assert generations(copy) == [(1, 5000)]
 
 
+@pytest.mark.file_only
 def test_several_readers_in_one_process(warehouse: Warehouse, tmp_path: Path) -> None:
     copy = publish(warehouse, tmp_path / "published")
     with ThreadPoolExecutor(4) as pool:
@@ -165,6 +172,7 @@ def test_nothing_published_yet(tmp_path: Path) -> None:
         Snapshot(tmp_path / "scoreline.duckdb").fetch("SELECT 1")
 
 
+@pytest.mark.file_only
 def test_a_copy_of_a_later_version(warehouse: Warehouse, tmp_path: Path) -> None:
     copy = publish(warehouse, tmp_path / "published")
     with duckdb.connect(str(copy)) as connection:
@@ -173,6 +181,7 @@ def test_a_copy_of_a_later_version(warehouse: Warehouse, tmp_path: Path) -> None
         Snapshot(copy).fetch("SELECT 1")
 
 
+@pytest.mark.file_only
 def test_a_folder_that_is_a_file(warehouse: Warehouse, tmp_path: Path) -> None:
     (tmp_path / "published").write_text("")
     with pytest.raises(WarehouseError, match=r"cannot publish to .*File exists"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -71,7 +72,7 @@ SHAPES = [
         ["column 'label' of table 'predictions' is missing"],
     ),
     (
-        "ALTER TABLE predictions ALTER latency_s TYPE VARCHAR",
+        "ALTER TABLE predictions DROP latency_s; ALTER TABLE predictions ADD latency_s VARCHAR",
         ["column 'latency_s' of table 'predictions' is VARCHAR, expected DOUBLE"],
     ),
     (
@@ -145,11 +146,20 @@ GRADES = [
 
 
 @pytest.mark.parametrize(("statement", "faults"), GRADES)
+@pytest.mark.file_only
 def test_grids(sound: Warehouse, statement: str, faults: list[str]) -> None:
     change(sound, statement)
     assert incomplete(sound, [GRID]) == [faults]
     assert incomplete(sound, [GRID], ["rag"]) == [[]]
     assert incomplete(sound, [GRID], ["rag", "llm"]) == [faults]
+
+
+def test_values_that_somebody_else_looks_at_are_left_alone(sound: Warehouse) -> None:
+    grid = replace(GRID, with_values=False)
+    change(sound, f'UPDATE grades SET "values" = [1.5, NULL] {ONE}')
+    assert incomplete(sound, [grid]) == [[]]
+    change(sound, f'UPDATE grades SET "values" = [1.5] {ONE}')
+    assert incomplete(sound, [grid]) == [["1 grades of system 'llm' do not hold 2 values"]]
 
 
 def test_of_many_faults_a_few_are_told(sound: Warehouse) -> None:
@@ -195,6 +205,7 @@ COUNTS = [
 
 
 @pytest.mark.parametrize(("statement", "faults"), COUNTS)
+@pytest.mark.file_only
 def test_counts(sound: Warehouse, statement: str, faults: list[str]) -> None:
     change(sound, statement)
     assert miscounted(sound, ["b"]) == faults

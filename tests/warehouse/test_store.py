@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.lakes import told
 from tests.warehouse.conftest import ids, questions
 from warehouse.ddl import check
 from warehouse.errors import NoSpace, SchemaMismatch, WarehouseError, WarehouseTooNew
@@ -148,19 +149,20 @@ def test_checks_which_version_wrote_it(
 def test_a_killed_writer_leaves_the_warehouse_as_it_was(warehouse: Warehouse) -> None:
     warehouse.append("questions", questions("1"))
     code = (
-        "import os, sys\n"
-        "from pathlib import Path\n"
+        "import json, os, sys\n"
         "import polars as pl\n"
+        "from warehouse.place import place_described\n"
+        "from warehouse.spool import Scratch\n"
         "from warehouse.store import Warehouse\n"
-        "with Warehouse(Path(sys.argv[1])).transaction() as transaction:\n"
+        "place = place_described(json.loads(sys.argv[1]))\n"
+        "with Warehouse(place).transaction() as transaction:\n"
         "    transaction.delete('questions', {})\n"
         "    frame = pl.DataFrame({'question_id': [str(i) for i in range(300_000)]})\n"
         "    transaction.append('questions', frame.with_columns(benchmark=pl.lit('b')))\n"
-        "    os.mkdir(sys.argv[1] + '.scratch')\n"
-        "    os.mkdir(sys.argv[1] + f'.scratch/{os.getpid()}@{os.uname().nodename}')\n"
+        "    Scratch(place).own.mkdir(parents=True)\n"
         "    os.kill(os.getpid(), 9)\n"
     )
-    killed = subprocess.run([sys.executable, "-c", code, str(warehouse.path)], check=False)
+    killed = subprocess.run([sys.executable, "-c", code, told(warehouse.path)], check=False)
     assert killed.returncode == -9
     assert [row[1] for row in ids(warehouse)] == ["1"]
     warehouse.append("questions", questions("2"))
@@ -169,11 +171,11 @@ def test_a_killed_writer_leaves_the_warehouse_as_it_was(warehouse: Warehouse) ->
 
 
 WRITE = """
-import sys
-from pathlib import Path
+import json, sys
 import polars as pl
+from warehouse.place import place_described
 from warehouse.store import Warehouse
-warehouse = Warehouse(Path(sys.argv[1]))
+warehouse = Warehouse(place_described(json.loads(sys.argv[1])))
 for i in range(5):
     frame = pl.DataFrame({"benchmark": [sys.argv[2]], "question_id": [str(i)]})
     warehouse.append("questions", frame)
@@ -185,7 +187,8 @@ for i in range(5):
 
 def test_processes_take_turns(warehouse: Warehouse) -> None:
     writers = [
-        subprocess.Popen([sys.executable, "-c", WRITE, str(warehouse.path), name]) for name in "abc"
+        subprocess.Popen([sys.executable, "-c", WRITE, told(warehouse.path), name])
+        for name in "abc"
     ]
     assert [writer.wait() for writer in writers] == [0, 0, 0]
     assert len(ids(warehouse)) == 15

@@ -32,6 +32,23 @@ def test_replacing_by_key_touches_those_keys_only(warehouse: Warehouse) -> None:
     assert ids(warehouse) == [("b", "1", "?"), ("b", "2", "!"), ("b", "3", "!")]
 
 
+def test_constants_are_columns_of_every_row(warehouse: Warehouse) -> None:
+    """Also of the key: what stands under another value of it is left alone."""
+    both = questions("1", "2")
+    bare = both.drop("benchmark")
+    other = "it's another"
+    with warehouse.transaction() as transaction:
+        transaction.append("questions", both)
+        assert transaction.append("questions", bare, {"benchmark": other}) == 2
+        assert transaction.replace("questions", bare[:1], constants={"benchmark": other}) == 1
+    assert [row[:2] for row in ids(warehouse)] == [
+        ("b", "1"),
+        ("b", "2"),
+        (other, "1"),
+        (other, "2"),
+    ]
+
+
 def test_nulls_in_a_key_are_equal(warehouse: Warehouse) -> None:
     problem = pl.DataFrame(
         {

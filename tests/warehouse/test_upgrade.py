@@ -20,6 +20,7 @@ from warehouse.tables import SCHEMA_VERSION, TABLES
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+FIRST = Path(__file__).with_name("version_1.sql")
 ROWS = """
 INSERT INTO questions BY NAME SELECT 'old' AS benchmark, 'q' || i AS question_id FROM range(5) t(i);
 INSERT INTO predictions BY NAME
@@ -43,7 +44,7 @@ INSERT INTO marks VALUES ('old', 'leaderboard', 'x', TIMESTAMP '2026-01-01');
 def old(tmp_path: Path) -> Warehouse:
     """A warehouse as version 1 wrote it, with something in its main tables."""
     path = tmp_path / "warehouse.duckdb"
-    made = Path(__file__).with_name("version_1.sql").read_text(encoding="utf-8")
+    made = FIRST.read_text(encoding="utf-8")
     with duckdb.connect(str(path)) as connection:
         connection.execute(made + ROWS)
     return Warehouse(path)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warehouse.ddl import quoted
-from warehouse.expectations.expectation import Batch, Expectation, broken_by, literal
+from warehouse.ddl import literal, quoted
+from warehouse.expectations.expectation import Batch, Expectation, Severity, broken_by
 from warehouse.tables import table_named
 
 if TYPE_CHECKING:
@@ -46,7 +46,8 @@ def _expectations(table: Table) -> Iterator[Expectation]:
     for column in table.columns:
         yield from _of_column(column)
     for rule in table.rules:
-        yield broken_by(rule.broken, rule.meaning, "error" if rule.blocks else "warn")
+        severity: Severity = "error" if rule.blocks else "warn"
+        yield broken_by(rule.broken, rule.meaning, severity, once=rule.looks_elsewhere)
 
 
 def _of_column(column: Column) -> Iterator[Expectation]:

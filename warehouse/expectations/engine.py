@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from warehouse.expectations.conditions import found_beforehand, with_conditions
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
@@ -52,7 +54,7 @@ class Session:
     def validate(self, batch: Batch) -> list[Found]:
         """What comes of each expectation of a batch, in their order."""
         each = list(batch.expectations)
-        with self._view(_with_conditions(batch)) as view:
+        with self._view(batch) as view:
             found: dict[int, Found] = {}
             for chosen, form in (
                 # Whether all rows hold is told by one query; a number is told by its own.
@@ -72,13 +74,19 @@ class Session:
             return [found[at] for at in range(len(each))]
 
     @contextmanager
-    def _view(self, sql: str) -> Iterator[str]:
+    def _view(self, batch: Batch) -> Iterator[str]:
+        found = found_beforehand(batch)
+        for table, rows in found.items():
+            self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {table} AS {rows}")
         # The rows as a view: Great Expectations would take a colon in a query for a parameter.
+        sql = with_conditions(batch)
         self._connection.execute(f"CREATE OR REPLACE TEMP VIEW expected_of AS {sql}")
         try:
             yield "expected_of"
         finally:
             self._connection.execute("DROP VIEW expected_of")
+            for table in found:
+                self._connection.execute(f"DROP TABLE {table}")
 
     def _validated(
         self, view: str, expectations: Sequence[Expectation], result_format: dict[str, Any]
@@ -92,11 +100,8 @@ class Session:
 
         # One for each batch: an engine takes the numbers of one batch for those of the next.
         engine = _engine_class()(engine=self._engine)
-        data = SqlAlchemyBatchData(
-            execution_engine=engine,
-            query=f"SELECT * FROM {view}",  # noqa: S608
-            create_temp_table=False,
-        )
+        # By its name and not as a query: the columns of a query are found out by executing it.
+        data = SqlAlchemyBatchData(execution_engine=engine, table_name=view)
         rows = Rows(data=data, batch_markers=BatchMarkers({"ge_load_time": "now"}))
         made = [built(each.kind, each.kwargs, at) for at, each in enumerate(expectations)]
         # Not as a suite: that would keep one of several expectations about the same columns.
@@ -150,16 +155,6 @@ class Session:
     def _broken(self, query: str) -> list[dict[str, Any]]:
         rows: pl.DataFrame = self._connection.sql(f"SELECT * FROM ({query}) LIMIT {ROWS}").pl()  # noqa: S608
         return [_plain(row) for row in rows.iter_rows(named=True)]
-
-
-def _with_conditions(batch: Batch) -> str:
-    """The rows with a column for each condition that none of them may satisfy."""
-    made = "".join(
-        f", coalesce({each.condition}, false) AS {each.kwargs['column']}"
-        for each in batch.expectations
-        if each.condition
-    )
-    return f"SELECT *{made} FROM ({batch.sql}) AS broken"  # noqa: S608
 
 
 def _by_row(expectation: Expectation) -> bool:

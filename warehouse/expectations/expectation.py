@@ -27,6 +27,8 @@ class Expectation:
         meaning: It in words; empty: its name and arguments say it.
         condition: The SQL condition of a row that breaks it, where it is about such; the column
             that `kwargs` names is made of it.
+        once: Whether the rows that satisfy the condition are found beforehand: Great Expectations
+            looks at a batch several times, and a condition about other tables is slow.
     """
 
     kind: str
@@ -34,6 +36,7 @@ class Expectation:
     severity: Severity = "error"
     meaning: str = ""
     condition: str = ""
+    once: bool = False
 
     @property
     def name(self) -> str:
@@ -104,14 +107,9 @@ class Verdict:
         return f"{self.table}: expected: {self.expectation}{count or found}"
 
 
-def literal(value: str | float) -> str:
-    """A value as SQL."""
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return repr(value)
-
-
-def broken_by(condition: str, meaning: str, severity: Severity = "error") -> Expectation:
+def broken_by(
+    condition: str, meaning: str, severity: Severity = "error", *, once: bool = False
+) -> Expectation:
     """The expectation that no row satisfies an SQL condition; the row is called `broken` in it.
 
     The condition becomes a column that is false in every row. So many of them are held in one
@@ -124,4 +122,5 @@ def broken_by(condition: str, meaning: str, severity: Severity = "error") -> Exp
         severity=severity,
         meaning=meaning,
         condition=condition,
+        once=once,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
 
     from warehouse.expectations.expectation import Verdict
     from warehouse.store import Warehouse
+    from warehouse.transaction import Transaction
 
 
 def record(
@@ -29,7 +29,6 @@ def record(
         verdicts: What came of each expectation; written again, they take the place of the former.
         in_order: The marks to leave: benchmark, stage and digest.
     """
-    now = datetime.now(UTC).replace(tzinfo=None)
     results = pl.DataFrame(
         [
             {
@@ -40,7 +39,6 @@ def record(
                 "observed": each.observed,
                 "unexpected_count": each.unexpected,
                 "severity": each.severity,
-                "validated_at": now,
             }
             for each in verdicts
         ],
@@ -57,19 +55,25 @@ def record(
             "question_id": row.get("question_id"),
             "row": json.dumps(row, ensure_ascii=False),
             "severity": each.severity,
-            "quarantined_at": now,
         }
         for each in verdicts
         for row in each.rows
     ]
-    with warehouse.transaction() as transaction:
+
+    def keep(transaction: Transaction) -> None:
+        moment = transaction.moment("validations", "validated_at", {})
         if verdicts:
-            transaction.replace("validations", results)
+            dated = results.with_columns(pl.lit(moment).alias("validated_at"))
+            transaction.replace("validations", dated)
         for table in {each.table for each in verdicts}:
             transaction.delete("quarantine", {"run_id": run_id, "table": table})
         if broken:
             named = dict.fromkeys(("benchmark", "system", "question_id"), pl.String)
             rows = pl.DataFrame(broken, schema_overrides=named, infer_schema_length=None)
-            transaction.append("quarantine", rows)
+            transaction.append(
+                "quarantine", rows.with_columns(pl.lit(moment).alias("quarantined_at"))
+            )
         for benchmark, stage, digest in in_order:
             transaction.mark(benchmark, stage, digest)
+
+    warehouse.write(keep)

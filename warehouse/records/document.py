@@ -17,7 +17,13 @@ class Sentence(Record):
 
 
 class Document(Record):
-    """A document, cut into sentences or as one text."""
+    """A document, cut into sentences or as one text.
+
+    Attributes:
+        doc_id: What the document is called.
+        sentences: Its sentences: texts, which are called S1, S2, ..., or mappings `{id, text}`.
+        text: The whole text, in place of sentences.
+    """
 
     doc_id: Id
     sentences: list[Any] | None = None

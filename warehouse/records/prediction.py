@@ -10,7 +10,15 @@ from warehouse.records.record import Amount, Finite, Id, LogProbability, Name, R
 
 
 class Retrieved(Record):
-    """One thing that a system retrieved."""
+    """One thing that a system retrieved.
+
+    Attributes:
+        doc_id: The document.
+        chunk_id: The part of the document.
+        rank: Its place, from 1; without ranks the score orders, without scores the list does.
+        score: How well it matched, by the system's own measure.
+        text: The passage.
+    """
 
     doc_id: Id | None = None
     chunk_id: Id | None = None
@@ -20,7 +28,23 @@ class Retrieved(Record):
 
 
 class Prediction(Record):
-    """One system's answer to one question, with what it retrieved and cited."""
+    """One system's answer to one question, with what it retrieved and cited.
+
+    Attributes:
+        question_id: The question that is answered.
+        system: Who answers; not needed where the path names the system.
+        answer: The answer.
+        contexts: The passages that the system used, the best first.
+        retrieved: The same with documents, ranks and scores; see below.
+        cited_sentence_ids: The sentences that the answer cites.
+        choice_logprobs: The natural logarithm of the probability of each option.
+        choice_probs: The probability of each option, in place of its logarithm.
+        label: The class that the system chose.
+        latency_s: How many seconds the answer took.
+        cost_usd: How many US dollars it cost.
+        error: Why the system failed; then whatever else is given does not count.
+        extra: All fields that no name is for, kept as they are.
+    """
 
     question_id: Id
     system: str | None = None

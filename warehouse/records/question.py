@@ -27,6 +27,10 @@ def _position_of_letter(value: object) -> object:
     return value
 
 
+Texts = Annotated[list[str], BeforeValidator(_list_of_text, json_schema_input_type=str | list[str])]
+"""A text, or a list of alternatives."""
+
+
 class Rubric(Record):
     """How an answer is to be graded; other fields of a rubric are kept unread."""
 
@@ -43,12 +47,36 @@ def _rubric(value: dict[str, Any]) -> dict[str, Any]:
 
 
 class Question(Record):
-    """One test case and all that is known to be right about it."""
+    """One test case and all that is known to be right about it.
+
+    Attributes:
+        question_id: What the question is called; other rows refer to it.
+        question: Its text.
+        expected_answer: The right answer, or a list of alternatives of which any will do.
+        expected_parts: A right answer holds every part, each in one of its spellings.
+        expected_label: The right class.
+        doc_id: The document that the question is about; ids of sentences belong to it.
+        gold_doc_ids: The documents that should be found.
+        gold_relevance: How relevant documents are, by id; from grade 1 on a document is relevant.
+        gold_sentence_ids: The sentences that bear the right answer out.
+        rubric: How an answer is graded: `description`, and `scale` with a text for each grade.
+        constraints: What an answer must hold, as in the evaluator `tokens_presence`.
+        choices: The options, of multiple choice.
+        correct_choice: The right one: its position from 0, or its letter.
+        scenario: Which of RGB's abilities the question is for; all of them where it is not given.
+        noise_ratio: The share of irrelevant passages among those that are given.
+        counterfactual_answer: What the planted error says, where passages hold one.
+        perturbs: The question that this one is a variant of.
+        perturbation: What kind of variant it is.
+        cluster: What belongs together: questions of one cluster count as one for intervals.
+        tags: Texts or numbers by name, which a leaderboard may be sliced by.
+        extra: All fields that no name is for, kept as they are.
+    """
 
     question_id: Id
     question: str | None = None
-    expected_answer: Annotated[list[str], BeforeValidator(_list_of_text)] | None = None
-    expected_parts: list[Annotated[list[str], BeforeValidator(_list_of_text)]] | None = None
+    expected_answer: Texts | None = None
+    expected_parts: list[Texts] | None = None
     expected_label: Name | None = None
     doc_id: Id | None = None
     gold_doc_ids: list[Id] | None = None
@@ -58,7 +86,12 @@ class Question(Record):
     constraints: list[Any] | None = None
     choices: list[Name] | None = None
     correct_choice: (
-        Annotated[int, BeforeValidator(_position_of_letter), Field(ge=0, le=2**31 - 1)] | None
+        Annotated[
+            int,
+            BeforeValidator(_position_of_letter, json_schema_input_type=int | str),
+            Field(ge=0, le=2**31 - 1),
+        ]
+        | None
     ) = None
     scenario: (
         Literal[

@@ -2,6 +2,8 @@
 -- samples of each status, and the sum and mean of the scored ones. Slices are those of labels.sql;
 -- the slice 'all' is always there. Metrics are told apart by their place in the list until the
 -- end: names for 13 million numbers would take longer than the sums.
+-- Nearly all samples have every number and nothing to be said about it: these are added up where
+-- they stand, one sum for each place. Only of the others a row is made for each number.
 WITH labels AS (
     {labels}
 ),
@@ -17,6 +19,13 @@ members AS (
     WHERE g.benchmark = $benchmark
 ),
 
+plain AS (
+    SELECT slice, system, evaluator, signature, count(*) AS n, {sums}::DOUBLE[] AS sums
+    FROM members
+    WHERE statuses IS NULL AND reasons IS NULL
+    GROUP BY slice, system, evaluator, signature
+),
+
 numbers AS (
     SELECT
         slice,
@@ -28,6 +37,42 @@ numbers AS (
         unnest(statuses) AS status,
         unnest(reasons) AS reason
     FROM members
+    WHERE statuses IS NOT NULL OR reasons IS NOT NULL
+),
+
+counted AS (
+    SELECT
+        slice,
+        system,
+        evaluator,
+        signature,
+        generate_subscripts(sums, 1) AS place,
+        n,
+        n AS n_scored,
+        0 AS n_not_applicable,
+        0 AS n_undefined,
+        0 AS n_parse_failure,
+        0 AS n_judge_error,
+        0 AS n_target_error,
+        unnest(sums) AS value_sum
+    FROM plain
+    UNION ALL
+    SELECT
+        slice,
+        system,
+        evaluator,
+        signature,
+        place,
+        count(*),
+        count(*) FILTER (status IS NULL OR status = 'scored'),
+        count(*) FILTER (status = 'not_applicable'),
+        count(*) FILTER (status = 'undefined'),
+        count(*) FILTER (status = 'parse_failure'),
+        count(*) FILTER (status = 'judge_error'),
+        count(*) FILTER (status = 'target_error' OR reason = 'target_error'),
+        fsum(value)
+    FROM numbers
+    GROUP BY ALL
 ),
 
 folded AS (
@@ -37,15 +82,15 @@ folded AS (
         evaluator,
         signature,
         place,
-        count(*) AS n,
-        count(*) FILTER (status IS NULL OR status = 'scored') AS n_scored,
-        count(*) FILTER (status = 'not_applicable') AS n_not_applicable,
-        count(*) FILTER (status = 'undefined') AS n_undefined,
-        count(*) FILTER (status = 'parse_failure') AS n_parse_failure,
-        count(*) FILTER (status = 'judge_error') AS n_judge_error,
-        count(*) FILTER (status = 'target_error' OR reason = 'target_error') AS n_target_error,
-        fsum(value) AS value_sum
-    FROM numbers
+        sum(n)::BIGINT AS n,
+        sum(n_scored)::BIGINT AS n_scored,
+        sum(n_not_applicable)::BIGINT AS n_not_applicable,
+        sum(n_undefined)::BIGINT AS n_undefined,
+        sum(n_parse_failure)::BIGINT AS n_parse_failure,
+        sum(n_judge_error)::BIGINT AS n_judge_error,
+        sum(n_target_error)::BIGINT AS n_target_error,
+        fsum(value_sum) AS value_sum
+    FROM counted
     GROUP BY ALL
 )
 
@@ -66,4 +111,5 @@ SELECT
     f.signature
 FROM folded AS f
 JOIN signatures AS s USING (evaluator, signature)
+WHERE f.place <= len(s.metrics)
 ORDER BY f.slice, f.system, f.evaluator, f.place

@@ -144,44 +144,68 @@ fast AS (
         AND row_number() OVER (ORDER BY usd DESC, system) = 1
 ),
 
+placed AS (
+    SELECT b.*, list_position(s.metrics, b.metric) AS place
+    FROM board AS b
+    JOIN signatures AS s USING (evaluator, signature)
+),
+
 hard AS (
     SELECT
-        s.evaluator,
-        s.metric,
-        s.question_id,
-        avg(s.value) AS value,
+        g.evaluator,
+        g.question_id,
+        avg(g."values"[b.place]) AS value,
         count(*) AS systems,
         count(*) FILTER (
-            CASE b.best WHEN 'high' THEN s.value < b.threshold ELSE s.value > b.threshold END
-        ) AS failed,
-        any_value(b.best) AS best,
-        any_value(b.threshold) IS NOT NULL AS has_threshold,
-        any_value(b.address) AS address
-    FROM scores AS s
-    JOIN board AS b USING (system, evaluator, metric, signature)
-    WHERE s.benchmark = $benchmark AND s.value IS NOT NULL
-    GROUP BY s.evaluator, s.metric, s.question_id
+            CASE b.best
+                WHEN 'high' THEN g."values"[b.place] < b.threshold
+                ELSE g."values"[b.place] > b.threshold
+            END
+        ) AS failed
+    FROM grades AS g
+    JOIN placed AS b USING (system, evaluator, signature)
+    WHERE g.benchmark = $benchmark AND g."values"[b.place] IS NOT NULL
+    GROUP BY ALL
 ),
 
 hardest AS (
+    -- An aggregate and not a window: a million questions need not be sorted to find one.
     SELECT
         evaluator,
         metric,
         'hardest_question' AS kind,
         NULL AS system,
-        question_id,
-        value,
+        worst.question_id AS question_id,
+        worst.value AS value,
         format(
             'question {} is the hardest by {}: {:.3f} on average{}',
-            question_id, address, value,
-            CASE WHEN has_threshold THEN format(', {} of {} systems fail', failed, systems) ELSE '' END
+            worst.question_id, address, worst.value,
+            CASE
+                WHEN has_threshold
+                    THEN format(', {} of {} systems fail', worst.failed, worst.systems)
+                ELSE ''
+            END
         ) AS message
-    FROM hard
-    WINDOW metric_wide AS (PARTITION BY evaluator, metric)
-    QUALIFY row_number() OVER (
-        PARTITION BY evaluator, metric
-        ORDER BY failed DESC, CASE best WHEN 'high' THEN value ELSE -value END, question_id
-    ) = 1 AND min(value) OVER metric_wide <> max(value) OVER metric_wide
+    FROM (
+        SELECT
+            h.evaluator,
+            m.metric,
+            m.address,
+            m.has_threshold,
+            arg_min(h, {
+                failed: -h.failed,
+                -- Rounded: the last digit of a mean depends on the order of its parts.
+                value: round(CASE m.best WHEN 'high' THEN h.value ELSE -h.value END, 9),
+                question_id: h.question_id
+            }) AS worst
+        FROM hard AS h
+        JOIN (
+            SELECT DISTINCT evaluator, metric, address, best, threshold IS NOT NULL AS has_threshold
+            FROM board
+        ) AS m USING (evaluator)
+        GROUP BY ALL
+        HAVING min(h.value) <> max(h.value)
+    )
 ),
 
 ungrounded AS (
@@ -191,16 +215,15 @@ ungrounded AS (
         'least_grounded_sentence' AS kind,
         g.system,
         g.question_id,
-        g."values"[list_position(s.metrics, b.metric)] AS value,
+        g."values"[b.place] AS value,
         json_extract_string(g.detail, '$.least_grounded') AS sentence,
         b.address
     FROM grades AS g
-    JOIN board AS b USING (system, evaluator, signature)
-    JOIN signatures AS s USING (evaluator, signature)
+    JOIN placed AS b USING (system, evaluator, signature)
     WHERE g.benchmark = $benchmark
       AND g.detail IS NOT NULL
       AND contains(g.detail::VARCHAR, '"least_grounded":')
-      AND g."values"[list_position(s.metrics, b.metric)] < b.threshold
+      AND g."values"[b.place] < b.threshold
     QUALIFY row_number() OVER (PARTITION BY g.evaluator ORDER BY value, g.system, g.question_id) = 1
 ),
 

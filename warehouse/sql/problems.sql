@@ -173,16 +173,16 @@ few_clusters AS (
         NULL AS question_id,
         'low' AS severity,
         max(n_clusters) AS value,
-        30.0 AS threshold,
+        $few::DOUBLE AS threshold,
         format(
-            '{} rests on {} independent questions or groups of questions: with fewer than 30, '
+            '{} rests on {} independent questions or groups of questions: with fewer than {}, '
             'intervals are rough',
-            address, max(n_clusters)
+            address, max(n_clusters), $few
         ) AS message
     FROM board
     WHERE is_primary = 1 AND n_clusters > 0
     GROUP BY evaluator, metric, address
-    HAVING max(n_clusters) < 30
+    HAVING max(n_clusters) < $few
 ),
 
 uncalibrated AS (

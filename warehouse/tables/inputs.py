@@ -134,8 +134,10 @@ PREDICTIONS = Table(
         Rule("the logarithm of a probability is not above 0", "list_max(choice_logprobs) > 1e-6"),
         Rule(
             "an answer is to a question of its benchmark",
-            "NOT EXISTS (SELECT 1 FROM questions AS q WHERE q.benchmark = broken.benchmark "
-            "AND q.question_id = broken.question_id)",
+            # Not as a subquery about each row, which takes ten times as long.
+            "(benchmark, question_id) NOT IN (SELECT (q.benchmark, q.question_id) "
+            "FROM questions AS q)",
+            looks_elsewhere=True,
         ),
     ),
 )

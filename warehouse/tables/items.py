@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from warehouse.sql import sql
-from warehouse.tables.table import Column, Table
-
-BENCHMARK = Column("benchmark", "VARCHAR", "The benchmark's name.")
-SYSTEM = Column("system", "VARCHAR", "The system under evaluation.")
-QUESTION_ID = Column("question_id", "VARCHAR", "The question's id.")
-EVALUATOR = Column("evaluator", "VARCHAR", "The evaluator's name.")
-METRIC = Column("metric", "VARCHAR", "The metric's name.")
+from warehouse.tables.table import (
+    BENCHMARK,
+    EVALUATOR,
+    METRIC,
+    QUESTION_ID,
+    SYSTEM,
+    Column,
+    Table,
+)
 
 V_FAILURES = Table(
     name="v_failures",

@@ -36,11 +36,13 @@ class Rule:
         meaning: The rule in words.
         broken: The SQL condition of a row that breaks it.
         blocks: Whether a broken rule stops what follows, or is only worth a warning.
+        looks_elsewhere: Whether the condition is about other tables, too.
     """
 
     meaning: str
     broken: str
     blocks: bool = True
+    looks_elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from warehouse.sql import sql
 from warehouse.tables.items import V_DIFFERENCES, V_FAILURES, V_FLIPS
-from warehouse.tables.table import Column, Group, Table
-
-BENCHMARK = Column("benchmark", "VARCHAR", "The benchmark's name.")
-SYSTEM = Column("system", "VARCHAR", "The system under evaluation.")
-EVALUATOR = Column("evaluator", "VARCHAR", "The evaluator's name.")
+from warehouse.tables.table import (
+    BENCHMARK,
+    EVALUATOR,
+    QUESTION_ID,
+    SLICE,
+    SYSTEM,
+    Column,
+    Group,
+    Table,
+)
 
 V_LEADERBOARD = Table(
     name="v_leaderboard",
@@ -17,7 +22,7 @@ V_LEADERBOARD = Table(
     notes="A metric is looked up by its address: `means['citation.f1']`.",
     columns=(
         BENCHMARK,
-        Column("slice", "VARCHAR", "`all`, or `tag=value`."),
+        SLICE,
         SYSTEM,
         Column("mean_rank", "DOUBLE", "The mean of its ranks by the primary metrics."),
         Column("n", "BIGINT", "The samples of the slice."),
@@ -67,7 +72,7 @@ V_STALE = Table(
     columns=(
         BENCHMARK,
         SYSTEM,
-        Column("question_id", "VARCHAR", "The question's id."),
+        QUESTION_ID,
         EVALUATOR,
         Column(
             "why",

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.warehouse.conftest import put
+from warehouse.ddl import literal
 from warehouse.errors import WarehouseError
-from warehouse.expectations.expectation import Batch, Expectation, literal
+from warehouse.expectations.expectation import Batch, Expectation, broken_by
 from warehouse.expectations.validator import VALIDATOR, Validator
 from warehouse.store import Warehouse
 
@@ -63,6 +65,22 @@ def test_sql_that_cannot_be_understood_fails_its_expectation_only(warehouse: War
     found = VALIDATOR.validate(warehouse, [batch(wrong, COUNT)])
     assert [each.success for each in found] == [False, True]
     assert "no_such_column" in (found[0].observed or "")
+
+
+def test_a_condition_worked_out_beforehand_finds_the_same_rows(warehouse: Warehouse) -> None:
+    put(warehouse, "questions", [{"question_id": "q1"}, {"question_id": "q2"}])
+    answers = [{"system": "s", "question_id": f"q{i}", "answer": "yes"} for i in (1, 2, 3)]
+    put(warehouse, "predictions", answers)
+    stray = "question_id NOT IN (SELECT q.question_id FROM questions AS q)"
+    shouted = "answer = upper(answer)"
+    for once in (False, True):
+        expectations = (broken_by(stray, "is asked", once=once), broken_by(shouted, "is calm"))
+        lost, calm = VALIDATOR.validate(warehouse, [batch(*expectations)])
+        assert calm.success
+        assert (lost.success, lost.unexpected) == (False, 1)
+        ((row),) = lost.rows
+        assert (row["question_id"], row["answer"]) == ("q3", "yes")
+        assert not [name for name in row if name.startswith("breaks_")]
 
 
 def test_rows_cannot_be_changed_by_an_expectation(warehouse: Warehouse) -> None:

@@ -22,6 +22,8 @@ from evaluators.evaluator import Evaluator
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from pydantic import BaseModel
+
 _EVERYTHING = "all"
 
 
@@ -63,6 +65,7 @@ def family(name: str) -> str:
     return _family(_known(name))
 
 
+@cache
 def families() -> Mapping[str, tuple[str, ...]]:
     """The names of the evaluators of each family."""
     groups: dict[str, list[str]] = {}
@@ -114,24 +117,30 @@ def build(name: str, parameters: Mapping[str, object] | None = None) -> Evaluato
                 f"{name}: unknown parameter {parameter!r}{nearest(parameter, taken) or offer}"
             )
     try:
-        return cls(**_checked(cls, {parameter: taken[parameter] for parameter in given}, given))
+        return cls(**_checked(cls, given)) if given else cls()
     except ValueError as error:
         raise BadParameters(f"{name}: {error}") from error
 
 
-def _checked(
-    cls: type[Evaluator], types: Mapping[str, Any], given: Mapping[str, object]
-) -> dict[str, Any]:
-    """The given values as the types of the parameters have them (a list as a tuple, say)."""
-    from pydantic import ConfigDict, ValidationError, create_model
+@cache
+def _model(cls: type[Evaluator], parameters: frozenset[str]) -> type[BaseModel]:
+    """What checks some parameters of an evaluator; many benchmarks give the same ones."""
+    from pydantic import ConfigDict, create_model
 
-    fields_: dict[str, Any] = {parameter: (type_, ...) for parameter, type_ in types.items()}
-    model = create_model(
-        cls.__name__, __config__=ConfigDict(strict=True), __module__=cls.__module__, **fields_
-    )
+    types: dict[str, Any] = {
+        each.name: (each.type, ...) for each in fields(cls) if each.name in parameters
+    }
+    config = ConfigDict(strict=True)
+    return create_model(cls.__name__, __config__=config, __module__=cls.__module__, **types)
+
+
+def _checked(cls: type[Evaluator], given: Mapping[str, object]) -> dict[str, Any]:
+    """The given values as the types of the parameters have them (a list as a tuple, say)."""
+    from pydantic import ValidationError
+
     try:
         # As JSON, because only there a list is strictly a tuple.
-        values = model.model_validate_json(json.dumps(given, default=str))
+        values = _model(cls, frozenset(given)).model_validate_json(json.dumps(given, default=str))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])

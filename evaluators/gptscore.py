@@ -7,23 +7,27 @@ tokens: the paper's score with the opposite sign.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from evaluators.digest import digest_of
 from evaluators.flow import LANGUAGE_MODEL, Likelihood
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
-from evaluators.outcome import Undefined
+from evaluators.outcome import Graded, Undefined
 from evaluators.text.likelihoods import average_negative, certain_zeros
+from evaluators.text.references import no_reference, written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import polars as pl
+
     from evaluators.engines.contract import TokenLikelihood
     from evaluators.flow import Flow
+    from evaluators.sample import Sample
 
 
 def aspect(name: str, summary: str, *, primary: bool = False) -> Metric:
@@ -57,8 +61,7 @@ class GptScore(FlowEvaluator):
     def identity(self) -> Sequence[str]:
         """The instructions, beside the rest."""
         content = json.dumps(dict(self.instructions), ensure_ascii=False)
-        digest = hashlib.sha256(content.encode()).hexdigest()[:12]
-        return [f"instructions:{digest}", *super().identity()]
+        return [f"instructions:{digest_of(content)}", *super().identity()]
 
 
 def continued(instruction: str, source: str, text: str) -> Likelihood:
@@ -99,19 +102,25 @@ def scored(
     return dict(zip(instructions, values, strict=True)), remarks
 
 
-def both_ways(
-    instructions: Mapping[str, str], expected: str, answer: str
-) -> Flow[tuple[dict[str, float], dict[str, object]]]:
-    """The mean of two scores: of the answer given the expected answer, and the other way round.
+@dataclass(frozen=True, kw_only=True)
+class ReferencedGptScore(GptScore):
+    """Scores the answer after the expected answer and the other way round; the mean counts."""
 
-    Returns:
-        The mean by aspect; and both directions with their remarks.
-    """
-    forth, shown = yield from scored(instructions, expected, answer)
-    back, returned = yield from scored(instructions, answer, expected)
-    detail: dict[str, object] = {
-        "answer_given_expected": forth,
-        "expected_given_answer": back,
-        **{name: shown[name] + returned[name] for name in shown},
-    }
-    return {name: (forth[name] + back[name]) / 2 for name in instructions}, detail
+    reads = frozenset({"expected_answers", "answer"})
+    non_empty = frozenset({"expected_answers"})
+
+    def obstacles(self) -> Sequence[pl.Expr]:
+        """Expected answers that are all blank."""
+        return (no_reference(),)
+
+    def flow(self, sample: Sample) -> Flow[Graded]:
+        """Score the answer and the first expected answer, each after the other."""
+        (expected, *_), answer = written(sample.expected_answers), sample.answer or ""
+        forth, shown = yield from scored(self.instructions, expected, answer)
+        back, returned = yield from scored(self.instructions, answer, expected)
+        detail: dict[str, object] = {
+            "answer_given_expected": forth,
+            "expected_given_answer": back,
+            **{name: shown[name] + returned[name] for name in shown},
+        }
+        return Graded({name: (forth[name] + back[name]) / 2 for name in forth}, detail)

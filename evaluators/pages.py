@@ -7,9 +7,7 @@ import inspect
 import json
 import math
 import re
-import sys
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evaluators import catalog, library
@@ -121,9 +119,9 @@ def markdown() -> str:
     lines = [
         "# The evaluators",
         "",
-        "Written by `python -m evaluators.pages docs/evaluators.md` from the files in",
-        "`evaluators/library/`; `scoreline evaluators NAME` shows the same in a terminal. A metric",
-        "is addressed as `evaluator.metric`; the name of a family stands for all its evaluators.",
+        "Written by `make docs` from the files in `evaluators/library/`; one page of it is shown",
+        "in a terminal by `scoreline evaluators NAME`. A metric is addressed as",
+        "`evaluator.metric`; the name of a family stands for all its evaluators.",
         "The metric in bold is the primary one, which stands for its evaluator.",
         "",
         "| family | question | evaluators |",
@@ -179,28 +177,3 @@ def _listed(names: Sequence[str]) -> str:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Write the document, or check with `--check` that it is up to date.
-
-    Args:
-        arguments: The document's path, and perhaps `--check`.
-
-    Returns:
-        0 when all is well; 1 when the document is stale.
-    """
-    check_only = "--check" in arguments
-    (path,) = (Path(argument) for argument in arguments if argument != "--check")
-    text = markdown()
-    if not check_only:
-        path.write_text(text, encoding="utf-8")
-        return 0
-    if path.is_file() and path.read_text(encoding="utf-8") == text:
-        return 0
-    sys.stderr.write(f"{path} is stale: run `python -m evaluators.pages {path}`\n")
-    return 1
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -8,12 +8,12 @@ or like the tokens by which chat formats separate their turns, is shown in brack
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from evaluators.digest import digest_of
 from evaluators.reply import PlainReply
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Instruction:
     @property
     def digest(self) -> str:
         """The version of the wording, which goes into signatures."""
-        return _digest(f"{RULES}\n{self.text}")
+        return digest_of(f"{RULES}\n{self.text}")
 
     def about(self, **blocks: str | Mapping[str, str] | None) -> Prompt:
         """Ask about texts.
@@ -107,7 +107,7 @@ def block(name: str, content: str | Mapping[str, str]) -> str:
         text = _unmarked(content)
     else:
         text = "\n".join(f"[{_line(key)}] {_line(each)}" for key, each in content.items())
-    marker = f"{name} {_digest(text)}"
+    marker = f"{name} {digest_of(text)}"
     return f"<<{marker}>>\n{text}\n<</{marker}>>"
 
 
@@ -118,7 +118,3 @@ def _line(text: str) -> str:
 def _unmarked(text: str) -> str:
     # Put in round brackets, not deleted: what is left after a deletion could be a marker itself.
     return _MARKS.sub(lambda found: f"({found[found.lastgroup or 0]})", text)
-
-
-def _digest(content: Any) -> str:
-    return hashlib.sha256(str(content).encode("utf-8", "surrogatepass")).hexdigest()[:12]

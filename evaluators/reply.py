@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
+
+from evaluators.digest import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
@@ -45,8 +46,7 @@ class Reply(BaseModel):
     @classmethod
     def digest(cls) -> str:
         """The version of the form, which goes into signatures."""
-        text = json.dumps(cls.schema_of(), sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        return digest_of(json.dumps(cls.schema_of(), sort_keys=True))
 
 
 class PlainReply(Reply):

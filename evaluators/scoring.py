@@ -16,10 +16,16 @@ from evaluators.errors import BadSamples, BrokenPromise
 from evaluators.grades import Grades, pack, unscored
 from evaluators.outcome import Graded, Status, Unscored, graded
 from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS
+from evaluators.scheduler import OPEN_FLOWS, Scheduler
 from evaluators.text.references import WRITTEN
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from evaluators.engines.contract import Origin
     from evaluators.evaluator import Evaluator
+    from evaluators.flow import Flow
+    from evaluators.kinds.flow import FlowEvaluator
     from evaluators.metric import Metric
 
 _TOLERANCE = 1e-9
@@ -43,11 +49,8 @@ def score(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines = NO_ENG
         BrokenPromise: When the evaluator returned other rows or metrics than it promised, or a
             value that is not finite or out of bounds. Any other exception is a defect and flies.
     """
-    lacking = (evaluator.columns | {*KEYS, "error"}) - set(samples.columns)
-    if lacking:
-        raise BadSamples(f"{evaluator.name}: the samples lack the columns {sorted(lacking)}")
     identity = [*KEYS, *(name for name in ("input_digest",) if name in samples.columns)]
-    marked = samples.with_columns(_absence(evaluator).alias("absent")).with_row_index("row")
+    marked = _marked(evaluator, samples).with_row_index("row")
     applicable = marked.filter(pl.col("absent").is_null())
     computed = evaluator.compute(_emptied(applicable.drop("absent", "row")), engines)
     _insist(evaluator, applicable, computed)
@@ -61,6 +64,34 @@ def score(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines = NO_ENG
         skipped = marked.filter(pl.col("absent").is_not_null()).select("row", *identity, *reasons)
         done = pl.concat([done, skipped]).sort("row")
     return Grades(tuple(metric.name for metric in evaluator.sample_metrics), done.drop("row"))
+
+
+def put_questions(parts: Iterable[tuple[FlowEvaluator, pl.DataFrame]], engines: Engines) -> None:
+    """Run the flows of many evaluators side by side for what they ask; nothing is graded.
+
+    So there is always somebody to be asked for: while the last replies of one evaluator are waited
+    for, the next one's questions are put.
+
+    Args:
+        parts: Evaluators with samples, as for `score`; taken one after the other as flows end.
+        engines: What the evaluators may ask. A model that cannot be had costs the flows that ask
+            it, and no other.
+
+    Raises:
+        BadSamples: As for `score`. Exceptions of the judge and defects fly.
+    """
+    lenient = engines.lenient()
+
+    def flows() -> Iterator[tuple[Origin, Flow[Graded]]]:
+        for evaluator, samples in parts:
+            marked = _marked(evaluator, samples)
+            applicable = _emptied(marked.filter(pl.col("absent").is_null()).drop("absent"))
+            # What is in the way of a model is looked up again for each slice.
+            for piece in applicable.iter_slices(OPEN_FLOWS):
+                yield from evaluator.flows(piece, lenient)
+
+    for _ in Scheduler[Graded](lenient).run(flows()):
+        pass
 
 
 def fold(evaluator: Evaluator, rows: pl.DataFrame) -> Graded:
@@ -111,6 +142,14 @@ def folded(evaluator: Evaluator, rows: pl.DataFrame) -> Graded:
                 f"{evaluator.name}.{name} gave {value!r}: not within {promised[name].bounds}"
             )
     return result
+
+
+def _marked(evaluator: Evaluator, samples: pl.DataFrame) -> pl.DataFrame:
+    """The samples, with the reason in `absent` why one is not applicable."""
+    lacking = (evaluator.columns | {*KEYS, "error"}) - set(samples.columns)
+    if lacking:
+        raise BadSamples(f"{evaluator.name}: the samples lack the columns {sorted(lacking)}")
+    return samples.with_columns(_absence(evaluator).alias("absent"))
 
 
 def _absence(evaluator: Evaluator) -> pl.Expr:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from evaluators.outcome import Undefined
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -23,6 +25,17 @@ def cosines(
     """
     found: np.ndarray[Any, Any] = _unit(texts) @ _unit(others).T
     return found
+
+
+def cosine(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
+    """The cosine of two texts.
+
+    Raises:
+        Undefined: When one has the vector 0, which is that of a text without words.
+    """
+    if not (one.any() and other.any()):
+        raise Undefined("a text without words has no direction")
+    return float(cosines([one], [other])[0, 0])
 
 
 def nearest(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
 
 HOST = "127.0.0.1"
+GATE_S = 60.0
 
 
 def faithful(request: Mapping[str, Any]) -> Said:
@@ -62,6 +63,7 @@ class JudgeServer:
         *,
         probe: Callable[[dict[str, Any]], Said] | None = None,
         latency: float = 0.0,
+        gate: int = 0,
         port: int = 0,
         quiet: bool = False,
     ) -> None:
@@ -71,12 +73,16 @@ class JudgeServer:
             script: What is answered: a function, or answers in turn (then faithful ones).
             probe: What is answered to probes; faithful answers by default.
             latency: Seconds that every answer takes.
+            gate: No question is answered before so many have been under way at once, or a minute
+                has passed.
             port: 0 takes a free one.
             quiet: Whether bodies of requests are forgotten, as long runs need.
         """
         self.script = script
         self._probe = probe or faithful
         self._latency = latency
+        self._gate = gate
+        self._full = asyncio.Event()
         self._port = port
         self._quiet = quiet
         self._loop = asyncio.new_event_loop()
@@ -172,9 +178,17 @@ class JudgeServer:
         try:
             said = self._what(request)
             await asyncio.sleep(self._latency + said.delay)
+            if not is_probe(request):
+                await self._gate_open()
         finally:
             self.under_way -= 1
         return said
+
+    async def _gate_open(self) -> None:
+        if self.most >= self._gate:
+            self._full.set()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._full.wait(), GATE_S)
 
     def _what(self, request: dict[str, Any]) -> Said:
         if is_probe(request):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from evaluators.errors import Unavailable
 from evaluators.flow import JUDGE
 from evaluators.outcome import NotApplicable
 
@@ -143,6 +144,30 @@ class Engines:
         """The same engines but one, in whose place every request is answered with a reason."""
         models = {**self.models, role: _Absent(reason)}
         return replace(self, models=models, absent={**self.absent, role: reason})
+
+    def lenient(self) -> Engines:
+        """The same engines, but what keeps a model from being loaded ends no more than a flow."""
+        return replace(self, models={role: _Lenient(model) for role, model in self.models.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class _Lenient:
+    """A model that answers with the reason where it turns out that it cannot be had."""
+
+    model: Model
+
+    @property
+    def identity(self) -> str:
+        return self.model.identity
+
+    def obstacle(self) -> str | None:
+        return self.model.obstacle()
+
+    def answer(self, requests: Sequence[Request]) -> Sequence[Any | Unscored]:
+        try:
+            return self.model.answer(requests)
+        except Unavailable as reason:
+            return [NotApplicable(str(reason))] * len(requests)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
+from evaluators.digest import digest_of
 from evaluators.engines.contract import NO_ENGINES, Engines
 from evaluators.evaluator import SETTLED, Evaluator
 from evaluators.outcome import Status
@@ -49,7 +49,7 @@ class CompositeEvaluator(Evaluator):
     def over(self, signatures: Mapping[str, str]) -> CompositeEvaluator:
         """The same evaluator, which knows the signatures of the evaluators it is made of."""
         made_of = tuple(
-            (name, hashlib.sha256(signatures[name].encode()).hexdigest()[:12])
+            (name, digest_of(signatures[name]))
             for name in sorted({part.partition(".")[0] for part in self.parts})
         )
         return replace(self, made_of=made_of)

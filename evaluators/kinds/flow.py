@@ -20,7 +20,7 @@ from evaluators.sample import Sample
 from evaluators.scheduler import Scheduler
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from evaluators.flow import Flow
     from evaluators.outcome import Value
@@ -104,36 +104,53 @@ class FlowEvaluator(Evaluator):
 
     def compute(self, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> pl.DataFrame:
         """Run the flow of every sample; see the base class."""
-        if not samples.height:
-            return self._computed(samples, engines, None)
-        lacking = engines.lacking(self.asked() - set(self.spared))
-        for role in self.spared:
-            absent = engines.lacking({role} & self.asked())
-            if absent is not None:
-                engines = engines.without(role, absent)
         try:
-            return self._computed(samples, engines, lacking)
+            return self._computed(samples, engines, None)
         except Unavailable as reason:
             # Known only when the model was to be loaded; it then holds for every sample.
             return self._computed(samples, engines, str(reason))
+
+    def flows(
+        self, samples: pl.DataFrame, engines: Engines, lacking: str | None = None
+    ) -> Iterator[tuple[Origin, Flow[Graded]]]:
+        """The flow of every sample, with the origin of its first question.
+
+        Args:
+            samples: As for `compute`.
+            engines: The engines that will answer; whether they can is looked up first.
+            lacking: What is known to be in the way already.
+        """
+        if samples.is_empty():
+            return
+        lacking = lacking or engines.lacking(self.asked() - set(self.spared))
+        engines = self._bearing(engines)
+        # A passage of which only the document is known has no text, but keeps its place.
+        texts = pl.col(pl.List(pl.String)).list.eval(pl.element().fill_null(""))
+        for row in samples.with_columns(texts).iter_rows(named=True):
+            sample = Sample.of(row)
+            yield self._origin(sample), self._whole(sample, engines, lacking)
 
     def _computed(
         self, samples: pl.DataFrame, engines: Engines, lacking: str | None
     ) -> pl.DataFrame:
         names = [metric.name for metric in self.sample_metrics]
         rows: list[tuple[Any, ...] | None] = [None] * samples.height
-        # A passage of which only the document is known has no text, but keeps its place.
-        texts = pl.col(pl.List(pl.String)).list.eval(pl.element().fill_null(""))
-        flows = (
-            (self._origin(sample), self._whole(sample, engines, lacking))
-            for sample in map(Sample.of, samples.with_columns(texts).iter_rows(named=True))
-        )
+        engines = self._bearing(engines)
+        flows = self.flows(samples, engines, lacking)
         for place, result in Scheduler[Graded](engines).run(flows):
             rows[place] = record(self.name, names, result)
         complete = [row for row in rows if row is not None]
         if len(complete) != samples.height:
             raise BrokenPromise(f"{self.name}: {samples.height - len(complete)} flows never ended")
         return records(names, complete)
+
+    def _bearing(self, engines: Engines) -> Engines:
+        """The engines, with a reason in the place of each that is not there and can be spared."""
+        for role in self.spared:
+            absent = engines.lacking({role} & self.asked())
+            if absent is not None:
+                engines = engines.without(role, absent)
+        return engines
 
     def _origin(self, sample: Sample) -> Origin:
         return Origin(sample.benchmark, sample.system, sample.question_id, self.name, 0)

@@ -1,5 +1,7 @@
 """The process that searches for patterns: reads a pattern and a text, writes whether it is found.
 
+A search that takes more processor time than the first argument says (seconds) ends it.
+
 Started by `patterns.Matcher` as a program of its own, so that it loads nothing and can be killed.
 """
 
@@ -28,11 +30,11 @@ def main() -> None:
             requests.read(length).decode("utf-8", "surrogatepass")
             for length in _LENGTHS.unpack(head)
         )
-        if alarm:  # ends this process even if the one that would kill it is gone
-            alarm(signal.ITIMER_REAL, float(sys.argv[1]))
+        if alarm:  # ends this process, even if the one that waits for it is gone
+            alarm(signal.ITIMER_PROF, float(sys.argv[1]))
         reply = b"1" if re.search(pattern, text) else b"0"
         if alarm:
-            alarm(signal.ITIMER_REAL, 0)
+            alarm(signal.ITIMER_PROF, 0)
 
 
 if __name__ == "__main__":

@@ -18,7 +18,8 @@ from evaluators.errors import EvaluatorError
 
 _WORKER = Path(__file__).with_name("pattern_worker.py")
 _PATIENCE = 10
-_STARTING_S = 10.0
+_STARTING_S = 60.0
+_BUSY = 10  # a busy machine may take so many times the limit on the clock
 _CHOICES = 8
 _SHORT = 4000
 _LONG = 200
@@ -35,11 +36,17 @@ class Matcher:
     """Searches texts for patterns with the meaning of Python's `re.search`.
 
     Patterns that cannot take long are searched here; all others in a process of its own, which
-    is killed when a search exceeds the limit. A pattern that has run away ten times is not tried
+    ends when a search exceeds the limit. A pattern that has run away ten times is not tried
     again by the same matcher, so that it costs a run a bounded time.
     """
 
     def __init__(self, limit_s: float) -> None:
+        """Prepare it.
+
+        Args:
+            limit_s: Seconds of processor time for one text, so that what else a machine has to do
+                changes no result.
+        """
         self._limit_s = limit_s
         self._worker: _Worker | None = None
         self._runaways: Counter[str] = Counter()
@@ -93,7 +100,7 @@ class _Worker:
     def __init__(self, limit_s: float) -> None:
         self._limit_s = limit_s
         process = subprocess.Popen(  # noqa: S603 - this interpreter and a file of this package
-            [sys.executable, "-I", "-S", "-W", "ignore", str(_WORKER), str(2 * limit_s + 1)],
+            [sys.executable, "-I", "-S", "-W", "ignore", str(_WORKER), str(limit_s)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -112,7 +119,7 @@ class _Worker:
         parts = [part.encode("utf-8", "surrogatepass") for part in (pattern, text)]
         self._requests.write(struct.pack("<QQ", *map(len, parts)) + b"".join(parts))
         self._requests.flush()
-        reply = self._reply(self._limit_s)
+        reply = self._reply(_BUSY * self._limit_s)
         if not reply:
             self._end()
             return None

@@ -46,10 +46,12 @@ def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
             (folder / path).write_text(text, encoding="utf-8")
         monkeypatch.setattr(catalog, "library", __import__(name))
         catalog.catalogue.cache_clear()
+        catalog.families.cache_clear()
 
     monkeypatch.syspath_prepend(str(tmp_path))
     yield fill
     catalog.catalogue.cache_clear()
+    catalog.families.cache_clear()
     for module in [module for module in sys.modules if module.partition(".")[0] == name]:
         del sys.modules[module]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evaluators import catalog, scoring
@@ -22,6 +22,7 @@ from tests.evaluators.properties import PROPERTIES
 from tests.evaluators.strategies import frames
 from tests.evaluators.variants import variants
 from tests.samples import samples
+from tests.services import NIGHTLY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,7 +38,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "parameters"), CASES)
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15 if NIGHTLY else 3)
 @given(data=st.data())
 def test_every_property_holds(name: str, parameters: dict[str, Any], data: st.DataObject) -> None:
     evaluator = catalog.build(name, parameters)

@@ -11,7 +11,8 @@ from evaluators.engines.contract import TokenLikelihood
 from evaluators.gptscore import GptScore, continued
 from evaluators.outcome import Undefined
 from evaluators.text.likelihoods import average_negative, certain_zeros
-from tests.models import Answers, graded
+from tests.models import Answers, graded, only
+from tests.samples import Outcome
 
 NAMES = (
     "gptscore_machine_translation",
@@ -80,3 +81,44 @@ def test_shortened_prefixes_are_counted() -> None:
     row = {"question": "A long source.", "answer": "short"}
     _, detail = graded(build(NAMES[3]), row, language_model=model)
     assert detail == {"truncated": 7, "zeros": 0}
+
+
+@pytest.mark.parametrize("name", [NAMES[0], NAMES[2]])
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (
+            {"expected_answers": ["x"], "answer": " "},
+            ("undefined", "a text that is to be scored is blank"),
+        ),
+        (
+            {"expected_answers": [" "], "answer": "x"},
+            ("not_applicable", "no expected answer with text"),
+        ),
+        (
+            {"expected_answers": ["x"], "answer": "x", "error": "timeout"},
+            ("target_error", "target_error"),
+        ),
+    ],
+)
+def test_no_number_with_a_reference(
+    name: str, row: dict[str, object], expected: tuple[str, str]
+) -> None:
+    model = Answers(lambda _: TokenLikelihood([-1.0]))
+    assert only(build(name), row, language_model=model) == Outcome(None, *expected)
+
+
+@pytest.mark.parametrize("name", [NAMES[1], NAMES[3]])
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"answer": " "}, "undefined"),
+        ({"question": None}, "not_applicable"),
+        ({"error": "timeout"}, "target_error"),
+    ],
+)
+def test_no_number_without_a_reference(name: str, change: dict[str, str], expected: str) -> None:
+    model = Answers(lambda _: TokenLikelihood([-1.0]))
+    row = {"question": "When?", "answer": "At eight.", **change}
+    found = only(build(name), row, language_model=model)
+    assert (found.value, found.status) == (None, expected)

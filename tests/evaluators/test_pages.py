@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
 
 import pytest
 
 from evaluators import catalog, pages
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 every_evaluator = pytest.mark.parametrize("name", list(catalog.catalogue()))
 
@@ -77,19 +73,3 @@ def test_every_link_leads_to_a_heading() -> None:
     links = [part.partition(")")[0] for part in document.split("](#")[1:]]
     assert len(links) == len(catalog.families()) + len(catalog.catalogue())
     assert set(links) <= set(headings)
-
-
-def test_check_fails_when_the_document_is_stale(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "evaluators.md"
-    assert pages.main([str(path), "--check"]) == 1
-    assert "is stale" in capsys.readouterr().err
-    assert pages.main([str(path)]) == 0
-    assert pages.main([str(path), "--check"]) == 0
-    path.write_text(path.read_text(encoding="utf-8") + "\n", encoding="utf-8")
-    assert pages.main([str(path), "--check"]) == 1
-
-
-def test_the_document_in_the_repository_is_up_to_date(pytestconfig: pytest.Config) -> None:
-    assert pages.main([str(pytestconfig.rootpath / "docs/evaluators.md"), "--check"]) == 0

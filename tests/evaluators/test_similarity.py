@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluators.similarity import cosines, nearest
 
 
-@settings(deadline=None)
 @given(st.integers(1, 700), st.integers(1, 30), st.integers(0, 2**32 - 1))
 def test_the_nearest_by_blocks_is_the_nearest(texts: int, others: int, seed: int) -> None:
     draw = np.random.default_rng(seed)
@@ -21,7 +20,6 @@ def test_the_nearest_by_blocks_is_the_nearest(texts: int, others: int, seed: int
     np.testing.assert_allclose(whole[np.arange(texts), places], values, atol=1e-12)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_equal_vectors_have_one_and_opposite_ones_minus_one(seed: int) -> None:
     vector = np.random.default_rng(seed).normal(size=384).astype(np.float32)

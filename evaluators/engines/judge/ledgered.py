@@ -16,7 +16,7 @@ from evaluators.engines.judge.settings import Questions
 from evaluators.outcome import JudgeError, Status, Unscored
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
 
     from evaluators.engines.contract import Origin
     from evaluators.engines.judge.asking import Asker
@@ -67,7 +67,12 @@ class LedgerJudge:
     """
 
     def __init__(
-        self, settings: JudgeSettings, ledger: Ledger, *, asker: Asker | None = None
+        self,
+        settings: JudgeSettings,
+        ledger: Ledger,
+        *,
+        asker: Asker | None = None,
+        progress: Callable[[int], None] | None = None,
     ) -> None:
         """Prepare it.
 
@@ -75,6 +80,7 @@ class LedgerJudge:
             settings: Who is asked and how.
             ledger: Where judgments are looked up and kept.
             asker: Somebody else to ask, for tests.
+            progress: Is told how many questions were settled, from another thread.
 
         Raises:
             BadRecording: There is no such file of recorded replies.
@@ -85,11 +91,14 @@ class LedgerJudge:
         self._questions = Questions(settings)
         self._ledger = ledger
         self._asker = asker
+        self._progress = progress
+        self._settled = 0
         self._lock = threading.Lock()
         self._under_way: dict[str, list[tuple[Ask[Any], Future[Any]]]] = {}
         self._failure: JudgeFailure | None = None
         self._thread: LoopThread | None = None
         self._opened: asyncio.Task[Asker] | None = None
+        self._probed = threading.Event()
 
     def __enter__(self) -> Self:
         return self
@@ -125,13 +134,17 @@ class LedgerJudge:
                 waiting.append((request, future))
                 return future
             held = self._ledger.held(digest)
-            if held is None or held.status == Status.JUDGE_ERROR:
-                self.tally["asked"] += 1
+            unknown = held is None or held.status == Status.JUDGE_ERROR
+            self.tally["asked" if unknown else "held"] += 1
+            if unknown:
                 self._under_way[digest] = [(request, future)]
                 self._start(self._put(digest, question, origin, request))
-                return future
-            self.tally["held"] += 1
-        _settle(future, answer(held, request))
+            crowded = len(self._under_way) >= self._settings.concurrency
+        if held is not None and not unknown:
+            _settle(future, answer(held, request))
+        elif crowded:
+            # More could not be asked at once, and making them would hold the probe up.
+            self._probed.wait()
         return future
 
     def close(self) -> None:
@@ -165,6 +178,9 @@ class LedgerJudge:
             for _, future in self._finished(digest):
                 future.set_exception(defect)
         else:
+            self._settled += 1
+            if self._progress is not None:
+                self._progress(self._settled)
             waiting = self._finished(digest, judgment)
             for each, future in waiting:
                 _settle(future, answer(judgment, each))
@@ -176,9 +192,12 @@ class LedgerJudge:
         return await asyncio.shield(self._opened)
 
     async def _make(self) -> Asker:
-        if self._asker is None:
-            self._asker = asker_for(self._settings)
-        await self._asker.open()
+        try:
+            if self._asker is None:
+                self._asker = asker_for(self._settings)
+            await self._asker.open()
+        finally:
+            self._probed.set()
         return self._asker
 
     async def _close_asker(self) -> None:

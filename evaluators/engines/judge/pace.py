@@ -19,7 +19,7 @@ _SECONDS = 60.0
 _APART_S = 0.003
 """The least time between two starts; LiteLLM takes more than this to make a request."""
 
-_SPREAD = 0.9
+_SPREAD = 0.75
 """Starts are spread over this share of the time that an answer takes. Requests that start together
 take turns on the loop, end together and start together again, and meanwhile the server has nothing
 to do. More could not be started than this allows, as all lanes are taken."""

@@ -49,11 +49,18 @@ class PlanningJudge:
 
     Attributes:
         held: Different questions that the ledger answers.
-        missing: Different questions that would be asked.
+        missing: Different questions that would be asked, but for those that others would ask first.
         origins: Samples whose flow ends at a missing question, with the steps that were answered.
     """
 
-    def __init__(self, settings: JudgeSettings, ledger: Ledger) -> None:
+    def __init__(self, settings: JudgeSettings, ledger: Ledger, counted: set[str]) -> None:
+        """Prepare it.
+
+        Args:
+            settings: Who would be asked and how.
+            ledger: Where judgments are looked up.
+            counted: Questions that others would ask; those that this one would are added.
+        """
         self.identity = settings.identity
         self.held: set[str] = set()
         self.missing: set[str] = set()
@@ -61,7 +68,8 @@ class PlanningJudge:
         self._settings = settings
         self._questions = Questions(settings)
         self._ledger = ledger
-        self._samples: list[tuple[Sequence[dict[str, str]], dict[str, Any]]] = []
+        self._counted = counted
+        self._samples: dict[str, Sequence[dict[str, str]]] = {}
 
     def ask(self, request: Ask[Any], origin: Origin) -> Future[Any]:
         """What the ledger holds; `JudgeError` for a question that would be asked."""
@@ -70,9 +78,11 @@ class PlanningJudge:
         held = self._ledger.held(digest)
         future: Future[Any] = Future()
         if held is None or held.status == Status.JUDGE_ERROR:
-            if digest not in self.missing and len(self._samples) < COUNTED:
-                self._samples.append((question.messages, dict(question.reply_schema)))
-            self.missing.add(digest)
+            if digest not in self._counted:
+                self._counted.add(digest)
+                self.missing.add(digest)
+            if len(self._samples) < COUNTED:
+                self._samples.setdefault(digest, question.messages)
             self.origins[origin._replace(step=0)] += 1
             future.set_exception(JudgeError(PLANNED))
             return future
@@ -93,7 +103,7 @@ class PlanningJudge:
         """
         if not questions or not self._samples:
             return Cost(tokens_in=0, tokens_out=0, usd=0.0)
-        counted = [count_tokens(self._settings.model, messages) for messages, _ in self._samples]
+        counted = [count_tokens(self._settings.model, shown) for shown in self._samples.values()]
         each = sum(counted) / len(counted)
         tokens_in = round(each * questions)
         replies = round((tokens_out or TOKENS_OUT) * questions)

@@ -11,6 +11,7 @@ from evaluators.metric import Metric
 from evaluators.outcome import Graded, Unscored
 from evaluators.prompt import Instruction
 from evaluators.reply import Key, Reply, faults_by_id, verdicts_by_id
+from evaluators.similarity import cosine
 from evaluators.statements import (
     EXTRACT,
     NONE_RIGHT,
@@ -21,7 +22,6 @@ from evaluators.statements import (
 )
 from evaluators.text.references import alternatives, no_reference, written
 from evaluators.text.sentences import SPLITTER
-from evaluators.vectors import cosine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ from evaluators.metric import Metric
 from evaluators.outcome import Graded
 from evaluators.prompt import Instruction
 from evaluators.reply import Reply
-from evaluators.vectors import cosine
+from evaluators.similarity import cosine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from evaluators.flow import JUDGE, ask_all
+from evaluators.digest import digest_of
+from evaluators.flow import JUDGE, ask, ask_all
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, NotApplicable, Unscored
 from evaluators.prompt import Instruction
-from evaluators.reply import Reply
+from evaluators.reply import Key, Reply, faults_by_id, verdicts_by_id
 from evaluators.text.references import alternatives, written
 
 if TYPE_CHECKING:
@@ -30,6 +31,17 @@ APPRAISE = Instruction(
     "contributes nothing to the answer, even if it is on the same topic."
 )
 
+APPRAISE_ALL = Instruction(
+    "The block `passages` lists passages that a search returned for the question in the block "
+    "`question`, in no particular order, each after its key in brackets; the block `answer` is the "
+    "answer that was wanted, or lists several of which any would have done. Take the answer as "
+    "right. Say of every passage, by itself and as if it were the only one, how useful it is for "
+    "arriving at the answer: `fully` when somebody who reads nothing but this passage can give the "
+    "answer, `partly` when the passage states or implies a piece of the answer but not all of it, "
+    "`none` when it contributes nothing to the answer, even if it is on the same topic. Give "
+    "exactly one verdict for each key of the block `passages`."
+)
+
 _BY_EXPECTED = ("context_precision", "context_precision_graded")
 _BY_ANSWER = "context_utilization_precision"
 _WORTH: Mapping[Usefulness, float] = {"none": 0.0, "partly": 0.5, "fully": 1.0}
@@ -40,6 +52,20 @@ class Appraisal(Reply):
 
     reasoning: str
     usefulness: Usefulness
+
+
+class KeyedAppraisal(Reply):
+    """How useful one of several passages is."""
+
+    passage: Key
+    reasoning: str
+    usefulness: Usefulness
+
+
+class Appraisals(Reply):
+    """How useful each passage is."""
+
+    verdicts: list[KeyedAppraisal]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +89,8 @@ class ContextPrecision(FlowEvaluator):
 
     Attributes:
         top_n: How many passages from the top are looked at; null for all.
+        batched: Whether one question shows all passages, in an order of their digests, instead of
+            one question each. Cheaper; a verdict may then depend on the other passages.
         utilization: When passages are held against the system's answer, which costs as many
             questions again: `without_expected_answer`, or `always`.
     """
@@ -88,10 +116,11 @@ class ContextPrecision(FlowEvaluator):
     optional = frozenset({"expected_answers", "answer"})
     non_empty = frozenset({"question"})
     needs = frozenset({JUDGE})
-    prompts = (APPRAISE,)
-    replies = (Appraisal,)
+    prompts = (APPRAISE, APPRAISE_ALL)
+    replies = (Appraisal, Appraisals)
 
     top_n: int | None = None
+    batched: bool = False
     utilization: Literal["without_expected_answer", "always"] = "without_expected_answer"
 
     def __post_init__(self) -> None:
@@ -104,11 +133,9 @@ class ContextPrecision(FlowEvaluator):
             raise ValueError(f"top_n: expected 1 or more, or null, got {self.top_n}")
 
     def calls(self, sample: Sample) -> int:
-        """One for each different passage, and each answer that passages are held against."""
-        sides = [written(sample.expected_answers), (sample.answer or "").strip()]
-        absent = [self._no_expected(sample), self._no_answer(sample)]
-        held = sum(bool(side) and not why for side, why in zip(sides, absent, strict=True))
-        return held * len(_different(self._passages(sample)))
+        """One for each different passage (or all), and each answer they are held against."""
+        asked = len(_different(self._passages(sample)))
+        return len(self._held(sample)) * (min(asked, 1) if self.batched else asked)
 
     def on_failure(self, sample: Sample) -> Graded:
         """What does not apply, whatever the system had answered."""
@@ -121,27 +148,26 @@ class ContextPrecision(FlowEvaluator):
         scores |= self._absent(sample)
         if not _different(passages):
             return Graded(scores, remark="no_context")
-        question = sample.question or ""
+        appraised = _appraised_together if self.batched else _appraised
         detail: dict[str, list[Usefulness]] = {}
-        if not self._no_expected(sample):
-            answers = alternatives(sample.expected_answers)
+        for name, metrics, answer in self._held(sample):
             try:
-                found = yield from _appraised(question, answers, passages)
+                found = yield from appraised(sample.question or "", answer, passages)
             except Unscored as reason:
-                scores |= dict.fromkeys(_BY_EXPECTED, reason)
+                scores |= dict.fromkeys(metrics, reason)
             else:
-                detail["useful"] = found
-                scores |= zip(_BY_EXPECTED, precisions(found), strict=True)
-        answer = sample.answer or ""
-        if not self._no_answer(sample) and answer.strip():
-            try:
-                found = yield from _appraised(question, answer, passages)
-            except Unscored as reason:
-                scores[_BY_ANSWER] = reason
-            else:
-                detail["used"] = found
-                scores[_BY_ANSWER] = precisions(found)[0]
+                detail[name] = found
+                scores |= dict(zip(metrics, precisions(found), strict=False))
         return Graded(scores, detail)
+
+    def _held(self, sample: Sample) -> list[tuple[str, tuple[str, ...], str | dict[str, str]]]:
+        """What passages are held against: its name in `detail`, its metrics, the answer."""
+        held: list[tuple[str, tuple[str, ...], str | dict[str, str]]] = []
+        if not self._no_expected(sample):
+            held.append(("useful", _BY_EXPECTED, alternatives(sample.expected_answers)))
+        if not self._no_answer(sample) and (sample.answer or "").strip():
+            held.append(("used", (_BY_ANSWER,), sample.answer or ""))
+        return held
 
     def _passages(self, sample: Sample) -> Sequence[str]:
         return list(sample.contexts or ())[: self.top_n]
@@ -196,8 +222,26 @@ def _appraised(
     question: str, answer: str | dict[str, str], passages: Sequence[str]
 ) -> Flow[list[Usefulness]]:
     """How useful the passage at each rank is."""
-    different = _different(passages)
-    prompts = [APPRAISE.about(question=question, answer=answer, passage=text) for text in different]
+    shown = _different(passages)
+    prompts = [APPRAISE.about(question=question, answer=answer, passage=text) for text in shown]
     replies = yield from ask_all(Appraisal, prompts)
-    useful = {text: reply.usefulness for text, reply in zip(different, replies, strict=True)}
+    useful = {text: reply.usefulness for text, reply in zip(shown, replies, strict=True)}
+    return [useful.get(text, "none") for text in passages]
+
+
+def _appraised_together(
+    question: str, answer: str | dict[str, str], passages: Sequence[str]
+) -> Flow[list[Usefulness]]:
+    """The same by one question, in an order that tells nothing about ranks and stays the same."""
+    shown = sorted(_different(passages), key=digest_of)
+    keyed = {f"p{place}": text for place, text in enumerate(shown, start=1)}
+    reply = yield from ask(
+        Appraisals,
+        APPRAISE_ALL.about(question=question, answer=answer, passages=keyed),
+        check=lambda reply: faults_by_id(
+            reply.verdicts, lambda each: each.passage, lambda each: each.usefulness, keyed
+        ),
+    )
+    found, _ = verdicts_by_id(reply.verdicts, lambda each: each.passage, keyed)
+    useful = {text: found[key].usefulness for key, text in keyed.items()}
     return [useful.get(text, "none") for text in passages]

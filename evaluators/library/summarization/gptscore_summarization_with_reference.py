@@ -4,19 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-from evaluators.gptscore import GptScore, aspect, both_ways
-from evaluators.outcome import Graded
-from evaluators.text.references import no_reference, written
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import polars as pl
-
-    from evaluators.flow import Flow
-    from evaluators.sample import Sample
+from evaluators.gptscore import ReferencedGptScore, aspect
 
 INSTRUCTIONS = MappingProxyType(
     {
@@ -37,7 +26,7 @@ INSTRUCTIONS = MappingProxyType(
 
 
 @dataclass(frozen=True, kw_only=True)
-class GptscoreSummarizationWithReference(GptScore):
+class GptscoreSummarizationWithReference(ReferencedGptScore):
     """Would a language model rewrite the expected summary as the answer, and back?
 
     A language model is given an instruction with the expected answer, and the average negative
@@ -75,16 +64,4 @@ class GptscoreSummarizationWithReference(GptScore):
         ),
         aspect("fluency", "Surprise at the summary as a fluent wording of the expected one."),
     )
-    reads = frozenset({"expected_answers", "answer"})
-    non_empty = frozenset({"expected_answers"})
     instructions = INSTRUCTIONS
-
-    def obstacles(self) -> Sequence[pl.Expr]:
-        """Expected answers that are all blank."""
-        return (no_reference(),)
-
-    def flow(self, sample: Sample) -> Flow[Graded]:
-        """Score the answer and the expected answer, each after the other."""
-        (expected, *_) = written(sample.expected_answers)
-        values, detail = yield from both_ways(INSTRUCTIONS, expected, sample.answer or "")
-        return Graded(values, detail)

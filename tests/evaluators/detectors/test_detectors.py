@@ -151,6 +151,6 @@ SLOW = {
 @pytest.mark.parametrize("detector", DETECTORS)
 @pytest.mark.parametrize("text", SLOW)
 def test_no_text_of_100_kb_is_slow(text: str, detector: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert isinstance(list(DETECTORS[detector](SLOW[text])), list)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluators.engines.device import batch_size, batches, device_of
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 300), max_size=60), st.integers(1, 9), st.integers(1, 900))
 def test_every_text_is_in_one_batch_that_keeps_its_bounds(
     lengths: list[int], most: int, tokens: int
@@ -31,7 +30,6 @@ def test_every_text_is_in_one_batch_that_keeps_its_bounds(
     assert order == sorted(order, reverse=True)
 
 
-@pytest.mark.xdist_group("torch")
 @pytest.mark.parametrize(
     ("cuda", "mps", "expected"),
     [(True, True, "cuda"), (False, True, "mps"), (False, False, "cpu")],
@@ -51,7 +49,6 @@ def test_a_graphics_processor_takes_larger_batches() -> None:
     assert batch_size(Options(batch_size=7), "cuda") == 7
 
 
-@pytest.mark.xdist_group("torch")
 def test_another_type_of_numbers_is_another_model(engine: Callable[..., Any]) -> None:
     plain = engine("language_model", "gpt2")
     coarse = engine("language_model", "gpt2", dtype="bfloat16")

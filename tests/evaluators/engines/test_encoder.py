@@ -18,8 +18,6 @@ from tests.evaluators.engines.minilm import PACKAGE, minilm
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-pytestmark = pytest.mark.xdist_group("torch")
 TEXTS = [
     "Paris is the capital of France.",
     "a",

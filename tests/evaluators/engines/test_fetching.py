@@ -9,11 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from tests.evaluators.engines.hub_server import COMMIT, HubServer
 
-pytestmark = pytest.mark.xdist_group("torch")
 ROOT = Path(__file__).parents[3]
 PROGRAM = """
 import json, sys

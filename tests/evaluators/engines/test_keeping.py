@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluators.engines.kept import Shelf
@@ -38,7 +38,6 @@ def test_memory_drops_what_was_not_asked_for_the_longest() -> None:
     ]
 
 
-@settings(deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 500)), max_size=60))
 def test_memory_never_exceeds_its_limit(puts: list[tuple[int, int]]) -> None:
     memory = Memory(2_000)

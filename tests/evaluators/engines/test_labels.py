@@ -17,8 +17,6 @@ from tests.models import graded, only
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-pytestmark = pytest.mark.xdist_group("torch")
 TINY = golden("tiny_models")
 TOXIC = TINY["models"]["toxicity"]
 BIAS = TINY["models"]["fairness_bias"]["cases"]

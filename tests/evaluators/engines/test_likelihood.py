@@ -17,8 +17,6 @@ from tests.models import only
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-
-pytestmark = pytest.mark.xdist_group("torch")
 TINY = golden("tiny_models")
 WINDOW = 16
 FITTING = [c for c in TINY["models"]["causal_lm"]["cases"] if len(c["text"].split()) <= WINDOW]

@@ -15,8 +15,6 @@ from tests.models import graded
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-pytestmark = pytest.mark.xdist_group("torch")
 TINY = golden("tiny_models")
 NLI = TINY["models"]["nli"]
 CROSS = TINY["models"]["cross_encoder"]

@@ -14,7 +14,6 @@ from evaluators.engines.weights import locate
 from tests.golden_cases import golden
 from tests.models import only
 
-pytestmark = pytest.mark.xdist_group("torch")
 CASES = {case["id"]: case["expected"] for case in golden("published_values")["cases"]}
 LAPTOP = "sentiment classification: I dropped my laptop on my knee, and someone stole my coffee. "
 

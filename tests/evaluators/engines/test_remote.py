@@ -17,7 +17,6 @@ from evaluators.outcome import JudgeError, NotApplicable, Undefined
 from tests.evaluators.engines.echo_server import FAULTS, EchoServer, logprobs, tokens
 from tests.models import only
 
-pytestmark = pytest.mark.xdist_group("litellm")
 ROW = {"answer": "The capital of France."}
 
 

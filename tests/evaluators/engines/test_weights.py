@@ -107,7 +107,6 @@ def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "transformers, torch missing: pip install 'scoreline[models]'" in obstacle
 
 
-@pytest.mark.xdist_group("torch")
 def test_broken_weights_are_a_reason_and_not_tried_again(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     folder = model(tmp_path / "m", weights=b"no tensors", model_type="bert", vocab_size=9)

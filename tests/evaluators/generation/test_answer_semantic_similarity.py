@@ -18,7 +18,6 @@ NAME = "answer_semantic_similarity"
 TABLE = {"near": (3, 4), "far": (-1, 0), "answer": (0, 1)}
 
 
-@pytest.mark.xdist_group("torch")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_golden(case: dict[str, Any]) -> None:
     row = {

@@ -22,7 +22,6 @@ TABLE = {
 }
 
 
-@pytest.mark.xdist_group("torch")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_golden(case: dict[str, Any]) -> None:
     row = {

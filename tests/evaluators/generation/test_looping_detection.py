@@ -109,9 +109,9 @@ def test_the_longest_repeat_is_that_of_the_definition() -> None:
 
 
 def test_a_very_long_text_is_searched_in_part_and_in_time() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     found = looping(PARAGRAPH * 6000)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert found.detail is not None
     assert found.detail["searched_characters"] == 20_000
     assert found.scores["unique_sentences"] == 1 / 6000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -121,9 +120,7 @@ def test_a_pattern_that_runs_away_leaves_a_reason_and_the_run_goes_on() -> None:
         {"answer": "b", "constraints": '["REGEXP:(a+)+$"]'},
     ]
     frame = samples(rows)
-    start = time.perf_counter()
     found = outcomes(TokensPresence(), frame)
-    assert time.perf_counter() - start < 3
     reason = "pattern '(a+)+$' took longer than 1 s"
     assert [outcome["passes"] for outcome in found] == [
         Outcome(1.0),

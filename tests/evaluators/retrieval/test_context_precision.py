@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluators.catalog import build
@@ -73,7 +73,6 @@ def test_a_ranking_of_useful_passages_is_exactly_one(count: int) -> None:
     assert average_precision([1.0] * count) == 1.0
 
 
-@settings(deadline=None)  # the first import of scikit-learn takes a second
 @given(st.lists(st.booleans(), min_size=1, max_size=12).filter(any))
 def test_average_precision_is_that_of_scikit_learn(useful: list[bool]) -> None:
     from sklearn.metrics import average_precision_score
@@ -155,6 +154,59 @@ def test_each_passage_is_seen_alone_with_every_expected_answer() -> None:
     assert "Passage 1." in second
     assert "[2] 8:00" in first
     assert "[3]" not in first
+
+
+def _together(worths: dict[str, str], *, drop: str | None = None) -> Scripted:
+    """A judge that is shown all passages, and gives its verdicts from the last to the first."""
+
+    def appraise(request: Any) -> Any:
+        lines = [line for line in request.prompt.material.splitlines() if line.startswith("[p")]
+        shown = dict(line.removeprefix("[").split("] ", 1) for line in lines)
+        verdicts = [
+            {"passage": key, "reasoning": "", "usefulness": worths[text]}
+            for key, text in reversed(shown.items())
+            if text != drop
+        ]
+        stranger = {"passage": "p99", "reasoning": "", "usefulness": "fully"}
+        return {"verdicts": [*verdicts, stranger]}
+
+    return Scripted(appraise)
+
+
+@given(st.lists(st.sampled_from(["none", "partly", "fully"]), min_size=1, max_size=9))
+def test_all_passages_in_one_question_are_worth_what_they_are_worth_alone(found: list[str]) -> None:
+    texts = [f"Passage {number}." for number in range(len(found))]
+    worths = dict(zip(texts, found, strict=True))
+    row = {**SAMPLE, "contexts": [*texts, texts[0], " "]}
+    alone = judged(build("context_precision", {}), row, _judge(worths))
+    judge = _together(worths)
+    assert values(judged(build("context_precision", {"batched": True}), row, judge)) == values(
+        alone
+    )
+    assert len(judge.asked) == 1 == _calls({"batched": True}, contexts=row["contexts"])
+
+
+def test_passages_in_one_question_do_not_tell_their_ranks() -> None:
+    texts = [f"Passage {number}." for number in range(6)]
+    asked = []
+    for ranking in (texts, texts[::-1]):
+        judge = _together(dict.fromkeys(texts, "fully"))
+        judged(
+            build("context_precision", {"batched": True}), {**SAMPLE, "contexts": ranking}, judge
+        )
+        asked += [request.prompt.material for request, _ in judge.asked]
+    assert asked[0] == asked[1]
+    assert asked[0].index("Passage 0.") != min(asked[0].index(text) for text in texts)
+
+
+def test_a_passage_that_a_shared_verdict_passes_over_leaves_no_value() -> None:
+    texts = ["One.", "Two."]
+    judge = _together(dict.fromkeys(texts, "fully"), drop="Two.")
+    rows = judged(
+        build("context_precision", {"batched": True}), {**SAMPLE, "contexts": texts}, judge
+    )
+    assert {row["status"] for row in rows[:2]} == {"parse_failure"}
+    assert "no verdict on p" in rows[0]["reason"]
 
 
 def test_passages_of_a_real_benchmark(shared: Path) -> None:

@@ -27,7 +27,6 @@ def _graded(row: dict[str, Any], encoder: Any) -> tuple[list[Any], dict[str, Any
     return [found[name] for name in METRICS], detail
 
 
-@pytest.mark.xdist_group("torch")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
 def test_golden(case: dict[str, Any]) -> None:
     chunks = [" ".join(chunk) for chunk in case["input"]["context_chunks"]]

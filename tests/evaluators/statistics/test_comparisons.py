@@ -23,6 +23,7 @@ from evaluators.statistics.comparisons import (
 from evaluators.statistics.multiplicity import holm
 from evaluators.statistics.signflips import least_p, sign_flip_p
 from tests.evaluators.statistics.simulate import benchmarks
+from tests.services import takes_minutes
 
 
 def compared(
@@ -155,6 +156,7 @@ def test_three_points_take_a_thousand_questions() -> None:
     assert detectable_difference(np.array([error]))[0] == pytest.approx(0.036, abs=0.001)
 
 
+@takes_minutes
 @pytest.mark.parametrize("passes", [True, False])
 def test_holm_keeps_the_family_wise_error(passes: bool) -> None:
     systems, wrong = 5, 0
@@ -187,7 +189,6 @@ def test_pairs_without_gaps_are_compared_as_pairs_with_gaps_are(passes: bool, si
         assert ours == pytest.approx(getattr(complete, name), nan_ok=True), name
 
 
-@settings(deadline=None)
 @given(arrays.arrays(float, (9, 3), elements=st.floats(-4, 4)))
 def test_no_verdict_goes_against_its_interval(values: np.ndarray) -> None:
     found = compare(values, Groups(), every_pair(3), best="high", pass_fail=False)

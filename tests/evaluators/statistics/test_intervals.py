@@ -24,6 +24,7 @@ from evaluators.statistics.intervals import (
 from evaluators.statistics.resampling import LARGE, cluster_weights, resampled_means
 from tests.evaluators.statistics.simulate import benchmarks
 from tests.golden_cases import golden
+from tests.services import takes_minutes
 
 WILSON = [case for case in golden("aggregation")["cases"] if case["kind"] == "wilson_interval"]
 UNIT = (0.0, 1.0)
@@ -108,14 +109,17 @@ def test_every_draw_holds_as_many_clusters_as_there_are() -> None:
     assert weights.var() == pytest.approx(1, rel=0.1)
 
 
-@pytest.mark.parametrize("clusters", [50, 200, 1000])
+@pytest.mark.parametrize("clusters", [50, 200, pytest.param(1000, marks=takes_minutes)])
 @pytest.mark.parametrize("passes", [True, False])
 def test_intervals_cover_the_truth(clusters: int, passes: bool) -> None:
     covered = _coverage(clusters, 1, passes=passes)
     assert 0.94 <= covered <= 0.96
 
 
-@pytest.mark.parametrize(("clusters", "passes"), [(50, False), (200, True), (200, False)])
+@pytest.mark.parametrize(
+    ("clusters", "passes"),
+    [(50, False), *(pytest.param(200, passes, marks=takes_minutes) for passes in (True, False))],
+)
 def test_intervals_of_clusters_cover_the_truth(clusters: int, passes: bool) -> None:
     assert 0.94 <= _coverage(clusters, 5, passes=passes) <= 0.96
     naive = _coverage(clusters, 5, passes=passes, ignore_clusters=True)

@@ -19,6 +19,7 @@ from evaluators.statistics.intervals import uncertainty
 from evaluators.statistics.ranks import rank_intervals
 from evaluators.statistics.resampling import resampled_means
 from evaluators.text import bleu as text
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -102,6 +103,7 @@ def published(shared: Path) -> dict[str, dict[str, str]]:
         return {row["system"]: row for row in csv.DictReader(file)}
 
 
+@takes_minutes
 def test_wmt17_bleu(shared: Path, translated: dict[str, tuple[float, np.ndarray]]) -> None:
     figures = published(shared)
     assert set(figures) == set(translated)
@@ -110,6 +112,7 @@ def test_wmt17_bleu(shared: Path, translated: dict[str, tuple[float, np.ndarray]
         assert pseudo.mean() == pytest.approx(score)
 
 
+@takes_minutes
 def test_wmt17_significance(shared: Path, translated: dict[str, tuple[float, np.ndarray]]) -> None:
     figures = published(shared)
     for system, row in figures.items():

@@ -25,6 +25,7 @@ from evaluators.text.bleu import (
 )
 from tests.golden_cases import golden
 from tests.samples import Outcome, outcomes, rows_to_fold, samples, values
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -168,6 +169,7 @@ def test_wmt17(shared: Path, tokens: Callable[[str], list[str]], column: str) ->
         assert score.score == pytest.approx(float(figure[column]), abs=1e-4)
 
 
+@takes_minutes
 def test_wmt17_as_samples(shared: Path) -> None:
     """The same through the evaluator, for the first system."""
     folder = shared / "data" / "mt_wmt17"

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from evaluators.catalog import build
-from evaluators.engines.contract import TokenLikelihood
-from tests.models import Answers, graded, only
+from tests.gptscores import assert_one_way
 
 NAME = "gptscore_summarization_without_reference"
 ROW = {"question": " A long source.", "answer": "Short. "}
@@ -37,27 +33,4 @@ PROMPTS = {
 
 
 def test_the_wording() -> None:
-    # The worked example of the definition: tokens of probability 0.05, 0.9 and 0.6.
-    model = Answers(lambda _: TokenLikelihood([-2.99573227, -0.10536052, -0.51082562]))
-    found, _ = graded(build(NAME), ROW, language_model=model)
-    assert [outcome.value for outcome in found.values()] == pytest.approx(
-        [1.2039728] * len(PROMPTS), abs=1e-7
-    )
-    asked = [(each.prefix, each.continuation) for each in model.asked]
-    assert dict(zip(found, asked, strict=True)) == {
-        name: (prompt, "Short.") for name, prompt in PROMPTS.items()
-    }
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ({"answer": " "}, "undefined"),
-        ({"question": None}, "not_applicable"),
-        ({"error": "timeout"}, "target_error"),
-    ],
-)
-def test_what_has_no_number(change: dict[str, str], expected: str) -> None:
-    model = Answers(lambda _: TokenLikelihood([-1.0]))
-    found = only(build(NAME), {**ROW, **change}, language_model=model)
-    assert (found.value, found.status) == (None, expected)
+    assert_one_way(NAME, ROW, PROMPTS, "Short.")

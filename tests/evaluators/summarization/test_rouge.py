@@ -15,6 +15,7 @@ from scipy.stats import kendalltau, pearsonr, spearmanr
 from evaluators.library.summarization.rouge import Rouge, Words, f1_scores, prepared
 from tests.golden_cases import golden
 from tests.samples import Outcome, outcomes, samples, values
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -171,6 +172,7 @@ def test_summeval(summeval: list[dict[str, Any]], shared: Path) -> None:
             assert row[column] == pytest.approx(theirs[column], abs=1e-6)
 
 
+@takes_minutes
 def test_summeval_figures(summeval: list[dict[str, Any]], shared: Path) -> None:
     """How far ROUGE agrees with people: the mean correlation over articles, to the fourth digit."""
     with (shared / "data" / "summeval" / "figures_summeval.csv").open(encoding="utf-8") as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -39,24 +40,24 @@ def test_the_meaning_is_that_of_python(pattern: str, text: str, expected: bool) 
 
 def test_a_pattern_that_runs_away_costs_about_the_limit() -> None:
     matcher = Matcher(1.0)
-    start = time.perf_counter()
+    start = os.times()
     with pytest.raises(RanAway, match="took longer than 1 s"):
         matcher.search(RUNAWAY, LONG)
-    assert time.perf_counter() - start < 2.5
+    end = os.times()
+    took = end.children_user + end.children_system - start.children_user - start.children_system
+    assert 0.9 <= took < 2
     assert matcher.search(RUNAWAY, "aaa")
     assert not matcher.search("b+c?$", LONG)
 
 
 def test_after_some_texts_it_is_not_tried_again() -> None:
-    matcher = Matcher(0.05)
+    matcher = Matcher(0.2)
     for _ in range(10):
         with pytest.raises(RanAway, match="took longer"):
             matcher.search(RUNAWAY, LONG)
-    start = time.perf_counter()
     for _ in range(1000):
         with pytest.raises(RanAway, match="was not tried again"):
             matcher.search(RUNAWAY, "aaa")
-    assert time.perf_counter() - start < 1
     assert matcher.search("(a+)+", "aaa")
 
 
@@ -92,9 +93,9 @@ def test_which_patterns_are_searched_at_once(pattern: str, length: int, expected
 )
 def test_these_are_indeed_quick(pattern: str, text: str) -> None:
     assert cannot_take_long(pattern, len(text))
-    start = time.perf_counter()
+    start = time.process_time()
     assert re.search(pattern, text) is None
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
 
 
 def test_the_process_ends_without_the_one_that_started_it() -> None:
@@ -106,7 +107,7 @@ def test_the_process_ends_without_the_one_that_started_it() -> None:
         [sys.executable, pattern_worker.__file__, "0.2"],
         input=requests,
         capture_output=True,
-        timeout=20,
+        timeout=60,
         check=False,
     )
     assert done.stdout == b"r"

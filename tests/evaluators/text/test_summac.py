@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evaluators.outcome import Undefined
@@ -57,7 +57,6 @@ def test_golden_geometry(case: dict[str, Any]) -> None:
         assert reach_ratio(source, summary) == pytest.approx(expected["completeness"])
 
 
-@settings(deadline=None)
 @given(st.integers(2, 12), st.integers(2, 6), st.integers(0, 2**32 - 1))
 def test_a_turned_space_changes_nothing(sentences: int, others: int, seed: int) -> None:
     draw = np.random.default_rng(seed)

@@ -52,6 +52,7 @@ def ids_given(reply: Claims) -> Sequence[str]:
     return faults_by_id(reply.claims, lambda each: each.id, lambda each: each.supported, IDS)
 
 
+PATIENCE_S = 60.0
 YES = '{"reasoning": "It is so.", "verdict": "yes"}'
 BOTH = '{"claims": [{"id": "s1", "supported": true}, {"id": "s2", "supported": false}]}'
 
@@ -88,7 +89,7 @@ def put(
     kept = MemoryLedger() if ledger is None else ledger
     with LedgerJudge(settings(server, **changes), kept) as judge:
         future = judge.ask(about("a") if request is None else request, origin())
-        failure = future.exception(timeout=30)
+        failure = future.exception(PATIENCE_S)
     if failure is None:
         reply: Reply = future.result()
         return reply, kept

@@ -16,8 +16,6 @@ from tests.evaluators.engines.judge.questions import YES, Verdict, about, origin
 from tests.judge_server import JudgeServer, Said
 from tests.ledgers import MemoryLedger
 
-pytestmark = pytest.mark.xdist_group("litellm")
-
 PRICED = {"usd_per_million_in": 100.0, "usd_per_million_out": 1000.0}
 GOOD = Said(content=YES, usage=(100, 20))
 PRICE = (100 * 100 + 20 * 1000) / 1e6

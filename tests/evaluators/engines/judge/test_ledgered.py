@@ -21,6 +21,8 @@ from tests.evaluators.engines.judge.questions import YES, Verdict, about, origin
 from tests.ledgers import MemoryLedger
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+
     from evaluators.engines.judge.asking import Reading
     from evaluators.engines.judge.judgment import Judgment, Question
     from evaluators.flow import Flow
@@ -201,3 +203,35 @@ def test_a_flow_is_ended_by_a_judge_that_cannot_be_asked() -> None:
 
     with judge(Down(), MemoryLedger()) as asking, pytest.raises(JudgeUnreachable, match="nobody"):
         list(Scheduler[str](Engines(judge=asking)).run([(origin(), flow()), (origin(), flow())]))
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("failure", [None, JudgeUnreachable("nobody there")])
+def test_no_more_is_prepared_than_can_be_asked_before_somebody_is_there(
+    failure: JudgeUnreachable | None,
+) -> None:
+    class Late(Scripted):
+        async def open(self) -> None:
+            """Come when told to, or not at all."""
+            while not self.go.is_set():  # noqa: ASYNC110 - set by another thread
+                await asyncio.sleep(0.001)
+            if failure is not None:
+                raise failure
+
+    asker, ledger = Late(), MemoryLedger()
+    asker.go.clear()
+    with judge(asker, ledger, replace(SETTINGS, concurrency=2)) as asking:
+        futures: list[Future[Any]] = []
+
+        def ask() -> None:
+            futures.extend(asking.ask(about(text), origin(text)) for text in "abcde")
+
+        asks = threading.Thread(target=ask)
+        asks.start()
+        asks.join(0.3)
+        assert asks.is_alive()
+        assert len(ledger.asks) == 2
+        asker.go.set()
+        asks.join()
+        assert [future.exception(5) for future in futures] == [failure] * 5
+    assert len(asker.asked) == (5 if failure is None else 0)

@@ -8,6 +8,8 @@ import pytest
 
 from evaluators.engines.judge.pace import Lanes, Rate
 
+PATIENCE_S = 60.0
+
 
 def test_a_busy_server_halves_the_lanes_once_for_all_that_were_under_way() -> None:
     async def scenario() -> list[int]:
@@ -62,7 +64,7 @@ def test_never_more_are_in_than_lanes_are_open_and_nobody_is_forgotten() -> None
         for task in tasks[10:30:2]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             await work(0)
         return most, done
 
@@ -74,13 +76,13 @@ def test_never_more_are_in_than_lanes_are_open_and_nobody_is_forgotten() -> None
 def test_a_pause_holds_everybody() -> None:
     async def scenario() -> float:
         lanes = Lanes(2)
+        started = asyncio.get_running_loop().time()
         async with lanes.lane() as sent:
             lanes.busy(sent, 0.1)
-        started = asyncio.get_running_loop().time()
         async with lanes.lane():
             return asyncio.get_running_loop().time() - started
 
-    assert 0.09 <= asyncio.run(scenario()) < 5
+    assert 0.09 <= asyncio.run(scenario()) < PATIENCE_S
 
 
 @pytest.mark.parametrize(
@@ -94,4 +96,4 @@ def test_units_are_spread_evenly(per_minute: int | None, amounts: list[int], lea
         await asyncio.gather(*(rate.take(amount) for amount in amounts))
         return asyncio.get_running_loop().time() - started
 
-    assert least <= asyncio.run(scenario()) < least + 5
+    assert least <= asyncio.run(scenario()) < PATIENCE_S

@@ -16,8 +16,6 @@ from tests.judges import values
 from tests.ledgers import MemoryLedger
 from tests.samples import samples
 
-pytestmark = pytest.mark.xdist_group("litellm")
-
 RAW = build("byop", {"mode": "raw", "prompt_template": "Say true or false: {ACTUAL_OUTPUT}"})
 
 

@@ -33,8 +33,6 @@ from tests.ledgers import MemoryLedger
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-pytestmark = pytest.mark.xdist_group("litellm")
-
 GOOD = Said(content=YES)
 READY = Said(content='{"ready": true}')
 

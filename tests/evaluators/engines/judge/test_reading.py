@@ -131,6 +131,6 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     ids=lambda text: text[:8],
 )
 def test_a_megabyte_of_anything_is_read_in_time(text: str) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     assert isinstance(read(text, about("a")), Faulty)
-    assert time.monotonic() - started < 10
+    assert time.process_time() - started < 10

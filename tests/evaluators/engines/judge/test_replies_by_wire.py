@@ -18,8 +18,6 @@ from tests.evaluators.engines.judge.questions import (
 )
 from tests.judge_server import JudgeServer, Said
 
-pytestmark = pytest.mark.xdist_group("litellm")
-
 NO_JSON = "I would say that it is so."
 TRUNCATED = '{"claims": [{"id": "s1", "supported": true}, {"id": "s2", "supp'
 MISSING = '{"claims": [{"id": "s1", "supported": true}]}'

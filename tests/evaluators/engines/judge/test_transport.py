@@ -11,6 +11,7 @@ from evaluators.engines.judge.ledgered import LedgerJudge
 from evaluators.outcome import Status, Unscored
 from tests.evaluators.engines.judge.questions import (
     PAGE,
+    PATIENCE_S,
     YES,
     Verdict,
     about,
@@ -20,8 +21,6 @@ from tests.evaluators.engines.judge.questions import (
 )
 from tests.judge_server import JudgeServer, Said
 from tests.ledgers import MemoryLedger
-
-pytestmark = pytest.mark.xdist_group("litellm")
 
 GOOD = Said(content=YES)
 HTML = b"<html><body>Bad gateway, please come back</body></html>"
@@ -37,7 +36,7 @@ PASSING = {
     "200 with a page that says it is JSON": Said(body=HTML),
     "200 with other JSON": Said(body=b'{"message": "hello"}'),
     "200 without choices": Said(body=b'{"id": "x", "choices": []}'),
-    "too slow": Said(content=YES, delay=1.2),
+    "too slow": Said(content=YES, delay=30),
 }
 REASONS = {
     "busy": "rate_limit",
@@ -50,7 +49,7 @@ REASONS = {
 
 def limit_of(fault: str) -> float:
     """Seconds for one attempt: few only where that is the point, as machines may be busy."""
-    return 0.7 if fault == "too slow" else 20
+    return 1.5 if fault == "too slow" else 20
 
 
 @pytest.mark.parametrize("provider", ["openai", "hosted_vllm"])
@@ -85,7 +84,7 @@ def test_retry_after_is_honoured() -> None:
         reply, _ = put(server)
         first, second = (at for at, _ in server.arrivals)
     assert isinstance(reply, Verdict)
-    assert 0.4 <= second - first < 5
+    assert 0.4 <= second - first < PATIENCE_S
 
 
 def test_a_wait_that_nobody_would_sit_out_is_not_begun() -> None:
@@ -93,7 +92,7 @@ def test_a_wait_that_nobody_would_sit_out_is_not_begun() -> None:
     with JudgeServer([busy]) as server:
         started = time.monotonic()
         reason, _ = put(server)
-        assert time.monotonic() - started < 20
+        assert time.monotonic() - started < PATIENCE_S
         assert server.count == 1
     assert isinstance(reason, Unscored)
     assert reason.reason == "rate_limit: the server asks to wait for 86400 s"
@@ -101,7 +100,7 @@ def test_a_wait_that_nobody_would_sit_out_is_not_begun() -> None:
 
 def test_a_busy_server_is_asked_less_at_once_until_it_is_not() -> None:
     under_way = 0
-    with JudgeServer(latency=0.02) as server:
+    with JudgeServer(latency=0.02, gate=8) as server:
 
         def script(_: object) -> Said:
             nonlocal under_way
@@ -112,7 +111,7 @@ def test_a_busy_server_is_asked_less_at_once_until_it_is_not() -> None:
         ledger = MemoryLedger()
         with LedgerJudge(settings(server, concurrency=16, max_attempts=12), ledger) as judge:
             futures = [judge.ask(about(str(n)), origin(f"q{n}")) for n in range(80)]
-            assert all(isinstance(future.result(30), Verdict) for future in futures)
+            assert all(isinstance(future.result(PATIENCE_S), Verdict) for future in futures)
         refused = server.count - 80
     assert 8 <= under_way <= 16
     assert refused < 80
@@ -120,23 +119,24 @@ def test_a_busy_server_is_asked_less_at_once_until_it_is_not() -> None:
 
 
 def test_no_more_are_under_way_than_allowed_and_as_many_as_that() -> None:
-    with JudgeServer(lambda _: GOOD, latency=0.02) as server:
+    with JudgeServer(lambda _: GOOD, latency=0.02, gate=7) as server:
         with LedgerJudge(settings(server, concurrency=7), MemoryLedger()) as judge:
             futures = [judge.ask(about(str(n)), origin(f"q{n}")) for n in range(40)]
             for future in futures:
-                future.result(30)
+                future.result(PATIENCE_S)
         assert server.most == 7
 
 
 def test_requests_are_spread_over_the_minute() -> None:
     with JudgeServer(lambda _: GOOD) as server:
+        started = time.time()
         with LedgerJudge(settings(server, requests_per_minute=1200), MemoryLedger()) as judge:
-            futures = [judge.ask(about(str(n)), origin(f"q{n}")) for n in range(30)]
+            futures = [judge.ask(about(str(n)), origin(f"q{n}")) for n in range(50)]
             for future in futures:
-                future.result(30)
-        first, last = server.arrivals[0][0], server.arrivals[-1][0]
-    # The probe and 30 requests at 20 a second, the first 20 of which may go at once.
-    assert 0.4 <= last - first < 5
+                future.result(PATIENCE_S)
+        last = server.arrivals[-1][0]
+    # The probe and 50 requests at 20 a second, the first 20 of which may go at once: 1.5 s.
+    assert 1.4 <= last - started < PATIENCE_S
 
 
 def test_a_long_failure_of_one_question_leaves_the_others_alone() -> None:
@@ -148,5 +148,5 @@ def test_a_long_failure_of_one_question_leaves_the_others_alone() -> None:
         plain = settings(server, max_attempts=2)
         with LedgerJudge(plain, MemoryLedger()) as judge:
             futures = [judge.ask(about(text), origin(text)) for text in ("good", "bad", "fine")]
-            failed = [future.exception(30) is not None for future in futures]
+            failed = [future.exception(PATIENCE_S) is not None for future in futures]
     assert failed == [False, True, False]

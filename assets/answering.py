@@ -35,8 +35,8 @@ class JudgeMaker(Protocol):
     def replay(self, ledger: Ledger) -> Judge:
         """A judge that answers from the ledger alone."""
 
-    def planning(self, ledger: Ledger) -> PlanningJudge:
-        """A judge that takes note of what would be asked."""
+    def planning(self, ledger: Ledger, counted: set[str]) -> PlanningJudge:
+        """A judge that takes note of what would be asked and is not `counted` already."""
 
     def limited(self, budget_usd: float) -> JudgeMaker:
         """The same with a budget of its own, which is no greater than the configured one."""

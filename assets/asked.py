@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from assets.matrices import distinct
+
 if TYPE_CHECKING:
     from assets.matrices import Keys, Questions
 
@@ -27,7 +29,7 @@ class Asked:
     @cached_property
     def counts(self) -> tuple[int, int]:
         """How many questions these are, and how many clusters."""
-        return len(self.keys), int(self.questions.cluster_of(self.keys).max(initial=-1)) + 1
+        return len(self.keys), len(distinct(self.questions.bonds(self.keys)))
 
     def shared(self, other: Asked) -> tuple[int, int]:
         """How many questions both systems were asked, and how many clusters these are."""

@@ -20,7 +20,6 @@ from evaluators.scoring import score
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from datetime import datetime
     from pathlib import Path
 
     from evaluators.evaluator import Evaluator
@@ -40,15 +39,12 @@ class Writing:
 
     Attributes:
         evaluator: Scores the samples.
-        run_id: Is noted in every grade.
-        scored_at: Is noted in every grade (UTC).
-        folder: Receives one Parquet file a batch, with the columns of the table `grades`.
+        folder: Receives one Parquet file a batch, with those columns of the table `grades` in
+            which samples differ.
         engines: What the evaluator may ask.
     """
 
     evaluator: Evaluator
-    run_id: str
-    scored_at: datetime
     folder: Path
     engines: Engines = NO_ENGINES
 
@@ -65,12 +61,7 @@ class Writing:
             # No inputs have this digest, so that these samples stay stale.
             digest = pl.when(again).then(pl.lit(0, pl.UInt64)).otherwise("input_digest")
             grades = grades.with_columns(digest.alias("input_digest"))
-        grades.with_columns(
-            pl.lit(self.evaluator.name).alias("evaluator"),
-            pl.lit(self.evaluator.signature).alias("signature"),
-            pl.lit(self.scored_at).alias("scored_at"),
-            pl.lit(self.run_id).alias("run_id"),
-        ).write_parquet(
+        grades.write_parquet(
             self.folder / f"{number:06d}.parquet", compression="uncompressed", statistics=False
         )
         return unsettled
@@ -109,8 +100,6 @@ class Batches:
 def score_batches(
     evaluator: Evaluator,
     samples: Spool,
-    run_id: str,
-    scored_at: datetime,
     folder: Path,
     engines: Engines = NO_ENGINES,
 ) -> int:
@@ -125,9 +114,7 @@ def score_batches(
     """
     by_text = isinstance(evaluator, RowEvaluator)
     flows = isinstance(evaluator, FlowEvaluator)
-    writing = Writing(
-        evaluator=evaluator, run_id=run_id, scored_at=scored_at, folder=folder, engines=engines
-    )
+    writing = Writing(evaluator=evaluator, folder=folder, engines=engines)
     rows = TEXT_ROWS if by_text or flows else FRAME_ROWS
     batches = Batches(writing=writing, samples=samples, rows=rows)
     numbers = range(-(-samples.rows // batches.rows))
@@ -141,8 +128,6 @@ def score_batches(
 def score_stream(
     evaluator: Evaluator,
     samples: Iterator[pl.DataFrame],
-    run_id: str,
-    scored_at: datetime,
     folder: Path,
 ) -> int:
     """Score samples into Parquet files while they are being read; see `score_batches`.
@@ -150,7 +135,7 @@ def score_stream(
     Returns:
         How many samples there were.
     """
-    write = Writing(evaluator=evaluator, run_id=run_id, scored_at=scored_at, folder=folder).write
+    write = Writing(evaluator=evaluator, folder=folder).write
     rows, waiting = 0, deque[Future[int]]()
     with _workers(processes=False) as workers:
         for number, batch in enumerate(samples):

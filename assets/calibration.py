@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from evaluators.statistics.agreement import Confusion
     from evaluators.statistics.arrays import Booleans, Floats, Integers
     from warehouse.store import Warehouse
+    from warehouse.transaction import Transaction
 
 CALIBRATED = 0.4
 """The kappa from which a judge is taken to measure what people mean: more than fair agreement."""
@@ -74,11 +75,14 @@ def calibrate(warehouse: Warehouse, benchmark: Benchmark) -> int:
         for row in _of_evaluator(warehouse, benchmark, evaluator, labels)
     ]
     repeated = [{**place, **row} for row in wobbles(warehouse, benchmark)]
-    with warehouse.transaction() as transaction:
+
+    def keep(transaction: Transaction) -> None:
         for table, found in (("calibration", rows), ("wobble", repeated)):
             transaction.delete(table, place)
             if found:
                 transaction.append(table, pl.DataFrame(found, infer_schema_length=None))
+
+    warehouse.write(keep)
     return len(rows)
 
 

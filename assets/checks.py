@@ -75,14 +75,16 @@ def _scores(project: Project) -> dg.AssetChecksDefinition:
         project: dg.ResourceParam[Project],
     ) -> Iterator[dg.AssetCheckResult]:
         benchmarks = looked_at(context, project)
+        evaluators = [key.asset_key.path[-1] for key in context.selected_asset_check_keys]
+        wanted = [f"scores/{name}" for name in evaluators]
+        validated = _validated(context, warehouse, project, wanted, benchmarks)
+        # The values that Great Expectations has looked at just now need no second look.
         grids = [
             grid
-            for key in context.selected_asset_check_keys
-            for grid in _grids(project, benchmarks, key.asset_key.path[-1])
+            for name in evaluators
+            for grid in _grids(project, benchmarks, name, validated[f"scores/{name}"].benchmarks)
         ]
         found = dict(zip(_names(grids), incomplete(warehouse, grids, config.systems), strict=True))
-        wanted = [f"scores/{key.asset_key.path[-1]}" for key in context.selected_asset_check_keys]
-        validated = _validated(context, warehouse, project, wanted, benchmarks)
         for key in sorted(context.selected_asset_check_keys):
             own = {
                 benchmark: faults
@@ -174,7 +176,9 @@ def looked_at(context: dg.AssetCheckExecutionContext, project: Project) -> list[
     return list(project.benchmarks)
 
 
-def _grids(project: Project, benchmarks: Sequence[str], evaluator: str) -> Iterator[Grid]:
+def _grids(
+    project: Project, benchmarks: Sequence[str], evaluator: str, validated: Sequence[str]
+) -> Iterator[Grid]:
     for benchmark in benchmarks:
         found = configured(project, benchmark, evaluator)
         if found is not None:
@@ -183,6 +187,7 @@ def _grids(project: Project, benchmarks: Sequence[str], evaluator: str) -> Itera
                 evaluator=evaluator,
                 signature=found.signature,
                 bounds={metric.name: metric.bounds for metric in found.sample_metrics},
+                with_values=benchmark not in validated,
             )
 
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from assets import stages
 from assets.freshness import digest_of
 from assets.score_contracts import added, scores_contract
+from warehouse.ddl import literal
 from warehouse.expectations.described import described, rows_of
-from warehouse.expectations.expectation import broken_by, literal
+from warehouse.expectations.expectation import Batch, Expectation, broken_by
 from warehouse.expectations.records import record
 from warehouse.expectations.validator import VALIDATOR
 from warehouse.tables import table_named
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from assets.project import Project
-    from warehouse.expectations.expectation import Batch, Expectation, Verdict
+    from warehouse.expectations.expectation import Verdict
     from warehouse.store import Warehouse
 
 FULL = "full"
+_BATCH = tuple(each.name for each in fields(Batch))
+_EXPECTATION = tuple(each.name for each in fields(Expectation))
 TABLES: Mapping[str, tuple[str, ...]] = {
     stages.QUESTIONS: ("questions", "documents"),
     stages.PREDICTIONS: ("predictions",),
@@ -50,10 +53,15 @@ class Validated:
         return tuple(sorted(broken, key=lambda each: not each.blocks))
 
 
-def begin(project: Project) -> None:
-    """Load Great Expectations in the background, if it will be needed."""
-    if project.validation == FULL:
-        VALIDATOR.begin()
+def begin(project: Project, *, shared: bool = False) -> None:
+    """Load Great Expectations in the background, if it will be needed.
+
+    Args:
+        project: The project.
+        shared: Whether it is needed by processes that this one starts, not by this one.
+    """
+    if project.validation == FULL and (shared or project.execution.together):
+        VALIDATOR.begin(shared=shared)
 
 
 def validate(
@@ -142,8 +150,14 @@ def contract_digest(
     """What the validation of a stage depends on; None where the stage itself is not done."""
     if stage not in marks:
         return None
-    batches = [asdict(batch) for batch in contract(project, stage, [benchmark])]
+    batches = [_plain(batch) for batch in contract(project, stage, [benchmark])]
     return digest_of(marks[stage], batches)
+
+
+def _plain(batch: Batch) -> dict[str, object]:
+    """A batch as JSON can hold it; `asdict` would copy each value of each of its expectations."""
+    expected = [{name: getattr(each, name) for name in _EXPECTATION} for each in batch.expectations]
+    return {name: getattr(batch, name) for name in _BATCH} | {"expectations": expected}
 
 
 def contract_marks(project: Project, benchmark: str, marks: Mapping[str, str]) -> dict[str, str]:

@@ -19,6 +19,7 @@ from assets.keys import (
 )
 from assets.problems import look
 from assets.project import Project
+from assets.telling import tell_dagster
 from warehouse.store import Warehouse
 
 STEP = "find"
@@ -72,9 +73,13 @@ def findings(
 ) -> Iterator[dg.MaterializeResult[None]]:
     """Fill the three tables for each benchmark of the run."""
     for key, fill in STAGES.items():
-        for name in context.partition_keys:
-            rows = fill(warehouse, project.benchmarks[name])
-            context.add_asset_metadata(
-                reporting.counts({"dagster/partition_row_count": rows}), key, name
-            )
+        rows = {
+            (key, name): fill(warehouse, project.benchmarks[name])
+            for name in context.partition_keys
+        }
+        counted = {
+            place: reporting.counts({"dagster/partition_row_count": count})
+            for place, count in rows.items()
+        }
+        tell_dagster(context, counted)
         yield dg.MaterializeResult[None](asset_key=key)

@@ -74,39 +74,51 @@ def grade(
     stage, digest = stages.scores(evaluator.name), scores_digest(evaluator, marks)
     if marks.get(stage) == digest and not force:
         return Graded(scored=0, current=_graded_rows(warehouse, name, evaluator), removed=0)
-    query = stale_samples(benchmark, evaluator, systems=systems, force=force)
+    every = force or not _graded_rows(warehouse, name, evaluator)
+    query = stale_samples(benchmark, evaluator, systems=systems, force=every)
     orphans = delete_orphans(name, evaluator.name)
     by_text = isinstance(evaluator, RowEvaluator)
     now = datetime.now(UTC).replace(tzinfo=None)
-    known = _graded_rows(warehouse, name, evaluator)
+    constants: dict[str, str | datetime] = {
+        "evaluator": evaluator.name,
+        "signature": evaluator.signature,
+        "scored_at": now,
+        "run_id": run_id,
+    }
     with TemporaryDirectory(prefix=".grades-", dir=warehouse.path.parent) as folder:
         if isinstance(evaluator, FrameEvaluator):
             # Expressions keep up with the reading, so that nothing need be written in between.
             with warehouse.stream(query.sql, query.parameters, rows=FRAME_ROWS) as frames:
-                scored = score_stream(evaluator, frames, run_id, now, Path(folder))
+                scored = score_stream(evaluator, frames, Path(folder))
             unsettled = 0
         else:
             # Equal inputs stand together, so that evaluators of text grade them once.
             ordered = f"{query.sql} ORDER BY input_digest" if by_text else query.sql
             with warehouse.spool(ordered, query.parameters) as samples:
-                unsettled = score_batches(evaluator, samples, run_id, now, Path(folder), engines)
+                unsettled = score_batches(evaluator, samples, Path(folder), engines)
                 scored = samples.rows
-        with warehouse.transaction() as transaction:
+
+        def keep(transaction: Transaction) -> tuple[int, int]:
+            known = _graded_rows(transaction, name, evaluator)
             _describe(transaction, evaluator, now)
             removed = transaction.execute(orphans.sql, orphans.parameters) if known else 0
             if isinstance(evaluator, FlowEvaluator):
                 asked = delete_orphans(name, evaluator.name, "asks")
                 transaction.execute(asked.sql, asked.parameters)
-            if scored and known:
-                transaction.replace("grades", Path(folder))
-            elif scored:
-                transaction.append("grades", Path(folder))
+            if scored:
+                if isinstance(evaluator, FrameEvaluator):
+                    # What stands in their details is short, unlike what judges say.
+                    transaction.keep_text_plain(unless_repeated=True)
+                put = transaction.replace if known else transaction.append
+                put("grades", Path(folder), constants=constants)
             if unsettled:
                 # Not done, since it is to be asked again; what follows sees that it has changed.
                 transaction.mark(name, stage, f"unsettled {run_id}")
             elif not systems:
                 transaction.mark(name, stage, digest)
-            current = _graded_rows(transaction, name, evaluator) - scored
+            return removed, _graded_rows(transaction, name, evaluator) - scored
+
+        removed, current = warehouse.write(keep)
     return Graded(scored=scored, current=current, removed=removed)
 
 

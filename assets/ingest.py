@@ -3,12 +3,14 @@
 from collections.abc import Iterator
 
 import dagster as dg
+from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import contracts, reporting
 from assets.freshness import files
 from assets.inspection import inspect
 from assets.keys import BACKFILL, BENCHMARKS, INPUTS, OWNERS, PREDICTIONS, QUESTIONS
 from assets.project import Benchmark, Project
+from assets.telling import tell_dagster
 from warehouse.formats.paths import expand
 from warehouse.ingest import ingest
 from warehouse.outcome import Ingested
@@ -80,9 +82,12 @@ def inputs(
     look_in = context.partition_keys if config.look_in is None else config.look_in
     if config.systems and look_in:
         require_systems(warehouse, config.systems, look_in)
+    names = context.partition_keys
+    places = [(key, name) for key in selected for name in names]
+    tell_dagster(
+        context, {(key, name): _report(name, results[name, key.path[-1]]) for key, name in places}
+    )
     for key in selected:
-        for name in context.partition_keys:
-            _report(context, key, name, results[name, key.path[-1]])
         yield dg.MaterializeResult[None](asset_key=key)
 
 
@@ -102,16 +107,10 @@ def files_of(benchmark: Benchmark) -> Files:
     )
 
 
-def _report(
-    context: dg.AssetExecutionContext, key: dg.AssetKey, benchmark: str, result: Ingested
-) -> None:
+def _report(benchmark: str, result: Ingested) -> dict[str, RawMetadataValue]:
     told = [f"{benchmark}: {note}" for note in result.notes]
-    context.add_asset_metadata(
-        {
-            "dagster/partition_row_count": result.rows,
-            **reporting.counts({"rejected": result.rejected, "unchanged": int(result.unchanged)}),
-            **reporting.notes(told),
-        },
-        asset_key=key,
-        partition_key=benchmark,
-    )
+    return {
+        "dagster/partition_row_count": result.rows,
+        **reporting.counts({"rejected": result.rejected, "unchanged": int(result.unchanged)}),
+        **reporting.notes(told),
+    }

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from assets import stages
@@ -13,17 +12,17 @@ from assets.freshness import scores_digest
 from assets.staleness import stale_samples
 from evaluators.flow import JUDGE
 from evaluators.kinds.flow import FlowEvaluator
-from evaluators.scoring import score
+from evaluators.scoring import put_questions
 from warehouse import ledger
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Generator, Mapping, Sequence
+
+    import polars as pl
 
     from assets.answering import Answering
     from assets.project import Benchmark
-    from evaluators.engines.contract import Engines
     from evaluators.evaluator import Evaluator
-    from warehouse.ledger import Ledger
     from warehouse.store import Warehouse
 
 
@@ -32,17 +31,15 @@ class Judged:
     """What came of judging one evaluator's samples of one benchmark.
 
     Attributes:
-        samples: The samples that were stale.
-        asked: Questions that were put to the judge now; those that another evaluator shares and
-            put before count there.
-        held: Questions of this evaluator that the ledger had answers to.
-        parse_failures: Questions asked now whose replies were of no use.
-        judge_errors: Questions asked now that got no reply.
-        tokens: Tokens sent and received now; None when not told.
+        asked: Questions that were put to the judge in this run; those that several evaluators put
+            count for the first of them.
+        held: Other questions of this evaluator that the ledger has answers to.
+        parse_failures: Questions asked whose replies were of no use.
+        judge_errors: Questions asked that got no reply.
+        tokens: Tokens sent and received; None when not told.
         cost_usd: What that cost; None when no price is known.
     """
 
-    samples: int = 0
     asked: int = 0
     held: int = 0
     parse_failures: int = 0
@@ -56,98 +53,108 @@ def is_judged(evaluator: Evaluator) -> bool:
     return isinstance(evaluator, FlowEvaluator) and JUDGE in evaluator.asked()
 
 
-class Session:
-    """The judging of one run: one ledger, and one judge, which is made when it is first needed."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judging:
+    """What is to be judged in one run: one ledger, one judge, and all flows side by side.
 
-    def __init__(
-        self,
-        warehouse: Warehouse,
-        answering: Answering,
-        tables: Ledger,
-        run_id: str,
-        until_the_end: ExitStack,
-    ) -> None:
-        self._warehouse = warehouse
-        self._answering = answering
-        self._tables = tables
-        self._run_id = run_id
-        self._until_the_end = until_the_end
-        self._engines: Engines | None = None
+    Attributes:
+        warehouse: The warehouse.
+        answering: Who answers.
+        run_id: The run.
+        systems: The systems to judge; empty for all.
+        force: Look at every sample; what the ledger holds is not asked again.
+    """
 
-    def judge(
-        self,
-        benchmark: Benchmark,
-        evaluator: FlowEvaluator,
-        *,
-        systems: Sequence[str] = (),
-        force: bool = False,
-    ) -> Judged:
+    warehouse: Warehouse
+    answering: Answering
+    run_id: str
+    systems: Sequence[str] = ()
+    force: bool = False
+
+    def judge(self, pairs: Sequence[tuple[Benchmark, FlowEvaluator]]) -> Sequence[Judged]:
         """Run the flows of stale samples, for the ledger's sake; what they return is dropped.
 
+        What killed runs were told is taken over first.
+
         Args:
-            benchmark: The benchmark.
-            evaluator: The evaluator, with its parameters.
-            systems: The systems to judge; empty for all.
-            force: Look at every sample; what the ledger holds is not asked again.
+            pairs: The evaluators, with their parameters, of each benchmark.
+
+        Returns:
+            What came of each pair.
 
         Raises:
             EvaluatorError: The judge cannot be asked at all; what it said until then is kept.
         """
-        if self._answering.maker is None:
-            return Judged()
-        marks = self._warehouse.marks(benchmark.name)
-        done = marks.get(stages.scores(evaluator.name)) == scores_digest(evaluator, marks)
-        if done and not force:
-            return Judged()
-        query = stale_samples(benchmark, evaluator, systems=systems, force=force)
-        since = datetime.now(UTC).replace(tzinfo=None)
-        with self._warehouse.spool(query.sql, query.parameters) as samples:
-            if not samples.rows:
-                return Judged()
+        if self.answering.maker is None:
+            return [Judged()] * len(pairs)
+        looked: list[int] = []
+        with ledger.opened(self.warehouse, self.run_id) as tables:
             try:
-                for batch in samples.batches(TEXT_ROWS):
-                    score(evaluator, batch, self._asking())
+                # The judge is gone before what it said moves to the tables.
+                with (
+                    closing(self._samples(pairs, looked)) as samples,
+                    self.answering.asking(tables) as engines,
+                ):
+                    put_questions(samples, engines)
             finally:
-                self._tables.settle()
-            return self._told(benchmark, evaluator, samples.rows, since)
+                tables.settle()
+        found = self._told(pairs, looked)
+        return [found.get(place, Judged()) for place in range(len(pairs))]
 
-    def _asking(self) -> Engines:
-        if self._engines is None:
-            asking = self._answering.asking(self._tables)
-            self._engines = self._until_the_end.enter_context(asking)
-        return self._engines
+    def _samples(
+        self, pairs: Sequence[tuple[Benchmark, FlowEvaluator]], looked: list[int]
+    ) -> Generator[tuple[FlowEvaluator, pl.DataFrame]]:
+        """The stale samples of each pair; `looked` receives the places of those that have any."""
+        for place, (benchmark, evaluator) in enumerate(pairs):
+            marks = self.warehouse.marks(benchmark.name)
+            done = marks.get(stages.scores(evaluator.name)) == scores_digest(evaluator, marks)
+            if done and not self.force:
+                continue
+            query = stale_samples(benchmark, evaluator, systems=self.systems, force=self.force)
+            with self.warehouse.spool(query.sql, query.parameters) as samples:
+                if samples.rows:
+                    looked.append(place)
+                for batch in samples.batches(TEXT_ROWS):
+                    yield evaluator, batch
 
     def _told(
-        self, benchmark: Benchmark, evaluator: FlowEvaluator, samples: int, since: datetime
-    ) -> Judged:
-        told = self._warehouse.fetch(
+        self, pairs: Sequence[tuple[Benchmark, FlowEvaluator]], looked: Sequence[int]
+    ) -> Mapping[int, Judged]:
+        """What the ledger says of the pairs that had stale samples, by their places."""
+        if not looked:
+            return {}
+        told = self.warehouse.fetch(
             """
+            WITH pairs AS (SELECT unnest($pairs, recursive := true)),
+            put AS (
+                SELECT place, j.*, j.run_id = $run_id AS now,
+                    place = min(place) OVER (PARTITION BY digest) AS first
+                FROM (SELECT DISTINCT benchmark, evaluator, digest FROM asks) AS a
+                JOIN pairs AS p USING (benchmark, evaluator)
+                JOIN judgments AS j USING (digest)
+            )
             SELECT
-                count(*) FILTER (WHERE now_asked) AS asked,
-                count(*) FILTER (WHERE NOT now_asked) AS held,
-                count(*) FILTER (WHERE now_asked AND status = 'parse_failure') AS parse_failures,
-                count(*) FILTER (WHERE now_asked AND status = 'judge_error') AS judge_errors,
-                sum(tokens_in + tokens_out) FILTER (WHERE now_asked)::BIGINT AS tokens,
-                sum(cost_usd) FILTER (WHERE now_asked) AS cost_usd
-            FROM (
-                SELECT *, run_id = $run_id AND judged_at >= $since AS now_asked FROM judgments
-            ) AS j
-            SEMI JOIN (
-                SELECT digest FROM asks WHERE benchmark = $benchmark AND evaluator = $evaluator
-            ) AS a USING (digest)
+                place,
+                count(*) FILTER (WHERE now AND first) AS asked,
+                count(*) FILTER (WHERE NOT (now AND first)) AS held,
+                count(*) FILTER (WHERE now AND first AND status = 'parse_failure')
+                    AS parse_failures,
+                count(*) FILTER (WHERE now AND first AND status = 'judge_error') AS judge_errors,
+                sum(tokens_in + tokens_out) FILTER (WHERE now AND first)::BIGINT AS tokens,
+                sum(cost_usd) FILTER (WHERE now AND first) AS cost_usd
+            FROM put
+            GROUP BY place
             """,
             {
-                "run_id": self._run_id,
-                "since": since,
-                "benchmark": benchmark.name,
-                "evaluator": evaluator.name,
+                "run_id": self.run_id,
+                "pairs": [
+                    {
+                        "place": place,
+                        "benchmark": pairs[place][0].name,
+                        "evaluator": pairs[place][1].name,
+                    }
+                    for place in looked
+                ],
             },
         )
-        return Judged(samples=samples, **told.row(0, named=True))
-
-
-@contextmanager
-def session(warehouse: Warehouse, answering: Answering, run_id: str) -> Iterator[Session]:
-    """Judge within a `with`; what killed runs were told is taken over first."""
-    with ledger.opened(warehouse, run_id) as tables, ExitStack() as until_the_end:
-        yield Session(warehouse, answering, tables, run_id, until_the_end)
+        return {row.pop("place"): Judged(**row) for row in told.iter_rows(named=True)}

@@ -8,10 +8,11 @@ from dagster._core.definitions.metadata import RawMetadataValue
 from assets import reporting
 from assets.automation import again_later, allowed
 from assets.ingest import RunChoices
-from assets.judging import Judged, is_judged, session
+from assets.judging import Judged, Judging, is_judged
 from assets.keys import BACKFILL, BENCHMARKS, OWNERS, PREDICTIONS, QUESTIONS, judgments_key
 from assets.project import Project
 from assets.scores import UNUSED, configured, used
+from assets.telling import tell_dagster
 from evaluators import catalog
 from evaluators.engines.judge.errors import JudgeUnreachable
 from evaluators.kinds.flow import FlowEvaluator
@@ -60,31 +61,41 @@ def judgments(project: Project) -> dg.AssetsDefinition | None:
         answering, why_not = allowed(project, warehouse, context.run.tags)
         if why_not is not None:
             context.log.warning(why_not)
-        with session(warehouse, answering, context.run.run_id) as judging:
-            for name in names:
-                if name not in selected:
-                    continue
-                key = judgments_key(name)
-                for benchmark in context.partition_keys:
-                    evaluator = configured(project, benchmark, name)
-                    if not isinstance(evaluator, FlowEvaluator):
-                        context.add_asset_metadata(UNUSED, key, benchmark)
-                        continue
-                    try:
-                        judged = judging.judge(
-                            project.benchmarks[benchmark],
-                            evaluator,
-                            systems=config.systems,
-                            force=config.force,
-                        )
-                    except (JudgeUnreachable, WarehouseLocked) as error:
-                        later = again_later(context.run.tags, context.retry_number)
-                        if later is None:
-                            raise
-                        raise later from error
-                    told = {} if why_not is None else {"note": why_not}
-                    context.add_asset_metadata({**_report(judged), **told}, key, benchmark)
-                yield dg.MaterializeResult[None](asset_key=key)
+        wanted = [
+            (name, benchmark)
+            for name in names
+            if name in selected
+            for benchmark in context.partition_keys
+        ]
+        pairs = {
+            (name, benchmark): (project.benchmarks[benchmark], evaluator)
+            for name, benchmark in wanted
+            if isinstance(evaluator := configured(project, benchmark, name), FlowEvaluator)
+        }
+        judging = Judging(
+            warehouse=warehouse,
+            answering=answering,
+            run_id=context.run.run_id,
+            systems=config.systems,
+            force=config.force,
+        )
+        try:
+            judged = dict(zip(pairs, judging.judge(list(pairs.values())), strict=True))
+        except (JudgeUnreachable, WarehouseLocked) as error:
+            later = again_later(context.run.tags, context.retry_number)
+            if later is None:
+                raise
+            raise later from error
+        note = {} if why_not is None else {"note": why_not}
+        told: dict[tuple[dg.AssetKey, str], Mapping[str, RawMetadataValue]] = {}
+        for name, benchmark in wanted:
+            done = judged.get((name, benchmark))
+            report = UNUSED if done is None else {**_report(done), **note}
+            told[judgments_key(name), benchmark] = report
+        tell_dagster(context, told)
+        for name in names:
+            if name in selected:
+                yield dg.MaterializeResult[None](asset_key=judgments_key(name))
 
     return judge
 

@@ -24,10 +24,6 @@ INPUTS = "inputs"
 RESULTS = "results"
 """Groups of assets; the scores are grouped by the family of their evaluator."""
 
-WAREHOUSE = "warehouse"
-PROJECT = "project"
-"""The keys of the resources."""
-
 
 def scores_key(evaluator: str) -> dg.AssetKey:
     """The asset that holds the scores of one evaluator."""

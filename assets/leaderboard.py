@@ -13,6 +13,7 @@ from assets.project import Project
 from assets.report.ranking import best_first
 from assets.scores import used
 from assets.standings import refresh
+from assets.telling import tell_dagster
 from warehouse.store import Warehouse
 
 SYSTEMS_SHOWN = 20
@@ -21,6 +22,11 @@ SYSTEMS_SHOWN = 20
 
 SYSTEMS_TRACED = 10
 """Systems whose means are plotted over time; of more benchmarks nobody would look at the lines."""
+
+
+PLOTTED = 50
+"""Benchmarks that a run may have for their standings to be plotted: of more, nobody looks at the
+pictures one by one, and each takes a tenth of a second and its room among the events."""
 
 
 def leaderboard(project: Project) -> dg.AssetsDefinition:
@@ -55,18 +61,18 @@ def leaderboard(project: Project) -> dg.AssetsDefinition:
             "SELECT * FROM leaderboard WHERE list_contains($benchmarks, benchmark)",
             {"benchmarks": list(context.partition_keys)},
         )
+        apart = standings.partition_by("benchmark", as_dict=True)
+        told: dict[tuple[dg.AssetKey, str], dict[str, RawMetadataValue]] = {}
         for name, rows in written.items():
-            own = standings.filter(pl.col("benchmark") == name)
-            context.add_asset_metadata(
-                {
-                    "dagster/partition_row_count": own.height,
-                    **reporting.counts({"rows written": rows}),
-                    **trends(own),
-                    "standings": dg.MetadataValue.md(shown(own)),
-                    **plotted(name, own),
-                },
-                partition_key=name,
-            )
+            own = apart.get((name,), standings.clear())
+            told[LEADERBOARD, name] = {
+                "dagster/partition_row_count": own.height,
+                **reporting.counts({"rows written": rows}),
+                **trends(own),
+                "standings": dg.MetadataValue.md(shown(own)),
+                **(plotted(name, own) if len(written) <= PLOTTED else {}),
+            }
+        tell_dagster(context, told)
         return dg.MaterializeResult[None]()
 
     return leaderboard

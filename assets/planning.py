@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from evaluators.flow import JUDGE
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.sample import Sample
 from evaluators.scoring import score
-from warehouse import ledger, snapshot
+from warehouse import ledger
 from warehouse.ingest import ingest
 from warehouse.store import Warehouse
 
@@ -45,7 +46,8 @@ class Planned:
         evaluator: The evaluator.
         samples: Samples that it would score.
         calls: Questions that it would ask, those that follow from replies included: the first of
-            each sample exactly, the later ones as many as the evaluator expects.
+            each sample exactly, the later ones as many as the evaluator expects. Those that an
+            evaluator before it asks as well count there.
         held: Questions that the ledger answers.
         cost: What the calls would cost; None for evaluators that ask no judge.
     """
@@ -66,9 +68,10 @@ def ingested(project: Project, benchmarks: Sequence[str]) -> Iterator[Warehouse]
         WarehouseError: The files cannot be used.
     """
     with TemporaryDirectory(prefix="scoreline-plan-") as folder:
-        copy = Warehouse(type(project.warehouse)(folder) / project.warehouse.name)
+        path = Path(folder) / "warehouse.duckdb"
+        copy = Warehouse(path)
         if project.warehouse.exists():
-            snapshot.copy(Warehouse(project.warehouse), copy.path)
+            Warehouse(project.warehouse).copy(path)
         files = [files_of(project.benchmarks[name]) for name in benchmarks]
         ingest(copy, files, kinds=("questions", "predictions"), inspect=inspect)
         yield copy
@@ -93,6 +96,7 @@ def plan(
         systems: The systems; empty: all.
         judge: Whether the judge may be asked.
     """
+    counted: set[str] = set()  # what several evaluators would ask is asked for the first of them
     with ledger.opened(warehouse, "plan") as tables:
         for name in benchmarks:
             benchmark = project.benchmarks[name]
@@ -100,7 +104,7 @@ def plan(
                 if not evaluators or evaluator.name in evaluators:
                     asking = tables if judge and is_judged(evaluator) else None
                     query = stale_samples(benchmark, evaluator, systems=systems)
-                    yield _planned(project, warehouse, asking, evaluator, query, name)
+                    yield _planned(project, warehouse, asking, evaluator, query, name, counted)
 
 
 def _planned(
@@ -110,13 +114,14 @@ def _planned(
     evaluator: Evaluator,
     query: Query,
     benchmark: str,
+    counted: set[str],
 ) -> Planned:
     with warehouse.spool(query.sql, query.parameters) as samples:
         known = Planned(benchmark=benchmark, evaluator=evaluator.name, samples=samples.rows)
         maker = project.answering.maker
         if tables is None or maker is None or not isinstance(evaluator, FlowEvaluator):
             return known
-        planning = maker.planning(WarehouseLedger(tables))
+        planning = maker.planning(WarehouseLedger(tables), counted)
         nothing = dict.fromkeys(evaluator.asked() - {JUDGE}, NothingComputed())
         engines = Engines(judge=planning, models=nothing, absent={JUDGE: NO_JUDGE})
         later = 0

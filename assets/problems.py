@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from evaluators import catalog
 from evaluators.flow import JUDGE
 from evaluators.kinds.flow import FlowEvaluator
+from evaluators.statistics.intervals import FEW_CLUSTERS
 from warehouse.findings import found_problems
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ def look(warehouse: Warehouse, benchmark: Benchmark) -> int:
         judged=[name for name, evaluator in names.items() if is_judged(evaluator)],
         calibrated=calibrated.to_list(),
         leaking=[name for name in names if catalog.family(name) == LEAKING],
+        few=FEW_CLUSTERS,
     )
     found = warehouse.fetch(query.sql, query.parameters)
     warehouse.replace("problems", found, where={"benchmark": benchmark.name})

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from evaluators.evaluator import Evaluator
     from warehouse.expectations.expectation import Expectation
+    from warehouse.place import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,12 +122,30 @@ class Alerts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Execution:
+    """Where the steps of runs are carried out.
+
+    Attributes:
+        executor: In the process of the run, each in a process of its own, or by Celery workers.
+        max_concurrent: The processes at a time; None: one for each core.
+    """
+
+    executor: Literal["in_process", "multiprocess", "celery"] = "in_process"
+    max_concurrent: int | None = None
+
+    @property
+    def together(self) -> bool:
+        """Whether all steps of a run share one process."""
+        return self.executor == "in_process"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
     """Everything that one configuration file says.
 
     Attributes:
         home: The folder of the configuration file.
-        warehouse: The warehouse file.
+        warehouse: The warehouse: the path of a DuckDB file, or a lake.
         publish: The folder that receives the published copy.
         benchmarks: The benchmarks by name, in the order of the configuration.
         answering: Who answers evaluators that ask engines.
@@ -134,15 +153,17 @@ class Project:
             stand between the stages in any case.
         automation: How runs are started that nobody starts.
         alerts: Who is told of runs that failed.
+        execution: Where the steps of runs are carried out.
         drift: How far failures, coverage and costs may move between publications unremarked.
     """
 
     home: Path
-    warehouse: Path
+    warehouse: Place
     publish: Path
     benchmarks: Mapping[str, Benchmark]
     answering: Answering = field(default_factory=Answering)
     validation: Literal["full", "sql"] = "sql"
     automation: Automation = field(default_factory=Automation)
     alerts: Alerts = field(default_factory=Alerts)
+    execution: Execution = field(default_factory=Execution)
     drift: Drift = field(default_factory=Drift)

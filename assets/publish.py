@@ -1,5 +1,7 @@
 """The last stage: the warehouse as people and their SQL see it, swapped in at once."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import dagster as dg
 import polars as pl
 
@@ -38,13 +40,17 @@ def published(
     warehouse: dg.ResourceParam[Warehouse], project: dg.ResourceParam[Project]
 ) -> dg.MaterializeResult[None]:
     """Bring the catalogue up to date, publish a copy of the whole warehouse, and show it."""
-    from assets.report.writing import write_report
+    from assets.report.drawing import library
+    from assets.report.writing import report_folder, write_report
 
     catalogue = metrics_table(project)
     kept = warehouse.fetch("SELECT * FROM metrics ORDER BY evaluator, metric")
     if not catalogue.equals(kept.select(catalogue.columns)):
         warehouse.replace("metrics", catalogue, where={})
-    path = snapshot.publish(warehouse, project.publish)
+    # Putting the scripts of the charts together takes a core as long as copying takes the disk.
+    with ThreadPoolExecutor(1) as beside:
+        beside.submit(library, report_folder(project.publish))
+        path = snapshot.publish(warehouse, project.publish)
     if project.validation == FULL:
         write_page(warehouse, project.publish)
     report = write_report(snapshot.Snapshot(path), project.publish)

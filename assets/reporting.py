@@ -10,17 +10,18 @@ from warehouse.tables import table_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from dagster._core.definitions.metadata import RawMetadataValue
 
+    from warehouse.place import Place
 
-def table_metadata(table: str, path: Path) -> dict[str, RawMetadataValue]:
+
+def table_metadata(table: str, place: Place) -> dict[str, RawMetadataValue]:
     """What is always true of an asset that fills a table: its name, columns and place.
 
     Args:
         table: The table.
-        path: The warehouse file.
+        place: The warehouse.
     """
     described = table_named(table)
     columns = [
@@ -35,7 +36,7 @@ def table_metadata(table: str, path: Path) -> dict[str, RawMetadataValue]:
     return {
         "dagster/column_schema": dg.TableSchema(columns),
         "dagster/table_name": table,
-        "dagster/uri": path.absolute().as_uri(),
+        "dagster/uri": place.absolute().as_uri(),
     }
 
 

@@ -6,8 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from evaluators.outcome import Status
+from warehouse.ddl import literal
 from warehouse.expectations.described import within
-from warehouse.expectations.expectation import Batch, Expectation, broken_by, literal
+from warehouse.expectations.expectation import Batch, Expectation, broken_by
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -67,9 +68,14 @@ def _wide(group: Mapping[str, Evaluator]) -> str:
         f", coalesce(statuses[{at}], 'scored') AS \"{metric.name}_status\""
         for at, metric in enumerate(evaluator.sample_metrics, start=1)
     )
+    # Few signatures, however many benchmarks: a condition for each benchmark would be held against
+    # every row.
+    alike: dict[str, list[str]] = {}
+    for name, each in group.items():
+        alike.setdefault(each.signature, []).append(literal(name))
     whose = " OR ".join(
-        f"(benchmark = {literal(name)} AND signature = {literal(each.signature)})"
-        for name, each in group.items()
+        f"(signature = {literal(signature)} AND benchmark IN ({', '.join(names)}))"
+        for signature, names in alike.items()
     )
     return (
         f"SELECT {', '.join(SAMPLE)}{columns} FROM grades "  # noqa: S608

@@ -21,6 +21,7 @@ from assets.keys import (
     scores_key,
 )
 from assets.project import Project
+from assets.telling import tell_dagster
 from evaluators import catalog
 from evaluators.evaluator import Evaluator
 from evaluators.kinds.composite import CompositeEvaluator
@@ -79,10 +80,11 @@ def scores(project: Project) -> dg.AssetsDefinition:
                 if name not in selected:
                     continue
                 key = scores_key(name)
+                told: dict[tuple[dg.AssetKey, str], Mapping[str, RawMetadataValue]] = {}
                 for benchmark in context.partition_keys:
                     evaluator = configured(project, benchmark, name)
                     if evaluator is None:
-                        context.add_asset_metadata(UNUSED, key, benchmark)
+                        told[key, benchmark] = UNUSED
                         continue
                     graded = grade(
                         warehouse,
@@ -93,7 +95,8 @@ def scores(project: Project) -> dg.AssetsDefinition:
                         force=config.force,
                         engines=engines,
                     )
-                    context.add_asset_metadata(_report(evaluator, graded), key, benchmark)
+                    told[key, benchmark] = _report(evaluator, graded)
+                tell_dagster(context, told)
                 # Also where no benchmark uses it: without a result, what follows is skipped.
                 yield dg.MaterializeResult[None](asset_key=key)
 

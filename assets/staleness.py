@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evaluators import catalog
 from evaluators.kinds.composite import CompositeEvaluator
 from warehouse.parts import Part, stale_parts
-from warehouse.samples import Query, stale
+from warehouse.samples import Query, samples, stale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,8 @@ def stale_samples(
         benchmark: The benchmark, whose other evaluators a composite is made of.
         evaluator: The evaluator, with its parameters.
         systems: The systems; empty: all.
-        force: Take every sample, stale or not.
+        force: Take every sample, stale or not. Where nothing is graded yet they are the same, and
+            a million samples need not be looked up among the grades of others.
     """
     signature = _NO_SIGNATURE if force else evaluator.signature
     narrowed = list(systems) or None
@@ -36,6 +37,8 @@ def stale_samples(
         parts = [_part(benchmark, name) for name in evaluator.parts]
         return stale_parts(benchmark.name, evaluator.name, signature, parts, narrowed)
     columns = evaluator.columns | {"error"}
+    if force:
+        return samples(benchmark.name, columns, narrowed)
     return stale(benchmark.name, evaluator.name, signature, columns, narrowed)
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from assets.folds import consistent, metric_facts, stand
 from assets.freshness import leaderboard_digest
-from assets.matrices import bound_questions
+from assets.matrices import bound_questions, distinct
 from assets.stages import LEADERBOARD
 from assets.uncertainty import PLACE, Spread, assess
 from evaluators import scoring
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from warehouse.store import Warehouse
+    from warehouse.transaction import Transaction
 
 HISTORY = (
     *("published_at", "benchmark", "slice", "system", "evaluator", "metric"),
@@ -48,32 +48,38 @@ def refresh(warehouse: Warehouse, benchmark: Benchmark, *, force: bool = False) 
     digest = leaderboard_digest(benchmark, marks)
     if marks.get(LEADERBOARD) == digest and not force:
         return 0
-    query = folded_scores(benchmark.name, benchmark.slices)
-    folded = warehouse.fetch(query.sql, query.parameters)
+    places = max((len(each.sample_metrics) for each in benchmark.evaluators), default=0)
+    query = folded_scores(benchmark.name, benchmark.slices, places)
     facts = metric_facts(benchmark.evaluators, benchmark)
-    spread = Spread(bound_questions(warehouse, benchmark))
-    systems = system_scores(warehouse, benchmark, spread)
-    trust = assess(warehouse, benchmark, spread)
+    # What SQL adds up and what is computed from matrices know nothing of each other.
+    with ThreadPoolExecutor(1) as beside:
+        folding = beside.submit(warehouse.fetch, query.sql, query.parameters)
+        spread = Spread(bound_questions(warehouse, benchmark))
+        systems = system_scores(warehouse, benchmark, spread)
+        trust = assess(warehouse, benchmark, spread)
+    folded = folding.result()
     every = pl.concat([folded, as_folded(systems, folded, facts)], how="diagonal")
     sure = trust.standings.cast(dict.fromkeys(("rank_low", "rank_high"), pl.Int32))
     rows = (
         stand(every, facts)
         .join(sure, on=list(PLACE), how="left")
         .pipe(consistent)
-        .with_columns(
-            pl.lit(benchmark.name).alias("benchmark"),
-            pl.lit(datetime.now(UTC).replace(tzinfo=None)).alias("published_at"),
-        )
+        .with_columns(pl.lit(benchmark.name).alias("benchmark"))
     )
     place = {"benchmark": benchmark.name}
-    with warehouse.transaction() as transaction:
-        transaction.replace("leaderboard", rows, where=place)
+
+    def keep(transaction: Transaction) -> None:
+        moment = transaction.moment("leaderboard_history", "published_at", place)
+        dated = rows.with_columns(pl.lit(moment).alias("published_at"))
+        transaction.replace("leaderboard", dated, where=place)
         transaction.replace("system_scores", systems, where=place)
         compared = trust.comparisons.with_columns(pl.lit(benchmark.name).alias("benchmark"))
         transaction.replace("comparisons", compared, where=place)
         transaction.replace("meta", randomness(), where={"name": list(RANDOMNESS)})
-        transaction.append("leaderboard_history", rows.select(HISTORY))
+        transaction.append("leaderboard_history", dated.select(HISTORY))
         transaction.mark(benchmark.name, LEADERBOARD, digest)
+
+    warehouse.write(keep)
     return rows.height
 
 
@@ -139,9 +145,10 @@ def _of_evaluator(
     )
     rows: list[dict[str, object]] = []
     groups = grades.partition_by("slice", "system", as_dict=True)
+    places = grades.select("slice", "question")
     asked = {
-        slice_: np.unique(those["question"].to_numpy())
-        for (slice_,), those in grades.partition_by("slice", as_dict=True).items()
+        slice_: distinct(those["question"].to_numpy())
+        for (slice_,), those in places.partition_by("slice", as_dict=True).items()
     }
     for (slice_, system), samples in sorted(groups.items()):
         result = scoring.fold(evaluator, samples.select(*names, "status", "detail"))

@@ -67,11 +67,13 @@ class Spread:
         """
         place, keys = (evaluator.name, slice_), samples["question"].to_numpy()
         parts = parts_of(self.questions.bonds(every))
-        own = parts[np.searchsorted(every, keys)]
+        order = np.argsort(keys)
+        # Most systems were asked everything: they share one array.
+        asked = every if len(keys) == len(every) else keys[order]
+        own = np.empty(len(keys), dtype=np.int64)
+        own[order] = parts if asked is every else parts[np.searchsorted(every, asked)]
         total = int(parts.max(initial=-1)) + 1
         found = pseudo_values(evaluator, samples, own, scores, total)
-        # Most systems were asked everything: they share one array.
-        asked = every if len(keys) == len(every) else np.sort(keys)
         self.wholes.setdefault(place, {})[system] = Asked(asked, self.questions)
         for metric, values in found.items():
             self.values.setdefault(place, {}).setdefault(metric, {})[system] = values

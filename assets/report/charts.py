@@ -9,7 +9,7 @@ import polars as pl
 
 from assets.report.colours import BOUNDARY, STACK
 from assets.report.fronts import ends, fronts
-from assets.report.whiskers import MOST_SYSTEMS, WIDTH, hue
+from assets.report.whiskers import MOST_SYSTEMS, PANEL, PANELS_BESIDE, WIDTH, hue, panel_header
 
 if TYPE_CHECKING:
     from assets.report.facts import Facts
@@ -32,7 +32,8 @@ def noise(facts: Facts) -> Spec | None:
         ]
         if row["mean"] is not None
     ]
-    if len({row["noise_ratio"] for row in rows}) < 2:  # noqa: PLR2004 - a line has two ends
+    levels = sorted({row["noise_ratio"] for row in rows})
+    if len(levels) < 2:  # noqa: PLR2004 - a line has two ends
         return None
     chosen = alt.selection_point(fields=["system"], bind="legend", name="chosen")
     told = [
@@ -43,7 +44,8 @@ def noise(facts: Facts) -> Spec | None:
         alt.Tooltip("high:Q", title="to", format=".1%"),
         alt.Tooltip("n_scored:Q", title="Questions"),
     ]
-    x = alt.X("noise_ratio:Q", title="Share of irrelevant passages", axis=alt.Axis(format="%"))
+    axis = alt.Axis(format="%", values=levels)
+    x = alt.X("noise_ratio:Q", title="Share of irrelevant passages", axis=axis)
     base = alt.Chart(_values(rows)).encode(
         x=x,
         color=hue(facts.systems, facts.order[:MOST_SYSTEMS]),
@@ -81,7 +83,7 @@ def failures(facts: Facts) -> Spec | None:
     if not rows:
         return None
     outcomes = [kind.replace("_", " ") for kind in kinds]
-    header = alt.Header(title=None, labelFontWeight="bold", labelLimit=260)
+    header = panel_header()
     drawn: Spec = (
         alt.Chart(_values(rows))
         .mark_bar(height={"band": 0.8})
@@ -95,7 +97,7 @@ def failures(facts: Facts) -> Spec | None:
                 "outcome:N",
                 title="Share of the answers",
                 scale=alt.Scale(domain=outcomes, range=list(STACK)),
-                legend=alt.Legend(orient="bottom"),
+                legend=alt.Legend(orient="bottom", columns=4),
             ),
             tooltip=[
                 alt.Tooltip("system:N", title="System"),
@@ -104,11 +106,12 @@ def failures(facts: Facts) -> Spec | None:
             ],
         )
         .properties(
-            width=WIDTH if len(evaluators) == 1 else 230,
+            width=WIDTH if len(evaluators) == 1 else PANEL,
             height=alt.Step(9, **{"for": "offset"}),
         )
         .facet(
-            facet=alt.Facet("evaluator:N", header=header), columns=1 if len(evaluators) == 1 else 2
+            facet=alt.Facet("evaluator:N", header=header),
+            columns=1 if len(evaluators) == 1 else PANELS_BESIDE,
         )
         .to_dict()
     )
@@ -136,7 +139,7 @@ def spending(facts: Facts, measure: str) -> Spec | None:
         bind=alt.binding_select(options=metrics, name="Quality by "),
     )
     shown = alt.Chart(_values(rows)).transform_filter("datum.metric === quality")
-    axis = alt.Axis(format="$~g" if money else "~g", tickCount=6)
+    axis = alt.Axis(format="$~g" if money else "~g", tickCount=4)
     scale = alt.Scale(padding=24, nice=False)
     x = alt.X("spent:Q", title=title, axis=axis, scale=scale)
     y = alt.Y("mean:Q", title="Mean", scale=alt.Scale(zero=False, padding=12))

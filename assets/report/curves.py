@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 
 from assets.report.colours import BOUNDARY, palette
-from assets.report.whiskers import WIDTH
+from assets.report.whiskers import WIDTH, legend
 
 if TYPE_CHECKING:
     from assets.report.facts import Facts
@@ -19,7 +19,7 @@ RANGES = {"phi": (0.0, 1.0), "delta": (-1.0, 1.0)}
 
 TITLES = {
     "phi": "Φ: probability of the right option",
-    "delta": "Δ: probability of the right option less that of the likeliest wrong one",
+    "delta": "Δ: right option less the likeliest wrong one",
 }
 
 MOST_STEPS = 400
@@ -47,7 +47,6 @@ def curve(facts: Facts, metric: str) -> Spec | None:
     zoom = alt.selection_interval(bind="scales", name="zoom")
     seen = alt.when(chosen).then(alt.value(1)).otherwise(alt.value(0.08))
     scale = alt.Scale(domain=facts.systems, range=palette(len(facts.systems)))
-    legend = alt.Legend(title=None, orient="bottom", columns=4, labelLimit=150, symbolStrokeWidth=3)
     base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X("x:Q", title=TITLES[metric], scale=alt.Scale(domain=list(RANGES[metric]))),
         y=alt.Y(
@@ -56,7 +55,7 @@ def curve(facts: Facts, metric: str) -> Spec | None:
             axis=alt.Axis(format="%"),
             scale=alt.Scale(domain=[0, 1]),
         ),
-        color=alt.Color("system:N", scale=scale, legend=legend),
+        color=alt.Color("system:N", scale=scale, legend=legend(symbolStrokeWidth=3)),
         opacity=seen,
     )
     symbol = "Φ" if metric == "phi" else "Δ"

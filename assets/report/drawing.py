@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,7 +22,14 @@ LOOK: dict[str, Any] = {
     "background": "white",
     "font": "Helvetica, Arial, sans-serif",
     "view": {"stroke": None},
-    "axis": {"labelFontSize": 12, "titleFontSize": 12, "titleFontWeight": "normal"},
+    "axis": {
+        "labelFontSize": 12,
+        "labelFlush": False,
+        "labelOverlap": True,
+        "labelSeparation": 6,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+    },
     "legend": {"labelFontSize": 12, "titleFontSize": 12},
     "header": {"labelFontSize": 13},
 }
@@ -33,14 +42,20 @@ def library(folder: Path) -> str:
     Args:
         folder: Where they are kept, because putting them together takes more than a second.
     """
-    import vl_convert
-
     kept = folder / f".vega-{version('vl-convert-python')}.js"
     if not kept.is_file():
-        beside = folder / f"{kept.name}.tmp"
-        beside.write_text(vl_convert.javascript_bundle(SNIPPET), encoding="utf-8")
+        beside = folder / f"{kept.name}.{uuid4().hex}.tmp"
+        beside.write_text(_bundle(), encoding="utf-8")
         beside.replace(kept)
     return kept.read_text(encoding="utf-8")
+
+
+@cache
+def _bundle() -> str:
+    import vl_convert
+
+    scripts: str = vl_convert.javascript_bundle(SNIPPET)
+    return scripts
 
 
 def svg(spec: dict[str, Any]) -> str:

@@ -122,6 +122,7 @@ def write_page(
         "accuracies": tables.accuracies(facts),
         "noise_ratios": noise_ratios,
         "noise_rows": noise_rows,
+        "noise_caption": tables.noise_caption(facts),
         "shown_note": tables.shown_note(facts),
         "drawn_hardest": drawn_hardest,
         "problems": facts.problems.to_dicts(),

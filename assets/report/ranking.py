@@ -13,14 +13,15 @@ def whole(board: pl.DataFrame) -> pl.DataFrame:
 def best_first(board: pl.DataFrame) -> list[str]:
     """The systems of a leaderboard by their mean rank in the primary metrics.
 
-    Those that have no rank come last, by name.
+    Those that are ranked in most of them stand before those ranked in fewer (a single first place
+    does not lead a leaderboard), and those without any rank last, by name.
     """
     ranks = (
         whole(board)
         .filter(pl.col("is_primary") == 1)
         .group_by("system")
-        .agg(pl.col("rank").mean())
-        .sort("rank", "system", nulls_last=True)
+        .agg(pl.col("rank").mean(), places=pl.col("rank").count())
+        .sort("places", "rank", "system", descending=[True, False, False], nulls_last=True)
     )
     return ranks["system"].to_list()
 

@@ -93,7 +93,8 @@ ORDER BY s.evaluator, s.metric, s.system, q.noise_ratio
 """
 
 JUDGING = """
-SELECT a.evaluator, j.model, j.parameters::VARCHAR AS parameters, count(*) AS calls,
+SELECT a.evaluator, j.model,
+    json_merge_patch(j.parameters, '{"origin": null}')::VARCHAR AS parameters, count(*) AS calls,
     count(*) FILTER (j.status = 'parse_failure') AS parse_failures,
     count(*) FILTER (j.status = 'judge_error') AS judge_errors,
     sum(j.tokens_in) AS tokens_in, sum(j.tokens_out) AS tokens_out, sum(j.cost_usd) AS cost_usd,

@@ -101,12 +101,18 @@ def boolean(facts: Facts) -> list[tuple[str, list[Row]]]:
 
 
 def classes(facts: Facts) -> list[Row]:
-    """The confusion matrix of each system: its labels, and rows of counts with their kind."""
+    """The confusion matrix of each system: rows of counts, each with its kind and share."""
     found = []
     for system, matrix in matrices(facts).items():
         labels = [*matrix["labels"], *(each or NONE for each in matrix["unexpected"])]
         rows = [
-            (label, [(n, _kind(at, place, n)) for place, n in enumerate(line)])
+            (
+                label,
+                [
+                    (n, _kind(at, place, n), short(n / max(1, sum(line)), 2))
+                    for place, n in enumerate(line)
+                ],
+            )
             for at, (label, line) in enumerate(zip(labels, matrix["confusion_matrix"], strict=True))
         ]
         found.append({"system": system, "labels": labels, "rows": rows})
@@ -145,7 +151,18 @@ def noise(facts: Facts) -> tuple[list[str], list[Row]]:
     return [f"{level:g}" for level in levels], lines
 
 
-def accuracies(facts: Facts) -> list[str]:
+def noise_caption(facts: Facts) -> str:
+    """What the chart of accuracy by noise shows, and how it gets intervals where it has none."""
+    what = "Accuracy by the share of irrelevant passages"
+    sliced = facts.board["slice"].str.starts_with("noise_ratio=").any()
+    return (
+        f"{what}, with 95 % intervals."
+        if sliced
+        else f"{what}; slices: [noise_ratio] in the configuration adds intervals."
+    )
+
+
+def accuracies(facts: Facts) -> str:
     """What the curves of delta say at 0, for the first few systems: their accuracy."""
     found = []
     for system in facts.order[:4]:
@@ -154,23 +171,27 @@ def accuracies(facts: Facts) -> list[str]:
             continue
         points = [(-2.0, 1.0), *own.select("threshold", "share_above").iter_rows(), (2.0, 0.0)]
         share = next(low[1] for low, high in pairwise(points) if low[0] <= 0 < high[0])
-        found.append(f"{isolated(system)} stands at {percent(share)} there.")
-    return found
+        found.append(f"{isolated(system)} {percent(share)}")
+    return listed(found) if found else ""
 
 
 def evaluators(facts: Facts) -> list[Row]:
     """How each evaluator was configured and when it scored."""
-    return [_evaluator(row) for row in facts.evaluators.iter_rows(named=True)]
+    rows = facts.evaluators.to_dicts()
+    judged = {row["evaluator"] for row in rows if "|judge:" in row["signature"]}
+    return [_evaluator(row, judged) for row in rows]
 
 
-def _evaluator(row: Row) -> Row:
+def _evaluator(row: Row, judged: set[str]) -> Row:
     parts = [part.partition(":") for part in row["signature"].split("|")]
+    judges = [value for key, _, value in parts if key == "judge"]
+    through = [key for key, _, _ in parts[1:] if key in judged]
     runs = [run[:8] for run in row["run_ids"] or [] if run]
     first, last = moment(row["first_at"]), moment(row["last_at"])
     return {
         "name": row["evaluator"],
         "signature": row["signature"],
-        "judge": ", ".join(value for key, _, value in parts if key == "judge") or "none needed",
+        "judge": ", ".join(judges) or (f"that of {listed(through)}" if through else "none needed"),
         "prompts": ", ".join(value for key, _, value in parts if key == "prompt") or "none",
         "scored": last if first == last else f"{first} to {last}",
         "runs": listed(runs, 3) if runs else pages.NONE,

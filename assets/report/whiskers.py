@@ -24,6 +24,11 @@ MOST_METRICS = 8
 """Primary metrics side by side in the chart of the leaderboard."""
 
 WIDTH = 620
+PANEL = 230
+"""The width of one panel of several."""
+
+PANELS_BESIDE = 2
+"""Panels in a row of a file; the page has as many as it has room for."""
 
 
 def standings(board: pl.DataFrame) -> Spec | None:
@@ -72,13 +77,13 @@ def standings(board: pl.DataFrame) -> Spec | None:
     points = base.mark_point(filled=True, size=80, opacity=1).encode(
         x=alt.X("mean:Q", title=None, scale=alt.Scale(zero=False, nice=True)), tooltip=told
     )
-    columns = 1 if len(metrics) == 1 else 2
-    width = WIDTH if columns == 1 else 230
+    columns = 1 if len(metrics) == 1 else PANELS_BESIDE
+    width = WIDTH if columns == 1 else PANEL
     panels = alt.layer(whiskers, *tips, points, data=alt.InlineData(values=rows)).properties(
         width=width
     )
     sorted_metrics = [f"{evaluator}.{metric}" for evaluator, metric in metrics]
-    header = alt.Header(title=None, labelFontWeight="bold", labelLimit=260)
+    header = panel_header()
     drawn: Spec = (
         panels.facet(
             facet=alt.Facet("metric:N", sort=sorted_metrics, header=header), columns=columns
@@ -99,7 +104,19 @@ def hue(systems: Sequence[str], named: Sequence[str] = ()) -> alt.Color:
     scale = alt.Scale(domain=list(systems), range=palette(len(systems)))
     if not named:
         return alt.Color("system:N", scale=scale, legend=None)
-    legend = alt.Legend(
-        title=None, orient="bottom", columns=4, labelLimit=150, values=sorted(named)
+    return alt.Color("system:N", scale=scale, legend=legend(values=sorted(named)))
+
+
+def legend(**more: Any) -> alt.Legend:
+    """A legend below the chart, in columns that whole names fit into."""
+    return alt.Legend(title=None, orient="bottom", columns=3, labelLimit=180, **more)
+
+
+def panel_header() -> alt.Header:
+    """What stands above a panel: the evaluator, and below it the metric."""
+    return alt.Header(
+        title=None,
+        labelFontWeight="bold",
+        labelLimit=PANEL + 30,
+        labelExpr="split(datum.label, '.')",
     )
-    return alt.Color("system:N", scale=scale, legend=legend)

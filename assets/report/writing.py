@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from warehouse.snapshot import HeldSnapshot, Snapshot
 
 FOLDER = "report"
-MADE_BY = 1
+MADE_BY = 2
 """Raised when the same data gives other pages."""
 
 _KEPT = ".folders.json"
@@ -44,8 +44,7 @@ def write_report(copy: Snapshot, publish: Path, patience_s: float = 60.0) -> Pat
     Raises:
         WarehouseLocked: Another process goes on writing.
     """
-    root = publish / FOLDER
-    root.mkdir(parents=True, exist_ok=True)
+    root = report_folder(publish)
     with FileLock(root / ".writing", patience_s).exclusive(), copy.held() as held:
         made = {name: _folder(held, name, root) for name in facts.benchmarks(held)}
         page = publish / REPORT
@@ -54,6 +53,13 @@ def write_report(copy: Snapshot, publish: Path, patience_s: float = 60.0) -> Pat
         beside.replace(page)
         _tidy(root, set(made.values()))
     return page
+
+
+def report_folder(publish: Path) -> Path:
+    """The folder with the folders of the benchmarks; made where it is missing."""
+    root = publish / FOLDER
+    root.mkdir(parents=True, exist_ok=True)
+    return root
 
 
 def _folder(copy: HeldSnapshot, benchmark: str, root: Path) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,13 +12,13 @@ import dagster as dg
 import pytest
 
 from assets import pipeline
-from assets.keys import BENCHMARKS
+from assets.keys import BENCHMARKS, LEADERBOARD, scores_key
 from assets.project import Benchmark, Gate, Project
 from evaluators import catalog
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
 EVALUATORS = ("document_retrieval", "citation", "classification")
@@ -28,6 +30,9 @@ class Workshop:
 
     `questions` and `predictions` (by system) are written out at every run; `run` materialises the
     real assets on an instance of its own.
+
+    Attributes:
+        last: The assets at which runs end; none: they make everything.
     """
 
     home: Path
@@ -41,6 +46,7 @@ class Workshop:
     cluster: str | None = None
     intervals: Literal["bootstrap", "t"] = "bootstrap"
     gates: tuple[Gate, ...] = ()
+    last: tuple[dg.AssetKey, ...] = ()
 
     @property
     def project(self) -> Project:
@@ -68,13 +74,13 @@ class Workshop:
         return Warehouse(self.project.warehouse)
 
     def run(self, **choices: Any) -> dict[str, int]:
-        """Materialise everything; returns the number of samples scored, by evaluator."""
+        """Materialise all up to `last`; returns the number of samples scored, by evaluator."""
         write(self.home / "questions.jsonl", self.questions)
         for old in self.home.glob("*.predictions.jsonl"):
             old.unlink()
         for system, rows in self.predictions.items():
             write(self.home / f"{system}.predictions.jsonl", rows)
-        result = materialise(self.project, self.instance, **choices)
+        result = materialise(self.project, self.instance, *self.last, **choices)
         return {
             event.materialization.asset_key.path[-1]: event.materialization.metadata["scored"].value
             for event in result.get_asset_materialization_events()
@@ -99,15 +105,16 @@ class Workshop:
 
 
 def materialise(
-    project: Project, instance: dg.DagsterInstance, **choices: Any
+    project: Project, instance: dg.DagsterInstance, *last: dg.AssetKey, **choices: Any
 ) -> dg.ExecuteInProcessResult:
-    """Materialise all assets of all benchmarks of a project in one run."""
+    """Materialise all assets, or those up to some, of all benchmarks of a project in one run."""
     names = list(project.benchmarks)
     instance.add_dynamic_partitions(BENCHMARKS.name, names)
     config = {"config": choices}
     return dg.materialize(
         [*pipeline.assets(project), *pipeline.checks(project)],
         instance=instance,
+        selection=dg.AssetSelection.assets(*last).upstream() if last else None,
         resources={"warehouse": Warehouse(project.warehouse), "project": project},
         tags={
             "dagster/asset_partition_range_start": names[0],
@@ -133,10 +140,65 @@ def write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 
 @pytest.fixture
-def workshop(tmp_path: Path) -> Workshop:
+def workshop(tmp_path: Path) -> Iterator[Workshop]:
     """Six questions and two systems: `good` mostly right, `poor` mostly wrong."""
+    with six(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def ranked(workshop: Workshop) -> Workshop:
+    """The same, whose runs end with the leaderboard: for tests that look no further."""
+    workshop.last = (LEADERBOARD,)
+    return workshop
+
+
+@pytest.fixture
+def done(ranked: Workshop, ranked_once: Path) -> Workshop:
+    """The same after its first run."""
+    shutil.copytree(ranked_once, ranked.home, dirs_exist_ok=True)
+    return ranked
+
+
+@pytest.fixture
+def graded(done: Workshop) -> Workshop:
+    """The same, whose further runs end with the scores: for tests of what is scored again."""
+    done.last = tuple(map(scores_key, EVALUATORS))
+    return done
+
+
+@pytest.fixture(scope="session")
+def ranked_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the project after its first run, to be copied."""
+    home = tmp_path_factory.mktemp("ranked")
+    with six(home) as made:
+        made.last = (LEADERBOARD,)
+        assert made.run() == dict.fromkeys(EVALUATORS, 12)
+    return home
+
+
+@pytest.fixture
+def published(workshop: Workshop, published_once: Path) -> Workshop:
+    """The same after a run that made everything."""
+    shutil.copytree(published_once, workshop.home, dirs_exist_ok=True)
+    return workshop
+
+
+@pytest.fixture(scope="session")
+def published_once(ranked_once: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the project after a run that made everything, to be copied."""
+    home = tmp_path_factory.mktemp("whole") / "home"
+    shutil.copytree(ranked_once, home)
+    with six(home) as made:
+        assert made.run() == dict.fromkeys(EVALUATORS, 0)
+    return home
+
+
+@contextmanager
+def six(home: Path) -> Iterator[Workshop]:
+    """Six questions and two systems in a folder, on an instance of their own."""
     with dg.DagsterInstance.ephemeral() as instance:
-        made = Workshop(tmp_path, instance)
+        made = Workshop(home, instance)
         made.questions = [
             {
                 "question_id": f"q{i}",

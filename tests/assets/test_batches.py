@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ANSWERS = ["the ferry leaves at noon", "at noon", "", "never", "the ferry leaves at noon", "noon"]
-NOW = datetime(2026, 1, 2)  # noqa: DTZ001 - the warehouse keeps UTC without saying so
 
 
 @pytest.fixture
@@ -52,22 +50,19 @@ def test_batches_are_the_whole(odd: Path, monkeypatch: pytest.MonkeyPatch, enoug
     evaluator, frame = catalog.build("rouge"), text_samples()
     grades = odd / "grades"
     grades.mkdir()
-    score_batches(evaluator, spooled(odd, frame), "run", NOW, grades)
+    score_batches(evaluator, spooled(odd, frame), grades)
     files = sorted(grades.iterdir())
     assert [file.name for file in files] == ["000000.parquet", "000001.parquet"]
     written = pl.concat(pl.read_parquet(file, glob=False) for file in files)
     whole = score(evaluator, frame).frame
     assert written.select(whole.columns).equals(whole)
-    assert written.select("evaluator", "run_id", "scored_at").unique().rows() == [
-        ("rouge", "run", NOW)
-    ]
 
 
 def test_a_defect_of_an_evaluator_comes_out(odd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evaluator = catalog.build("rouge")
     monkeypatch.setattr(type(evaluator), "grade", lambda *_: {"rouge_1": 2.0})
     with pytest.raises(BrokenPromise, match="rouge: promised"):
-        score_batches(evaluator, spooled(odd, text_samples()), "run", NOW, odd)
+        score_batches(evaluator, spooled(odd, text_samples()), odd)
 
 
 def test_a_stream_is_scored_like_its_batches(odd: Path) -> None:
@@ -76,7 +71,7 @@ def test_a_stream_is_scored_like_its_batches(odd: Path) -> None:
     rows = [{"gold_sentence_ids": ["S1"], "cited_sentence_ids": each} for each in cited]
     frame = samples(rows, evaluator.columns)
     parts = [frame[start : start + 1] for start in range(frame.height)] * 4
-    assert score_stream(evaluator, iter(parts), "run", NOW, odd) == 20
+    assert score_stream(evaluator, iter(parts), odd) == 20
     written = [pl.read_parquet(file, glob=False) for file in sorted(odd.iterdir())]
     whole = score(evaluator, frame).frame
     assert pl.concat(written).select(whole.columns).equals(pl.concat([whole] * 4))
@@ -85,4 +80,4 @@ def test_a_stream_is_scored_like_its_batches(odd: Path) -> None:
 def test_what_breaks_in_a_stream_comes_out(odd: Path) -> None:
     frame = samples([{"cited_sentence_ids": []}], frozenset({"cited_sentence_ids"}))
     with pytest.raises(BadSamples, match="lack the columns"):
-        score_stream(catalog.build("citation"), iter([frame]), "run", NOW, odd)
+        score_stream(catalog.build("citation"), iter([frame]), odd)

@@ -12,10 +12,12 @@ import pytest
 
 from assets import pipeline
 from assets.keys import BENCHMARKS
-from tests.assets.conftest import materialise, write
+from tests.assets.conftest import materialise, six, write
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from assets.project import Project
     from tests.assets.conftest import Workshop
 
@@ -38,8 +40,7 @@ GRADE = f"{SOUTH} AND system = 'poor' AND question_id = 'q1' AND evaluator = 'ci
 STANDING = f"{SOUTH} AND slice = 'all' AND system = 'poor' AND metric = 'f1'"
 
 
-@pytest.fixture
-def project(workshop: Workshop) -> Project:
+def two(workshop: Workshop) -> Project:
     """Two benchmarks with the same files."""
     write(workshop.home / "questions.jsonl", workshop.questions)
     for system, rows in workshop.predictions.items():
@@ -52,9 +53,24 @@ def project(workshop: Workshop) -> Project:
 
 
 @pytest.fixture
-def done(project: Project, workshop: Workshop) -> Project:
+def project(workshop: Workshop) -> Project:
+    """The two benchmarks, before their first run."""
+    return two(workshop)
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the same after a run of both, to be copied."""
+    home = tmp_path_factory.mktemp("both")
+    with six(home) as workshop:
+        assert materialise(two(workshop), workshop.instance).success
+    return home
+
+
+@pytest.fixture
+def done(project: Project, workshop: Workshop, once: Path) -> Project:
     """The same, after a run of both."""
-    assert materialise(project, workshop.instance).success
+    shutil.copytree(once, workshop.home, dirs_exist_ok=True)
     return project
 
 

@@ -15,6 +15,7 @@ from assets.datadocs import write_page
 from assets.freshness import is_current
 from assets.keys import BENCHMARKS
 from tests.assets.conftest import write
+from tests.services import takes_minutes
 from warehouse.expectations.expectation import Expectation
 from warehouse.expectations.validator import VALIDATOR
 from warehouse.store import Warehouse
@@ -131,6 +132,7 @@ def test_a_broken_expectation_stops_what_follows_until_it_holds(
     assert run(expecting(project, "predictions", slow(6)), workshop).success
 
 
+@takes_minutes
 def test_a_warning_stops_nothing_and_is_told_once(project: Project, workshop: Workshop) -> None:
     lenient = expecting(project, "predictions", slow(4, "warn"))
     result = run(lenient, workshop)
@@ -140,6 +142,7 @@ def test_a_warning_stops_nothing_and_is_told_once(project: Project, workshop: Wo
     assert not is_current(expecting(project, "predictions", slow(3, "warn")), ["trial"])
 
 
+@takes_minutes
 def test_scores_and_leaderboards_are_held_before_they_are_used(
     project: Project, workshop: Workshop
 ) -> None:
@@ -186,6 +189,7 @@ BROKEN = [
 ]
 
 
+@takes_minutes
 def test_what_descriptions_promise_is_held(project: Project, workshop: Workshop) -> None:
     assert run(project, workshop).success
     warehouse = Warehouse(project.warehouse)
@@ -205,6 +209,7 @@ def test_what_descriptions_promise_is_held(project: Project, workshop: Workshop)
             warehouse.replace(table, rows, where={})
 
 
+@takes_minutes
 def test_drift_since_the_last_publication_is_a_warning(
     project: Project, workshop: Workshop
 ) -> None:
@@ -248,6 +253,7 @@ class Plain(HTMLParser):
         self.text += data
 
 
+@takes_minutes
 def test_the_page_shows_what_broke_and_runs_nothing(project: Project, workshop: Workshop) -> None:
     nasty = "<script>alert(1)</script>"
     rows = workshop.predictions["poor"]

@@ -125,15 +125,14 @@ def test_the_summary_with_a_judge(shared: Path) -> None:
     assert "Loaded predictions for 24 questions" in shown
 
 
-def test_parquet_of_every_table(workshop: Workshop, tmp_path: Path) -> None:
-    workshop.run()
-    paths = write_parquet(Snapshot(workshop.project.publish / FILE_NAME), tmp_path, "trial")
+def test_parquet_of_every_table(published: Workshop, tmp_path: Path) -> None:
+    paths = write_parquet(Snapshot(published.project.publish / FILE_NAME), tmp_path, "trial")
     assert {path.stem for path in paths} == set(TABLES)
     scores = pl.read_parquet(tmp_path / "scores.parquet")
     assert set(scores["benchmark"]) == {"trial"}
-    assert scores.height == len(workshop.scores())
+    assert scores.height == len(published.scores())
     empty = write_parquet(
-        Snapshot(workshop.project.publish / FILE_NAME), tmp_path, "it's; DROP TABLE scores"
+        Snapshot(published.project.publish / FILE_NAME), tmp_path, "it's; DROP TABLE scores"
     )
     assert pl.read_parquet(empty[0]).is_empty()
 

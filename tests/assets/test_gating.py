@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -13,11 +14,13 @@ from dagster._core.errors import DagsterAssetCheckFailedError
 from assets.addresses import UnknownMetric, sample_metrics
 from assets.comparability import NotComparable
 from assets.gating import Gated, gate
+from assets.keys import LEADERBOARD
 from assets.project import Gate
 from tests.assets.conftest import Workshop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 N = 60
 
@@ -53,6 +56,7 @@ def _made(workshop: Workshop) -> Workshop:
 def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
     with dg.DagsterInstance.ephemeral() as instance:
         workshop = _made(Workshop(tmp_path_factory.mktemp("gate"), instance))
+        workshop.last = (LEADERBOARD,)
         workshop.run()
         yield workshop
 
@@ -95,9 +99,11 @@ def test_a_tolerance_forgives_and_asks_for_more_certainty(done: Workshop) -> Non
     assert near["classification.accuracy"].verdict == "unchanged"
 
 
-def test_questions_too_few_for_so_many_metrics_decide_nothing(workshop: Workshop) -> None:
+def test_questions_too_few_for_so_many_metrics_decide_nothing(
+    workshop: Workshop, ranked_once: Path
+) -> None:
     # Six questions give p = 2 / 2 ** 6 at best: enough for one metric, too little for three.
-    workshop.run()
+    shutil.copytree(ranked_once, workshop.home, dirs_exist_ok=True)
     alone = gated(workshop, "poor", "good", metrics=("citation",))
     assert alone["citation.f1"].verdict == "regressed"
     among = gated(workshop, "poor", "good")
@@ -123,10 +129,8 @@ def test_unknown_metrics_are_named(done: Workshop) -> None:
 @pytest.fixture
 def own(done: Workshop, tmp_path: Any) -> Workshop:
     """The finished project in a folder of the test's own, to be spoilt."""
-    import shutil
-
     shutil.copytree(done.home, tmp_path / "own")
-    return Workshop(tmp_path / "own", done.instance, evaluators=done.evaluators)
+    return _made(Workshop(tmp_path / "own", done.instance))
 
 
 def test_other_questions_are_refused(own: Workshop) -> None:
@@ -186,14 +190,12 @@ def test_another_judge_is_refused(own: Workshop) -> None:
         gated(own, "new", "old")
 
 
-def test_a_gate_that_is_configured_blocks_what_follows(tmp_path: Any) -> None:
-    with dg.DagsterInstance.ephemeral() as instance:
-        workshop = _made(Workshop(tmp_path, instance))
-        workshop.gates = (Gate(system="twin", baseline="old"),)
-        workshop.run()
-        assert (tmp_path / "published" / "scoreline.duckdb").exists()
-        (tmp_path / "published" / "scoreline.duckdb").unlink()
-        workshop.gates = (Gate(system="new", baseline="old"),)
-        with pytest.raises(DagsterAssetCheckFailedError):
-            workshop.run(force=True)
-        assert not (tmp_path / "published" / "scoreline.duckdb").exists()
+def test_a_gate_that_is_configured_blocks_what_follows(own: Workshop) -> None:
+    copy = own.home / "published" / "scoreline.duckdb"
+    own.gates = (Gate(system="twin", baseline="old"),)
+    own.run()
+    copy.unlink()
+    own.gates = (Gate(system="new", baseline="old"),)
+    with pytest.raises(DagsterAssetCheckFailedError):
+        own.run(force=True)
+    assert not copy.exists()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import dagster as dg
 import pytest
 
+from assets.keys import LEADERBOARD
 from assets.project import Benchmark, Project
 from evaluators import catalog
 from tests.assets.conftest import materialise
@@ -96,7 +97,7 @@ def done(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Done:
         benchmarks=benchmarks,
     )
     with dg.DagsterInstance.ephemeral() as instance:
-        materialise(project, instance)
+        materialise(project, instance, LEADERBOARD)
     warehouse = Warehouse(project.warehouse)
     scores = warehouse.fetch(
         "SELECT benchmark, system, question_id, evaluator, metric, value, status FROM scores"

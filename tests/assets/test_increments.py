@@ -16,50 +16,43 @@ ALL = {"document_retrieval": 12, "citation": 12, "classification": 12}
 NONE = dict.fromkeys(ALL, 0)
 
 
-@pytest.fixture
-def done(workshop: Workshop) -> Workshop:
-    """The project after its first run."""
-    assert workshop.run() == ALL
-    return workshop
+def test_a_rerun_scores_nothing(published: Workshop) -> None:
+    before = published.warehouse.fetch("SELECT * FROM scores ORDER BY ALL")
+    assert published.run() == NONE
+    assert published.warehouse.fetch("SELECT * FROM scores ORDER BY ALL").equals(before)
 
 
-def test_a_rerun_scores_nothing(done: Workshop) -> None:
-    before = done.warehouse.fetch("SELECT * FROM scores ORDER BY ALL")
-    assert done.run() == NONE
-    assert done.warehouse.fetch("SELECT * FROM scores ORDER BY ALL").equals(before)
+def test_a_touched_or_reordered_file_scores_nothing(graded: Workshop) -> None:
+    graded.questions.reverse()
+    graded.predictions["good"].reverse()
+    assert graded.run() == NONE
 
 
-def test_a_touched_or_reordered_file_scores_nothing(done: Workshop) -> None:
-    done.questions.reverse()
-    done.predictions["good"].reverse()
-    assert done.run() == NONE
+def test_a_changed_gold_answer_touches_who_reads_it(graded: Workshop) -> None:
+    graded.with_question(0, expected_label="odd")
+    assert graded.run() == {**NONE, "classification": 2}
 
 
-def test_a_changed_gold_answer_touches_who_reads_it(done: Workshop) -> None:
-    done.with_question(0, expected_label="odd")
-    assert done.run() == {**NONE, "classification": 2}
+def test_a_changed_question_text_touches_nobody_here(graded: Workshop) -> None:
+    graded.with_question(0, question="What on earth is 0?")
+    assert graded.run() == NONE
 
 
-def test_a_changed_question_text_touches_nobody_here(done: Workshop) -> None:
-    done.with_question(0, question="What on earth is 0?")
-    assert done.run() == NONE
+def test_a_changed_prediction_touches_its_own_row(graded: Workshop) -> None:
+    graded.with_prediction("poor", 4, cited_sentence_ids=["S1"])
+    assert graded.run() == {**NONE, "citation": 1}
+    assert graded.scores()["poor", "q4", "citation", "recall"] == 0.5
 
 
-def test_a_changed_prediction_touches_its_own_row(done: Workshop) -> None:
-    done.with_prediction("poor", 4, cited_sentence_ids=["S1"])
-    assert done.run() == {**NONE, "citation": 1}
-    assert done.scores()["poor", "q4", "citation", "recall"] == 0.5
+def test_a_failed_answer_touches_all_of_its_row(graded: Workshop) -> None:
+    graded.with_prediction("poor", 4, error="timed out")
+    assert graded.run() == dict.fromkeys(ALL, 1)
 
 
-def test_a_failed_answer_touches_all_of_its_row(done: Workshop) -> None:
-    done.with_prediction("poor", 4, error="timed out")
-    assert done.run() == dict.fromkeys(ALL, 1)
-
-
-def test_a_changed_parameter_touches_its_evaluator(done: Workshop) -> None:
-    done.evaluators["document_retrieval"] = {"cutoffs": [1, 3]}
-    assert done.run() == {**NONE, "document_retrieval": 12}
-    metrics = done.warehouse.fetch(
+def test_a_changed_parameter_touches_its_evaluator(graded: Workshop) -> None:
+    graded.evaluators["document_retrieval"] = {"cutoffs": [1, 3]}
+    assert graded.run() == {**NONE, "document_retrieval": 12}
+    metrics = graded.warehouse.fetch(
         "SELECT DISTINCT metric FROM scores WHERE evaluator = 'document_retrieval'"
     )["metric"].to_list()
     assert "recall_at_3" in metrics
@@ -67,22 +60,22 @@ def test_a_changed_parameter_touches_its_evaluator(done: Workshop) -> None:
 
 
 def test_a_raised_version_touches_its_evaluator(
-    done: Workshop, monkeypatch: pytest.MonkeyPatch
+    graded: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Citation, "version", Citation.version + 1)
-    assert done.run() == {**NONE, "citation": 12}
+    assert graded.run() == {**NONE, "citation": 12}
 
 
-def test_a_new_system_touches_its_own_rows(done: Workshop) -> None:
-    done.predictions["third"] = done.predictions["good"][:5]
-    assert done.run() == dict.fromkeys(ALL, 6)
-    assert done.scores()["third", "q5", "citation", "f1"] == 0.0
+def test_a_new_system_touches_its_own_rows(graded: Workshop) -> None:
+    graded.predictions["third"] = graded.predictions["good"][:5]
+    assert graded.run() == dict.fromkeys(ALL, 6)
+    assert graded.scores()["third", "q5", "citation", "f1"] == 0.0
 
 
-def test_a_new_question_touches_its_own_rows(done: Workshop) -> None:
-    done.questions.append({**done.questions[0], "question_id": "q6"})
-    done.predictions["good"].append({**done.predictions["good"][0], "question_id": "q6"})
-    assert done.run() == dict.fromkeys(ALL, 2)
+def test_a_new_question_touches_its_own_rows(graded: Workshop) -> None:
+    graded.questions.append({**graded.questions[0], "question_id": "q6"})
+    graded.predictions["good"].append({**graded.predictions["good"][0], "question_id": "q6"})
+    assert graded.run() == dict.fromkeys(ALL, 2)
 
 
 def test_a_removed_system_leaves_no_orphans(done: Workshop) -> None:
@@ -105,14 +98,14 @@ def test_a_removed_question_leaves_no_orphans(done: Workshop) -> None:
     assert counts == [5]
 
 
-def test_a_system_that_begins_to_retrieve_is_held_to_it_everywhere(workshop: Workshop) -> None:
-    for row in workshop.predictions["poor"]:
+def test_a_system_that_begins_to_retrieve_is_held_to_it_everywhere(ranked: Workshop) -> None:
+    for row in ranked.predictions["poor"]:
         del row["retrieved"]
-    workshop.run()
-    assert workshop.scores()["poor", "q1", "document_retrieval", "mrr"] is None
-    workshop.with_prediction("poor", 0, retrieved=[{"doc_id": "d0"}])
-    assert workshop.run() == {**NONE, "document_retrieval": 6}
-    scores = workshop.scores()
+    ranked.run()
+    assert ranked.scores()["poor", "q1", "document_retrieval", "mrr"] is None
+    ranked.with_prediction("poor", 0, retrieved=[{"doc_id": "d0"}])
+    assert ranked.run() == {**NONE, "document_retrieval": 6}
+    scores = ranked.scores()
     assert scores["poor", "q0", "document_retrieval", "mrr"] == 1.0
     assert scores["poor", "q1", "document_retrieval", "mrr"] == 0.0
 
@@ -128,9 +121,9 @@ def test_a_signature_keeps_the_day_it_was_first_seen(done: Workshop) -> None:
     assert before["metrics"].list.len().min() > 0
 
 
-def test_a_run_may_be_narrowed_to_systems(workshop: Workshop) -> None:
-    assert workshop.run(systems=["good"]) == dict.fromkeys(ALL, 6)
-    assert workshop.run() == dict.fromkeys(ALL, 6)
+def test_a_run_may_be_narrowed_to_systems(ranked: Workshop) -> None:
+    assert ranked.run(systems=["good"]) == dict.fromkeys(ALL, 6)
+    assert ranked.run() == dict.fromkeys(ALL, 6)
 
 
 def test_a_narrowed_run_shows_what_it_scored(done: Workshop) -> None:

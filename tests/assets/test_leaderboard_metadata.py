@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import pytest
 
+from assets.keys import LEADERBOARD
 from tests.assets.conftest import materialise, write
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def metadata(workshop: Workshop) -> Mapping[str, dg.MetadataValue]:
     write(workshop.home / "questions.jsonl", workshop.questions)
     for system, rows in workshop.predictions.items():
         write(workshop.home / f"{system}.predictions.jsonl", rows)
-    result = materialise(workshop.project, workshop.instance)
+    result = materialise(workshop.project, workshop.instance, LEADERBOARD)
     (event,) = result.asset_materializations_for_node("leaderboard")
     return event.metadata
 

@@ -24,24 +24,23 @@ def board(
     return {row[:2]: row[2:] for row in rows.iter_rows()}
 
 
-def test_slices_counts_and_failures(workshop: Workshop) -> None:
-    workshop.slices = ("half",)
-    workshop.with_prediction("good", 4, error="timed out")
-    workshop.run()
-    found = board(workshop, "citation", "f1")
+def test_slices_counts_and_failures(ranked: Workshop) -> None:
+    ranked.slices = ("half",)
+    ranked.with_prediction("good", 4, error="timed out")
+    ranked.run()
+    found = board(ranked, "citation", "f1")
     assert found["all", "good"] == (pytest.approx(5 / 6), 6, 6, 1, 1)
     assert found["half=first", "good"] == (1.0, 3, 3, 0, 1)
     assert found["half=second", "good"] == (pytest.approx(2 / 3), 3, 3, 1, 1)
     assert found["all", "poor"] == (0.0, 6, 6, 0, 2)
 
 
-def test_system_metrics_stand_beside_the_means(workshop: Workshop) -> None:
-    workshop.run()
-    expected = [question["expected_label"] for question in workshop.questions]
-    given = [row["answer"] for row in workshop.predictions["poor"]]
+def test_system_metrics_stand_beside_the_means(done: Workshop) -> None:
+    expected = [question["expected_label"] for question in done.questions]
+    given = [row["answer"] for row in done.predictions["poor"]]
     f1 = f1_score(expected, given, average="macro", zero_division=0)
-    assert board(workshop, "classification", "f1")["all", "poor"][0] == pytest.approx(f1)
-    stored = workshop.warehouse.fetch(
+    assert board(done, "classification", "f1")["all", "poor"][0] == pytest.approx(f1)
+    stored = done.warehouse.fetch(
         "SELECT value, status, detail FROM system_scores WHERE system = 'poor' AND metric = 'f1' "
         "AND evaluator = 'classification'"
     )
@@ -49,30 +48,28 @@ def test_system_metrics_stand_beside_the_means(workshop: Workshop) -> None:
     assert '"confusion_matrix": [[1, 2], [1, 2]]' in stored["detail"].item()
 
 
-def test_history_grows_only_when_something_changed(workshop: Workshop) -> None:
-    workshop.run()
-    first = workshop.warehouse.fetch("SELECT count(*) FROM leaderboard_history").item()
-    workshop.run()
-    assert workshop.warehouse.fetch("SELECT count(*) FROM leaderboard_history").item() == first
-    workshop.with_prediction("poor", 0, cited_sentence_ids=["S1"])
-    workshop.run()
-    twice = workshop.warehouse.fetch("SELECT count(*) FROM leaderboard_history").item()
+def test_history_grows_only_when_something_changed(done: Workshop) -> None:
+    first = done.warehouse.fetch("SELECT count(*) FROM leaderboard_history").item()
+    done.run()
+    assert done.warehouse.fetch("SELECT count(*) FROM leaderboard_history").item() == first
+    done.with_prediction("poor", 0, cited_sentence_ids=["S1"])
+    done.run()
+    twice = done.warehouse.fetch("SELECT count(*) FROM leaderboard_history").item()
     assert twice == 2 * first
 
 
-def test_a_benchmark_that_lost_all_its_answers_still_stands(workshop: Workshop) -> None:
-    for row in workshop.predictions["poor"]:
+def test_a_benchmark_that_lost_all_its_answers_still_stands(ranked: Workshop) -> None:
+    for row in ranked.predictions["poor"]:
         row["error"] = "gone"
-    workshop.run()
-    mean, n, _, failed, rank = board(workshop, "document_retrieval", "mrr")["all", "poor"]
+    ranked.run()
+    mean, n, _, failed, rank = board(ranked, "document_retrieval", "mrr")["all", "poor"]
     assert (mean, n, failed, rank) == (0.0, 6, 6, 2)
 
 
-def test_the_published_copy_has_the_catalogue(workshop: Workshop) -> None:
+def test_the_published_copy_has_the_catalogue(published: Workshop) -> None:
     from warehouse.snapshot import Snapshot
 
-    workshop.run()
-    copy = Snapshot(workshop.project.publish / "scoreline.duckdb")
+    copy = Snapshot(published.project.publish / "scoreline.duckdb")
     primaries = copy.fetch(
         "SELECT evaluator, count(*) FILTER (is_primary = 1) AS n FROM metrics GROUP BY evaluator"
     )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import pytest
 
+from assets.keys import LEADERBOARD
 from assets.project import Benchmark, Project
 from evaluators import catalog
 from tests.assets.conftest import materialise
@@ -83,7 +84,7 @@ def warehouse(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Warehou
         benchmarks=benchmarks,
     )
     with dg.DagsterInstance.ephemeral() as instance:
-        materialise(project, instance)
+        materialise(project, instance, LEADERBOARD)
     return Warehouse(project.warehouse)
 
 

@@ -1,6 +1,6 @@
 // Tables that can be sorted by every column and read by every device.
 
-// columns: {title, value(row), cell(row), numeric, hint, first: "asc" | "desc"}
+// columns: {title, head, value(row), cell(row), numeric, kind, hint, first: "asc" | "desc"}
 // options: caption, sort (index of a column), descending, onRow(row), rowKey(row), empty
 function sortable(columns, rows, options = {}) {
   let at = options.sort ?? null;
@@ -10,14 +10,14 @@ function sortable(columns, rows, options = {}) {
     const button = el(
       "button",
       { type: "button", class: "sort", title: column.hint, onclick: () => choose(index) },
-      column.title,
+      column.head ?? column.title,
     );
-    return el("th", { scope: "col", class: column.numeric ? "num" : null }, button);
+    return el("th", { scope: "col", class: kindOf(column) }, button);
   });
   const table = el(
     "table",
     {},
-    options.caption ? el("caption", {}, options.caption) : null,
+    options.caption ? captioned(options.caption) : null,
     el("thead", {}, el("tr", {}, heads)),
     body,
   );
@@ -51,7 +51,7 @@ function sortable(columns, rows, options = {}) {
       { class: options.rowClass ? options.rowClass(row) : null },
       columns.map((column, index) => {
         const shown = column.cell ? column.cell(row) : column.value(row);
-        const kind = column.numeric ? "num" : null;
+        const kind = kindOf(column);
         return index === (options.header ?? 0)
           ? el("th", { scope: "row", class: kind }, shown)
           : el("td", { class: kind }, shown);
@@ -61,6 +61,15 @@ function sortable(columns, rows, options = {}) {
 
   show();
   return table;
+}
+
+function kindOf(column) {
+  return column.numeric ? "num" : column.kind;
+}
+
+// A caption that wraps at the edge of the screen, however wide its table is.
+function captioned(text) {
+  return el("caption", {}, el("span", {}, text));
 }
 
 // Rows by a value; what has none comes last, whichever way the others go.

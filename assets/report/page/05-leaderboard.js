@@ -100,7 +100,8 @@ function severalMetrics(metrics, rows) {
   const columns = [
     { title: "System", value: (system) => system.name, cell: (system) => name(system.name) },
     ...metrics.map((metric) => ({
-      title: `${metric.e} ${metric.m} ${ARROW[metric.best]}`,
+      title: `${metric.title} ${ARROW[metric.best]}`,
+      head: [`${metric.e}.`, el("wbr"), `${metric.m} ${ARROW[metric.best]}`],
       hint: metric.summary,
       numeric: true,
       first: metric.best === "high" ? "desc" : "asc",

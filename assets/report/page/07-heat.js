@@ -23,12 +23,17 @@ function quality(metric, numbers, value) {
   return metric.best === "high" ? share : 1 - share;
 }
 
+// Two digits are enough for a cell; only great numbers are written otherwise.
+function brief(value) {
+  return Math.abs(value) < 1000 ? value.toFixed(2) : number(value, 2);
+}
+
 function cell(metric, scale, row, system, table) {
   const s = FACTS.systems.indexOf(system);
   const value = table.value(metric.m, row.at, s);
   const code = CODES[table.code(metric.m, row.at, s)];
   const known = !Number.isNaN(value);
-  const text = known ? number(value, 2) : SIGNS[code] || "none";
+  const text = known ? brief(value) : SIGNS[code] || "none";
   const meaning = code === "failed" || !known ? `, ${MEANINGS[code] || "never scored"}` : "";
   const button = el(
     "button",
@@ -111,7 +116,7 @@ function startHeat() {
         el(
           "table",
           { class: "heat" },
-          el("caption", {}, `${metric.title}: ${metric.summary}`),
+          captioned(`${metric.title}: ${metric.summary}`),
           el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Question"), heads, el("th", { scope: "col", class: "num" }, "mean"))),
           el("tbody", {}, some.map(line)),
         ),
@@ -125,15 +130,25 @@ function startHeat() {
   whenSeen(byId("heat"), show);
 }
 
-// Calls back once, when an element comes near the screen or the page is to be printed.
+const PRINTED = 1000; // questions of a page whose parts are all loaded before anybody prints it
+
+// Calls back once, when an element comes near the screen; of small pages also when nothing else is
+// to be done, so that they can be printed as a whole.
 function whenSeen(element, callback) {
+  let begun = false;
+  const begin = () => {
+    if (begun) return;
+    begun = true;
+    Promise.resolve(callback()).catch((error) => element.append(el("p", { class: "warn" }, String(error.message))));
+  };
   const seen = new IntersectionObserver(
     (entries) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
       seen.disconnect();
-      Promise.resolve(callback()).catch((error) => element.append(el("p", { class: "warn" }, String(error.message))));
+      begin();
     },
     { rootMargin: "300px" },
   );
   seen.observe(element);
+  if (FACTS.n_shown <= PRINTED) whenIdle(begin);
 }

@@ -26,7 +26,7 @@ function verdictText(metric, a, b) {
   if (!found) return [];
   const sentence = VERDICTS[found.verdict] ? VERDICTS[found.verdict]("\u2068" + a + "\u2069", "\u2068" + b + "\u2069") : found.verdict;
   const details = [];
-  if (found.difference !== null) details.push(`difference ${number(found.difference)}`);
+  if (found.difference !== null) details.push(`Difference ${number(found.difference)}`);
   if (found.low !== null) details.push(`95 % interval ${number(found.low)} to ${number(found.high)}`);
   if (found.p !== null) details.push(`adjusted p ${number(found.p, 4)}`);
   details.push(`${count(found.n)} questions`);
@@ -60,6 +60,7 @@ function startCompare() {
     ].join("");
     verdict.replaceChildren(el("p", {}, ...verdictText(metric, a, b)), el("p", {}, text));
     const shown = only.checked ? rows.filter((row) => row.difference !== 0 && !Number.isNaN(row.difference)) : rows;
+    const empty = rows.every((row) => Number.isNaN(row.difference)) ? "no question has a number of both" : "they never differ";
     const ordered = inOrder(shown, (row) => Math.abs(row.difference), true);
     const columns = [
       {
@@ -74,7 +75,7 @@ function startCompare() {
       { title: b, value: (row) => row.other, cell: (row) => number(row.other), numeric: true, first: "desc" },
       { title: "Difference", value: (row) => row.difference, cell: (row) => number(row.difference), numeric: true, first: "desc" },
     ];
-    const part = (some) => scrolling(sortable(columns, some, { caption: metric.summary, empty: "they never differ" }), "comparison");
+    const part = (some) => scrolling(sortable(columns, some, { caption: metric.summary, empty }), "comparison");
     place.replaceChildren(paged(ordered, 20, part, "questions"));
   }
 

@@ -1,13 +1,18 @@
 // Evidence: what evaluators and judges left behind about one answer.
 
+const SHORT = 12; // characters of keys, which stand in one line
+
 function evidence(value) {
   if (value === null) return el("span", { class: "none" }, "none");
   if (typeof value === "string") return prose(value, "span");
+  if (typeof value === "number" && !Number.isInteger(value)) return el("span", { title: value }, number(value, 4));
   if (typeof value !== "object") return String(value);
   if (Array.isArray(value)) {
     if (!value.length) return el("span", { class: "none" }, "none");
     const flat = value.every((each) => each === null || typeof each === "number");
-    if (flat) return value.map((each) => each ?? "none").join(", ");
+    if (flat) return value.map((each) => (each === null ? "none" : Number.isInteger(each) ? each : number(each, 4))).join(", ");
+    const keys = value.every((each) => typeof each === "string" && each !== "" && each.length <= SHORT);
+    if (keys) return value.map((each, at) => [at ? ", " : "", name(each)]);
     return el("ol", { class: "evidence" }, value.map((each) => el("li", {}, evidence(each))));
   }
   const rows = Object.entries(value).map(([key, each]) => [el("dt", {}, key.replaceAll("_", " ")), el("dd", {}, evidence(each))]);
@@ -33,6 +38,7 @@ function scoresOf(answer) {
 }
 
 function scoreTable(grades, primary) {
+  const wordy = grades.some((grade) => grade.s || grade.r);
   const lines = grades.flatMap((grade) => {
     const { metrics } = FACTS.evaluators.find((each) => each.name === grade.e);
     return grade.v.map((value, at) => {
@@ -44,9 +50,9 @@ function scoreTable(grades, primary) {
       return el(
         "tr",
         {},
-        el("th", { scope: "row" }, `${grade.e}.${metrics[at]}`),
+        el("th", { scope: "row" }, `${grade.e}.`, el("wbr"), metrics[at]),
         el("td", { class: "num" }, value === null ? "–" : number(value)),
-        el("td", { class: "fine", dir: "auto" }, text + why),
+        wordy ? el("td", { class: "fine", dir: "auto" }, text + why) : null,
       );
     });
   });
@@ -114,7 +120,10 @@ function citedOf(answer, sample) {
 
 function choicesOf(answer, sample) {
   if (!answer.logprobs) return null;
+  const size = (text) => (text === null ? NaN : text === "-inf" ? -Infinity : Number(text));
+  const most = Math.max(...answer.logprobs.map(size).filter((each) => !Number.isNaN(each)));
   const rows = answer.logprobs.map((text, at) => {
+    const chosen = size(text) === most;
     const share = text === null ? null : Math.exp(text === "-inf" ? -Infinity : Number(text));
     const right = at === sample.correct;
     const bar = el("meter", { min: 0, max: 1, value: share ?? 0, "aria-label": `option ${at + 1}` });
@@ -124,6 +133,7 @@ function choicesOf(answer, sample) {
       (sample.choices || [])[at] === undefined ? `option ${at + 1}` : prose(sample.choices[at], "span"),
       " ",
       right ? el("span", { class: "badge best" }, "right") : null,
+      chosen ? el("span", { class: "badge" }, "likeliest") : null,
       bar,
       el("span", { class: "num" }, ` ${share === null ? "–" : number(share)}`),
     );

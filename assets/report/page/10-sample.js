@@ -15,7 +15,7 @@ function questionPart(sample) {
   const tags = Object.entries(sample.tags || {}).map(([key, value]) => `${key}=${value}`);
   const expected = (sample.expected || []).map((text) => el("li", {}, prose(text, "span")));
   const choices = (sample.choices || []).map((text, at) =>
-    el("li", { class: at === sample.correct ? "right" : null }, prose(text, "span"), at === sample.correct ? el("span", { class: "badge best" }, "right") : null),
+    el("li", { class: at === sample.correct ? "right" : null }, prose(text, "span"), " ", at === sample.correct ? el("span", { class: "badge best" }, "right") : null),
   );
   return el(
     "div",
@@ -26,7 +26,7 @@ function questionPart(sample) {
       {},
       fact("Expected", expected.length ? el("ul", {}, expected) : null),
       fact("Right class", sample.label === null ? null : name(sample.label)),
-      fact("Options", choices.length ? el("ol", {}, choices) : null),
+      fact("Options", choices.length ? el("ol", { class: "choices" }, choices) : null),
       fact("Document", sample.doc === null ? null : name(sample.doc)),
       fact("Relevant", sample.gold_docs ? name(sample.gold_docs.join(", ")) : null),
       fact("Evidence", gold.length ? el("ul", {}, gold) : null),

@@ -20,17 +20,18 @@ function startProblems() {
   const metric = (row) => [row.evaluator, row.metric].filter(Boolean).join(".");
   const columns = [
     { title: "Severity", value: (row) => GRAVITY.indexOf(row.severity), cell: (row) => el("span", { class: `severity ${row.severity}` }, row.severity), first: "desc" },
-    { title: "System", value: (row) => row.system, cell: (row) => name(row.system) },
-    { title: "Metric", value: metric },
-    { title: "Kind", value: (row) => row.kind, cell: (row) => row.kind.replaceAll("_", " ") },
+    { title: "What it is", value: (row) => row.message, cell: (row) => prose(row.message), kind: "told" },
     { title: "Question", value: (row) => row.question_id, cell: questionCell },
-    { title: "What it is", value: (row) => row.message, cell: (row) => prose(row.message) },
+    { title: "System", value: (row) => row.system, cell: (row) => name(row.system ?? ""), kind: "aside" },
+    { title: "Metric", value: metric, kind: "aside" },
+    { title: "Kind", value: (row) => row.kind, cell: (row) => row.kind.replaceAll("_", " "), kind: "aside" },
   ];
+  const filled = columns.filter((column) => FACTS.problems.some((row) => column.value(row) !== null && column.value(row) !== ""));
   function show() {
     const sought = wanted.value.trim().toLowerCase();
     const read = (row) => [row.kind.replaceAll("_", " "), ...Object.values(row)].join("\n").toLowerCase();
     const rows = FACTS.problems.filter((row) => read(row).includes(sought));
-    const part = (some) => scrolling(sortable(columns, some, { header: 5 }), "problems");
+    const part = (some) => scrolling(sortable(filled, some, { header: 1 }), "problems");
     place.replaceChildren(paged(rows, 20, part, "problems"));
   }
   wanted.addEventListener("input", show);

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
@@ -12,7 +10,6 @@ import pytest
 
 from assets.project import Benchmark, Project
 from evaluators import catalog
-from orchestration import settings
 from tests.assets.conftest import materialise, write
 from tests.assets.test_grounded_qa import write_files
 from tests.assets.test_rgb import fifty, larger, lines
@@ -20,9 +17,7 @@ from tests.browser import Browser, started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-SHOWN = ("handbook-answers", "mail-routing", "noisy-passages", "deck-hand-exam", "help-desk")
-EXAMPLE = Path(__file__).parents[3] / "examples" / "handbook"
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -61,13 +56,9 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def handbook(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    """The report of the example project, as far as tests look at it."""
-    home = tmp_path_factory.mktemp("handbook") / "handbook"
-    shutil.copytree(EXAMPLE, home, ignore=shutil.ignore_patterns(".scoreline", "published"))
-    project = settings.read(home / "scoreline.yaml").project
-    shown = {name: project.benchmarks[name] for name in SHOWN}
-    return published(replace(project, benchmarks=shown))
+def handbook(handbook_run: Path) -> Report:
+    """The report of the example project."""
+    return Report(handbook_run / "published")
 
 
 def _evaluators(*names: str) -> Any:

@@ -10,13 +10,14 @@ from assets.project import Benchmark, Project
 from evaluators import catalog
 from tests.assets.conftest import write
 from tests.assets.report.conftest import Report, published
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.browser import Browser
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("report")]
+pytestmark = [pytest.mark.browser, takes_minutes]
 
 SCRIPT = "</script><script>window.struck = 1</script><img src=x onerror='window.struck = 2'>"
 RIGHT_TO_LEFT = "\u202e\u0645\u0631\u062d\u0628\u0627 <b>bold</b>"

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 from selenium.webdriver.support.select import Select
 
+from tests.services import takes_minutes
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.assets.report.conftest import Report
     from tests.browser import Browser
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("report")]
+pytestmark = [pytest.mark.browser, takes_minutes]
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +61,7 @@ def test_curves_of_two_real_models(browser: Browser, sources: Report) -> None:
         browser.find(f"[data-chart={name}][data-drawn=yes]")
         assert len(browser.all(f"[data-chart={name}] .mark-line path")) == 2
     # The published accuracy of llama-2-70b-chat is 0.296875; the curve at 0 says so in words.
-    assert "29.7 % there" in browser.find("#curves").text
+    assert "llama-2-70b-chat\u2069 29.7 %" in browser.find("#curves").text
     browser.all("[data-chart=delta] .mark-symbol.role-legend-symbol path")[0].click()
     lines = "[data-chart=delta] .mark-line path"
     browser.until(

@@ -37,9 +37,8 @@ def content(script: Path) -> bytes:
     return gzip.decompress(base64.b64decode(packed[1]))
 
 
-def test_a_page_for_each_benchmark_with_pictures_and_data(workshop: Workshop) -> None:
-    workshop.run()
-    publish = workshop.project.publish
+def test_a_page_for_each_benchmark_with_pictures_and_data(published: Workshop) -> None:
+    publish = published.project.publish
     whole = publish / "report" / linked(publish)
     assert (whole / "index.html").is_file()
     assert (whole / "charts" / "leaderboard.png").read_bytes().startswith(b"\x89PNG")
@@ -52,9 +51,8 @@ def test_a_page_for_each_benchmark_with_pictures_and_data(workshop: Workshop) ->
     assert first["answers"][1]["given"]["docs"] == ["d9", "d8"]
 
 
-def test_what_has_not_changed_is_kept_and_what_is_old_goes(workshop: Workshop) -> None:
-    workshop.run()
-    publish = workshop.project.publish
+def test_what_has_not_changed_is_kept_and_what_is_old_goes(published: Workshop) -> None:
+    publish = published.project.publish
     copy = Snapshot(publish / FILE_NAME)
     before = linked(publish)
     made = (publish / "report" / before / "index.html").stat().st_mtime_ns
@@ -64,8 +62,8 @@ def test_what_has_not_changed_is_kept_and_what_is_old_goes(workshop: Workshop) -
 
     found = [before]
     for at in range(2):
-        workshop.with_prediction("poor", at, answer="something else", cited_sentence_ids=["S2"])
-        workshop.run()
+        published.with_prediction("poor", at, answer="something else", cited_sentence_ids=["S2"])
+        published.run()
         found.append(linked(publish))
     assert len(set(found)) == 3
     # Readers of the report before this one may still follow its links.
@@ -74,10 +72,9 @@ def test_what_has_not_changed_is_kept_and_what_is_old_goes(workshop: Workshop) -
 
 
 def test_a_report_that_cannot_be_finished_leaves_the_old_one(
-    workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+    published: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workshop.run()
-    publish = workshop.project.publish
+    publish = published.project.publish
     before = (publish / "index.html").read_bytes()
     folder = linked(publish)
     (publish / "report" / folder).rename(publish / "elsewhere")
@@ -92,9 +89,8 @@ def test_a_report_that_cannot_be_finished_leaves_the_old_one(
     assert not [path for path in (publish / "report").iterdir() if path.is_dir()]
 
 
-def test_pages_name_no_address_and_allow_none(workshop: Workshop) -> None:
-    workshop.run()
-    publish = workshop.project.publish
+def test_pages_name_no_address_and_allow_none(published: Workshop) -> None:
+    publish = published.project.publish
     for page in (publish / "index.html", publish / "report" / linked(publish) / "index.html"):
         text = page.read_text(encoding="utf-8")
         (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)

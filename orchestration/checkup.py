@@ -84,9 +84,9 @@ def _files(benchmark: Benchmark) -> Iterator[Finding]:
 
 def _warehouse(project: Project) -> Finding:
     subject = "warehouse"
-    if not project.warehouse.exists():
-        return Finding("ok", subject, f"{project.warehouse}: made by the first run")
     try:
+        if not project.warehouse.exists():
+            return Finding("ok", subject, f"{project.warehouse}: made by the first run")
         rows = Warehouse(project.warehouse, patience_s=PATIENCE_S).fetch(
             "SELECT count(*) AS n FROM predictions"
         )

@@ -9,10 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from orchestration import instance
-from warehouse import retention
-from warehouse.compaction import compact, space
+from warehouse import retention, upkeep
 from warehouse.journal import folder_of
 from warehouse.store import Warehouse
+from warehouse.upgrade import backups_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -44,8 +44,8 @@ class Item:
     remove: Callable[[], object]
 
 
-NAMES = (*retention.LEFTOVERS, "runs", "backups", "encodings", "space")
-"""The names of all items, in the order in which they are removed: space comes last."""
+NAMES = (*retention.LEFTOVERS, "runs", "backups", "encodings", *upkeep.NAMES)
+"""The names of all items, in the order in which they are removed: room comes last."""
 
 
 def items(project: Project, days: float = DAYS) -> Iterator[Item]:
@@ -68,7 +68,7 @@ def items(project: Project, days: float = DAYS) -> Iterator[Item]:
                     remove=partial(retention.drop, warehouse, leftover, days),
                 )
     yield from _runs(project, days)
-    backups = sorted(project.warehouse.parent.glob(f"{project.warehouse.stem}.version-*"))
+    backups = backups_of(project.warehouse)
     if backups:
         yield Item(
             name="backups",
@@ -88,14 +88,9 @@ def items(project: Project, days: float = DAYS) -> Iterator[Item]:
             remove=partial(shutil.rmtree, encodings),
         )
     if project.warehouse.exists():
-        warehouse = Warehouse(project.warehouse)
-        room = space(warehouse)
-        if room.is_worth_it:
+        for chore in upkeep.chores(Warehouse(project.warehouse), days):
             yield Item(
-                name="space",
-                what="free space within the warehouse file; it is written anew",
-                amount=f"{room.free_bytes / 1e6:,.0f} of {room.total_bytes / 1e6:,.0f} MB",
-                remove=partial(compact, warehouse),
+                name=chore.name, what=chore.what, amount=chore.amount, remove=chore.carry_out
             )
 
 

@@ -35,6 +35,7 @@ def build(
         project: What to evaluate.
         loggers: Who listens to the runs in place of Dagster's own console logger.
     """
+    from orchestration.executors import executor
     from orchestration.jobs import jobs
     from orchestration.resources import resources
     from orchestration.schedules import schedules
@@ -45,13 +46,14 @@ def build(
         warnings.simplefilter("ignore", dg.BetaWarning)
         from assets import pipeline
 
+        chosen = executor(project)
         return dg.Definitions(
             assets=pipeline.assets(project),
             asset_checks=pipeline.checks(project),
-            jobs=jobs(),
+            jobs=jobs(chosen),
             schedules=schedules(project),
             sensors=sensors(project),
             resources=resources(project),
-            executor=dg.in_process_executor,
+            executor=chosen,
             loggers=loggers,
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from evaluators.engines.contract import Repeats
 from evaluators.engines.judge.settings import RECORDED, JudgeSettings
 from evaluators.flow import JUDGE
-from orchestration.progress import model_at_work
+from orchestration.progress import judge_at_work, model_at_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from evaluators.engines.judge.judgment import Ledger
     from evaluators.engines.judge.planning import PlanningJudge
     from evaluators.engines.models import Choices
-    from orchestration.schema import Judge, Models
+    from orchestration.engine_keys import Judge, Models
+    from warehouse.place import Place
 
 HUMAN = "human"
 """The judge's model where people's labels are the verdicts."""
@@ -65,7 +66,7 @@ def repeats(judge: Judge | None) -> Repeats:
     )
 
 
-def model_choices(models: Models, home: Path, warehouse: Path) -> Choices:
+def model_choices(models: Models, home: Path, warehouse: Place) -> Choices:
     """The other models in the form that their engines take."""
     from evaluators.engines.kind import Options
     from evaluators.engines.models import ROLES, Choices
@@ -94,15 +95,13 @@ class Identities:
 
     Attributes:
         judge: The judge, if one is configured.
-        models: The other models.
         home: The folder of the configuration file.
-        warehouse: The warehouse file.
+        answering: Who answers.
     """
 
     judge: Judge | None
-    models: Models
     home: Path
-    warehouse: Path
+    answering: Answering
 
     def of(self, roles: frozenset[str]) -> Mapping[str, str]:
         """The identity of each engine that is configured, by role.
@@ -120,15 +119,11 @@ class Identities:
                 often = repeats(self.judge)
                 told = "" if often.count == often.escalated == 1 else f" {often}"
                 yield JUDGE, judge_settings(self.judge, self.home).identity + told
-        others = roles - {JUDGE}
-        if others:
-            from evaluators.engines.models import models
-
-            found, _ = models(model_choices(self.models, self.home, self.warehouse))
-            yield from ((role, found[role].identity) for role in others & set(found))
+        models = self.answering.models
+        yield from ((role, models[role].identity) for role in roles & models.keys())
 
 
-def answering(judge: Judge | None, models: Models, home: Path, warehouse: Path) -> Answering:
+def answering(judge: Judge | None, models: Models, home: Path, warehouse: Place) -> Answering:
     """Who answers the evaluators of a project."""
     from assets.answering import Answering
     from evaluators.engines.models import models as made
@@ -155,7 +150,8 @@ class Maker:
 
         budget = self.settings.budget_usd
         left = None if budget is None else max(0.0, budget - self._spent_usd)
-        with LedgerJudge(replace(self.settings, budget_usd=left), ledger) as judge:
+        settings = replace(self.settings, budget_usd=left)
+        with LedgerJudge(settings, ledger, progress=judge_at_work) as judge:
             try:
                 yield judge
             finally:
@@ -167,11 +163,11 @@ class Maker:
 
         return Replay(self.settings, ledger)
 
-    def planning(self, ledger: Ledger) -> PlanningJudge:
+    def planning(self, ledger: Ledger, counted: set[str]) -> PlanningJudge:
         """A judge that takes note of what would be asked."""
         from evaluators.engines.judge.planning import PlanningJudge
 
-        return PlanningJudge(self.settings, ledger)
+        return PlanningJudge(self.settings, ledger, counted)
 
     def limited(self, budget_usd: float) -> Maker:
         """The same with a budget of its own, which is no greater than the configured one."""

@@ -1,4 +1,4 @@
-"""One run of the pipeline in this process, recorded in the project's Dagster instance."""
+"""One run of the pipeline, recorded in the project's Dagster instance and led by this process."""
 
 from __future__ import annotations
 
@@ -9,9 +9,11 @@ import dagster as dg
 from dagster._core.errors import DagsterAssetCheckFailedError
 
 from orchestration import definitions, instance, orphans
+from orchestration.apart import CheckStepFailed, quiet, steps_apart
 from orchestration.errors import ChecksFailed
+from orchestration.executors import MULTIPROCESS, start_quietly
 from orchestration.jobs import EVALUATE
-from orchestration.listening import LOGGER, Progress, Record, listener
+from orchestration.listening import LOGGER, Progress, Record, hear, listener
 from orchestration.ranges import range_tags, stretches
 
 if TYPE_CHECKING:
@@ -40,12 +42,18 @@ def evaluate(project: Project, choices: Choices, progress: Progress, *, aloud: b
         ChecksFailed: A check that blocks the pipeline failed.
         UnknownSystem: A chosen system is in none of the chosen benchmarks.
         WarehouseError: As the failing asset raised it; other exceptions of assets likewise.
+        StepFailed: A step failed that had a process of its own.
     """
     record = Record()
     if not aloud:
         logging.getLogger("dagster").setLevel(logging.CRITICAL)
     loggers = {LOGGER: listener(record, progress, aloud=aloud)}
-    job = definitions.build(project, loggers).resolve_job_def(EVALUATE)
+    apart = not project.execution.together
+    # Steps in other processes know nothing of a logger that listens here.
+    built = definitions.build(project, None if apart else loggers)
+    if project.execution.executor == MULTIPROCESS and not aloud:
+        start_quietly()
+    job = built.resolve_job_def(EVALUATE)
     keys = selected(job.asset_layer.executable_asset_keys, choices)
     narrowed = job.get_subset(asset_selection=frozenset(keys))
     steps = [node.name for node in narrowed.nodes]
@@ -56,14 +64,21 @@ def evaluate(project: Project, choices: Choices, progress: Progress, *, aloud: b
         for first, last in ranges:
             # Only when all benchmarks have been read is it known which systems there are.
             look_in = wanted if (first, last) == ranges[-1] else ()
+            config = run_config(narrowed, choices, look_in)
+            tags = {**range_tags(first, last), **orphans.process_tags()}
             try:
+                if apart:
+                    config["loggers"] = quiet(aloud=aloud)
+                    for event in steps_apart(opened, keys, config, tags):
+                        hear(event, record, progress)
+                    continue
                 job.execute_in_process(
                     instance=opened,
                     asset_selection=keys,
-                    run_config=run_config(narrowed, choices, look_in),
-                    tags={**range_tags(first, last), **orphans.process_tags()},
+                    run_config={**config, "loggers": {LOGGER: {}}},
+                    tags=tags,
                 )
-            except DagsterAssetCheckFailedError as error:
+            except (DagsterAssetCheckFailedError, CheckStepFailed) as error:
                 raise ChecksFailed(failures(record) or str(error)) from error
     return record
 
@@ -85,7 +100,7 @@ def selected(keys: Iterable[dg.AssetKey], choices: Choices) -> list[dg.AssetKey]
 def run_config(
     job: dg.JobDefinition, choices: Choices, look_in: Sequence[str]
 ) -> dict[str, object]:
-    """The run's configuration: the choices for every step that takes them, and the logger.
+    """The run's configuration: the choices for every step that takes them.
 
     Args:
         job: The job with the assets of this run.
@@ -102,10 +117,7 @@ def run_config(
         and _takes(node.definition.config_field, set(RunChoices.model_fields))
     ]
     values = given.model_dump()
-    return {
-        "ops": {name: {"config": values} for name in taking},
-        "loggers": {LOGGER: {}},
-    }
+    return {"ops": {name: {"config": values} for name in taking}}
 
 
 def _takes(config: dg.Field | None, fields: set[str]) -> bool:

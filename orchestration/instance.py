@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from orchestration.errors import OrchestrationError
 from orchestration.orphans import close_orphans
+from warehouse.lock import FileLock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     import dagster as dg
@@ -65,6 +70,10 @@ retention:
       success: -1
 """
 
+SETTINGS = "dagster.yaml"
+PATIENCE_S = 30.0
+"""The seconds to wait for another process that makes the instance, or its partitions."""
+
 
 def home(project: Project) -> Path:
     """The folder of the project's Dagster instance, beside its warehouse."""
@@ -72,13 +81,47 @@ def home(project: Project) -> Path:
 
 
 def prepare(project: Project) -> Path:
-    """Creates the instance's folder and settings where they are missing, and returns the folder."""
+    """Creates the instance where it is missing, and returns its folder."""
     folder = home(project)
-    folder.mkdir(parents=True, exist_ok=True)
-    settings = folder / "dagster.yaml"
+    if not (folder / SETTINGS).exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(folder):
+            if folder.is_dir():
+                _write_settings(folder)
+            else:
+                _make(folder)
+    for path in (folder, *folder.rglob("*.db")):
+        if not os.access(path, os.W_OK):
+            raise OrchestrationError(
+                f"Dagster's records cannot be written: Permission denied: {str(path)!r}"
+            )
+    return folder
+
+
+def _make(folder: Path) -> None:
+    """Make an instance elsewhere and move it, so that one that is there is always complete.
+
+    Dagster's own tables are not made in one go, nor can two processes make them at once.
+    """
+    from dagster import DagsterInstance
+
+    with TemporaryDirectory(prefix=".dagster-", dir=folder.parent) as beside:
+        made = type(folder)(beside) / folder.name
+        made.mkdir()
+        _write_settings(made)
+        with DagsterInstance.from_config(str(made)):
+            pass
+        made.rename(folder)
+
+
+def _write_settings(folder: Path) -> None:
+    settings = folder / SETTINGS
     if not settings.exists():
         settings.write_text(DAGSTER_YAML, encoding="utf-8")
-    return folder
+
+
+def _alone(folder: Path) -> AbstractContextManager[None]:
+    return FileLock(folder, PATIENCE_S).exclusive()
 
 
 @contextmanager
@@ -90,8 +133,9 @@ def opened(project: Project) -> Iterator[dg.DagsterInstance]:
     # Some parts of Dagster find the instance by this variable only.
     os.environ["DAGSTER_HOME"] = str(folder)
     with DagsterInstance.from_config(str(folder)) as instance:
-        close_orphans(instance)
-        register(instance, list(project.benchmarks))
+        with _alone(folder):
+            close_orphans(instance)
+            register(instance, list(project.benchmarks))
         yield instance
 
 
@@ -114,7 +158,6 @@ def register(instance: dg.DagsterInstance, benchmarks: Sequence[str]) -> None:
 def write_workspace(folder: Path) -> Path:
     """Writes the workspace file that names the one code location, and returns its path."""
     import json
-    import sys
 
     location = {
         "module_name": "orchestration.definitions",
@@ -124,3 +167,17 @@ def write_workspace(folder: Path) -> Path:
     path = folder / "workspace.yaml"
     path.write_text(json.dumps({"load_from": [{"python_module": location}]}), encoding="utf-8")
     return path
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Make the instance of the project of a configuration file ready, with all its partitions."""
+    from pathlib import Path
+
+    from orchestration import settings
+
+    with opened(settings.read(Path(arguments[0])).project):
+        pass
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 EVALUATE = "evaluate"
 
 
-def jobs() -> Sequence[UnresolvedAssetJobDefinition]:
-    """All jobs of a project."""
+def jobs(executor: dg.ExecutorDefinition) -> Sequence[UnresolvedAssetJobDefinition]:
+    """All jobs of a project, whose steps an executor carries out."""
     return [
         dg.define_asset_job(
             EVALUATE,
             selection=dg.AssetSelection.all(),
-            executor_def=dg.in_process_executor,
+            executor_def=executor,
             description="Ingest, check, score, fold and publish: what `scoreline run` does.",
         )
     ]

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from assets.project import Project
     from evaluators.engines.judge.settings import JudgeSettings
-    from orchestration.schema import Judge
+    from orchestration.engine_keys import Judge
     from orchestration.settings import Settings
 
 _PATIENCE_S = 2.0
@@ -149,9 +149,9 @@ def _systems(project: Project) -> set[str]:
 
 def _fetched(project: Project, sql: str) -> list[tuple[Any, ...]] | None:
     """The rows of a query, or None where the warehouse cannot be read."""
-    if not project.warehouse.exists():
-        return None
     try:
+        if not project.warehouse.exists():
+            return None
         return Warehouse(project.warehouse, patience_s=_PATIENCE_S).fetch(sql).rows()
     except WarehouseError:
         return None

@@ -62,6 +62,37 @@ class Record:
     metadata: dict[tuple[str, str | None], dict[str, Any]] = field(default_factory=dict)
 
 
+def hear(event: DagsterEvent, record: Record, progress: Progress) -> None:
+    """Take note of what an event tells.
+
+    Args:
+        event: The event.
+        record: Receives checks and metadata.
+        progress: Is told when steps begin and end.
+    """
+    kind = event.event_type
+    if kind is dg.DagsterEventType.STEP_START:
+        progress.step(str(event.step_key))
+    elif kind in (dg.DagsterEventType.STEP_SUCCESS, dg.DagsterEventType.STEP_SKIPPED):
+        progress.done()
+    elif kind is dg.DagsterEventType.ASSET_MATERIALIZATION and event.asset_key is not None:
+        reported = event.step_materialization_data.materialization.metadata
+        record.metadata[event.asset_key.to_user_string(), event.partition] = {
+            name: value.value for name, value in reported.items()
+        }
+    elif kind is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
+        found = event.asset_check_evaluation_data
+        record.checks.append(
+            Check(
+                asset=found.asset_key.to_user_string(),
+                name=found.check_name,
+                passed=found.passed,
+                serious=found.severity is dg.AssetCheckSeverity.ERROR,
+                description=found.description,
+            )
+        )
+
+
 class _Listener(logging.Handler):
     """Receives Dagster's log records of one run, in the process of the run."""
 
@@ -73,29 +104,8 @@ class _Listener(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         meta: Mapping[str, Any] = getattr(record, "dagster_meta", {})
         event: DagsterEvent | None = meta.get("dagster_event")
-        if event is None:
-            return
-        kind = event.event_type
-        if kind is dg.DagsterEventType.STEP_START:
-            self.progress.step(str(event.step_key))
-        elif kind in (dg.DagsterEventType.STEP_SUCCESS, dg.DagsterEventType.STEP_SKIPPED):
-            self.progress.done()
-        elif kind is dg.DagsterEventType.ASSET_MATERIALIZATION and event.asset_key is not None:
-            reported = event.step_materialization_data.materialization.metadata
-            self.record.metadata[event.asset_key.to_user_string(), event.partition] = {
-                name: value.value for name, value in reported.items()
-            }
-        elif kind is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
-            found = event.asset_check_evaluation_data
-            self.record.checks.append(
-                Check(
-                    asset=found.asset_key.to_user_string(),
-                    name=found.check_name,
-                    passed=found.passed,
-                    serious=found.severity is dg.AssetCheckSeverity.ERROR,
-                    description=found.description,
-                )
-            )
+        if event is not None:
+            hear(event, self.record, self.progress)
 
 
 def listener(record: Record, progress: Progress, *, aloud: bool) -> dg.LoggerDefinition:

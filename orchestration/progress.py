@@ -61,6 +61,12 @@ def model_at_work(model: str, done: int, total: int) -> None:
         bar.note(f"{model}: {done:,} of {total:,}")
 
 
+def judge_at_work(settled: int) -> None:
+    """Shows how many questions came back from the judge, where somebody watches."""
+    for bar in _watched:
+        bar.note(f"judge: {settled:,} replies")
+
+
 @contextmanager
 def shown(*, quiet: bool) -> Iterator[Progress]:
     """A bar on standard error while the block runs, or nothing where that is no terminal."""

@@ -2,130 +2,35 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
-from pydantic_core import PydanticCustomError
+from pydantic import BeforeValidator, Field
 
-Text = Annotated[str, StringConstraints(strict=True, min_length=1, strip_whitespace=True)]
-Count = Annotated[int, Field(strict=True, ge=1)]
-Number = Annotated[float, Field(allow_inf_nan=False)]
-
-Price = Annotated[Number, Field(ge=0)]
-
-
-def _odd(count: int) -> int:
-    if count % 2 == 0:
-        raise PydanticCustomError(
-            "odd", "expected an odd number, so that there is a majority, found {n}", {"n": count}
-        )
-    return count
-
-
-OddCount = Annotated[Count, AfterValidator(_odd)]
-
-NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
-
-
-def _variable(name: str) -> str:
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
-        # The value is not repeated: it may be the key itself.
-        raise PydanticCustomError(
-            "variable",
-            "expected the name of an environment variable such as GROQ_API_KEY; "
-            "the key itself never stands in this file",
-        )
-    return name
-
-
-def _address(url: str) -> str:
-    if not re.match(r"https?://[^/\s]", url):
-        raise PydanticCustomError(
-            "address",
-            "expected an address that begins with http:// or https://, found {url}",
-            {"url": repr(url)},
-        )
-    return url
-
-
-def _benchmark_name(name: str) -> str:
-    if not NAME.fullmatch(name) or "..." in name:
-        raise PydanticCustomError(
-            "benchmark_name",
-            "{name} cannot name a benchmark: expected 1 to 100 letters (a to z), digits, dots, "
-            "dashes or underscores, not beginning with a dot and without '...'",
-            {"name": repr(name)},
-        )
-    return name
-
-
-def _pattern(path: str) -> str:
-    named = re.findall(r"\{[^}]*\}?|\}", path)
-    wrong = [part for part in named if part != "{system}"]
-    if wrong:
-        raise PydanticCustomError(
-            "pattern",
-            "{part} in a path: only {system} may stand in braces",
-            {"part": repr(wrong[0]), "system": "{system}"},
-        )
-    return path
-
-
-class Keys(BaseModel):
-    """A mapping of the configuration file: no key is accepted that is not described."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
-
-
-class Judge(Keys):
-    """The judge model. Absent: evaluators that need it are skipped with that reason."""
-
-    model: Text
-    api_key_env: Annotated[Text, AfterValidator(_variable)] | None = None
-    api_base: Annotated[Text, AfterValidator(_address)] | None = None
-    concurrency: Count = 32
-    requests_per_minute: Count | None = None
-    tokens_per_minute: Count | None = None
-    budget_usd: Price | None = None
-    replicates: OddCount = 1
-    escalate_to: OddCount = 1
-    escalate_within: Annotated[Number, Field(ge=0)] = 0.1
-    temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
-    max_tokens: Count = 2048
-    timeout_s: Annotated[Number, Field(gt=0)] = 120.0
-    max_attempts: Count = 6
-    usd_per_million_in: Price | None = None
-    usd_per_million_out: Price | None = None
-    structured_output: Literal["auto", "off"] = "auto"
-
-
-class Models(Keys):
-    """The models of the other engines, and how they are run.
-
-    Each role takes a folder, `package:` and the name of a distribution that carries a model, or a
-    name on the hub, `owner/model` or `owner/model@revision`. `language_model` may also be
-    `litellm:` and the name of a model behind a text completion interface.
-    """
-
-    embedding: Text | None = None
-    hallucination: Text | None = None
-    entailment: Text | None = None
-    language_model: Text | None = None
-    similarity: Text | None = None
-    toxicity: Text | None = None
-    fairness_bias: Text | None = None
-    offline: Annotated[bool, Field(strict=True)] = False
-    device: Annotated[str, StringConstraints(pattern=r"^(auto|cpu|mps|cuda(:\d+)?)$")] = "auto"
-    dtype: Literal["float32", "float16", "bfloat16"] = "float32"
-    batch_size: Count | None = None
-    store_mb: Count = 2_000
-    api_base: Annotated[Text, AfterValidator(_address)] | None = None
-    api_key_env: Annotated[Text, AfterValidator(_variable)] | None = None
+from orchestration.engine_keys import Judge, Models
+from orchestration.values import (
+    Address,
+    BenchmarkName,
+    Count,
+    Cron,
+    Keys,
+    Number,
+    Pattern,
+    Price,
+    Text,
+    Timezone,
+    Variable,
+)
 
 
 class GateKeys(Keys):
-    """A system that must not fall behind a baseline; the run fails when it does."""
+    """A system that must not fall behind a baseline; the run fails when it does.
+
+    Attributes:
+        system: The system that must not fall behind.
+        baseline: The system that it is held against.
+        metrics: Addresses such as `citation.f1`; the primary metrics unless given.
+        tolerance: How much worse it may be, on the scale of the metric.
+    """
 
     system: Text
     baseline: Text
@@ -134,7 +39,14 @@ class GateKeys(Keys):
 
 
 class ExpectationKeys(Keys):
-    """One thing that a user expects of the rows of a table."""
+    """One thing that a user expects of the rows of a table.
+
+    Attributes:
+        name: An expectation of Great Expectations that DuckDB carries out itself.
+        kwargs: Its arguments.
+        severity: `error` stops what follows, `warn` is only told.
+        meaning: What it means, for whoever reads that it does not hold.
+    """
 
     name: Text
     kwargs: dict[str, Any] = Field(default_factory=dict)
@@ -143,38 +55,36 @@ class ExpectationKeys(Keys):
 
 
 class DriftKeys(Keys):
-    """How far numbers may move between two publications before a warning says so."""
+    """How far numbers may move between two publications before a warning says so.
+
+    Attributes:
+        failure_rate: By how much the share of failed answers and lost scores may rise.
+        coverage: By how much a coverage may fall.
+        cost: By what share the mean cost of an answer or a judgment may rise.
+    """
 
     failure_rate: Annotated[Number, Field(ge=0, le=1)] = 0.05
     coverage: Annotated[Number, Field(ge=0, le=1)] = 0.05
     cost: Annotated[Number, Field(ge=0)] = 0.5
 
 
-def _cron(text: str) -> str:
-    from dagster._utils.schedules import is_valid_cron_string
-
-    if not is_valid_cron_string(text):
-        raise PydanticCustomError(
-            "cron", "expected a time as cron says it, such as '0 2 * * *', found {t}", {"t": text}
-        )
-    return text
-
-
-def _timezone(name: str) -> str:
-    from zoneinfo import available_timezones
-
-    if name not in available_timezones():
-        raise PydanticCustomError(
-            "timezone", "there is no time zone {n}: expected one such as Europe/Berlin", {"n": name}
-        )
-    return name
-
-
 class AutomationKeys(Keys):
-    """Runs that nobody starts; all of them are off until they are switched on."""
+    """Runs that nobody starts; all of them are off until they are switched on.
 
-    cron: Annotated[Text, AfterValidator(_cron)] = "0 2 * * *"
-    timezone: Annotated[Text, AfterValidator(_timezone)] = "UTC"
+    Attributes:
+        cron: When the schedule `nightly` runs all benchmarks.
+        timezone: The time zone of that time.
+        settle_s: For how many seconds files must not have changed before the sensor runs their
+            benchmark.
+        interval_s: The seconds between two looks of the sensor.
+        fresh_for_hours: The age in hours from which on the interface shows a leaderboard as
+            overdue.
+        daily_budget_usd: The most US dollars that runs which nobody started may spend in 24 hours,
+            together; `judge.budget_usd` unless given.
+    """
+
+    cron: Cron = "0 2 * * *"
+    timezone: Timezone = "UTC"
     settle_s: Annotated[Number, Field(ge=1)] = 20.0
     interval_s: Annotated[int, Field(strict=True, ge=1)] = 30
     fresh_for_hours: Annotated[Number, Field(gt=0)] = 26.0
@@ -182,19 +92,58 @@ class AutomationKeys(Keys):
 
 
 class AlertsKeys(Keys):
-    """Who is told of runs that failed."""
+    """Who is told of runs that failed.
 
-    webhook: Annotated[Text, AfterValidator(_address)] | None = None
-    webhook_env: Annotated[Text, AfterValidator(_variable)] | None = None
+    Attributes:
+        webhook: The address that gets a message for each run that failed.
+        webhook_env: The environment variable that holds that address.
+    """
+
+    webhook: Address | None = None
+    webhook_env: Variable | None = None
+
+
+class ExecutionKeys(Keys):
+    """Where the steps of runs are carried out; see the guide to scale-out.
+
+    Attributes:
+        executor: In the process of the run, each in a process of its own, or by Celery workers.
+        max_concurrent: The processes of `multiprocess` at a time; one for each core unless given.
+    """
+
+    executor: Literal["in_process", "multiprocess", "celery"] = "in_process"
+    max_concurrent: Count | None = None
 
 
 class BenchmarkKeys(Keys):
-    """One benchmark: where its files are and what is computed on them."""
+    """One benchmark: where its files are and what is computed on them.
+
+    Attributes:
+        format: What the files look like; see the formats.
+        questions: The files of questions, a path or a pattern such as `data/*.jsonl`. Required,
+            unless the format has the questions in the files of predictions.
+        documents: The files of documents, where questions have some.
+        predictions: The files of predictions. `{system}` in the path stands for the name of the
+            system.
+        evaluators: Names of evaluators or families, or `all`.
+        parameters: The parameters of evaluators that are to differ from their defaults, by
+            evaluator.
+        slices: Tags, or `noise_ratio`, `scenario`, `perturbation`, `doc_id`, `cluster`,
+            `expected_label`: a leaderboard for each of their values.
+        cluster: The field of the questions that says which of them belong together, for intervals
+            and tests.
+        thresholds: From which mean on a system passes, by address such as `citation.f1`.
+        intervals: How intervals of means come about: `bootstrap`, or `t` (Student's).
+        gates: Systems that must not fall behind others; the run fails when they do.
+        max_reject_ratio: The share of unusable rows of a file up to which a run goes on.
+        expectations: What is expected of rows beyond what always is, by table: `questions`,
+            `documents`, `predictions`, `scores/<evaluator>`, `leaderboard`, `system_scores`.
+    """
 
     format: Text = "canonical"
     questions: Text | None = None
     documents: Text | None = None
-    predictions: Annotated[Text, AfterValidator(_pattern)]
+    predictions: Pattern
     evaluators: Annotated[list[Text], Field(min_length=1)]
     parameters: dict[str, dict[str, Any]] = Field(default_factory=dict)
     slices: list[Text] = Field(default_factory=list)
@@ -206,10 +155,52 @@ class BenchmarkKeys(Keys):
     expectations: dict[str, list[ExpectationKeys]] = Field(default_factory=dict)
 
 
-class ProjectKeys(Keys):
-    """The whole configuration file."""
+class WarehouseKeys(Keys):
+    """Where the warehouse is; its catalog alone may stand in place of the mapping.
 
-    warehouse: Text = ".scoreline/warehouse.duckdb"
+    Attributes:
+        catalog: The path of a DuckDB file, or `ducklake:postgres:` and how the database of a lake
+            is reached; see the guide to scale-out.
+        data_path: The folder or object store that holds a lake's Parquet files; `.scoreline/lake`
+            unless given.
+        catalog_schema: The schema of the catalogue's tables in that database; `public` unless
+            given. With one for each, many projects share a database.
+        password_env: The environment variable that holds PostgreSQL's password.
+    """
+
+    catalog: Text
+    data_path: Text | None = None
+    catalog_schema: Text | None = None
+    password_env: Variable | None = None
+
+
+def _mapped(place: object) -> object:
+    return {"catalog": place} if isinstance(place, str) else place
+
+
+class ProjectKeys(Keys):
+    """The whole configuration file.
+
+    Attributes:
+        warehouse: Where everything is kept: a DuckDB file, or a lake. Unless given it is
+            `.scoreline/warehouse.duckdb`.
+        publish: The folder for the copy to query, and for the report.
+        judge: The judge model. Absent: evaluators that ask one are not applicable, with that
+            reason.
+        models: The models of the other engines.
+        expectations: `sql` leaves Great Expectations out; the checks of keys, columns and grids
+            remain.
+        drift: How far numbers may move between two publications before a warning says so.
+        automation: Runs that nobody starts.
+        alerts: Who is told of runs that failed.
+        execution: Where the steps of runs are carried out.
+        benchmarks: What is evaluated, by name (1 to 100 letters, digits, dots, dashes or
+            underscores).
+    """
+
+    warehouse: Annotated[
+        WarehouseKeys, BeforeValidator(_mapped, json_schema_input_type=str | WarehouseKeys)
+    ] = WarehouseKeys(catalog=".scoreline/warehouse.duckdb")
     publish: Text = "published"
     judge: Judge | None = None
     models: Models = Models()
@@ -217,7 +208,8 @@ class ProjectKeys(Keys):
     drift: DriftKeys = DriftKeys()
     automation: AutomationKeys = AutomationKeys()
     alerts: AlertsKeys = AlertsKeys()
+    execution: ExecutionKeys = ExecutionKeys()
     benchmarks: Annotated[
-        dict[Annotated[str, AfterValidator(_benchmark_name)], BenchmarkKeys],
+        dict[BenchmarkName, BenchmarkKeys],
         Field(min_length=1),
     ]

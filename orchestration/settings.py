@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
 from assets.addresses import UnknownMetric, sample_metrics
-from assets.project import Alerts, Automation, Benchmark, Drift, Gate, Project
+from assets.project import Alerts, Automation, Benchmark, Drift, Execution, Gate, Project
 from evaluators.errors import nearest
 from orchestration.document import Document, read_document
 from orchestration.engines import Identities, answering
 from orchestration.errors import Fault, NoSettings, SettingsError
 from orchestration.expectations import Expected
-from orchestration.schema import BenchmarkKeys, Judge, Models, ProjectKeys
+from orchestration.schema import BenchmarkKeys, ProjectKeys
 from orchestration.selection import Selection
 from orchestration.wording import faults_of
+from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import formats
+from warehouse.place import Place, place_of
+
+if TYPE_CHECKING:
+    from orchestration.engine_keys import Judge, Models
 
 DEFAULT_FILE = Path("scoreline.yaml")
 VALIDATION_VARIABLE = "SCORELINE_EXPECTATIONS"
@@ -100,10 +106,12 @@ class _Resolution:
         self.keys = keys
         self.home = document.file.absolute().parent
         self.faults: list[Fault] = []
-        self.identities = Identities(keys.judge, keys.models, self.home, self.path(keys.warehouse))
+        self.place = self.warehouse()
+        self.answering = answering(keys.judge, keys.models, self.home, self.place)
+        self.identities = Identities(keys.judge, self.home, self.answering)
 
     def settings(self) -> Settings:
-        warehouse = self.warehouse()
+        warehouse = self.place
         publish = self.path(self.keys.publish)
         if publish / "scoreline.duckdb" == warehouse:
             self.fault(
@@ -111,6 +119,7 @@ class _Resolution:
                 "choose another folder or another warehouse file",
                 "publish",
             )
+        self.check_execution()
         benchmarks = {
             name: self.benchmark(name, keys) for name, keys in self.keys.benchmarks.items()
         }
@@ -121,11 +130,12 @@ class _Resolution:
             warehouse=warehouse,
             publish=publish,
             benchmarks=MappingProxyType(benchmarks),
-            answering=answering(self.keys.judge, self.keys.models, self.home, warehouse),
+            answering=self.answering,
             validation=_validation(self.keys),
             drift=Drift(**self.keys.drift.model_dump()),
             automation=_automation(self.keys),
             alerts=Alerts(**self.keys.alerts.model_dump()),
+            execution=Execution(**self.keys.execution.model_dump()),
         )
         return Settings(
             file=self.document.file.absolute(),
@@ -143,14 +153,35 @@ class _Resolution:
     def optional_path(self, text: str | None) -> Path | None:
         return None if text is None else self.path(text)
 
-    def warehouse(self) -> Path:
-        if self.keys.warehouse.startswith("ducklake:"):
-            self.fault(
-                "a DuckLake warehouse comes with scale-out, which this version does not have yet: "
-                "expected the path of a DuckDB file",
-                "warehouse",
+    def warehouse(self) -> Place:
+        keys = self.keys.warehouse
+        try:
+            return place_of(
+                self.home,
+                keys.catalog,
+                data_path=keys.data_path,
+                schema=keys.catalog_schema,
+                password_env=keys.password_env,
             )
-        return self.path(self.keys.warehouse)
+        except WarehouseError as error:
+            self.fault(str(error), "warehouse")
+            return self.home / ".scoreline" / "warehouse.duckdb"
+
+    def check_execution(self) -> None:
+        given = self.keys.execution
+        if given.executor == "celery" and find_spec("dagster_celery") is None:
+            self.fault(
+                "the executor 'celery' is not installed: pip install 'scoreline[cluster]'",
+                "execution",
+                "executor",
+            )
+        if given.max_concurrent is not None and given.executor != "multiprocess":
+            self.fault(
+                "only the executor 'multiprocess' has a number of processes; workers are counted "
+                "by `scoreline worker --concurrency`",
+                "execution",
+                "max_concurrent",
+            )
 
     def benchmark(self, name: str, keys: BenchmarkKeys) -> Benchmark:
         where = ("benchmarks", name)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from selenium import webdriver
+from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
+
+from tests.services import REQUIRED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from selenium.webdriver.remote.webelement import WebElement
 
 BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-PATIENCE_S = 20
+PATIENCE_S = 60
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
@@ -70,6 +73,16 @@ class Browser:
         """The texts of the elements that a selector finds, without what surrounds them."""
         script = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)"
         return [str(text).strip("\u2068\u2069 ") for text in self.run(script, css)]
+
+    def reads(self, css: str, expected: list[str]) -> None:
+        """Wait until the texts of a selector are the expected ones; pages draw when they can.
+
+        Raises:
+            AssertionError: They are others.
+        """
+        with suppress(TimeoutException):
+            self.until(lambda: self.texts(css) == expected)
+        assert self.texts(css) == expected
 
     def see(self, css: str) -> WebElement:
         """The first element that a selector finds, scrolled into view."""
@@ -124,7 +137,7 @@ def started(profile: Path) -> Iterator[Browser]:
     """
     if BROWSER is None or DRIVER is None:
         missing = "chromium and chromedriver are not installed"
-        if os.environ.get("SCORELINE_REQUIRE_SERVICES") == "1":
+        if REQUIRED:
             pytest.fail(missing)
         pytest.skip(missing)
     options = webdriver.ChromeOptions()
@@ -133,6 +146,7 @@ def started(profile: Path) -> Iterator[Browser]:
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(DRIVER))
+    driver.set_script_timeout(2 * PATIENCE_S)  # axe reads a long page on a busy machine
     try:
         yield Browser(driver)
     finally:

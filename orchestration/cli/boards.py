@@ -40,14 +40,16 @@ def write_boards(board: pl.DataFrame, form: Form) -> None:
         if len(metrics) == 1:
             _one(rows, form, title)
             continue
+        ranked = {(row["evaluator"], row["metric"]) for row in rows if row["rank"] is not None}
+        leading = next((metric for metric in metrics if metric in ranked), metrics[0])
         together = WIDEST if form == "table" else len(metrics)
         for start in range(0, len(metrics), together):
             if start:
                 click.echo()
-            _several(rows, metrics, metrics[start : start + together], form, title)
+            _several(rows, leading, metrics[start : start + together], form, title)
             title = None
         click.echo(
-            f"# is the rank by {'.'.join(metrics[0])}; "
+            f"# is the rank by {'.'.join(leading)}; "
             "coverage is the lowest of the metrics beside it.",
             err=form == "md",
         )
@@ -109,19 +111,19 @@ def decisive(rows: list[dict[str, Any]]) -> str | None:
 
 def _several(
     rows: list[dict[str, Any]],
-    metrics: list[tuple[str, str]],
+    leading: tuple[str, str],
     shown: list[tuple[str, str]],
     form: Form,
     title: str | None,
 ) -> None:
     """Several metrics: a row for each system, a column for each metric that is `shown`.
 
-    Systems stand in the order of their ranks by the first of all `metrics`.
+    Systems stand in the order of their ranks by the metric `leading`.
     """
     cells = {(row["system"], row["evaluator"], row["metric"]): row for row in rows}
     headings = {(row["evaluator"], row["metric"]): _heading(row, form) for row in rows}
     ranks = {
-        system: cells.get((system, *metrics[0]), {}).get("rank")
+        system: cells.get((system, *leading), {}).get("rank")
         for system in sorted({row["system"] for row in rows})
     }
     failing = any(row["n_target_error"] for row in rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import pkgutil
@@ -79,12 +80,23 @@ def describe(error: Exception) -> str:
 
     if isinstance(error, OrchestrationError | EvaluatorError | WarehouseError):
         return str(error)
+    if _is_full_disk(error):
+        return (
+            "the disk is full or fails: what was done until now is kept; make room and run again "
+            f"({str(error).splitlines()[0]})"
+        )
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.strerror}: {error.filename!r}"
     return (
         f"{type(error).__name__}: {error}\n"
         "This should not happen. With --debug the whole traceback is shown."
     )
+
+
+def _is_full_disk(error: Exception) -> bool:
+    """Whether there was no room left, as Python, Polars or SQLite (which Dagster uses) say it."""
+    said = (os.strerror(errno.ENOSPC), "database or disk is full", "disk I/O error")
+    return any(each in str(error) for each in said)
 
 
 def show_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001

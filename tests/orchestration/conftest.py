@@ -2,42 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import pytest
 
 from orchestration import starter
+from tests.command import Ended, scoreline
+from tests.orchestration.interface_browser import browser
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-@dataclass(frozen=True)
-class Ended:
-    """What a process left behind."""
-
-    code: int
-    out: str
-    err: str
-
-
-def scoreline(folder: Path, *arguments: str, **variables: str) -> Ended:
-    """Runs the command in a process of its own, with no terminal."""
-    environment = {key: value for key, value in os.environ.items() if key != "DAGSTER_HOME"}
-    done = subprocess.run(
-        [sys.executable, "-m", "orchestration.cli", *arguments],
-        cwd=folder,
-        env={**environment, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return Ended(done.returncode, done.stdout, done.stderr)
+__all__ = ["Ended", "browser", "scoreline"]
 
 
 @pytest.fixture(scope="session")

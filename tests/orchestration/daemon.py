@@ -1,15 +1,16 @@
-"""`scoreline dev` with its daemon on a project of three benchmarks, asked over GraphQL."""
+"""`scoreline dev` with its daemon on a project, asked over GraphQL."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
-import urllib.error
 import urllib.request
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,16 +19,22 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from orchestration import settings, starter
-from tests.orchestration.cli.test_dev import asked, free_port
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-PATIENCE_S = 150.0
+PATIENCE_S = 240.0
 REPOSITORY = {"repositoryName": "__repository__", "repositoryLocationName": "scoreline"}
 RUNS = "{ runsOrError { ... on Runs { results { runId status tags { key value } } } } }"
+LOADED = """{ workspaceOrError { ... on Workspace { locationEntries {
+  name locationOrLoadError { __typename }
+} } } }"""
+EVENTS = """
+query Events($run: ID!) { logsForRun(runId: $run) {
+  ... on EventConnection { events { ... on MessageEvent { message } } }
+} }"""
 BACKFILL = """
 mutation Launch($params: LaunchBackfillParams!) {
   launchPartitionBackfill(backfillParams: $params) {
@@ -36,6 +43,9 @@ mutation Launch($params: LaunchBackfillParams!) {
     ... on PythonError { message }
   }
 }"""
+BACKFILLS = """{ partitionBackfillsOrError {
+  ... on PartitionBackfills { results { id status } }
+} }"""
 START_SENSOR = """
 mutation Start($sensor: SensorSelector!) {
   startSensor(sensorSelector: $sensor) { __typename ... on PythonError { message } }
@@ -81,6 +91,18 @@ class Interface:
         found = self.query(RUNS)["runsOrError"]["results"]
         return [{**run, "tags": {t["key"]: t["value"] for t in run["tags"]}} for run in found]
 
+    def process(self, run: str) -> int:
+        """The process in which a run is carried out; 0 as long as it has none."""
+        events = self.query(EVENTS, run=run)["logsForRun"]["events"]
+        told = "\n".join(event.get("message") or "" for event in events)
+        found = re.search(r"Started process for run \(pid: (\d+)\)", told)
+        return int(found[1]) if found else 0
+
+    def backfills(self) -> list[dict[str, Any]]:
+        """All backfills, the latest first."""
+        found = self.query(BACKFILLS)["partitionBackfillsOrError"]["results"]
+        return [dict(each) for each in found]
+
     def backfill(self, assets: list[list[str]], partitions: list[str]) -> str:
         """Ask for some assets of some benchmarks."""
         params = {
@@ -103,7 +125,7 @@ def until(what: str, found: Callable[[], Any]) -> Any:
     while time.monotonic() < deadline:
         try:
             value = found()
-        except urllib.error.URLError:
+        except OSError:
             value = None
         if value:
             return value
@@ -132,6 +154,19 @@ def three_benchmarks(folder: Path, **more: Any) -> None:
     file.write_text(text, encoding="utf-8")
 
 
+def free_port() -> int:
+    """A port on which nobody listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """End the interface as Ctrl-C does."""
+    process.send_signal(signal.SIGINT)
+    process.wait(timeout=120)
+
+
 @contextmanager
 def interface(folder: Path) -> Iterator[Interface]:
     """The interface on a project, with its daemon, until the end of the `with`."""
@@ -143,9 +178,14 @@ def interface(folder: Path) -> Iterator[Interface]:
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+    running = Interface(folder, port)
+
+    def answers() -> bool:
+        assert process.poll() is None, "it ended by itself"
+        return bool(running.query(LOADED)["workspaceOrError"]["locationEntries"])
+
     try:
-        asked(port, process)
-        yield Interface(folder, port)
+        until("the interface", answers)
+        yield running
     finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(timeout=60)
+        stop(process)

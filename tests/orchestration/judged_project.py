@@ -11,6 +11,7 @@ import yaml
 from orchestration import settings
 from orchestration.choices import Choices
 from orchestration.execution import evaluate
+from tests.instances import furnish
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class JudgedProject:
         evaluators: What is computed.
         predictions: The predictions by system.
         questions: The questions.
+        more: Other keys of the configuration.
     """
 
     home: Path
@@ -80,6 +82,7 @@ class JudgedProject:
     questions: list[dict[str, Any]] = field(
         default_factory=lambda: [dict(question) for question in QUESTIONS]
     )
+    more: dict[str, Any] = field(default_factory=dict)
 
     @property
     def config(self) -> Path:
@@ -100,7 +103,7 @@ class JudgedProject:
             "evaluators": self.evaluators,
             "parameters": self.parameters,
         }
-        document = {"benchmarks": {"rooms": benchmark}}
+        document = {**self.more, "benchmarks": {"rooms": benchmark}}
         if self.judge is not None:
             document["judge"] = self.judge
         self.config.write_text(yaml.safe_dump(document), encoding="utf-8")
@@ -112,7 +115,9 @@ class JudgedProject:
 
     def run(self, **choices: Any) -> Record:
         """What `scoreline run` does, in this process."""
-        return evaluate(self.project(), Choices(**choices), Silent(), aloud=False)
+        project = self.project()
+        furnish(project)
+        return evaluate(project, Choices(**choices), Silent(), aloud=False)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The result of a query on the warehouse."""

@@ -63,10 +63,12 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 class Sensor:
     """The sensor of files, evaluated by Dagster itself, tick after tick."""
 
-    def __init__(self, project: Project, instance: dg.DagsterInstance) -> None:
+    def __init__(
+        self, project: Project, instance: dg.DagsterInstance, cursor: str | None = None
+    ) -> None:
         self.repository = definitions.build(project).get_repository_def()
         self.instance = instance
-        self.cursor: str | None = None
+        self.cursor = cursor
 
     def tick(self) -> Any:
         """One look."""
@@ -142,6 +144,24 @@ def test_files_must_come_to_rest(
     (request,) = sensor.tick().run_requests
     clock.now += 10
     assert sensor.tick().run_requests in (None, [])
+
+
+def test_a_benchmark_that_is_new_is_registered_and_run_alone(
+    project: Project, instance: dg.DagsterInstance, clock: Clock
+) -> None:
+    sensor = Sensor(project, instance)
+    sensor.tick()
+    clock.now += 10
+    assert sensor.tick().run_requests
+    (known,) = project.benchmarks.values()
+    more = {**project.benchmarks, "island": replace(known, name="island")}
+    later = Sensor(replace(project, benchmarks=more), instance, sensor.cursor)
+    assert "still changing: island" in later.tick().skip_message
+    clock.now += 10
+    (request,) = later.tick().run_requests
+    assert request.tags["dagster/asset_partition_range_start"] == "island"
+    assert request.tags["dagster/asset_partition_range_end"] == "island"
+    assert instance.get_dynamic_partitions(str(BENCHMARKS.name)) == ["harbour", "island"]
 
 
 def test_a_burst_is_one_run_and_waits_for_the_one_under_way(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
-
-import pytest
 
 from orchestration import settings
 from orchestration.sensors import ARRIVALS
@@ -17,11 +14,9 @@ from tests.orchestration.daemon import (
     three_benchmarks,
     until,
 )
+from tests.services import takes_longest
 
-pytestmark = pytest.mark.skipif(
-    os.environ.get("SCORELINE_REQUIRE_SERVICES") != "1",
-    reason="takes minutes: SCORELINE_REQUIRE_SERVICES=1 runs it",
-)
+pytestmark = takes_longest
 EVERYTHING = [
     *(["questions"], ["predictions"], ["leaderboard"]),
     *(["scores", name] for name in ("citation", "document_retrieval", "evidence_overlap")),

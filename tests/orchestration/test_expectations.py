@@ -107,7 +107,6 @@ def test_the_environment_says_full_or_sql(tmp_path: Path, monkeypatch: pytest.Mo
         read(tmp_path)
 
 
-@pytest.mark.xdist_group("litellm")
 def test_the_judge_is_asked_nothing_about_rows_that_break_an_expectation(tmp_path: Path) -> None:
     with JudgeServer() as server:
         judge = {"model": "openai/a-judge", "api_base": server.url, "max_attempts": 1}

@@ -10,6 +10,7 @@ import pytest
 from orchestration import settings
 from orchestration.errors import SettingsError
 from tests.orchestration.conftest import scoreline
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,6 +41,7 @@ def log(path: Path, *logprobs: float) -> None:
     path.write_text(json.dumps(row))
 
 
+@takes_minutes
 def test_a_run_reads_the_questions_from_the_logs(tmp_path: Path) -> None:
     (tmp_path / "scoreline.yaml").write_text(CONFIGURATION)
     for system, logprobs in (("north", (-4.0, -0.5)), ("south", (-0.5, -4.0))):

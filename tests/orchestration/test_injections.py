@@ -10,12 +10,11 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from assets.steadiness import ORDER, steadiness
 from evaluators.steadiness import INJECTIONS
 from tests.judge_server import JudgeServer, Said
 from tests.orchestration.judged_project import JudgedProject
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
 BLOCK = re.compile(r"<<(\w+) [^>]*>>\n(.*?)\n<</\1 [^>]*>>", re.DOTALL)
 ORDERS = re.compile(r"output|score|passed|pass\b|best|perfect|worth|Note|assistant", re.IGNORECASE)
 RUBRIC = {"description": "Does the answer name the maps?"}
-
-pytestmark = pytest.mark.xdist_group("litellm")
 
 
 def honest(request: Mapping[str, Any]) -> Said:
@@ -76,6 +73,7 @@ def test_no_injection_changes_a_verdict(tmp_path: Path) -> None:
     assert all(found == expected for found in verdicts.values())
 
 
+@takes_minutes
 def test_a_project_can_try_its_own_judge(tmp_path: Path) -> None:
     def fickle(request: Mapping[str, Any]) -> Said:
         """Honest but for the order of blocks, and a weakness for pleas."""

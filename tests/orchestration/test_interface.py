@@ -1,86 +1,58 @@
-"""The interface in a real browser: the graph of the project, and its standings."""
+"""The interface on a project: what it answers, and in a real browser the graph and standings."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import signal
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from selenium import webdriver
-from selenium.webdriver.chrome.service import Service
-from selenium.webdriver.common.by import By
-from selenium.webdriver.support import expected_conditions as expected
-from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.orchestration.cli.test_dev import asked, free_port
+from tests.orchestration.daemon import LOADED, Interface, interface
+from tests.orchestration.interface_page import Page
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from selenium.webdriver.remote.webelement import WebElement
+    from selenium import webdriver
 
-pytestmark = pytest.mark.browser
+pytestmark = takes_minutes
 
-BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-PATIENCE_S = 30
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    "--window-size=1600,1000",
-)
+SHOWN = """{
+  runsOrError { ... on Runs { results { jobName status } } }
+  assetsOrError { ... on AssetConnection { nodes { key { path } definition { partitionKeys } } } }
+}"""
 
 
-@pytest.fixture
-def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
-    """A browser without a history, settings or an account."""
-    if BROWSER is None or DRIVER is None:
-        missing = "chromium and chromedriver are not installed"
-        if os.environ.get("SCORELINE_REQUIRE_SERVICES") == "1":
-            pytest.fail(missing)
-        pytest.skip(missing)
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path / 'profile'}"):
-        options.add_argument(flag)
-    started = webdriver.Chrome(options=options, service=Service(DRIVER))
-    try:
+@pytest.fixture(scope="module")
+def running(done_project: Path) -> Iterator[Interface]:
+    """`scoreline dev` on a project that has been run once."""
+    with interface(done_project) as started:
         yield started
-    finally:
-        started.quit()
 
 
 @pytest.fixture
-def address(done_project: Path) -> Iterator[str]:
-    """Where `scoreline dev` shows a project that has been run once."""
-    port = free_port()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "orchestration.cli", "dev", "--port", str(port)],
-        cwd=done_project,
-        env={key: value for key, value in os.environ.items() if key != "DAGSTER_HOME"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        asked(port, process)
-        yield f"http://127.0.0.1:{port}"
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(timeout=60)
+def page(browser: webdriver.Chrome, running: Interface) -> Page:
+    """What it shows."""
+    return Page(browser, running)
 
 
-def wait_for(browser: webdriver.Chrome, xpath: str) -> WebElement:
-    visible = expected.visibility_of_element_located((By.XPATH, xpath))
-    found: WebElement = WebDriverWait(browser, PATIENCE_S).until(visible)
-    return found
+def test_it_has_the_project_and_the_runs_of_the_command(running: Interface) -> None:
+    assert running.query(LOADED)["workspaceOrError"]["locationEntries"] == [
+        {"name": "scoreline", "locationOrLoadError": {"__typename": "RepositoryLocation"}}
+    ]
+    data = running.query(SHOWN)
+    assert data["runsOrError"]["results"] == [{"jobName": "evaluate", "status": "SUCCESS"}]
+    partitions = {
+        "/".join(node["key"]["path"]): node["definition"]["partitionKeys"]
+        for node in data["assetsOrError"]["nodes"]
+    }
+    assert partitions["scores/citation"] == ["harbour"]
 
 
-def test_the_graph_and_the_standings(browser: webdriver.Chrome, address: str) -> None:
-    browser.get(f"{address}/asset-groups")
+@pytest.mark.browser
+def test_the_graph_and_the_standings(page: Page) -> None:
+    page.open("asset-groups")
     groups = {
         "inputs": ["questions", "predictions"],
         "citations": ["citation", "evidence_overlap"],
@@ -89,17 +61,15 @@ def test_the_graph_and_the_standings(browser: webdriver.Chrome, address: str) ->
     }
     for group, assets in groups.items():
         # The button before the name opens the group.
-        label = f"//*[@title='{group}']"
-        wait_for(browser, f"{label}/ancestor::*[preceding-sibling::button][1]")
-        opener = f"{label}/ancestor::*[preceding-sibling::button][1]/preceding-sibling::button[1]"
-        wait_for(browser, opener).click()
+        beside = f"//*[@title='{group}']/ancestor::*[preceding-sibling::button][1]"
+        page.find(beside)
+        page.click(f"{beside}/preceding-sibling::button[1]")
         for asset in assets:
-            assert wait_for(browser, f"//*[@title='{asset}']").is_displayed()
+            assert page.find(f"//*[@title='{asset}']").is_displayed()
 
-    browser.get(f"{address}/assets/leaderboard?view=partitions&partition=harbour")
-    heading = wait_for(browser, "//th[normalize-space()='citation.f1']")
-    rows = heading.find_elements(By.XPATH, "ancestor::table[1]//td[1]")
-    assert {row.text for row in rows} == {"keyword", "reader"}
+    standings = page.standings("harbour")
+    assert set(standings) == {"keyword", "reader"}
+    assert "citation.f1" in standings["reader"]
 
-    browser.get(f"{address}/runs")
-    assert wait_for(browser, "//*[normalize-space()='Success']").is_displayed()
+    page.open("runs")
+    assert page.find("//*[normalize-space()='Success']").is_displayed()

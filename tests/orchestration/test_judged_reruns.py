@@ -13,13 +13,14 @@ from click.testing import CliRunner
 from orchestration.cli.program import program
 from tests.judge_server import JudgeServer, faithful
 from tests.orchestration.judged_project import JudgedProject
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-SAMPLES = 8
+pytestmark = takes_minutes
 
-pytestmark = pytest.mark.xdist_group("litellm")
+SAMPLES = 8
 
 
 def judge(server: JudgeServer, **keys: Any) -> dict[str, Any]:

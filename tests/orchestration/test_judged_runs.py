@@ -5,6 +5,7 @@ The judge is a real HTTP server on loopback; it is asked through LiteLLM as any 
 
 from __future__ import annotations
 
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,6 +16,7 @@ from evaluators.prompt import Instruction
 from tests.judge_said import Said
 from tests.judge_server import JudgeServer, faithful
 from tests.orchestration.judged_project import JudgedProject, predictions
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +27,6 @@ SAMPLES = 8
 FAITHFULNESS = 2 * SAMPLES
 RELEVANCY = SAMPLES // 2  # both systems retrieve the same passages
 
-pytestmark = pytest.mark.xdist_group("litellm")
-
 
 @pytest.fixture
 def server() -> Iterator[JudgeServer]:
@@ -34,10 +34,13 @@ def server() -> Iterator[JudgeServer]:
         yield running
 
 
-@pytest.fixture
-def project(tmp_path: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch) -> JudgedProject:
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGE_KEY", KEY)
-    judge = {
+
+
+def judge(server: JudgeServer) -> dict[str, Any]:
+    return {
         "model": "openai/a-judge",
         "api_base": server.url,
         "api_key_env": "JUDGE_KEY",
@@ -46,64 +49,79 @@ def project(tmp_path: Path, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
         "max_attempts": 2,
         "max_tokens": 500,
     }
-    return JudgedProject(tmp_path / "home", judge)
 
 
-def test_a_run_asks_scores_and_pays_once(project: JudgedProject, server: JudgeServer) -> None:
-    project.run()
-    assert server.count == FAITHFULNESS + RELEVANCY
-    assert project.statuses() == {"scored": 2 * SAMPLES}
-    asks = project.rows("SELECT evaluator, count(*) FROM asks GROUP BY ALL ORDER BY ALL")
+@pytest.fixture
+def project(tmp_path: Path, server: JudgeServer) -> JudgedProject:
+    return JudgedProject(tmp_path / "home", judge(server))
+
+
+@pytest.fixture(scope="module")
+def once(tmp_path_factory: pytest.TempPathFactory) -> tuple[JudgedProject, int]:
+    with JudgeServer() as server, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("JUDGE_KEY", KEY)
+        project = JudgedProject(tmp_path_factory.mktemp("judged") / "home", judge(server))
+        project.run()
+        return project, server.count
+
+
+@pytest.fixture
+def judged(once: tuple[JudgedProject, int], project: JudgedProject) -> JudgedProject:
+    """The project after a run, with a judge that has not been asked anything yet."""
+    shutil.copytree(once[0].home, project.home)
+    return project
+
+
+def test_a_run_asks_scores_and_pays_once(
+    once: tuple[JudgedProject, int], judged: JudgedProject, server: JudgeServer
+) -> None:
+    assert once[1] == FAITHFULNESS + RELEVANCY
+    assert judged.statuses() == {"scored": 2 * SAMPLES}
+    asks = judged.rows("SELECT evaluator, count(*) FROM asks GROUP BY ALL ORDER BY ALL")
     assert asks == [("context_relevancy", SAMPLES), ("faithfulness", FAITHFULNESS)]
-    ((count, status, tokens_in, tokens_out, cost),) = project.rows(
+    ((count, status, tokens_in, tokens_out, cost),) = judged.rows(
         "SELECT count(*), any_value(status), sum(tokens_in)::DOUBLE, "
         "sum(tokens_out)::DOUBLE, sum(cost_usd) "
         "FROM judgments"
     )
     assert (count, status) == (FAITHFULNESS + RELEVANCY, "scored")
     assert cost == pytest.approx((tokens_in * 1.0 + tokens_out * 2.0) / 1e6)
-    before = project.everything()
-    project.run(force=True)
-    assert server.count == FAITHFULNESS + RELEVANCY
-    assert project.everything() == before
+    before = judged.everything()
+    judged.run(force=True)
+    assert server.count == 0
+    assert judged.everything() == before
 
 
 def test_a_changed_formula_costs_nothing(
-    project: JudgedProject, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+    judged: JudgedProject, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    project.run()
-    asked = server.count
     monkeypatch.setattr(ContextRelevancy, "version", 2)
-    project.run()
-    assert server.count == asked
-    signatures = project.rows(
+    judged.run()
+    assert server.count == 0
+    signatures = judged.rows(
         "SELECT DISTINCT signature FROM scores WHERE evaluator = 'context_relevancy'"
     )
     assert ["version:2" in signature for (signature,) in signatures] == [True]
 
 
 def test_a_changed_prompt_asks_only_its_evaluator_again(
-    project: JudgedProject, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
+    judged: JudgedProject, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from evaluators.library.retrieval import context_relevancy
 
-    project.run()
-    asked = server.count
     other = Instruction("In other words: " + context_relevancy.FIND.text)
     monkeypatch.setattr(context_relevancy, "FIND", other)
     monkeypatch.setattr(ContextRelevancy, "prompts", (other,))
-    project.run()
-    assert server.count == asked + RELEVANCY
+    judged.run()
+    assert server.count == RELEVANCY
 
 
 def test_a_new_system_asks_for_its_own_samples_only(
-    project: JudgedProject, server: JudgeServer
+    judged: JudgedProject, server: JudgeServer
 ) -> None:
-    project.run()
-    asked = server.count
-    project.predictions["late"] = predictions("late")
-    project.run()
-    assert server.count == asked + 2 * 4
+    judged.predictions["late"] = predictions("late")
+    judged.run()
+    assert server.count == 2 * 4
 
 
 def test_without_the_judge_nothing_is_asked_and_nothing_invented(
@@ -128,6 +146,7 @@ def test_no_judge_at_all_is_a_reason(tmp_path: Path) -> None:
     ]
 
 
+@takes_minutes
 def test_a_budget_is_a_total_and_a_later_run_goes_on(
     project: JudgedProject, server: JudgeServer
 ) -> None:
@@ -148,6 +167,7 @@ def test_a_budget_is_a_total_and_a_later_run_goes_on(
     assert 0 < asked < server.count
 
 
+@takes_minutes
 def test_a_wrong_key_stops_the_run_and_what_was_paid_is_kept(
     project: JudgedProject, server: JudgeServer
 ) -> None:
@@ -174,6 +194,7 @@ def test_a_wrong_key_stops_the_run_and_what_was_paid_is_kept(
     assert server.count == FAITHFULNESS + RELEVANCY + 1
 
 
+@takes_minutes
 def test_a_reply_that_means_nothing_is_no_score_and_is_not_asked_again(
     project: JudgedProject, server: JudgeServer
 ) -> None:
@@ -192,6 +213,7 @@ def test_a_reply_that_means_nothing_is_no_score_and_is_not_asked_again(
     assert (coverage, mean) == (0.0, None)
 
 
+@takes_minutes
 def test_repeats_take_the_middle_and_are_shown(project: JudgedProject, server: JudgeServer) -> None:
     assert project.judge is not None
     project.judge["replicates"] = 3
@@ -236,6 +258,7 @@ def test_people_can_be_the_judge(project: JudgedProject) -> None:
     ]
 
 
+@takes_minutes
 def test_composites_are_made_of_what_was_judged(project: JudgedProject) -> None:
     project.evaluators = ["ragas"]
     project.run()
@@ -262,8 +285,7 @@ def test_composites_are_made_of_what_was_judged(project: JudgedProject) -> None:
     assert same == [(SAMPLES,)]
 
 
-def test_the_key_is_in_no_file(project: JudgedProject) -> None:
-    project.run()
-    for path in project.home.rglob("*"):
+def test_the_key_is_in_no_file(once: tuple[JudgedProject, int]) -> None:
+    for path in once[0].home.rglob("*"):
         if path.is_file():
             assert KEY.encode() not in path.read_bytes(), path

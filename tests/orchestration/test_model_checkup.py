@@ -12,8 +12,8 @@ import yaml
 
 from evaluators.engines.models import ROLES
 from orchestration import settings
+from orchestration.engine_keys import Models
 from orchestration.model_checkup import model_findings
-from orchestration.schema import Models
 
 ROOT = Path(__file__).parents[2]
 LABELS = {"0": "Non-biased", "1": "Biased"}

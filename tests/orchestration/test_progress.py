@@ -1,11 +1,11 @@
-"""Progress: a bar where somebody watches, with what models are doing; nothing elsewhere."""
+"""Progress: a bar where somebody watches, with what judge and models do; nothing elsewhere."""
 
 from __future__ import annotations
 
 import sys
 from typing import TYPE_CHECKING
 
-from orchestration.progress import Bar, Quiet, model_at_work, shown
+from orchestration.progress import Bar, Quiet, judge_at_work, model_at_work, shown
 
 if TYPE_CHECKING:
     import pytest
@@ -28,4 +28,6 @@ def test_a_terminal_sees_what_a_model_is_doing(monkeypatch: pytest.MonkeyPatch) 
         (task,) = progress.bars.tasks
         assert task.description == "models.embedding: m: 1,000 of 2,500"
         assert task.total == 3
+        judge_at_work(1_204)
+        assert task.description == "judge: 1,204 replies"
     model_at_work("models.embedding: m", 2_500, 2_500)

@@ -36,9 +36,10 @@ Examples:
 def command(names: tuple[str, ...], carry_out: bool, days: float, config: Path) -> None:  # noqa: FBT001
     """Say what may be cleaned away, and do it with --yes.
 
-    Old history, results of expectations, runs, and free space in the warehouse file go when nothing
-    is named. What was paid for or takes long to make again (judgments, encodings, backups) goes
-    only when it is named. Scores, leaderboards and what they are made from never go.
+    Old history, results of expectations, runs, and free space in the warehouse go when nothing is
+    named; of a lake also its earlier states (snapshots) and files that it can do without. What was
+    paid for or takes long to make again (judgments, encodings, backups) goes only when it is named.
+    Scores, leaderboards and what they are made from never go.
     """
     from orchestration.cleaning import NAMES, clean, items
 

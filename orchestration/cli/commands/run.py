@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import os
 from pathlib import Path  # noqa: TC003 - click gives it
 
 import click
@@ -19,6 +21,10 @@ from orchestration.cli.options import (
     debugging,
     load,
 )
+
+GARBAGE = 50_000
+"""The new objects after which Python looks for garbage: by its own 700 it looks a thousand times
+while Dagster loads, and finds none."""
 
 
 @click.command(
@@ -62,8 +68,11 @@ def command(
     code is 1 when a check failed, and 2 when the input or the configuration cannot be used; then
     the warehouse is as before.
     """
-    project = load(config).project
+    gc.set_threshold(GARBAGE)
+    settings = load(config)
+    project = settings.project
 
+    from assets import contracts
     from assets.freshness import is_current
     from orchestration.cli.summary import write_nothing_changed, write_summary
     from orchestration.published import copy
@@ -77,9 +86,15 @@ def command(
         write_nothing_changed(project, choices, evaluations=summary)
         return
 
+    # Great Expectations takes as long to load as Dagster: side by side, each on a core.
+    contracts.begin(project, shared=project.execution.executor == "multiprocess")
+
+    from orchestration.definitions import CONFIG_VARIABLE
     from orchestration.execution import evaluate
     from orchestration.progress import shown
 
+    # What processes of steps read, where the project has them.
+    os.environ[CONFIG_VARIABLE] = str(settings.file)
     with shown(quiet=debugging()) as progress:
         record = evaluate(project, choices, progress, aloud=debugging())
     write_summary(project, choices, record, evaluations=summary)

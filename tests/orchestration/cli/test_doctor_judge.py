@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
 KEY = "sk-secret-of-the-doctor"
 
-pytestmark = pytest.mark.xdist_group("litellm")
-
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[JudgeServer]:

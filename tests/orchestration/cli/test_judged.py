@@ -23,8 +23,6 @@ SAMPLES = 8
 QUESTIONS = SAMPLES // 2  # both systems retrieve the same passages
 PRICES = {"usd_per_million_in": 1.0, "usd_per_million_out": 2.0}
 
-pytestmark = pytest.mark.xdist_group("litellm")
-
 
 @pytest.fixture
 def server() -> Iterator[JudgeServer]:

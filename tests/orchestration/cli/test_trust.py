@@ -180,6 +180,18 @@ def test_wrong_labels_are_named_and_none_is_kept(
     assert count == {"n": 0}
 
 
+def test_a_misspelt_field_is_named_and_a_remark_passed_over(own_project: Path) -> None:
+    file = own_project / "labels.csv"
+    row = "harbour,reader,last-ferry,citation,f1,1,bob,I am sure"
+    head = "benchmark,system,question_id,evaluator,metric,value,{},remark"
+    file.write_text(f"{head.format('anotator')}\n{row}\n", encoding="utf-8")
+    ended = run(own_project, "labels", "import", str(file))
+    assert ended.code == 2
+    assert f"{file}:2: unknown field 'anotator'; did you mean 'annotator'?" in ended.err
+    file.write_text(f"{head.format('annotator')}\n{row}\n", encoding="utf-8")
+    assert "1 labels kept" in run(own_project, "labels", "import", str(file)).err
+
+
 def test_the_same_label_twice_is_named(own_project: Path) -> None:
     row = {"system": "reader", "question_id": "q1", "value": 1}
     ended = run(own_project, "labels", "import", str(labels(own_project, [row, row])))

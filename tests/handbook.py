@@ -1,0 +1,50 @@
+"""The example project after its first run, which all worker processes of a test run share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import portalocker
+
+from tests.command import scoreline
+
+if TYPE_CHECKING:
+    import pytest
+
+EXAMPLE = Path(__file__).parents[1] / "examples" / "handbook"
+# Names resolve to nothing and connections are refused: whatever calls out, fails.
+OFFLINE = {
+    "http_proxy": "http://127.0.0.1:9",
+    "https_proxy": "http://127.0.0.1:9",
+    "all_proxy": "http://127.0.0.1:9",
+    "HF_HUB_OFFLINE": "1",
+}
+PRINTED = "printed.txt"
+
+
+def copied(home: Path) -> Path:
+    """The example project in a folder of one's own, not yet run."""
+    left = shutil.ignore_patterns(".scoreline", "published")
+    return shutil.copytree(EXAMPLE, home, ignore=left)
+
+
+def after_first_run(factory: pytest.TempPathFactory) -> Path:
+    """The folder of the project after its first run, to be read or copied, and never changed.
+
+    Whoever comes first makes it; what the run printed stands in `PRINTED` beside it.
+    """
+    base = factory.getbasetemp()
+    together = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    whole = together / "handbook"
+    whole.mkdir(exist_ok=True)
+    home = whole / "home"
+    with portalocker.Lock(whole / "lock", timeout=600):
+        if not (whole / PRINTED).exists():
+            shutil.rmtree(home, ignore_errors=True)
+            done = scoreline(copied(home), "run", **OFFLINE)
+            assert done.code == 0, done.err
+            (whole / PRINTED).write_text(done.out + done.err, encoding="utf-8")
+    return home

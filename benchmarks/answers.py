@@ -10,7 +10,6 @@ import argparse
 import random
 import tempfile
 import time
-from datetime import datetime
 from pathlib import Path
 
 import numpy as np
@@ -97,7 +96,7 @@ def measure_rgb(answers: int) -> None:
             grades = Path(folder) / "grades"
             grades.mkdir()
             start = time.perf_counter()
-            score_batches(evaluator, Spool(path, frame.height), "", datetime.now(), grades)  # noqa: DTZ005
+            score_batches(evaluator, Spool(path, frame.height), grades)
             ours = time.perf_counter() - start
             found = pl.concat(pl.read_parquet(file) for file in sorted(grades.iterdir()))
         start = time.perf_counter()

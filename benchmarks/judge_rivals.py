@@ -2,19 +2,23 @@
 
 `python -m benchmarks.judge_rivals` makes an environment for each of the others on demand, in a
 folder that is kept; one that cannot be installed is left out with the reason. Each is run as it
-comes and with as many requests under way as Scoreline has. Imports are left out of the times.
+comes and with as many requests under way as Scoreline has, 64 and 128; Scoreline also with one
+question for all passages of a sample (`batched`), which the others do not offer. Imports are left
+out of the times.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib
 import json
 import subprocess
 import sys
 import tempfile
 import time
 import venv
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +31,8 @@ from evaluators.engines.contract import Engines
 from evaluators.engines.judge.calls import litellm
 from evaluators.engines.judge.ledgered import LedgerJudge
 from evaluators.flow import EMBEDDING, Embed
-from evaluators.scoring import score
+from evaluators.kinds.flow import FlowEvaluator
+from evaluators.scoring import put_questions, score
 from tests.ledgers import MemoryLedger
 from tests.samples import samples
 
@@ -49,6 +54,8 @@ LATENCY_S = 0.5
 OLD_LANGCHAIN = ["langchain<1", "langchain-core<1", "langchain-community<0.4", "langchain-openai<1"]
 RIVALS = {"ragas": ["ragas==0.4.3", *OLD_LANGCHAIN], "deepeval": ["deepeval==4.3.1"]}
 USUAL_WORKERS = {"ragas": 16, "deepeval": 20}
+MANY = (CONCURRENCY, 2 * CONCURRENCY)
+"""How many requests are under way for everybody, beside each library's own number."""
 
 
 class Hashed:
@@ -85,17 +92,21 @@ def made_rows(count: int) -> list[dict[str, Any]]:
     ]
 
 
-def ours(address: str, file: str) -> None:
+def ours(address: str, file: str, workers: int, *, batched: bool) -> None:
     """Score the rows by Scoreline; print seconds and how many values there are."""
     given = json.loads(Path(file).read_text(encoding="utf-8"))
     frame = samples([{"expected_answers": [row.pop("expected")], **row} for row in given])
     litellm()
-    evaluators = [catalog.build(name, parameters) for name, parameters in METRICS.items()]
+    importlib.import_module("openai.resources")  # LiteLLM does so at its first call
+    chosen = METRICS | ({"context_precision": {"batched": True}} if batched else {})
+    built = [catalog.build(name, parameters) for name, parameters in chosen.items()]
+    evaluators = [each for each in built if isinstance(each, FlowEvaluator)]
     values = 0
     started = time.perf_counter()
-    with LedgerJudge(settings(address), MemoryLedger()) as judge:
+    with LedgerJudge(replace(settings(address), concurrency=workers), MemoryLedger()) as judge:
+        engines = Engines(judge=judge, models={EMBEDDING: Hashed()})
+        put_questions(((evaluator, frame) for evaluator in evaluators), engines)
         for evaluator in evaluators:
-            engines = Engines(judge=judge, models={EMBEDDING: Hashed()})
             long = score(evaluator, frame, engines).long()
             primary = next(metric.name for metric in evaluator.metrics if metric.primary)
             values += long.filter(metric=primary, status="scored").height
@@ -143,7 +154,10 @@ def compare(count: int) -> str:
             Path(file).write_text(json.dumps(made_rows(count)), encoding="utf-8")
             command = [sys.executable, "-m", "benchmarks.judge_rivals"]
             scored = [*command, "--ours", file, "--address", address]
-            found[f"scoreline, {CONCURRENCY}"] = took(scored, address, ROOT)
+            for workers in MANY:
+                every = [*scored, "--workers", str(workers)]
+                found[f"scoreline, {workers}"] = took(every, address, ROOT)
+                found[f"the same, batched, {workers}"] = took([*every, "--batched"], address, ROOT)
             for name, usual in USUAL_WORKERS.items():
                 try:
                     python = environment(name)
@@ -151,7 +165,7 @@ def compare(count: int) -> str:
                     print(f"{name} is left out: it cannot be installed: {error.stderr[-500:]}")
                     continue
                 script = str(Path(__file__).parent / "rivals" / f"{name}_four.py")
-                for workers in (usual, CONCURRENCY):
+                for workers in (usual, *MANY):
                     command = [str(python), "-W", "ignore", script, address, file, str(workers)]
                     found[f"{name}, {workers}"] = took(command, address, folder)
         finally:
@@ -171,9 +185,13 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=200)
     parser.add_argument("--ours", help="score these rows (used by itself)")
     parser.add_argument("--address")
+    parser.add_argument("--workers", type=int, default=CONCURRENCY)
+    parser.add_argument(
+        "--batched", action="store_true", help="ask about all passages of a sample at once"
+    )
     given = parser.parse_args()
     if given.ours:
-        ours(given.address, given.ours)
+        ours(given.address, given.ours, given.workers, batched=given.batched)
     else:
         print(compare(given.rows))
 

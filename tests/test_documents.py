@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import click
 import pytest
 
 from evaluators import catalog
+from orchestration import starter
 from orchestration.cli.program import program
+from tests.command import scoreline
 from tests.documents import ROOT, Command, blocks, commands, links, text
+from tests.services import takes_minutes
 from warehouse.formats.catalog import formats
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ DOCUMENTS = sorted(
     for pattern in ("*.md", "docs/*.md", "examples/*/*.md")
     for path in ROOT.glob(pattern)
 )
-NEVER_ENDING = frozenset({"dev"})
+NEVER_ENDING = frozenset({"dev", "worker"})
 CONTEXT = click.Context(program)
 CHOICES = frozenset(program.list_commands(CONTEXT))
 
@@ -46,6 +46,8 @@ def test_commands_and_their_options_exist(name: str) -> None:
     for command in commands(name):
         _, chosen, *arguments = command.words
         found = program.get_command(CONTEXT, chosen)
+        while isinstance(found, click.Group) and arguments:
+            found = found.get_command(CONTEXT, arguments.pop(0))
         assert found is not None, command.words
         known = {option for parameter in found.params for option in parameter.opts}
         given = {word for word in arguments if word.startswith("--")}
@@ -66,18 +68,11 @@ def test_every_format_is_named() -> None:
     assert all(f"## {f}" in text("docs/formats.md") for f in formats())
 
 
-def scoreline(folder: Path, command: Command) -> str:
+def printed_by(folder: Path, command: Command) -> str:
     """What a command prints; it is a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-m", "orchestration.cli", *command.words[1:]],
-        cwd=folder,
-        env={key: value for key, value in os.environ.items() if key != "DAGSTER_HOME"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{command.words}: {done.stdout}{done.stderr}"
-    return done.stdout
+    done = scoreline(folder, *command.words[1:])
+    assert done.code == 0, f"{command.words}: {done.out}{done.err}"
+    return done.out
 
 
 def test_the_quick_start_runs_from_its_first_line_to_its_last(tmp_path: Path) -> None:
@@ -87,7 +82,7 @@ def test_the_quick_start_runs_from_its_first_line_to_its_last(tmp_path: Path) ->
         chosen = command.words[1]
         if chosen in NEVER_ENDING:
             continue
-        said = scoreline(folder, command)
+        said = printed_by(folder, command)
         printed[" ".join(command.words[1:])] = said
         if chosen == "init":
             folder = tmp_path / command.words[2]
@@ -95,6 +90,27 @@ def test_the_quick_start_runs_from_its_first_line_to_its_last(tmp_path: Path) ->
     assert "harbour" in printed["run"]
     assert printed["leaderboard --metric citation.f1"].splitlines()[0] == "harbour"
     assert "document_retrieval" in printed["evaluators"]
+
+
+@takes_minutes
+def test_commands_of_the_other_pages_run_on_a_project_of_ones_own(tmp_path: Path) -> None:
+    starter.write(tmp_path)
+    file = tmp_path / "scoreline.yaml"
+    written = file.read_text(encoding="utf-8")
+    added = written.replace(
+        "[document_retrieval, citations]", "[document_retrieval, citations, rouge]"
+    )
+    assert added != written
+    file.write_text(added, encoding="utf-8")
+    printed_by(tmp_path, Command(("scoreline", "run"), ()))
+    run = [
+        printed_by(tmp_path, command)
+        for page in ("configuration", "dagster", "exports", "operations")
+        for command in commands(f"docs/{page}.md")
+        if command.words[1] not in NEVER_ENDING
+    ]
+    assert len(run) > 8
+    assert any("harbour.zip" in printed for printed in run)
 
 
 def test_the_readme_starts_as_the_quick_start_does() -> None:

@@ -54,6 +54,7 @@ def main() -> None:
             shoot_answers(driver, project / "published")
             with interface(project) as address:
                 shoot_graph(driver, address)
+                shoot_backfill(driver, address)
 
 
 def run_example(folder: Path) -> Path:
@@ -154,6 +155,29 @@ def shoot_graph(driver: webdriver.Chrome, address: str) -> None:
     driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", heading)
     time.sleep(1)
     driver.save_screenshot(str(HERE / "standings.png"))
+
+
+def shoot_backfill(driver: webdriver.Chrome, address: str) -> None:
+    """The dialog in which benchmarks are chosen."""
+
+    def press(text: str) -> None:
+        place = f"//button[contains(normalize-space(), '{text}')][not(@disabled)]"
+        WebDriverWait(driver, PATIENCE_S).until(lambda d: d.find_elements(By.XPATH, place))
+        driver.find_elements(By.XPATH, place)[-1].click()
+
+    driver.get(f"{address}/asset-groups")
+    press("Materialize all")
+    WebDriverWait(driver, PATIENCE_S).until(
+        lambda d: d.find_elements(By.XPATH, "//*[normalize-space()='Partition selection']")
+    )
+    driver.find_element(By.XPATH, "//*[contains(text(), 'Select a partition')]").click()
+    for benchmark in ("handbook-answers", "notices"):
+        label = f"//label/following-sibling::*//*[normalize-space(text())='{benchmark}']"
+        WebDriverWait(driver, PATIENCE_S).until(lambda d, at=label: d.find_elements(By.XPATH, at))
+        driver.find_element(By.XPATH, label).click()
+    driver.find_element(By.XPATH, "//*[contains(text(), 'Launch runs to materialize')]").click()
+    time.sleep(1)
+    driver.save_screenshot(str(HERE / "backfill.png"))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,1 @@
+"""The documentation; `generate.py` writes the pages that follow from the code."""

@@ -14,9 +14,11 @@ MODELS  := models,minilm
 
 export DAGSTER_DISABLE_TELEMETRY := yes
 export PYTHONUTF8 := 1
+# Compiled modules are kept, also where the machine says otherwise: tests start many processes.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench docs dev clean
+.PHONY: help demo test faults lint types bench docs dev clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -24,8 +26,11 @@ help:  ## list the targets
 demo: $(VENV)/.base  ## run the example project end to end, offline, and print its leaderboards
 	@$(BIN)/scoreline run --config $(EXAMPLE)/scoreline.yaml
 
-test: $(VENV)/.dev  ## run every test (ARGS="tests/warehouse -k lock" narrows it)
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup $(ARGS)
+test: $(VENV)/.dev  ## run the tests; with SCORELINE_REQUIRE_SERVICES=1 also those that take minutes (ARGS="tests/warehouse -k lock" narrows it)
+	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+
+faults: $(VENV)/.dev  ## break things in mid-run; takes minutes, PostgreSQL and Redis on loopback
+	@SCORELINE_REQUIRE_SERVICES=1 $(BIN)/python -m pytest -n 2 tests/faults $(ARGS)
 
 lint: $(VENV)/.dev  ## check the style of every file
 	@$(BIN)/ruff check .
@@ -42,11 +47,13 @@ bench: $(VENV)/.bench  ## measure speed and memory; `docs/benchmarks.md` says ag
 	@$(BIN)/python -m benchmarks.detectors
 	@$(BIN)/python -m benchmarks.trust
 	@$(BIN)/python -m benchmarks.report
+	@$(BIN)/python -m benchmarks.bookkeeping
+	@$(BIN)/python -m benchmarks.many --benchmarks 100
+	@$(BIN)/python -m benchmarks.lake
 	@$(BIN)/python -m benchmarks.spine
 
 docs: $(VENV)/.base  ## write the generated pages
-	@$(BIN)/python -m warehouse.ddl docs/warehouse-schema.md
-	@$(BIN)/python -m evaluators.pages docs/evaluators.md
+	@$(BIN)/python -m docs.generate
 
 dev: $(VENV)/.base  ## open the Dagster interface on the example project
 	@$(BIN)/scoreline dev --config $(EXAMPLE)/scoreline.yaml
@@ -71,9 +78,9 @@ $(VENV)/.base: $(VENV)/.build pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.build pyproject.toml constraints.txt
-	@$(INSTALL) --no-build-isolation --editable ".[dev,$(MODELS)]"
+	@$(INSTALL) --no-build-isolation --editable ".[dev,cluster,lake,$(MODELS)]"
 	@touch $@ $(VENV)/.base
 
 $(VENV)/.bench: $(VENV)/.build pyproject.toml constraints.txt
-	@$(INSTALL) --no-build-isolation --editable ".[dev,bench,$(MODELS)]"
+	@$(INSTALL) --no-build-isolation --editable ".[dev,bench,cluster,lake,$(MODELS)]"
 	@touch $@ $(VENV)/.dev $(VENV)/.base

@@ -4,11 +4,38 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+import hypothesis
 import pytest
+
+from tests import handbook
+from tests.services import database
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+# A test tells what is right, not how long it takes on a busy machine.
+hypothesis.settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("patient")
 
 # Great Expectations takes seconds to load in each process: only its own tests ask for it.
 os.environ.setdefault("SCORELINE_EXPECTATIONS", "sql")
+
+
+@pytest.fixture(scope="session")
+def postgres_database() -> Iterator[str]:
+    """The name of a PostgreSQL database, in which tests make schemas of their own."""
+    with database() as name:
+        yield name
+
+
+@pytest.fixture(scope="session")
+def handbook_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the example project after its first run; tests leave it as it is."""
+    return handbook.after_first_run(tmp_path_factory)
 
 
 @pytest.fixture(scope="session")

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
 
+from tests.command import Ended, scoreline
 from tests.documents import Command, commands
+from tests.handbook import OFFLINE, PRINTED
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "handbook"
-PROCESSOR_SECONDS = 60
-"""Of the time of the processor, which does not depend on what else the machine is doing."""
+if TYPE_CHECKING:
+    from pathlib import Path
+
 CONFIGURATION = "examples/handbook/scoreline.yaml"
 BENCHMARKS = (
     "counter-manners",
@@ -33,13 +31,6 @@ BENCHMARKS = (
     "silent-passages",
     "ticket-counter",
 )
-# Names resolve to nothing and connections are refused: whatever calls out, fails.
-OFFLINE = {
-    "http_proxy": "http://127.0.0.1:9",
-    "https_proxy": "http://127.0.0.1:9",
-    "all_proxy": "http://127.0.0.1:9",
-    "HF_HUB_OFFLINE": "1",
-}
 
 
 class Example:
@@ -49,16 +40,9 @@ class Example:
         self.folder = folder
         self.first_run = ""
 
-    def scoreline(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def scoreline(self, *arguments: str) -> Ended:
         """Run a command in the project's folder."""
-        return subprocess.run(
-            [str(Path(sys.executable).with_name("scoreline")), *arguments],
-            cwd=self.folder,
-            env=os.environ | OFFLINE,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        return scoreline(self.folder, *arguments, **OFFLINE)
 
     def rows(self, sql: str) -> list[dict[str, Any]]:
         """What the published copy answers to any DuckDB client."""
@@ -76,19 +60,12 @@ class Example:
 
 
 @pytest.fixture(scope="module")
-def example(tmp_path_factory: pytest.TempPathFactory) -> Example:
+def example(handbook_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Example:
     folder = tmp_path_factory.mktemp("example") / "handbook"
-    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".scoreline", "published"))
-    example = Example(folder)
-    start = os.times()
-    done = example.scoreline("run")
-    end = os.times()
-    assert done.returncode == 0, done.stderr
-    taken = end.children_user - start.children_user + end.children_system - start.children_system
-    assert 0 < taken < PROCESSOR_SECONDS
+    example = Example(shutil.copytree(handbook_run, folder))
+    example.first_run = (handbook_run.parent / PRINTED).read_text(encoding="utf-8")
     for name in (*BENCHMARKS, "keyword", "rag", "skimmer", "off-format", "stuck"):
-        assert name in done.stdout
-    example.first_run = done.stdout + done.stderr
+        assert name in example.first_run
     return example
 
 
@@ -162,7 +139,7 @@ def test_the_slices_are_there(example: Example) -> None:
 def test_a_second_run_scores_nothing(example: Example) -> None:
     before = example.rows("select max(scored_at) as latest, count(*) as n from scores")
     done = example.scoreline("run")
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     assert example.rows("select max(scored_at) as latest, count(*) as n from scores") == before
 
 
@@ -351,12 +328,12 @@ def test_every_verdict_was_wanted_and_none_was_missing(example: Example) -> None
     ]
 
 
-DOCUMENTS = ("README.md", "examples/handbook/README.md", "docs/judges.md")
+DOCUMENTS = ("README.md", "examples/handbook/README.md", "docs/judges.md", "docs/numbers.md")
 IN_EXAMPLE = [
     (document, command)
     for document in DOCUMENTS
     for command in commands(document)
-    if "--config" in command.words or command.printed or document == "docs/judges.md"
+    if "--config" in command.words or command.printed or document in DOCUMENTS[2:]
 ]
 
 
@@ -371,8 +348,8 @@ def test_what_the_documents_print_is_what_is_printed(
         printed = example.first_run
     else:
         done = example.scoreline(*words[1:])
-        assert done.returncode == 0, done.stderr
-        printed = done.stdout
+        assert done.code == 0, done.err
+        printed = done.out
     lines = [line.rstrip() for line in printed.splitlines()]
     assert len(lines) > 1
     shown = [line for line in command.printed if line != "..."]

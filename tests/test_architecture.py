@@ -175,6 +175,18 @@ def evaluator_tests(sources: list[Source]) -> list[str]:
     return complaints
 
 
+def noisy_connections(sources: list[Source]) -> list[str]:
+    """DuckDB is opened in one place, where it is told to draw no progress bars."""
+    return [
+        f"{source.path}:{node.lineno} opens DuckDB; warehouse.quiet does"
+        for source in sources
+        if source.path.startswith(tuple(f"{room}/" for room in ROOMS))
+        and source.path != "warehouse/quiet.py"
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node) == "duckdb.connect"
+    ]
+
+
 WRONG: list[tuple[Rule, list[Source], str]] = [
     (arrows, [Source("evaluators/x.py", "import warehouse.store")], "evaluators/x.py:1"),
     (arrows, [Source("evaluators/x.py", "def f():\n    import duckdb")], "evaluators/x.py:2"),
@@ -204,6 +216,7 @@ WRONG: list[tuple[Rule, list[Source], str]] = [
         [Source("evaluators/library/f/e.py", ""), Source("tests/evaluators/g/test_e.py", "")],
         "tests/evaluators/f/test_e.py",
     ),
+    (noisy_connections, [Source("warehouse/x.py", "with duckdb.connect() as c: ...")], "x.py:1"),
 ]
 
 RIGHT: list[tuple[Rule, list[Source]]] = [
@@ -215,9 +228,19 @@ RIGHT: list[tuple[Rule, list[Source]]] = [
     (lengths, [Source("warehouse/x.py", "\n" * 250)]),
     (names, [Source("warehouse/database.py", "")]),
     (evaluator_tests, [Source("evaluators/library/f/__init__.py", "")]),
+    (noisy_connections, [Source("warehouse/quiet.py", "duckdb.connect()")]),
 ]
 
-RULES = (arrows, heavy_imports, relative_imports, lengths, names, docstrings, evaluator_tests)
+RULES = (
+    arrows,
+    heavy_imports,
+    relative_imports,
+    lengths,
+    names,
+    docstrings,
+    evaluator_tests,
+    noisy_connections,
+)
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from warehouse.connection import translated
 from warehouse.ddl import check, literal, quoted
 from warehouse.errors import NoSpace, WarehouseError
 from warehouse.file import flush
+from warehouse.quiet import connect
 
 if TYPE_CHECKING:
     from warehouse.store import Warehouse
@@ -93,7 +94,7 @@ def compact(warehouse: Warehouse) -> Space:
 
 
 def _copy(source: Path, target: Path) -> None:
-    with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
+    with connect(config={"autoinstall_known_extensions": False}) as connection:
         # What a killed process left in the log is brought into the file by opening it to write.
         connection.execute(f"ATTACH {literal(str(source))} AS old")
         connection.execute("CHECKPOINT old")
@@ -115,7 +116,7 @@ def _copy(source: Path, target: Path) -> None:
                 )
         connection.execute("DETACH compacted")
         connection.execute("DETACH old")
-    with duckdb.connect(str(target), read_only=True) as connection:
+    with connect(str(target), read_only=True) as connection:
         faults = check(connection)
         if faults:
             raise WarehouseError(

@@ -15,6 +15,7 @@ import duckdb
 
 from warehouse.engines import lent
 from warehouse.errors import NoSpace, WarehouseError, WarehouseLocked, WarehouseTooNew
+from warehouse.quiet import connect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -140,7 +141,11 @@ def _opened(
     # version is that of new files; statistics of earlier formats take three times as long to open.
     config = configured(settings) | {"storage_compatibility_version": "v1.1.0"}
     if settings.sealed:
-        config |= {"enable_external_access": False, "lock_configuration": True}
-    if settings.scratch is None or settings.sealed:
-        return duckdb.connect(str(path), read_only=read_only, config=config)
+        connection = connect(
+            str(path), read_only=read_only, config=config | {"enable_external_access": False}
+        )
+        connection.execute("SET lock_configuration = true")
+        return connection
+    if settings.scratch is None:
+        return connect(str(path), read_only=read_only, config=config)
     return lent(path, read_only=read_only, config=config, scratch=settings.scratch)

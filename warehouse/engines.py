@@ -18,13 +18,11 @@ from typing import TYPE_CHECKING, TypeAlias
 import duckdb
 
 from warehouse.ddl import literal
+from warehouse.quiet import connect, cursor_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-QUIET = "SET enable_progress_bar = false"
-"""Each connection is told: in processes without a script, DuckDB writes bars to standard output."""
 
 Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
 
@@ -67,8 +65,7 @@ class Engine:
             self.connection.execute(f"ATTACH {literal(str(path))} AS {name} (TYPE duckdb{only})")
             self.attached[key] = Attached(name)
         found = self.attached[key]
-        cursor = self.connection.cursor()
-        cursor.execute(QUIET)
+        cursor = cursor_of(self.connection)
         cursor.execute(f"USE {found.name}")
         found.users += 1
         return found, cursor
@@ -110,7 +107,7 @@ def lent(
         engine = _ENGINES.get(key)
         if engine is None:
             end_idle()
-            engine = _ENGINES[key] = Engine(duckdb.connect(config=config))
+            engine = _ENGINES[key] = Engine(connect(config=config))
         try:
             file, cursor = engine.attach(path, read_only=read_only)
         except BaseException:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-import duckdb
 import polars as pl
+
+from warehouse.quiet import connect
 
 
 class Nearest:
@@ -21,7 +22,7 @@ class Nearest:
 
     def __call__(self, name: str) -> str | None:
         """The nearest name by Jaro-Winkler similarity."""
-        with duckdb.connect() as connection:
+        with connect() as connection:
             connection.register("known", pl.DataFrame({"name": self._names}).to_arrow())
             row = connection.execute(
                 "SELECT name, jaro_winkler_similarity(name, $name) AS likeness FROM known "

@@ -7,12 +7,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-import duckdb
-
+from warehouse.quiet import connect
 from warehouse.spool import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import duckdb
 
     from warehouse.store import Warehouse
 
@@ -35,7 +36,7 @@ def folder_beside(warehouse: Warehouse) -> Iterator[Path]:
 @contextmanager
 def surveying(warehouse: Warehouse) -> Iterator[duckdb.DuckDBPyConnection]:
     """A DuckDB in memory to look at files with, set like that of the warehouse."""
-    with duckdb.connect(config={"autoinstall_known_extensions": False}) as connection:
+    with connect(config={"autoinstall_known_extensions": False}) as connection:
         connection.execute("SET memory_limit = $limit", {"limit": warehouse.memory_limit})
         if warehouse.threads is not None:
             connection.execute("SET threads = $threads", {"threads": warehouse.threads})

@@ -40,16 +40,6 @@ with warehouse.reading() as connection:
 print(idle, used, warehouse.fetch("SELECT 1").item())
 """
 
-BARS = """
-import sys
-from pathlib import Path
-import duckdb
-from warehouse.store import Warehouse
-
-sql = "SELECT current_setting('enable_progress_bar')"
-print(duckdb.sql(sql).fetchone()[0], Warehouse(Path(sys.argv[1])).fetch(sql).item())
-"""
-
 
 @pytest.fixture
 def warehouse(tmp_path: Path) -> Warehouse:
@@ -126,10 +116,3 @@ def test_a_fork_starts_an_engine_of_its_own(warehouse: Warehouse) -> None:
     command = [sys.executable, "-W", "ignore", "-c", FORKS, str(warehouse.path)]
     told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert told.stdout.split() == ["7", "7", "1"]
-
-
-def test_no_progress_is_shown_where_duckdb_would(warehouse: Warehouse) -> None:
-    """A process without a script of its own: a step's, which a fork server has made."""
-    command = [sys.executable, "-W", "ignore", "-c", BARS, str(warehouse.path)]
-    told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
-    assert told.stdout.split() == ["True", "False"]

@@ -12,10 +12,10 @@ import duckdb
 
 from warehouse.connection import PAUSE_S, configured
 from warehouse.ddl import create_tables, literal
-from warehouse.engines import QUIET
 from warehouse.errors import SchemaOutdated, WarehouseError, WarehouseUnreachable
 from warehouse.lake.extensions import load
 from warehouse.lake.turn import asked, end, turn
+from warehouse.quiet import connect, cursor_of
 from warehouse.upgrade import require_version, upgrade
 
 if TYPE_CHECKING:
@@ -53,14 +53,13 @@ class Session:
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A connection of one's own, on which the lake's tables need no prefix."""
-        cursor = self._connection.cursor()
-        cursor.execute(QUIET)
+        cursor = cursor_of(self._connection)
         cursor.execute("USE lake")
         return cursor
 
     def guard(self) -> duckdb.DuckDBPyConnection:
         """A connection of one's own for `postgres_query('guard', ...)`."""
-        return self._connection.cursor()
+        return cursor_of(self._connection)
 
     def lasts(self) -> bool:
         """Whether the server can be asked, and has not been restarted since."""
@@ -133,7 +132,7 @@ def opened(lake: Lake, settings: Settings, patience_s: float) -> duckdb.DuckDBPy
         WarehouseError: The extensions are not installed.
     """
     config = configured(settings) | {"autoload_known_extensions": False}
-    connection = duckdb.connect(config=config)
+    connection = connect(config=config)
     try:
         load(connection, lake)
         password = lake.password

@@ -36,7 +36,7 @@ class Settings:
         threads: The threads that it may use; null: one for each core.
         scratch: The folder for what does not fit into memory; null: DuckDB's own
             place beside the file.
-        sealed: Whether queries are kept from other files, and from changing the settings.
+        sealed: Whether queries are kept from other files.
     """
 
     memory_limit: str = "1GB"
@@ -141,11 +141,7 @@ def _opened(
     # version is that of new files; statistics of earlier formats take three times as long to open.
     config = configured(settings) | {"storage_compatibility_version": "v1.1.0"}
     if settings.sealed:
-        connection = connect(
-            str(path), read_only=read_only, config=config | {"enable_external_access": False}
-        )
-        connection.execute("SET lock_configuration = true")
-        return connection
-    if settings.scratch is None:
+        config |= {"enable_external_access": False}
+    if settings.scratch is None or settings.sealed:
         return connect(str(path), read_only=read_only, config=config)
     return lent(path, read_only=read_only, config=config, scratch=settings.scratch)

@@ -119,6 +119,10 @@ def _answered(
         statements = connection.extract_statements(sql)
         if len(statements) != 1:
             raise InvalidQuery(f"expected one statement, got {len(statements)}")
+        # An EXPLAIN ANALYZE would carry out anything; to describe and to show are SELECTs.
+        if statements[0].type != duckdb.StatementType.SELECT:
+            got = statements[0].type.name
+            raise InvalidQuery(f"the copy is read-only: expected a SELECT, got {got}")
         return fetched(connection, sql, parameters)
     except duckdb.Error as error:
         raise InvalidQuery(str(error)) from error

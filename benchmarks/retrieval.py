@@ -11,16 +11,18 @@ import argparse
 import importlib.util
 import random
 import time
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
+import pyarrow as pa
 
 from benchmarks.measure import table
 from evaluators import catalog
 from evaluators.scoring import score
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from evaluators.grades import Grades
 
@@ -59,24 +61,27 @@ def data(queries: int, seed: int = 20) -> tuple[Judgements, Run]:
 
 def frame(judgements: Judgements, run: Run) -> pl.DataFrame:
     """The samples that `document_retrieval` reads: what the warehouse hands over."""
-    judged = [(query, *item) for query, grades in judgements.items() for item in grades.items()]
-    gold = (
-        pl.DataFrame(judged, schema=["question_id", "doc_id", "grade"], orient="row")
-        .with_columns(pl.col("grade").cast(pl.Int32))
-        .group_by("question_id", maintain_order=True)
-        .agg(gold_doc_ids="doc_id", gold_relevance=pl.struct("doc_id", "grade"))
+    gold = [judgements.get(query, {}) for query in run]
+    ids = pl.Series(list(chain.from_iterable(gold)), dtype=pl.String)
+    grades = list(chain.from_iterable(each.values() for each in gold))
+    relevance = pl.DataFrame({"doc_id": ids, "grade": pl.Series(grades, dtype=pl.Int32)})
+    retrieved = pl.Series(list(chain.from_iterable(run.values())), dtype=pl.String)
+    return pl.DataFrame(
+        {
+            "question_id": list(run),
+            "retrieved_doc_ids": lists(retrieved, run.values()),
+            "gold_doc_ids": lists(ids, gold),
+            "gold_relevance": lists(relevance.to_struct(), gold),
+        }
+    ).with_columns(
+        benchmark=pl.lit("retrieval"), system=pl.lit("run"), error=pl.lit(None, pl.String)
     )
-    rankings = {
-        "question_id": list(run),
-        "retrieved_doc_ids": [list(docs) for docs in run.values()],
-    }
-    return (
-        pl.DataFrame(rankings)
-        .join(gold, on="question_id", how="left", maintain_order="left")
-        .with_columns(
-            benchmark=pl.lit("retrieval"), system=pl.lit("run"), error=pl.lit(None, pl.String)
-        )
-    )
+
+
+def lists(values: pl.Series, groups: Collection[Collection[str]]) -> pl.Series:
+    """One list for each group, of the values that are its turn."""
+    ends = pa.array(accumulate(map(len, groups), initial=0), pa.int64())
+    return pl.Series(pl.from_arrow(pa.LargeListArray.from_arrays(ends, values.to_arrow())))
 
 
 def of_scoreline(grades: Grades) -> pl.DataFrame:

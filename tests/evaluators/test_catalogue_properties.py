@@ -22,7 +22,7 @@ from tests.evaluators.properties import PROPERTIES
 from tests.evaluators.strategies import frames
 from tests.evaluators.variants import variants
 from tests.samples import samples
-from tests.services import NIGHTLY
+from tests.services import REQUIRED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,7 +38,7 @@ CASES = [
 
 
 @pytest.mark.parametrize(("name", "parameters"), CASES)
-@settings(max_examples=15 if NIGHTLY else 3)
+@settings(max_examples=15 if REQUIRED else 3)
 @given(data=st.data())
 def test_every_property_holds(name: str, parameters: dict[str, Any], data: st.DataObject) -> None:
     evaluator = catalog.build(name, parameters)

@@ -12,12 +12,11 @@ import pytest
 
 from tests.faults.trial import Trial
 from tests.judge_server import JudgeServer
-from tests.services import NIGHTLY
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-KILLS = int(os.environ.get("SCORELINE_KILLS", "20" if NIGHTLY else "4"))
+KILLS = int(os.environ.get("SCORELINE_KILLS", "20"))
 IN_A_ROW = 4
 LATENCY = 0.1
 

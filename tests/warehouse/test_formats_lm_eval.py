@@ -208,6 +208,11 @@ def test_what_is_logged_again_otherwise_is_refused(tmp_path: Path, again: dict[s
             {"filtered_resps": [["nan", "True"], ["-2", "True"]]},
             "filtered_resps[0]: expected a log-likelihood, found the text 'nan'",
         ),
+        (
+            {"filtered_resps": [[-(10**400), "True"], ["-2", "True"]]},
+            f"filtered_resps[0]: expected a log-likelihood, found the number -1{'0' * 58}...",
+        ),
+        ({"target": "9" * 5000}, "target: expected one of the 2 choices"),
     ],
 )
 def test_a_row_of_another_form_is_named(tmp_path: Path, change: dict[str, Any], said: str) -> None:

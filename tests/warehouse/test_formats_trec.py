@@ -130,6 +130,19 @@ def test_real_runs_are_read(name: str, counts: list[int]) -> None:
     assert [len(each.record.retrieved or []) for each in read] == counts
 
 
+def test_only_the_blanks_of_trec_eval_are_blanks(tmp_path: Path) -> None:
+    name = "a\u00a0b\u3000c\x1d"
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_text(f"1 0 {name} 1\n", encoding="utf-8")
+    run.write_text(f"1\tQ0 {name} 7  0.5\ttag\n", encoding="utf-8")
+    (judged,), (answered,) = read_questions(Source(qrels)), read_predictions(Source(run))
+    assert isinstance(judged, Read)
+    assert judged.record.gold_relevance == {name: 1}
+    assert isinstance(answered, Read)
+    (found,) = answered.record.retrieved or []
+    assert (found.doc_id, found.score, answered.record.system) == (name, 0.5, "tag")
+
+
 def test_an_unusable_tag_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "run"
     path.write_text(f"1 Q0 a 1 3.0 {'x' * 201}\n")

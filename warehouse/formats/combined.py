@@ -23,10 +23,12 @@ def question_side(fields: Mapping[str, Any]) -> dict[str, Any]:
 def prediction_side(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that belong to the prediction: all but those that only a question has.
 
-    The question's text stays, to be compared with that of the question.
+    The question's text stays, to be compared with that of the question. A field that the file
+    itself calls `extra` is kept like any other that no name is for.
     """
     only = QUESTION - PREDICTION - {"question"}
-    return {name: value for name, value in fields.items() if name not in only}
+    given = {name: value for name, value in fields.items() if name not in only}
+    return given | ({"extra": {"extra": given["extra"]}} if "extra" in given else {})
 
 
 def name_of(fields: Mapping[str, Any], position: int) -> object:

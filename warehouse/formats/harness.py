@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 _PAIR = 2
+_DIGITS = 9
+"""The digits up to which a text may be the position of a choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,7 @@ def _logprob(given: object, place: str) -> float | None:
         raise wrong
     try:
         value = float(given)
-    except ValueError:
+    except (ValueError, OverflowError):
         raise wrong from None
     if math.isnan(value) or value == math.inf:
         raise wrong
@@ -164,7 +166,7 @@ def target_position(target: object, logged: Scored, accuracy: object) -> int:
         return target
     text = target.strip() if isinstance(target, str) else ""
     possible = {choices.index(text)} if text in choices else set()
-    if text.isdecimal() and int(text) < count:
+    if text.isdecimal() and len(text) <= _DIGITS and int(text) < count:
         possible.add(int(text))
     if len(possible) > 1:
         possible = _as_graded(possible, logged, accuracy)

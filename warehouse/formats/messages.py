@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 SHOWN: Final = 60
-"""The characters of a wrong text that a message repeats."""
+"""The characters of a wrong text or number that a message repeats."""
 
 EXPECTED: Final = {
     "string_type": "text",
@@ -52,7 +52,8 @@ def found(value: object) -> str:  # noqa: PLR0911 - one for each kind
         case float() if not math.isfinite(value):
             return str(value)
         case int() | float():
-            return f"the number {value}"
+            digits = str(value)
+            return f"the number {digits[:SHOWN]}" + ("..." if len(digits) > SHOWN else "")
         case "":
             return "an empty text"
         case str() if len(value) > SHOWN:

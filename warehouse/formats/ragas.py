@@ -177,4 +177,5 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
+    version=2,
 )

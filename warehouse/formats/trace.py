@@ -144,4 +144,5 @@ FORMAT: Final = Format(
     predictions=read_predictions,
     documents=read_documents,
     questions_from="predictions",
+    version=2,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _JUDGEMENT: Final = 4
 _RUN: Final = 6
+_FIELD: Final = re.compile(r"[^ \t\n\v\f\r]+")
+"""What stands between the blanks of C: to Python a no-break space within an id is one, too."""
 
 
 @dataclass(slots=True)
@@ -39,7 +42,7 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
         if isinstance(line, Reject):
             yield line
             continue
-        parts = line.text.split()
+        parts = _FIELD.findall(line.text)
         if len(parts) != _JUDGEMENT:
             yield _malformed(line, f"topic iter document grade, found {len(parts)} fields")
             continue
@@ -73,7 +76,7 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
         if isinstance(line, Reject):
             yield line
             continue
-        parts = line.text.split()
+        parts = _FIELD.findall(line.text)
         if len(parts) < _RUN:
             yield _malformed(line, f"topic Q0 document rank score tag, found {len(parts)} fields")
             continue
@@ -139,4 +142,5 @@ FORMAT: Final = Format(
     predictions=read_predictions,
     unknown_questions="note",
     missing_predictions="nothing retrieved",
+    version=2,
 )

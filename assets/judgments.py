@@ -9,7 +9,15 @@ from assets import reporting
 from assets.automation import again_later, allowed
 from assets.ingest import RunChoices
 from assets.judging import Judged, Judging, is_judged
-from assets.keys import BACKFILL, BENCHMARKS, OWNERS, PREDICTIONS, QUESTIONS, judgments_key
+from assets.keys import (
+    BACKFILL,
+    BENCHMARKS,
+    JUDGE_POOL,
+    OWNERS,
+    PREDICTIONS,
+    QUESTIONS,
+    judgments_key,
+)
 from assets.project import Project
 from assets.scores import UNUSED, configured, used
 from assets.telling import tell_dagster
@@ -48,7 +56,7 @@ def judgments(project: Project) -> dg.AssetsDefinition | None:
         can_subset=True,
         partitions_def=BENCHMARKS,
         backfill_policy=BACKFILL,
-        pool="judge",
+        pool=JUDGE_POOL,
     )
     def judge(
         context: dg.AssetExecutionContext,

@@ -10,6 +10,11 @@ BENCHMARKS = dg.DynamicPartitionsDefinition(name="benchmarks")
 BACKFILL = dg.BackfillPolicy.single_run()
 """Many benchmarks are done in one run: what takes time is the start, not the work."""
 
+JUDGE_POOL = "judge"
+MODELS_POOL = "models"
+POOLS = (JUDGE_POOL, MODELS_POOL)
+"""What the steps that ask a judge, and those that use local models, draw from."""
+
 OWNERS = ["team:evaluation"]
 
 QUESTIONS = dg.AssetKey("questions")

@@ -14,6 +14,7 @@ from assets.judging import is_judged
 from assets.keys import (
     BACKFILL,
     BENCHMARKS,
+    MODELS_POOL,
     OWNERS,
     PREDICTIONS,
     QUESTIONS,
@@ -61,7 +62,7 @@ def scores(project: Project) -> dg.AssetsDefinition:
         can_subset=True,
         partitions_def=BENCHMARKS,
         backfill_policy=BACKFILL,
-        pool="models",
+        pool=MODELS_POOL,
     )
     def score(
         context: dg.AssetExecutionContext,

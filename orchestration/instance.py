@@ -136,6 +136,7 @@ def opened(project: Project) -> Iterator[dg.DagsterInstance]:
         with _alone(folder):
             close_orphans(instance)
             register(instance, list(project.benchmarks))
+            limit_pools(instance)
         yield instance
 
 
@@ -153,6 +154,21 @@ def register(instance: dg.DagsterInstance, benchmarks: Sequence[str]) -> None:
     for partition in present:
         instance.delete_dynamic_partition(name, partition)
     instance.add_dynamic_partitions(name, list(benchmarks))
+
+
+def limit_pools(instance: dg.DagsterInstance) -> None:
+    """Gives each pool that has no limit yet the default one.
+
+    Left alone, the queue does so when it first meets a run of a pool, but only after it has let all
+    runs of that look go.
+    """
+    from assets.keys import POOLS
+
+    storage = instance.event_log_storage
+    known = {pool.name for pool in storage.get_pool_limits()}
+    for pool in POOLS:
+        if pool not in known:
+            storage.initialize_concurrency_limit_to_default(pool)
 
 
 def write_workspace(folder: Path) -> Path:

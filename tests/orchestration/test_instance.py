@@ -44,3 +44,18 @@ def test_its_folder_its_settings_and_its_partitions(tmp_path: Path) -> None:
     with instance.opened(other) as opened:
         assert list(opened.get_dynamic_partitions("benchmarks")) == ["beta", "zeta"]
     assert settings.read_text().endswith("# mine\n")
+
+
+def test_pools_are_limited_before_the_first_run_is_queued(tmp_path: Path) -> None:
+    mine = project(tmp_path, "alpha")
+
+    def limits() -> dict[str, tuple[int, bool]]:
+        with instance.opened(mine) as opened:
+            found = opened.event_log_storage.get_pool_limits()
+            return {pool.name: (pool.limit, pool.from_default) for pool in found}
+
+    assert limits() == {"judge": (1, True), "models": (1, True)}
+    with instance.opened(mine) as opened:
+        opened.event_log_storage.set_concurrency_slots("judge", 3)
+    # As somebody set it in the interface.
+    assert limits() == {"judge": (3, False), "models": (1, True)}

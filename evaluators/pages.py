@@ -11,6 +11,10 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from evaluators import catalog, library
+from evaluators.flow import JUDGE
+from evaluators.kinds.composite import CompositeEvaluator
+from evaluators.kinds.flow import FlowEvaluator
+from evaluators.origins import fields_of, file_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -48,8 +52,9 @@ class Page:
         prose: The question, the formula, the sources and the edges, in paragraphs.
         metrics: What it measures with these parameters.
         parameters: Its parameters.
-        reads: The fields of the input that it needs.
-        optional: The fields that it also looks at.
+        reads: The sample columns that it needs.
+        optional: The sample columns that it also looks at.
+        asks: The keys of `scoreline.yaml` that say whom it asks, such as `judge`.
     """
 
     name: str
@@ -60,6 +65,7 @@ class Page:
     parameters: tuple[Parameter, ...]
     reads: tuple[str, ...]
     optional: tuple[str, ...]
+    asks: tuple[str, ...]
 
     @property
     def primary(self) -> Metric:
@@ -84,12 +90,22 @@ def page(evaluator: Evaluator) -> Page:
         ),
         reads=tuple(sorted(evaluator.reads)),
         optional=tuple(sorted(evaluator.optional)),
+        asks=tuple(sorted(_asked(evaluator))),
     )
 
 
 def pages() -> list[Page]:
     """The pages of all evaluators with their default parameters, by family and name."""
     return [page(catalog.build(name)) for name in catalog.catalogue()]
+
+
+def _asked(evaluator: Evaluator) -> set[str]:
+    """The judge and the models that it asks itself, or that its parts do."""
+    if isinstance(evaluator, CompositeEvaluator):
+        parts = {part.partition(".")[0] for part in evaluator.parts}
+        return {key for part in parts for key in _asked(catalog.build(part))}
+    asked = evaluator.asked() if isinstance(evaluator, FlowEvaluator) else frozenset()
+    return {role if role == JUDGE else f"models.{role}" for role in asked}
 
 
 def family_question(family: str) -> str:
@@ -152,9 +168,10 @@ def _section(one: Page) -> list[str]:
             for p in one.parameters
         ]
         lines.append("")
-    reads = f"Reads {_listed(one.reads)}" if one.reads else "Needs no field"
-    also = f"; looks also at {_listed(one.optional)}" if one.optional else ""
-    return [*lines, f"{reads}{also}.", ""]
+    reads = f"Reads {_inputs(one.reads)}" if one.reads else "Needs no field"
+    also = f"; looks also at {_inputs(one.optional)}" if one.optional else ""
+    asks = f" Asks {_listed(one.asks)} of `scoreline.yaml`." if one.asks else ""
+    return [*lines, f"{reads}{also}.{asks}", ""]
 
 
 def _metric(metric: Metric) -> str:
@@ -169,6 +186,15 @@ def _number(value: float) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
     return f"{value:g}"
+
+
+def _inputs(columns: Sequence[str]) -> str:
+    """The fields of the input from which columns are made, file by file."""
+    files: dict[str, list[str]] = {}
+    for column in columns:
+        fields = " or ".join(f"`{field}`" for field in fields_of(column))
+        files.setdefault(file_of(column), []).append(fields)
+    return "; ".join(f"{', '.join(fields)} of {file}" for file, fields in files.items())
 
 
 def _listed(names: Sequence[str]) -> str:

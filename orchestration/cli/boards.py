@@ -40,6 +40,9 @@ def write_boards(board: pl.DataFrame, form: Form) -> None:
         if len(metrics) == 1:
             _one(rows, form, title)
             continue
+        numbered = {(r["evaluator"], r["metric"]) for r in rows if r["mean"] is not None}
+        empty = [metric for metric in metrics if metric not in numbered] if numbered else []
+        metrics = [metric for metric in metrics if metric not in empty]
         ranked = {(row["evaluator"], row["metric"]) for row in rows if row["rank"] is not None}
         leading = next((metric for metric in metrics if metric in ranked), metrics[0])
         together = WIDEST if form == "table" else len(metrics)
@@ -53,6 +56,9 @@ def write_boards(board: pl.DataFrame, form: Form) -> None:
             "coverage is the lowest of the metrics beside it.",
             err=form == "md",
         )
+        if empty:
+            names = ", ".join(".".join(metric) for metric in empty)
+            click.echo(f"No system has a number by {names}.", err=form == "md")
 
 
 def _heading(row: dict[str, Any], form: Form) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -69,6 +70,7 @@ def _write_results(project: Project, choices: Choices, *, evaluations: bool) -> 
     from orchestration import published
     from orchestration.cli.boards import write_boards
     from orchestration.cli.evaluations import write_evaluations
+    from orchestration.oversights import oversights
 
     wanted = choices.benchmarks or tuple(project.benchmarks)
     if evaluations:
@@ -82,6 +84,8 @@ def _write_results(project: Project, choices: Choices, *, evaluations: bool) -> 
     click.echo(err=True)
     _write_problems(project, choices)
     _write_rejects(project, choices)
+    for note in oversights(project, choices.benchmarks or tuple(project.benchmarks)):
+        click.echo(f"note: {note}", err=True)
 
 
 def _write_problems(project: Project, choices: Choices) -> None:
@@ -103,11 +107,8 @@ def _write_problems(project: Project, choices: Choices) -> None:
         click.echo(f"{name}: problems: {counts}", err=True)
         for row in grave.head(shown).iter_rows(named=True):
             click.echo(f"  {row['severity']}: {row['message']}", err=True)
-        if grave.height > shown:
-            click.echo(
-                '  ... all: scoreline sql "SELECT severity, message FROM problems"',
-                err=True,
-            )
+        if own.height > min(shown, grave.height):
+            _write_query("SELECT severity, message FROM problems", name)
 
 
 def total(record: Record, name: str) -> int:
@@ -155,4 +156,19 @@ def _write_rejects(project: Project, choices: Choices) -> None:
             place = row["file"] if row["line"] is None else f"{row['file']}:{row['line']}"
             click.echo(f"  {place}: {row['reason']}", err=True)
         if own.height > shown:
-            click.echo(f'  ... all: scoreline sql "SELECT * FROM rejects"', err=True)  # noqa: F541
+            _write_query("SELECT * FROM rejects", name)
+
+
+def _write_query(query: str, benchmark: str) -> None:
+    """Says how to see all of what a few lines were shown of, ready to be copied.
+
+    The names of benchmarks hold neither quotes nor blanks.
+    """
+    import shlex
+
+    config = click.get_current_context().params.get("config")
+    elsewhere = config not in (None, Path("scoreline.yaml"))
+    option = f"--config {shlex.quote(str(config))} " if elsewhere else ""
+    click.echo(
+        f"  ... all: scoreline sql {option}\"{query} WHERE benchmark = '{benchmark}'\"", err=True
+    )

@@ -9,7 +9,7 @@ WITH board AS (
         list_contains($judged::VARCHAR[], evaluator)
             AND NOT list_contains($calibrated::VARCHAR[], evaluator) AS is_uncalibrated,
         CASE best WHEN 'high' THEN ci_high < threshold ELSE ci_low > threshold END AS is_certain,
-        round(ci_low, 3) || ' to ' || round(ci_high, 3) AS range_text
+        format('{:.3f} to {:.3f}', ci_low, ci_high) AS range_text
     FROM leaderboard
     WHERE benchmark = $benchmark AND slice = 'all'
 ),

@@ -18,6 +18,8 @@ _TOO_LARGE = 413
 _UNFIT = frozenset({400, 422})
 _BUSY = 429
 _WRAPPERS = re.compile(r"\A(?:litellm\.)?(?:\w+(?:Error|Exception|Timeout)(?:: | - ))+")
+_OBJECT = re.compile(r" ssl:(?:<[^>]*>|\w+)")
+"""How aiohttp tells of a connection's TLS: with an address in memory, another one each time."""
 _FINE = 200
 _LONGEST = 300
 
@@ -96,7 +98,8 @@ def meaning(error: Exception, secret: str | None) -> CallFailure | JudgeRefused:
         return JudgeRefused(f"the judge refuses {_REFUSALS.get(status, 'the key')}: {told}")
     nobody = next((each for each in _chain(error) if _nobody_there(each)), None)
     if nobody is not None:
-        return Passing(f"transport: no connection: {_line(str(nobody))}", unreachable=True)
+        said = _OBJECT.sub("", _line(str(nobody)))
+        return Passing(f"transport: no connection: {said}", unreachable=True)
     return _about_messages(told, status, kinds) or Passing(
         f"transport: {told}",
         retry_after=_retry_after(error),

@@ -20,35 +20,46 @@ if TYPE_CHECKING:
 Examples:
   scoreline evaluators
   scoreline evaluators citation
+  scoreline evaluators retrieval
   scoreline evaluators document_retrieval --format json""",
 )
 @click.argument("name", required=False)
 @format_option
 @debug_option
 def command(name: str | None, form: Form) -> None:
-    """List the evaluators, or show the page of one: NAME.
+    """List the evaluators, those of a family, or show the page of one: NAME.
+
+    `asks` names what must be configured first: a judge, or a model under `models:`.
 
     A page says what the evaluator answers, its metrics with their bounds and thresholds, its
     parameters with their defaults, and the fields of the input that it reads.
     """
     from evaluators import catalog, pages
+    from evaluators.origins import fields_of
     from orchestration.cli.output import write
 
-    if name is not None:
+    members = catalog.families().get(name or "")
+    # `trace` is a family and its only evaluator: the page says more than a list of one.
+    if name is not None and members in (None, (name,)):
         _page(pages.page(catalog.build(name)), form)
         return
     rows: list[list[Any]] = []
     for one in pages.pages():
+        if members is not None and one.name not in members:
+            continue
         names = [metric.name for metric in one.metrics]
-        rows.append([one.name, one.family, one.primary.name, names, list(one.reads), one.question])
-    columns = ["evaluator", "family", "primary", "metrics", "reads", "summary"]
+        fields = sorted({field for column in one.reads for field in fields_of(column)})
+        known = [one.name, one.family, one.primary.name, names, fields, list(one.asks)]
+        rows.append([*known, one.question])
+    columns = ["evaluator", "family", "primary", "metrics", "reads", "asks", "summary"]
     if form in ("table", "md"):
-        columns = ["evaluator", "family", "primary", "summary"]
-        rows = [[row[0], row[1], row[2], row[5]] for row in rows]
+        columns = ["evaluator", "family", "primary", "asks", "summary"]
+        rows = [[*row[:3], ", ".join(row[5]) or None, row[6]] for row in rows]
     write(columns, rows, form)
 
 
 def _page(page: Page, form: Form) -> None:
+    from evaluators.origins import fields_of, file_of
     from orchestration.cli.output import write
 
     columns = ["metric", "best", "low", "high", "threshold", "primary", "level", "summary"]
@@ -68,6 +79,11 @@ def _page(page: Page, form: Form) -> None:
         parameters = [[p.name, json.dumps(p.default), p.meaning] for p in page.parameters]
         write(["parameter", "default", "what it does"], parameters, form, "Parameters")
         click.echo()
-    reads = [[name, True] for name in page.reads]
-    optional = [[name, False] for name in page.optional]
-    write(["field", "required"], [*reads, *optional], form, "Fields that it reads")
+    reads = [
+        [" or ".join(fields_of(column)), file_of(column), column in page.reads]
+        for column in (*page.reads, *page.optional)
+    ]
+    if reads:
+        write(["field", "of the", "required"], reads, form, "Fields that it reads")
+    if page.asks:
+        click.echo(f"\nAsks {', '.join(page.asks)} of scoreline.yaml; without it: not applicable.")

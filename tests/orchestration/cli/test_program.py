@@ -64,6 +64,19 @@ def test_help_is_quick() -> None:
     assert min(took) < 0.5
 
 
+def test_nothing_is_searched_for_garbage_at_the_end() -> None:
+    code = (
+        "import atexit, gc, sys\n"
+        "atexit.register(lambda: print(len(gc.get_objects()), gc.get_freeze_count()))\n"
+        "from orchestration.cli import main\n"
+        "sys.argv = ['scoreline', '--version']\n"
+        "main()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    left, frozen = map(int, done.stdout.splitlines()[-1].split())
+    assert frozen > 10 * left
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

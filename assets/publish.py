@@ -41,15 +41,16 @@ def published(
 ) -> dg.MaterializeResult[None]:
     """Bring the catalogue up to date, publish a copy of the whole warehouse, and show it."""
     from assets.report.drawing import library
-    from assets.report.writing import report_folder, write_report
+    from assets.report.writing import write_report
 
     catalogue = metrics_table(project)
     kept = warehouse.fetch("SELECT * FROM metrics ORDER BY evaluator, metric")
     if not catalogue.equals(kept.select(catalogue.columns)):
         warehouse.replace("metrics", catalogue, where={})
-    # Putting the scripts of the charts together takes a core as long as copying takes the disk.
+    # Where the scripts of the charts are not in the user's cache, putting them together takes a
+    # core as long as copying takes the disk.
     with ThreadPoolExecutor(1) as beside:
-        beside.submit(library, report_folder(project.publish))
+        beside.submit(library)
         path = snapshot.publish(warehouse, project.publish)
     if project.validation == FULL:
         write_page(warehouse, project.publish)

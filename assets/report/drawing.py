@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from assets.freshness import digest_of
+from warehouse.file import flush
 
 SCALE = 2.0
 """Pixels of a PNG for each unit of the chart: sharp on screens of twice the usual density."""
@@ -36,26 +39,44 @@ LOOK: dict[str, Any] = {
 """How drawn charts look; those in the page take their colours from it."""
 
 
-def library(folder: Path) -> str:
+@cache
+def library() -> str:
     """The scripts of Vega, Vega-Lite and Vega-Embed as one, without any address to fetch from.
 
-    Args:
-        folder: Where they are kept, because putting them together takes more than a second.
+    Putting them together takes more than a second and gives the same for every project. So they
+    are kept in the user's cache; where that cannot be used, they are put together by each process.
     """
-    kept = folder / f".vega-{version('vl-convert-python')}.js"
-    if not kept.is_file():
-        beside = folder / f"{kept.name}.{uuid4().hex}.tmp"
-        beside.write_text(_bundle(), encoding="utf-8")
-        beside.replace(kept)
-    return kept.read_text(encoding="utf-8")
-
-
-@cache
-def _bundle() -> str:
+    name = f"charts-{digest_of(version('vl-convert-python'), SNIPPET)}.js"
+    # A RuntimeError: nobody knows where the user's home is.
+    with suppress(OSError, RuntimeError):
+        return (cache_folder() / name).read_text(encoding="utf-8")
     import vl_convert
 
     scripts: str = vl_convert.javascript_bundle(SNIPPET)
+    with suppress(OSError, RuntimeError):
+        _keep(scripts, cache_folder() / name)
     return scripts
+
+
+def cache_folder() -> Path:
+    """Where the user's programs keep what they can make again.
+
+    Raises:
+        RuntimeError: Nobody knows where the user's home is.
+    """
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "scoreline")
+
+
+def _keep(text: str, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        # Half a script after a power cut would be in every page from then on.
+        flush(beside)
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def svg(spec: dict[str, Any]) -> str:

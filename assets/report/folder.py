@@ -54,7 +54,7 @@ def write_folder(copy: HeldSnapshot, benchmark: str, digest: str, folder: Path) 
     for name, spec in (specs | {"confusion": confusion(facts)}).items():
         if spec is not None:
             draw(spec, folder / "charts", name)
-    page = write_page(facts, specs, library(folder.parent), drawn_hardest=drawn)
+    page = write_page(facts, specs, library(), drawn_hardest=drawn)
     (folder / "index.html").write_text(page, encoding="utf-8")
 
 

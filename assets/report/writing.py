@@ -44,7 +44,8 @@ def write_report(copy: Snapshot, publish: Path, patience_s: float = 60.0) -> Pat
     Raises:
         WarehouseLocked: Another process goes on writing.
     """
-    root = report_folder(publish)
+    root = publish / FOLDER
+    root.mkdir(parents=True, exist_ok=True)
     with FileLock(root / ".writing", patience_s).exclusive(), copy.held() as held:
         made = {name: _folder(held, name, root) for name in facts.benchmarks(held)}
         page = publish / REPORT
@@ -53,13 +54,6 @@ def write_report(copy: Snapshot, publish: Path, patience_s: float = 60.0) -> Pat
         beside.replace(page)
         _tidy(root, set(made.values()))
     return page
-
-
-def report_folder(publish: Path) -> Path:
-    """The folder with the folders of the benchmarks; made where it is missing."""
-    root = publish / FOLDER
-    root.mkdir(parents=True, exist_ok=True)
-    return root
 
 
 def _folder(copy: HeldSnapshot, benchmark: str, root: Path) -> str:

@@ -6,6 +6,8 @@ import os
 import socket
 from typing import TYPE_CHECKING
 
+from warehouse.processes import is_alive
+
 if TYPE_CHECKING:
     import dagster as dg
 
@@ -32,17 +34,7 @@ def close_orphans(instance: dg.DagsterInstance) -> int:
     statuses = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING]
     for run in instance.get_runs(dg.RunsFilter(statuses=statuses)):
         pid, _, host = run.tags.get(PROCESS, "").partition("@")
-        if pid.isdigit() and host == socket.gethostname() and not _is_alive(int(pid)):
+        if pid.isdigit() and host == socket.gethostname() and not is_alive(int(pid)):
             instance.report_run_failed(run, f"process {pid} was ended before the run was done")
             closed += 1
     return closed
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -84,7 +85,7 @@ def translated(error: duckdb.Error, path: Path) -> Exception:
             f"{str(path)!r} is held open by {who}, which is not one of Scoreline's "
             "(a DuckDB shell, perhaps): close it there"
         )
-    if os.strerror(28) in text:
+    if os.strerror(errno.ENOSPC) in text:
         free = shutil.disk_usage(path.parent).free
         return NoSpace(f"the disk of {str(path)!r} is full: {free / 1e6:.1f} MB are free")
     if "not a valid DuckDB database file" in text:

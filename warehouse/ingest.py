@@ -11,7 +11,7 @@ from warehouse.formats.catalog import format_named
 from warehouse.outcome import Ingested, unchanged
 from warehouse.reading import Declined, Files, PredictionReading, QuestionReading
 from warehouse.sources import require_usable
-from warehouse.workplace import folder_beside
+from warehouse.spool import Scratch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -63,7 +63,7 @@ def ingest(
     """
     careful: set[Place] = set()
     while True:
-        with folder_beside(warehouse) as folder:
+        with Scratch(warehouse.path).place() as folder:
             plans = [_plan(warehouse, files, kinds, careful, force=force) for files in inputs]
             try:
                 for number, plan in enumerate(plans):

@@ -12,7 +12,7 @@ import socket
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 from uuid import uuid4
 
 import orjson
@@ -49,9 +49,12 @@ class Journal:
     def __init__(self, warehouse: Place) -> None:
         folder = folder_of(warehouse)
         folder.mkdir(parents=True, exist_ok=True)
-        self.path = folder / f"{uuid4().hex}@{socket.gethostname()}.jsonl"
-        self._file = self.path.open("ab", buffering=0)
+        name = f"{uuid4().hex}@{socket.gethostname()}"
+        # A journal that nobody holds counts as left behind: it gets its name when it is locked.
+        unnamed = folder / f".{name}.new"
+        self._file = unnamed.open("ab", buffering=0)
         portalocker.lock(self._file, LockFlags.EXCLUSIVE | LockFlags.NON_BLOCKING)
+        self.path = unnamed.rename(folder / f"{name}.jsonl")
 
     def write(self, kind: str, row: Mapping[str, Any]) -> None:
         """Append one row; it is on its way to the disk when this returns."""
@@ -124,17 +127,11 @@ def left_behind(warehouse: Place) -> Iterator[list[Left]]:
     """
     folder = folder_of(warehouse)
     found = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
-    held = []
+    held: list[tuple[Path, BinaryIO]] = []
     try:
         for path in found:
-            if _may_be_written_elsewhere(path):
-                continue
-            file = path.open("rb")
-            try:
-                portalocker.lock(file, LockFlags.EXCLUSIVE | LockFlags.NON_BLOCKING)
-            except portalocker.AlreadyLocked:
-                file.close()
-            else:
+            file = _taken(path)
+            if file is not None:
                 held.append((path, file))
         yield [Left(path) for path, _ in held]
         for path, _ in held:
@@ -142,6 +139,26 @@ def left_behind(warehouse: Place) -> Iterator[list[Left]]:
     finally:
         for _, file in held:
             file.close()
+
+
+def _taken(path: Path) -> BinaryIO | None:
+    """A journal that nobody writes any more, locked; None where it is another's, or gone."""
+    try:
+        if _may_be_written_elsewhere(path):
+            return None
+        file = path.open("rb")
+    except FileNotFoundError:
+        return None
+    try:
+        portalocker.lock(file, LockFlags.EXCLUSIVE | LockFlags.NON_BLOCKING)
+    except portalocker.AlreadyLocked:
+        file.close()
+        return None
+    if os.fstat(file.fileno()).st_nlink == 0:
+        # Whoever held it has removed it before letting go.
+        file.close()
+        return None
+    return file
 
 
 def _may_be_written_elsewhere(path: Path) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warehouse.connection import Settings, connected
-from warehouse.ddl import quoted
+from warehouse.ddl import literal, quoted
 from warehouse.errors import WarehouseError
 from warehouse.tables import TABLES
 from warehouse.upgrade import require_version
@@ -53,7 +53,7 @@ def write_parquet(copy: Snapshot, folder: Path, benchmark: str) -> list[Path]:
             try:
                 connection.execute(
                     f"COPY (SELECT * FROM {quoted(table.name)}{_where(table, benchmark)}) "  # noqa: S608
-                    f"TO {_literal(str(beside))} (FORMAT parquet, COMPRESSION zstd)"
+                    f"TO {literal(str(beside))} (FORMAT parquet, COMPRESSION zstd)"
                 )
                 beside.replace(target)
             finally:
@@ -64,11 +64,6 @@ def write_parquet(copy: Snapshot, folder: Path, benchmark: str) -> list[Path]:
 
 def _where(table: Table, benchmark: str) -> str:
     if "benchmark" in table.column_names:
-        return f" WHERE benchmark = {_literal(benchmark)}"
+        return f" WHERE benchmark = {literal(benchmark)}"
     condition = OF_A_BENCHMARK.get(table.name)
-    return "" if condition is None else " WHERE " + condition.format(benchmark=_literal(benchmark))
-
-
-def _literal(text: str) -> str:
-    """A text as SQL; COPY takes no parameters."""
-    return "'" + text.replace("'", "''") + "'"
+    return "" if condition is None else " WHERE " + condition.format(benchmark=literal(benchmark))

@@ -25,8 +25,8 @@ from warehouse.formats.format import Source
 from warehouse.nearest import Nearest
 from warehouse.outcome import Outcome
 from warehouse.sources import sources
+from warehouse.surveying import surveying
 from warehouse.swift import Declined, prediction_lines, question_lines
-from warehouse.workplace import surveying
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,14 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from warehouse.processes import is_alive
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from warehouse.place import Place
 
@@ -63,21 +67,31 @@ class Scratch:
         """The folder of this process; it need not exist."""
         return self.folder / f"{os.getpid()}@{socket.gethostname()}"
 
+    @contextmanager
+    def place(self) -> Iterator[Path]:
+        """A new folder in it, removed at the end of the `with`."""
+        made = self._made()
+        try:
+            yield made
+        finally:
+            shutil.rmtree(made)
+            for folder in (self.own, self.folder):
+                # Another thread or process may be using it.
+                with suppress(OSError):
+                    folder.rmdir()
+
+    def _made(self) -> Path:
+        while True:
+            # Whoever is done may remove the folders that are still empty between the two steps.
+            with suppress(FileNotFoundError):
+                self.own.mkdir(parents=True, exist_ok=True)
+                return Path(mkdtemp(dir=self.own))
+
     def sweep(self) -> None:
         """Remove what processes of this machine left behind when they were killed."""
         if not self.folder.is_dir():
             return
         for place in self.folder.iterdir():
             pid, _, host = place.name.partition("@")
-            if host == socket.gethostname() and not _alive(int(pid)):
+            if host == socket.gethostname() and not is_alive(int(pid)):
                 shutil.rmtree(place)
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

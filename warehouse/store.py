@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
-from uuid import uuid4
 
 import polars as pl
 
 from warehouse.connection import Settings
-from warehouse.ddl import quoted
+from warehouse.ddl import literal, quoted
 from warehouse.errors import WarehouseError
 from warehouse.file import FileStorage
 from warehouse.place import Place, storage_at
@@ -67,18 +66,10 @@ class Warehouse:
         The warehouse is released before the body of the `with` begins. JSON becomes text.
         The order of the rows is not kept unless the query says ORDER BY.
         """
-        scratch = Scratch(self.path).own / "spool"
-        scratch.mkdir(parents=True, exist_ok=True)
-        path = scratch / f"{uuid4().hex}.parquet"
-        try:
+        with Scratch(self.path).place() as folder:
+            path = folder / "spool.parquet"
             rows = self.storage.read(lambda connection: _copied(connection, sql, parameters, path))
             yield Spool(path, rows)
-        finally:
-            path.unlink(missing_ok=True)
-            for folder in (scratch, *scratch.parents[:2]):
-                # Another thread or process may be using it.
-                with suppress(OSError):
-                    folder.rmdir()
 
     @contextmanager
     def stream(
@@ -166,9 +157,8 @@ class Warehouse:
 def _copied(
     connection: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters | None, path: Path
 ) -> int:
-    target = str(path).replace("'", "''")
     row = connection.execute(
-        f"COPY ({_as_text(connection, sql, parameters)}) TO '{target}' "
+        f"COPY ({_as_text(connection, sql, parameters)}) TO {literal(str(path))} "
         "(FORMAT parquet, COMPRESSION uncompressed, ROW_GROUP_SIZE 51200)",
         parameters,
     ).fetchone()

@@ -236,7 +236,7 @@ class Transaction:
         source.require(table, where)
         within, parameters = condition(table, where)
         rows = self.fetch(
-            f"SELECT count(*) FROM {source.relation} WHERE NOT ({within})",  # noqa: S608
+            f"SELECT count(*) FROM {source.relation} WHERE ({within}) IS NOT TRUE",  # noqa: S608
             parameters,
         )
         if strays := rows.item():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import shutil
 from contextlib import suppress
 from pathlib import Path
@@ -67,7 +68,7 @@ def backups_of(place: Place) -> list[Path]:
     """The copies that were made before a warehouse was brought up to date; a lake keeps none."""
     if not isinstance(place, Path):
         return []
-    return sorted(place.parent.glob(f"{place.stem}.version-*"))
+    return sorted(place.parent.glob(f"{glob.escape(place.stem)}.version-*"))
 
 
 def upgrade(connection: duckdb.DuckDBPyConnection, path: Place) -> None:

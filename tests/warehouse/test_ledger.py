@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import pytest
 
 from tests.lakes import told
 from warehouse.errors import WarehouseError
-from warehouse.journal import folder_of
+from warehouse.journal import Journal, folder_of, left_behind
 from warehouse.ledger import opened, recover
 
 if TYPE_CHECKING:
@@ -181,6 +182,28 @@ def test_a_process_that_is_killed_loses_no_reply_that_it_had_kept(warehouse: War
     ((stored,),) = rows(warehouse, "SELECT count(*) FROM judgments")
     # A reply may have been kept whose number was not printed any more.
     assert stored in (len(kept), len(kept) + 1)
+
+
+@pytest.mark.file_only
+def test_journals_that_come_and_go_are_nobodys_to_take(warehouse: Warehouse) -> None:
+    """A process that starts or ends while others look for what was left behind is not disturbed."""
+
+    def come_and_go(_: int) -> None:
+        with Journal(warehouse.path) as journal:
+            journal.write("ask", {})
+            journal.clear()
+
+    def look(_: int) -> int:
+        with left_behind(warehouse.path) as found:
+            return len(found)
+
+    with ThreadPoolExecutor(6) as threads:
+        coming = [threads.submit(come_and_go, number) for number in range(500)]
+        looking = [threads.submit(look, number) for number in range(500)]
+        assert [future.result() for future in looking] == [0] * 500
+        for future in coming:
+            future.result()
+    assert journals(warehouse) == []
 
 
 def test_a_journal_of_another_machine_is_taken_when_it_has_long_been_still(

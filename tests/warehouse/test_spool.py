@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
 from polars.testing import assert_frame_equal
 
+from warehouse.spool import Scratch
 from warehouse.tables import TABLES
 
 if TYPE_CHECKING:
@@ -39,6 +42,18 @@ def test_a_spool_gives_what_fetch_gives(warehouse: Warehouse) -> None:
         warehouse.replace("questions", rows, {})
     assert not spool.path.exists()
     assert not warehouse.path.with_name(warehouse.path.name + ".scratch").exists()
+
+
+def test_spools_of_many_threads_do_not_disturb_each_other(warehouse: Warehouse) -> None:
+    patient = replace(warehouse, patience_s=30.0)
+
+    def rows(number: int) -> int:
+        with patient.spool("SELECT unnest(range($n))", {"n": number}) as spool:
+            return spool.frame().height
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(rows, range(1, 201))) == list(range(1, 201))
+    assert not Scratch(patient.path).folder.exists()
 
 
 def test_an_empty_spool_has_no_batches(warehouse: Warehouse) -> None:

@@ -131,6 +131,12 @@ def test_refuses_rows_that_do_not_fit(
         warehouse.replace(table, pl.DataFrame([rows]), where)
 
 
+def test_a_null_is_none_of_the_values_of_a_list(warehouse: Warehouse) -> None:
+    rows = questions("1", "2").with_columns(doc_id=pl.Series(["d", None]))
+    with pytest.raises(WarehouseError, match="1 new rows of 'questions' lie outside"):
+        warehouse.replace("questions", rows, {"benchmark": "b", "doc_id": ["d", "e"]})
+
+
 def test_names_a_key_that_comes_twice(warehouse: Warehouse) -> None:
     twice = questions("1", "2", "1")
     with pytest.raises(DuplicateKey, match=r"2 rows .* benchmark='b', question_id='1'"):

@@ -7,7 +7,7 @@ import re
 import socket
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 from warehouse.errors import WarehouseError
 
@@ -102,7 +102,8 @@ class Lake:
         missing = {key: value for key, value in said.items() if key not in self.catalog}
         if "://" in self.catalog:
             mark = "&" if "?" in self.catalog else "?"
-            given = "&".join(f"{key}={value}" for key, value in missing.items())
+            # What stands before an @ would be taken for the user.
+            given = urlencode(missing)
             return f"{self.catalog}{mark if given else ''}{given}"
         return " ".join([self.catalog, *(f"{key}={value}" for key, value in missing.items())])
 
@@ -141,4 +142,5 @@ def _holds_password(catalog: str) -> bool:
     if "://" not in catalog:
         return re.search(r"(^|\s)(ssl)?password\s*=", catalog, re.IGNORECASE) is not None
     address = urlsplit(catalog)
-    return address.password is not None or "password" in parse_qs(address.query)
+    given = {key.lower() for key in parse_qs(address.query, keep_blank_values=True)}
+    return address.password is not None or bool(given & {"password", "sslpassword"})

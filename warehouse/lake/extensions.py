@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import duckdb
 
+from warehouse.ddl import literal
 from warehouse.errors import WarehouseError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def load(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
     """
     for name in (*LAKE, *(REMOTE if "://" in lake.data_path else ())):
         try:
-            connection.execute(f"LOAD '{_file(name)}'")
+            connection.execute(f"LOAD {literal(_file(name))}")
         except duckdb.Error as error:
             raise WarehouseError(
                 f"DuckDB's extension {name!r} cannot be loaded ({str(error).splitlines()[0]}): "
@@ -52,4 +53,4 @@ def _file(name: str) -> str:
             f"the warehouse is a lake, and the package {package.replace('_', '-')!r} {there}: "
             + ADVICE.get(name, "`pip install scoreline[lake]`")
         )
-    return str(found[0]).replace("'", "''")
+    return str(found[0])

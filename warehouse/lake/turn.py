@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 import duckdb
 
+from warehouse.ddl import literal
 from warehouse.errors import WarehouseLocked, WarehouseUnreachable
 
 if TYPE_CHECKING:
@@ -73,8 +74,8 @@ def end(connection: duckdb.DuckDBPyConnection) -> None:
 
 def asked(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[object, ...]]:
     """What PostgreSQL answers, on the one connection that the transaction has."""
-    quoted = sql.replace("'", "''")
-    return connection.execute(f"SELECT * FROM postgres_query('guard', '{quoted}')").fetchall()  # noqa: S608
+    query = f"SELECT * FROM postgres_query('guard', {literal(sql)})"  # noqa: S608
+    return connection.execute(query).fetchall()
 
 
 def _number(session: Session) -> int:

@@ -74,7 +74,13 @@ chains AS (
 ),
 
 originals AS (
-    SELECT question_id, arg_max(original, depth) AS original FROM chains GROUP BY question_id
+    -- A chain that does not end goes round in a circle, all of which is one cluster.
+    SELECT question_id, CASE
+        WHEN max(depth) < 100 THEN arg_max(original, depth)
+        ELSE min(original) FILTER (depth > 50)
+    END AS original
+    FROM chains
+    GROUP BY question_id
 )
 
 SELECT

@@ -9,9 +9,10 @@ from warehouse.digests import predictions_digest, questions_digest
 from warehouse.errors import InputError, WarehouseError
 from warehouse.formats.catalog import format_named
 from warehouse.outcome import Ingested, unchanged
-from warehouse.reading import Declined, Files, PredictionReading, QuestionReading
+from warehouse.reading import Files, PredictionReading, QuestionReading
 from warehouse.sources import require_usable
 from warehouse.spool import Scratch
+from warehouse.swift import Declined
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -71,7 +72,10 @@ def ingest(
                 return _written(warehouse, plans, inspect)
             except _Unusual as unusual:
                 if unusual.place in careful:
-                    raise WarehouseError(f"{unusual.place}: {unusual}") from unusual
+                    benchmark, kind = unusual.place
+                    raise WarehouseError(
+                        f"the {kind} of {benchmark!r} cannot be kept: {unusual}"
+                    ) from unusual
                 careful.add(unusual.place)
 
 

@@ -14,6 +14,7 @@ from warehouse.formats.rows import rows
 from warehouse.formats.tabular import Shape
 from warehouse.records.label import Label
 from warehouse.regrading import require_regrading
+from warehouse.tables import table_named
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     Scales: TypeAlias = Mapping[str, Mapping[tuple[str, str], tuple[float, float]]]
 
 SHAPE = Shape(numbers=frozenset({"value"}))
-KEY = ("benchmark", "system", "question_id", "evaluator", "metric", "annotator")
 
 NAMED = 10
 """The unknown questions for which a near name is looked for."""
@@ -55,7 +55,7 @@ def import_labels(
     for row in rows(path, key="question_id", shape=SHAPE):
         label, reason = _read(row)
         if label is not None:
-            key = tuple(str(getattr(label, name)) for name in KEY)
+            key = tuple(str(getattr(label, name)) for name in table_named("labels").key)
             reason = _fault(label, scales)
             if reason is None and key in read:
                 reason = (
@@ -140,12 +140,7 @@ def _unknown_samples(
 
 def _keep(warehouse: Warehouse, labels: pl.DataFrame, *, judging: bool) -> None:
     def keep(transaction: Transaction) -> None:
-        kept = transaction.fetch("SELECT * FROM labels")
-        others = kept.join(labels, on=list(KEY), how="anti")
-        transaction.delete("labels", {})
-        if others.height:
-            transaction.append("labels", others)
-        transaction.append("labels", labels)
+        transaction.replace("labels", labels)
         if judging:
             require_regrading(transaction, labels)
 

@@ -18,6 +18,7 @@ from warehouse.tables import table_named
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from warehouse.spool import Spool
     from warehouse.store import Warehouse
     from warehouse.transaction import Transaction
 
@@ -107,23 +108,31 @@ class Ledger:
 
     def _indexed(self) -> sqlite3.Connection:
         if self._index is None:
-            index = sqlite3.connect(self._file, check_same_thread=False, isolation_level=None)
-            # A scratch file: nothing is lost with it.
-            index.execute("PRAGMA journal_mode = OFF")
-            index.execute("PRAGMA synchronous = OFF")
-            index.execute(
-                "CREATE TABLE replies (digest BLOB PRIMARY KEY, reply, status, error) WITHOUT ROWID"
-            )
             with self._warehouse.spool(
                 "SELECT digest, reply, status, error FROM judgments ORDER BY digest"
             ) as spool:
-                index.execute("BEGIN")
-                for batch in spool.batches(_TAKEN_AT_ONCE):
-                    rows = ((_key(digest), *rest) for digest, *rest in batch.iter_rows())
-                    index.executemany("INSERT INTO replies VALUES (?, ?, ?, ?)", rows)
-                index.execute("COMMIT")
-            self._index = index
+                self._index = _made(self._file, spool)
         return self._index
+
+
+def _made(file: Path, replies: Spool) -> sqlite3.Connection:
+    """An index of what the tables hold; a scratch file, so that nothing is lost with it."""
+    index = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
+    try:
+        index.execute("PRAGMA journal_mode = OFF")
+        index.execute("PRAGMA synchronous = OFF")
+        index.execute(
+            "CREATE TABLE replies (digest BLOB PRIMARY KEY, reply, status, error) WITHOUT ROWID"
+        )
+        index.execute("BEGIN")
+        for batch in replies.batches(_TAKEN_AT_ONCE):
+            rows = ((_key(digest), *rest) for digest, *rest in batch.iter_rows())
+            index.executemany("INSERT INTO replies VALUES (?, ?, ?, ?)", rows)
+        index.execute("COMMIT")
+    except BaseException:
+        index.close()
+        raise
+    return index
 
 
 @contextmanager

@@ -26,7 +26,7 @@ from warehouse.nearest import Nearest
 from warehouse.outcome import Outcome
 from warehouse.sources import sources
 from warehouse.surveying import surveying
-from warehouse.swift import Declined, prediction_lines, question_lines
+from warehouse.swift import prediction_lines, question_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -205,6 +205,3 @@ class PredictionReading:
     def problems(self) -> tuple[Problem, ...]:
         """The rows that were left out, and why."""
         return tuple(each.problem for each in self.outcome.rejected)
-
-
-__all__ = ["Declined", "Files", "PredictionReading", "QuestionReading"]

@@ -95,6 +95,14 @@ def test_questions_are_numbered_by_line_unless_they_have_an_id(tmp_path: Path) -
     assert first.gold_sentence_ids == ["S1"]
 
 
+def test_tags_that_are_none_are_refused_beside_fields_that_are(tmp_path: Path) -> None:
+    path = tmp_path / "questions.txt"
+    path.write_text('{"question": "a", "question_type": "A", "tags": 5}\n')
+    (reject,) = read_questions(Source(path))
+    assert isinstance(reject, Reject)
+    assert reject.reason == "tags: expected an object, found the number 5"
+
+
 def test_what_is_not_given_counts_as_none(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     path.write_text('{"q001": {"question": "a", "answer": "x"}}')

@@ -97,5 +97,9 @@ def test_clusters_are_those_of_the_field_and_of_the_original(warehouse: Warehous
     # A variant belongs to its original whatever its own document; a chain of them to its first.
     assert clusters(warehouse, rows, "doc_id") == [{"1", "2", "4"}, {"3", "5", "6"}]
     assert clusters(warehouse, rows, "cluster") == [{"1", "4"}, {"3", "5", "6"}]
+    # Questions that name each other are one cluster, and so is what leads to them.
+    ring = {"a": "b", "b": "c", "c": "a", "0": "a", "s": "s", "t": "s"}
+    rows = [{"question_id": name, "perturbs": other} for name, other in ring.items()]
+    assert clusters(warehouse, rows, "cluster") == [{"0", "a", "b", "c"}, {"s", "t"}]
     alone = [{"question_id": str(at), "perturbs": None} for at in range(3)]
     assert clusters(warehouse, alone, "cluster") == []

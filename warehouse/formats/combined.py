@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from warehouse.formats.translation import with_own_extra
 from warehouse.records.prediction import Prediction
 from warehouse.records.question import Question
 
@@ -23,12 +24,10 @@ def question_side(fields: Mapping[str, Any]) -> dict[str, Any]:
 def prediction_side(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields that belong to the prediction: all but those that only a question has.
 
-    The question's text stays, to be compared with that of the question. A field that the file
-    itself calls `extra` is kept like any other that no name is for.
+    The question's text stays, to be compared with that of the question.
     """
     only = QUESTION - PREDICTION - {"question"}
-    given = {name: value for name, value in fields.items() if name not in only}
-    return given | ({"extra": {"extra": given["extra"]}} if "extra" in given else {})
+    return with_own_extra({name: value for name, value in fields.items() if name not in only})
 
 
 def name_of(fields: Mapping[str, Any], position: int) -> object:

@@ -35,9 +35,6 @@ NOISE: Final = ("noise_rate", "noise_ratio", "noise rate")
 MARKS: Final = ("label", "factlabel", "ans")
 """The fields of an output that repeat the question, or mark the answer; kept in `extra`."""
 
-OWN: Final = "extra"
-"""A field that a file itself calls so is kept there like any other that no name is for."""
-
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
     """Reads questions, and asks each at every noise rate at which it is answered somewhere.
@@ -89,14 +86,9 @@ def _name(fields: dict[str, Any], rate: float | None) -> object:
     return f"{number}@{rate:g}"
 
 
-def _kept(fields: dict[str, Any], *names: str) -> dict[str, Any]:
-    """Takes those of some fields out that are given."""
-    return {name: fields.pop(name) for name in names if fields.get(name) is not None}
-
-
 def _question(row: Row, _: int, *, rate: float | None, integrates: bool) -> dict[str, Any]:
-    fields = dict(row.fields)
-    extra: dict[str, Any] = _kept(fields, OWN)
+    fields = translation.with_own_extra(row.fields)
+    extra: dict[str, Any] = fields.pop("extra", {})
     fields["question_id"] = _name(fields, rate)
     fields.pop("id", None)
     if "query" in fields:
@@ -142,12 +134,13 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
 
 
 def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
-    fields = dict(row.fields)
+    fields = translation.with_own_extra(row.fields)
     fields["question_id"] = _name(fields, _rate(fields))
     fields.pop("id", None)
     for name in NOISE:
         fields.pop(name, None)
-    extra = _kept(fields, *MARKS, OWN)
+    extra = {name: fields.pop(name) for name in MARKS if fields.get(name) is not None}
+    extra |= fields.pop("extra", {})
     if "query" in fields:
         fields["question"] = fields.pop("query")
     if "docs" in fields:

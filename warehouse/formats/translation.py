@@ -86,6 +86,11 @@ def _record(model: type[N], fields: Fields) -> N:
     return record.model_copy(update={"extra": dict(sorted(extra.items()))})
 
 
+def with_own_extra(fields: Fields) -> Fields:
+    """Fields of which one that the file itself calls `extra` is kept like any other."""
+    return fields | ({"extra": {"extra": fields["extra"]}} if "extra" in fields else {})
+
+
 def text(value: object, place: str) -> str | None:
     """A field that must be text where it is given.
 

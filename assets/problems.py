@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assets.judging import is_judged
 from evaluators import catalog
-from evaluators.flow import JUDGE
-from evaluators.kinds.flow import FlowEvaluator
 from evaluators.statistics.intervals import FEW_CLUSTERS
 from warehouse.findings import found_problems
 
 if TYPE_CHECKING:
     from assets.project import Benchmark
-    from evaluators.evaluator import Evaluator
     from warehouse.store import Warehouse
 
 LEAKING = "privacy"
@@ -37,8 +35,3 @@ def look(warehouse: Warehouse, benchmark: Benchmark) -> int:
     found = warehouse.fetch(query.sql, query.parameters)
     warehouse.replace("problems", found, where={"benchmark": benchmark.name})
     return found.height
-
-
-def is_judged(evaluator: Evaluator) -> bool:
-    """Whether a judge model answers an evaluator, so that its numbers are opinions."""
-    return isinstance(evaluator, FlowEvaluator) and JUDGE in evaluator.asked()

@@ -36,7 +36,8 @@ def wobbles(warehouse: Warehouse, benchmark: Benchmark) -> Iterator[dict[str, An
             judged[row, : len(numbers)] = numbers
         metric = next(metric for metric in evaluator.sample_metrics if metric.primary)
         address = f"{evaluator.name}.{metric.name}"
-        found = wobble(judged, benchmark.thresholds.get(address, metric.threshold))
+        threshold = benchmark.thresholds.get(address, metric.threshold)
+        found = wobble(judged, threshold, metric.best)
         if found is not None:
             yield {
                 "evaluator": evaluator.name,

@@ -130,7 +130,7 @@ def _model(cls: type[Evaluator], parameters: frozenset[str]) -> type[BaseModel]:
     types: dict[str, Any] = {
         each.name: (each.type, ...) for each in fields(cls) if each.name in parameters
     }
-    config = ConfigDict(strict=True)
+    config = ConfigDict(strict=True, allow_inf_nan=False)
     return create_model(cls.__name__, __config__=config, __module__=cls.__module__, **types)
 
 

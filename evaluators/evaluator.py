@@ -59,6 +59,10 @@ class Evaluator(ABC):
         super().__init_subclass__(**kwargs)
         cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process needs of it: the fields, and nothing that it only remembers."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
     def measured(self) -> tuple[Metric, ...]:
         """The metrics that these parameters give; `metrics` unless a parameter names more."""
         return self.metrics

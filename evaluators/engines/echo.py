@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+_ROUNDING = 1e-3
+"""How far rounding may carry the log-probability of a certain token above 0."""
+
+
 class Echo(NamedTuple):
     """The tokens of a prompt and of what was generated after it.
 
@@ -50,6 +54,7 @@ class Echo(NamedTuple):
 
         Raises:
             Undefined: No token of it has one.
+            JudgeError: One of them is no log-probability.
         """
         whole = len(prefix) + len(continuation)
         rows = zip(self.tokens, self.logprobs, self.offsets, strict=True)
@@ -60,6 +65,8 @@ class Echo(NamedTuple):
         ]
         if not found:
             raise Undefined("the text has no token with a probability")
+        if any(not value <= _ROUNDING for value in found):
+            raise JudgeError("the server gave a token a log-probability above 0, or none (NaN)")
         return [float(value) for value in found]
 
 

@@ -11,13 +11,17 @@ import json
 import logging
 import time
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-from evaluators.outcome import Unscored
+import numpy as np
+
+from evaluators.engines.contract import TokenLikelihood
+from evaluators.outcome import Undefined, Unscored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from evaluators.engines.kind import Network, Progress
     from evaluators.engines.memory import Memory
@@ -28,6 +32,8 @@ LOG = logging.getLogger(__name__)
 _AT_ONCE = 2_000
 """Answers after which those given are put into the store: what a killed run may lose."""
 _REPORT_S = 0.5
+
+NO_NUMBER = Undefined("the model gave something that is no number (NaN)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +104,7 @@ class KeptModel(ABC):
         asked = [place for place, key in enumerate(keys) if key not in known]
         if asked:
             self._compute(requests, keys, asked, answers)
-        return answers
+        return [NO_NUMBER if _lacks_numbers(answer) else answer for answer in answers]
 
     def _compute(
         self,
@@ -112,7 +118,7 @@ class KeptModel(ABC):
         answered = network.compute([requests[place] for place in asked])
         for done, (at, answer) in enumerate(answered, start=1):
             answers[asked[at]] = answer
-            if not isinstance(answer, Unscored):
+            if not isinstance(answer, Unscored) and not _lacks_numbers(answer):
                 fresh[keys[asked[at]]] = pack(answer)
             if len(fresh) >= _AT_ONCE:
                 self._shelf.keep(self.kept_as, fresh)
@@ -130,6 +136,19 @@ class KeptModel(ABC):
                 network.cut - cut,
                 len(asked),
             )
+
+
+def _lacks_numbers(answer: Any) -> bool:
+    """Whether something in an answer is no number; a reason lacks none.
+
+    Models give NaN where their own type of numbers does not suffice. What is made of it (the
+    largest of some, the mean) could be anything, the best value included.
+    """
+    if isinstance(answer, Unscored):
+        return False
+    numbers = answer.logprobs if isinstance(answer, TokenLikelihood) else answer
+    listed = list(numbers.values()) if isinstance(numbers, Mapping) else numbers
+    return bool(np.isnan(np.asarray(listed, dtype=np.float64)).any())
 
 
 def _key(kept_as: str, request: Request) -> bytes:

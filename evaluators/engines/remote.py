@@ -6,13 +6,14 @@ and answer something else, so that every endpoint is probed before it is believe
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from evaluators.engines.contract import TokenLikelihood
 from evaluators.engines.echo import Echo, fault_of
+from evaluators.engines.judge.calls import litellm
 from evaluators.engines.kept import KeptModel, Shelf
 from evaluators.engines.kind import Look
 from evaluators.engines.likelihood import pack, unpack
@@ -61,12 +62,10 @@ class Endpoint:
         Raises:
             JudgeError: The server does not answer, or not in that form.
         """
-        os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-        import litellm
         import openai
 
         try:
-            reply: Any = litellm.text_completion(
+            reply: Any = litellm().text_completion(
                 model=self.model,
                 prompt=text,
                 api_base=self.api_base,
@@ -123,7 +122,7 @@ class RemoteLanguageModel(KeptModel):
     @property
     def _local(self) -> bool:
         base = self._endpoint.api_base or ""
-        return base.startswith(("http://localhost", "http://127.0.0.1", "http://[::1]"))
+        return urlsplit(base).hostname in {"localhost", "127.0.0.1", "::1"}
 
     def look(self) -> Look:
         """What can be said of it before it is asked anything."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -38,12 +38,15 @@ class Wobble:
         return max(0.0, self.answer_variance) / whole if whole > 0 else None
 
 
-def wobble(judged: Floats, threshold: float | None = None) -> Wobble | None:
+def wobble(
+    judged: Floats, threshold: float | None = None, best: Literal["high", "low"] = "high"
+) -> Wobble | None:
     """Split the variance of repeated judgements of the same answers.
 
     Args:
         judged: Shape (answers, repeats); NaN where a repeat failed.
         threshold: The line that makes a pass of a number; null: any difference is a flip.
+        best: Which numbers are better; what lies on the line passes in either case.
 
     Returns:
         None where fewer than two answers were judged at least twice.
@@ -61,7 +64,10 @@ def wobble(judged: Floats, threshold: float | None = None) -> Wobble | None:
     within = float(np.nansum((repeated - means[:, None]) ** 2)) / (n - answers)
     between = float((repeats * (means - grand) ** 2).sum()) / (answers - 1)
     size = (n - float((repeats**2).sum()) / n) / (answers - 1)
-    verdicts = repeated if threshold is None else np.where(there, repeated >= threshold, np.nan)
+    verdicts = repeated
+    if threshold is not None:
+        passes = repeated >= threshold if best == "high" else repeated <= threshold
+        verdicts = np.where(there, passes, np.nan)
     return Wobble(answers, within, (between - within) / size, _flip_rate(verdicts, there))
 
 

@@ -63,4 +63,7 @@ def convolution(entailment: np.ndarray[Any, Any], weights: Sequence[float]) -> f
     mean = math.fsum(values) / len(values)
     logits = [float(row.sum()) * mean + shift for row, shift in zip(rows, shifts, strict=True)]
     # The softmax of two: the second's share.
-    return 1 / (1 + math.exp(logits[0] - logits[1]))
+    try:
+        return 1 / (1 + math.exp(logits[0] - logits[1]))
+    except OverflowError:
+        return 0.0

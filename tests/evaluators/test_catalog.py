@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -165,6 +166,8 @@ BAD: list[tuple[str, Mapping[str, Any], str]] = [
     ),
     ("classification", {"labels": ["a", "b"], "positive_label": "c"}, "got ['a', 'b']"),
     ("classification", {"labels": ["a"], "positive_label": "a"}, "needs exactly two labels"),
+    ("answer_correctness", {"weights": [math.inf, 1.0]}, "parameter weights.0: Input should be a"),
+    ("answer_correctness", {"beta": math.nan}, "parameter beta: Input should be a finite number"),
 ]
 
 

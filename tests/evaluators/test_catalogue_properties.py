@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from evaluators import catalog, scoring
 from evaluators.errors import BrokenPromise
 from evaluators.grades import Grades
+from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.outcome import Undefined
 from evaluators.scoring import score
 from tests.doubles import metric, of_frame, of_rows
@@ -52,6 +54,16 @@ def test_every_property_holds(name: str, parameters: dict[str, Any], data: st.Da
     for holds in PROPERTIES:
         anew = holds is properties.the_input_is_unchanged
         holds(answered if anew else remembered, evaluator, frame)
+
+
+@pytest.mark.parametrize("name", catalog.catalogue())
+def test_a_used_evaluator_can_be_sent_to_another_process(name: str) -> None:
+    """What it remembers of what it has scored (processes, caches) stays behind."""
+    evaluator = catalog.build(name)
+    if not isinstance(evaluator, CompositeEvaluator):
+        given = {"answer": "anna@bank.com", "contexts": ["a"], "constraints": '["REGEXP:(a+)+b+"]'}
+        scoring.score(evaluator, samples([given]))
+    assert pickle.loads(pickle.dumps(evaluator)) == evaluator  # noqa: S301 - our own
 
 
 def _remembering(grade: Score) -> Score:

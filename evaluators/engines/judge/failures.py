@@ -84,7 +84,7 @@ def meaning(error: Exception, secret: str | None) -> CallFailure | JudgeRefused:
         error: The exception.
         secret: The key, which some servers repeat and nobody may see.
     """
-    told = concealed(_line(str(error)), secret)
+    told = _line(str(error), secret)
     lower = told.lower()
     status = getattr(error, "status_code", None) or 0
     kinds = {type(each).__name__ for each in _chain(error)}
@@ -98,7 +98,7 @@ def meaning(error: Exception, secret: str | None) -> CallFailure | JudgeRefused:
         return JudgeRefused(f"the judge refuses {_REFUSALS.get(status, 'the key')}: {told}")
     nobody = next((each for each in _chain(error) if _nobody_there(each)), None)
     if nobody is not None:
-        said = _OBJECT.sub("", _line(str(nobody)))
+        said = _OBJECT.sub("", _line(str(nobody), secret))
         return Passing(f"transport: no connection: {said}", unreachable=True)
     return _about_messages(told, status, kinds) or Passing(
         f"transport: {told}",
@@ -125,9 +125,10 @@ def concealed(text: str, secret: str | None) -> str:
     return text.replace(secret, "***")
 
 
-def _line(text: str) -> str:
-    """A text in one line, without the names of the exceptions that LiteLLM wrapped it in."""
-    return _WRAPPERS.sub("", " ".join(text.split()))[:_LONGEST]
+def _line(text: str, secret: str | None) -> str:
+    """A text in one line, without the key and the exceptions that LiteLLM wrapped it in."""
+    # Concealed before it is cut: of a key that is cut through, a part would be left.
+    return _WRAPPERS.sub("", " ".join(concealed(text, secret).split()))[:_LONGEST]
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -163,4 +164,5 @@ def _retry_after(error: Exception) -> float | None:
         until = parsedate_to_datetime(given)
     except ValueError:
         return None
-    return max(0.0, (until - datetime.now(UTC)).total_seconds())
+    # `-0000` says that nobody knows the sender's zone, and that the time is that of Greenwich.
+    return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())

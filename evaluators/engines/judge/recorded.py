@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evaluators.engines.judge.asking import Bill, answered
@@ -107,7 +108,10 @@ class RecordedAsker:
         status = row.get("status")
         if status not in (None, Status.SCORED, Status.PARSE_FAILURE, Status.JUDGE_ERROR):
             raise self._bad(line, "a status of judgments", repr(status))
-        reply = _Reply(text, status, row.get("error"), line)
+        error = row.get("error")
+        if error is not None and not isinstance(error, str):
+            raise self._bad(line, "an error that is a text", repr(error)[:80])
+        reply = _Reply(text, status, error, line)
         if row.keys() >= _LEDGER:
             self._keep(self._by_content, self._content(line, row), reply)
         elif row.keys() >= _ADDRESS:
@@ -145,12 +149,15 @@ class RecordedAsker:
             messages, schema = None, None
         if not isinstance(messages, list) or not isinstance(schema, dict):
             raise self._bad(line, "a list of messages and a schema", repr(row["messages"])[:80])
+        replicate = row.get("replicate") or 0
+        if not isinstance(replicate, int):
+            raise self._bad(line, "a replicate that is a number", repr(replicate)[:80])
         return Question(
             model="",
             parameters={},
             messages=messages,
             reply_schema=schema,
-            replicate=int(row.get("replicate") or 0),
+            replicate=replicate,
         ).content_digest
 
     def _bad(self, line: int, expected: str, found: str) -> BadRecording:
@@ -185,5 +192,5 @@ def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
                     yield number, row
     except json.JSONDecodeError as error:
         raise BadRecording(f"{file}, line {number}: expected JSON, found {error.msg}") from error
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
         raise BadRecording(f"{file}, line {number + 1}: {error}") from error

@@ -120,22 +120,22 @@ class Bleu(RowEvaluator):
             raise Undefined("no sample has an expected answer")
         found = pl.col("words")
         sums = rows.select(
-            *(pl.col("right").list.get(order - 1).sum().alias(f"right_{order}") for order in _O),
-            *((found - order + 1).clip(0).sum().alias(f"total_{order}") for order in _O),
+            *(
+                pl.col("right").list.get(order - 1).sum().alias(f"right_{order}")
+                for order in bleu.ORDERS
+            ),
+            *((found - order + 1).clip(0).sum().alias(f"total_{order}") for order in bleu.ORDERS),
             found.sum(),
             pl.col("reference_words").sum(),
         ).row(0, named=True)
         score = BLEU.compute_bleu(
-            correct=[sums[f"right_{order}"] for order in _O],
-            total=[sums[f"total_{order}"] for order in _O],
+            correct=[sums[f"right_{order}"] for order in bleu.ORDERS],
+            total=[sums[f"total_{order}"] for order in bleu.ORDERS],
             sys_len=sums["words"],
             ref_len=sums["reference_words"],
             smooth_method="exp",
         )
         return {"corpus_bleu": score.score}
-
-
-_O = bleu.ORDERS
 
 
 @lru_cache(maxsize=16)

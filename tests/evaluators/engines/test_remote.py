@@ -82,9 +82,13 @@ def test_a_start_token_cannot_be_asked_for() -> None:
     assert isinstance(found, NotApplicable)
 
 
-def test_the_network_is_not_asked_offline() -> None:
+@pytest.mark.parametrize("address", [None, "https://api.example", "http://localhost.example:80"])
+def test_the_network_is_not_asked_offline(address: str | None) -> None:
     choices = Choices(
-        names={"language_model": "litellm:openai/x"}, home=Path(), options=Options(offline=True)
+        names={"language_model": "litellm:openai/x"},
+        home=Path(),
+        options=Options(offline=True),
+        api_base=address,
     )
     obstacle = models(choices)[0]["language_model"].obstacle()
     assert obstacle is not None

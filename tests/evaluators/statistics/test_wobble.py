@@ -45,6 +45,16 @@ def test_a_threshold_makes_verdicts_of_numbers() -> None:
         assert found.flip_rate == pytest.approx(flips)
 
 
+def test_what_lies_on_the_threshold_passes_whichever_end_is_good() -> None:
+    judged = np.array([[0.5, 0.75], [0.25, 0.5]])
+    # High: the first answer passes twice, the second once. Low: the other way round.
+    for best, flips in (("high", [0, 1]), ("low", [1, 0])):
+        for answer, flip in zip(judged, flips, strict=True):
+            found = wobble(np.stack([answer, answer]), 0.5, best)
+            assert found is not None
+            assert found.flip_rate == flip
+
+
 def test_answers_that_differ_less_than_the_judge_wobbles() -> None:
     found = wobble(np.array([[0.0, 1.0], [1.0, 0.0]]))
     assert found is not None

@@ -44,6 +44,12 @@ def test_golden_aggregations(case: dict[str, Any]) -> None:
     assert found == pytest.approx([expected[name] for name in names], abs=TOLERANCE)
 
 
+@pytest.mark.parametrize(("sign", "share"), [(-1.0, 0.0), (1.0, 1.0)])
+def test_weights_of_any_size_give_a_share(sign: float, share: float) -> None:
+    weights = [*[1e3] * 24, *[-sign * 1e3] * 3, *[sign * 1e3] * 3, 0.0, 0.0]
+    assert summac.convolution(np.array([[0.5]]), weights) == share
+
+
 @pytest.mark.parametrize("case", GOLDEN["completeness_cases"], ids=lambda case: case["note"])
 def test_golden_geometry(case: dict[str, Any]) -> None:
     source = np.array(case["input"]["reference_points"], dtype=float)

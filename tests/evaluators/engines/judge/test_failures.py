@@ -27,9 +27,14 @@ class Told(Exception):  # noqa: N818
         ("-1", 0, 0),
         (format_datetime(datetime.now(UTC) + timedelta(hours=3), usegmt=True), 9_000, 10_800),
         (format_datetime(datetime.now(UTC) - timedelta(hours=3), usegmt=True), 0, 0),
+        (
+            format_datetime((datetime.now(UTC) + timedelta(hours=3)).replace(tzinfo=None)),
+            9_000,
+            10_800,
+        ),
     ],
     # The times themselves would make other tests of these in each process of the run.
-    ids=["whole", "fraction", "negative", "later", "past"],
+    ids=["whole", "fraction", "negative", "later", "past", "zone unknown"],
 )
 def test_a_wait_is_a_number_or_a_date(given: str, least: float, most: float) -> None:
     failure = meaning(Told("busy", 429, {"Retry-After": given}), None)
@@ -50,6 +55,13 @@ def test_the_key_is_in_no_message_and_no_message_has_two_lines(status: int) -> N
     assert "sk-secret-1" not in str(failure) + repr(failure)
     assert "\n" not in str(failure)
     assert len(str(failure)) < 500
+
+
+def test_no_part_of_a_key_is_left_where_a_message_is_cut() -> None:
+    key = "sk-0123456789abcdef"
+    for before in range(270, 310):
+        told = str(meaning(Told("x" * before + key, 500), key))
+        assert not any(part in told for part in ("sk-", "sk-0", "0123")), told
 
 
 def test_a_key_is_concealed_and_what_stands_in_for_one_is_not() -> None:

@@ -135,6 +135,12 @@ def test_the_ledger_of_another_model_replays(tmp_path: Path, form: str) -> None:
         ([{"messages": "{}", "reply_schema": "{}", "reply": "r"}], 1, "a list of messages"),
         ([{"messages": "no", "reply_schema": "{}", "reply": "r"}], 1, "a list of messages"),
         ([{**YES_ROW, "status": "fine"}], 1, "a status"),
+        ([{**YES_ROW, "error": 5}], 1, "an error that is a text"),
+        (
+            [{"messages": "[]", "reply_schema": "{}", "reply": "r", "replicate": "one"}],
+            1,
+            "a replicate that is a number",
+        ),
     ],
 )
 def test_a_bad_row_stops_the_run_with_its_line(
@@ -155,6 +161,16 @@ def test_a_file_that_is_not_there_or_no_parquet_is_named(tmp_path: Path) -> None
     (tmp_path / "said.parquet").write_text("text")
     wrong = JudgeSettings(model=f"recorded:{tmp_path / 'said.parquet'}")
     assert isinstance(say(wrong, origin()), BadRecording)
+
+
+@pytest.mark.parametrize("cut", [slice(None, -4), slice(20, None)], ids=["cut off", "beheaded"])
+def test_a_broken_compressed_file_is_named(tmp_path: Path, cut: slice) -> None:
+    settings = write(tmp_path, [YES_ROW], "said.jsonl.gz")
+    file = tmp_path / "said.jsonl.gz"
+    file.write_bytes(file.read_bytes()[:10] + file.read_bytes()[10:][cut])
+    failure = say(settings, origin())
+    assert isinstance(failure, BadRecording)
+    assert str(failure).startswith(f"{file}, line ")
 
 
 def test_the_identity_follows_from_the_content_and_not_from_the_folder(tmp_path: Path) -> None:

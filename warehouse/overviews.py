@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from warehouse.samples import Query
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 STATUSES = ("scored", "not_applicable", "undefined", "parse_failure", "judge_error", "target_error")
 """What the codes in a grid stand for, from 0."""
@@ -106,8 +111,8 @@ ORDER BY question_id
     )
 
 
-def grid(benchmark: str, evaluator: str, signature: str) -> Query:
-    """The numbers of one evaluator, with a code for each that tells where it comes from.
+def grid(benchmark: str, evaluator: str, signature: str, question_ids: Sequence[str]) -> Query:
+    """The numbers of one evaluator for some questions, with a code for each: where it comes from.
 
     Returns:
         A query with question_id, system, values and codes (an index of `STATUSES`, or `FAILED`);
@@ -126,11 +131,13 @@ SELECT question_id, system, "values",
     ) END AS codes
 FROM grades
 WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature
+    AND question_id IN (SELECT unnest($ids))
 """,  # noqa: S608 - a number
         {
             "benchmark": benchmark,
             "evaluator": evaluator,
             "signature": signature,
+            "ids": list(question_ids),
             "statuses": list(STATUSES),
         },
     )

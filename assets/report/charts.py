@@ -60,7 +60,7 @@ def noise(facts: Facts) -> Spec | None:
             base.mark_point(filled=True, size=60).encode(y=y).add_params(chosen),
         )
         .properties(width=WIDTH, height=300)
-        .to_dict()
+        .to_dict(validate=False)
     )
 
 
@@ -113,7 +113,7 @@ def failures(facts: Facts) -> Spec | None:
             facet=alt.Facet("evaluator:N", header=header),
             columns=1 if len(evaluators) == 1 else PANELS_BESIDE,
         )
-        .to_dict()
+        .to_dict(validate=False)
     )
     return drawn
 
@@ -168,7 +168,7 @@ def spending(facts: Facts, measure: str) -> Spec | None:
         )
         .add_params(chosen)
         .properties(width=WIDTH, height=300)
-        .to_dict()
+        .to_dict(validate=False)
     )
 
 

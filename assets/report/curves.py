@@ -82,7 +82,7 @@ def curve(facts: Facts, metric: str) -> Spec | None:
             .mark_rule(strokeDash=[4, 4], color=BOUNDARY)
             .encode(x="x:Q"),
         )
-    return alt.layer(*layers).properties(width=WIDTH, height=340).to_dict()
+    return alt.layer(*layers).properties(width=WIDTH, height=340).to_dict(validate=False)
 
 
 def guide(facts: Facts, metric: str) -> float | None:

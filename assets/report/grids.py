@@ -46,8 +46,9 @@ def read_grid(
     copy: HeldSnapshot, facts: Facts, evaluator: str, signature: str, metrics: Sequence[str]
 ) -> Grid:
     """The numbers of one evaluator for the questions that are shown one by one."""
-    query = overviews.grid(facts.benchmark, evaluator, signature)
-    places = pl.DataFrame({"question_id": facts.questions["question_id"]}).with_row_index("q")
+    ids = facts.questions["question_id"]
+    query = overviews.grid(facts.benchmark, evaluator, signature, ids.to_list())
+    places = pl.DataFrame({"question_id": ids}).with_row_index("q")
     columns = pl.DataFrame({"system": facts.systems}).with_row_index("s")
     grades = copy.fetch(query.sql, query.parameters).join(places, on="question_id")
     grades = grades.join(columns, on="system")

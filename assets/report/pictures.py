@@ -60,7 +60,7 @@ def heat_map(facts: Facts, grid: Grid, metric: str, *, low_is_best: bool) -> Spe
             ),
         )
         .properties(width=max(120, 48 * len(order)), height=16 * hard.height)
-        .to_dict()
+        .to_dict(validate=False)
     )
     return drawn
 
@@ -95,7 +95,7 @@ def confusion(facts: Facts) -> Spec | None:
         )
         .properties(width=200, height=200)
         .facet(facet=alt.Facet("system:N", header=alt.Header(title=None)), columns=3)
-        .to_dict()
+        .to_dict(validate=False)
     )
     return drawn
 

@@ -26,6 +26,17 @@ if TYPE_CHECKING:
 
 _EVERYTHING = "all"
 
+_WANTED = {
+    "tuple_type": "a list",
+    "dict_type": "a mapping",
+    "string_type": "text",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+}
+"""What a parameter of the wrong type should have been, by pydantic's name of the error."""
+
 
 @cache
 def catalogue() -> Mapping[str, type[Evaluator]]:
@@ -144,7 +155,9 @@ def _checked(cls: type[Evaluator], given: Mapping[str, object]) -> dict[str, Any
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise BadParameters(f"{cls.name}: parameter {place}: {first['msg']}") from error
+        wanted = _WANTED.get(first["type"])
+        said = f"expected {wanted}, got {first['input']!r}" if wanted else first["msg"]
+        raise BadParameters(f"{cls.name}: parameter {place}: {said}") from error
     return {parameter: getattr(values, parameter) for parameter in given}
 
 

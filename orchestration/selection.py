@@ -98,11 +98,7 @@ class Selection:
             place = (*where, "thresholds", address)
             metric = metrics.get(address)
             if metric is None:
-                self._complaint(
-                    f"a threshold for {address!r}, which is no metric of this benchmark's "
-                    f"evaluators{nearest(address, metrics)}: expected `evaluator.metric`",
-                    *place,
-                )
+                self._complaint(_unknown_metric(address, metrics), *place)
                 continue
             low, high = metric.bounds
             if not low <= threshold <= high:
@@ -111,6 +107,17 @@ class Selection:
                     f"expected {low:g} to {high:g}",
                     *place,
                 )
+
+
+def _unknown_metric(address: str, metrics: Iterable[str]) -> str:
+    """What to say of a threshold for something that is not measured."""
+    told = f"a threshold for {address!r}, which is no metric of this benchmark's evaluators"
+    evaluator, _, _ = address.partition(".")
+    if evaluator in catalog.catalogue() and not any(
+        known.startswith(f"{evaluator}.") for known in metrics
+    ):
+        return f"{told}: {evaluator!r} is not among its `evaluators`"
+    return f"{told}{nearest(address, metrics)}: expected `evaluator.metric`"
 
 
 def with_parts(selected: Iterable[str]) -> list[str]:

@@ -28,8 +28,12 @@ OddCount = Annotated[Count, AfterValidator(_odd)]
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 
 
+_KEYS_BEGIN = ("gsk_", "hf_", "sk_", "AIza")
+"""How providers' keys begin that could be names of variables."""
+
+
 def _variable(name: str) -> str:
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) or name.startswith(_KEYS_BEGIN):
         # The value is not repeated: it may be the key itself.
         raise PydanticCustomError(
             "variable",

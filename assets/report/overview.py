@@ -35,6 +35,8 @@ SELECT benchmark, max(published_at) AS published_at, count(DISTINCT system) AS n
     (SELECT count(*) FROM predictions AS p WHERE p.benchmark = l.benchmark AND error IS NOT NULL)
         AS failed,
     (SELECT count(*) FROM problems AS p WHERE p.benchmark = l.benchmark) AS problems,
+    (SELECT count(*) FROM problems AS p WHERE p.benchmark = l.benchmark AND severity = 'high')
+        AS grave,
     (SELECT count(*) FROM rejects AS r WHERE r.benchmark = l.benchmark) AS rejects
 FROM leaderboard AS l
 GROUP BY benchmark

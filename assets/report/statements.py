@@ -17,6 +17,7 @@ SELECT
     (SELECT count(*) FROM predictions WHERE benchmark = $benchmark) AS answers,
     (SELECT count(*) FROM predictions WHERE benchmark = $benchmark AND error IS NOT NULL) AS failed,
     (SELECT count(*) FROM problems WHERE benchmark = $benchmark) AS problems,
+    (SELECT count(*) FROM problems WHERE benchmark = $benchmark AND severity = 'high') AS grave,
     (SELECT count(*) FROM rejects WHERE benchmark = $benchmark) AS rejects,
     (SELECT min(len(choices)) FROM questions WHERE benchmark = $benchmark) AS fewest_options,
     (SELECT max(len(choices)) FROM questions WHERE benchmark = $benchmark) AS most_options

@@ -77,7 +77,7 @@ def standings(board: pl.DataFrame) -> Spec | None:
         for end in ("from", "to")
     ]
     points = base.mark_point(filled=True, size=80, opacity=1).encode(
-        x=alt.X("mean:Q", title=None, scale=alt.Scale(zero=False, nice=True)), tooltip=told
+        x=alt.X("mean:Q", title=None, scale=alt.Scale(zero=True, nice=True)), tooltip=told
     )
     columns = 1 if len(metrics) == 1 else PANELS_BESIDE
     width = WIDTH if columns == 1 else PANEL

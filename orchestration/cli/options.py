@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 __all__ = ["benchmark_option", "config_option", "debug_option", "format_option", "known", "load"]
 
+MOST_NAMED = 12
+"""The names that a message lists when none is near the one that was given."""
+
 config_option = click.option(
     "--config",
     "config",
@@ -64,7 +67,9 @@ def known(what: str, wanted: tuple[str, ...], options: list[str]) -> tuple[str, 
 
     for name in wanted:
         if name not in options:
-            names = ", ".join(repr(option) for option in options) or "none"
+            names = ", ".join(repr(option) for option in options[:MOST_NAMED]) or "none"
+            if len(options) > MOST_NAMED:
+                names += f" and {len(options) - MOST_NAMED} more"
             hint = nearest(name, options) or f"; known: {names}"
             raise UnknownName(f"there is no {what} {name!r}{hint}")
     return tuple(dict.fromkeys(wanted))

@@ -111,6 +111,16 @@ BAD = [
 ]
 
 
+def test_a_list_over_many_lines_is_told_once(warehouse: Warehouse, tmp_path: Path) -> None:
+    questions(warehouse, jsonl(tmp_path / "q.jsonl", QUESTIONS))
+    file = tmp_path / "p.jsonl"
+    file.write_text('[\n  {"question_id": "q1"},\n  {"question_id": "q2"}\n]\n', encoding="utf-8")
+    with pytest.raises(InputError) as refused:
+        predictions(warehouse, (file, "s"))
+    told = "expected a JSON object on each line, found the beginning of a list"
+    assert str(refused.value) == f"{file}:1: {told}: a file that is one list must be called .json"
+
+
 @pytest.mark.parametrize(("rows", "said"), [bad[1:] for bad in BAD], ids=[bad[0] for bad in BAD])
 @pytest.mark.file_only
 def test_a_bad_prediction_stops_everything(

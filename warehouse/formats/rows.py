@@ -60,14 +60,22 @@ def rows(path: Path, *, key: str, shape: Shape) -> Iterator[Row | Reject]:
 
 
 def json_lines(path: Path) -> Iterator[Row | Reject]:
-    """The rows of a file with one JSON object a line."""
-    for line in lines(path):
+    """The rows of a file with one JSON object a line.
+
+    Raises:
+        InputError: The file begins as a JSON list over many lines does.
+    """
+    for at, line in enumerate(lines(path)):
         if isinstance(line, Reject):
             yield line
             continue
         try:
             value = decode(line.text)
         except NotJsonError as error:
+            if at == 0 and line.text.lstrip().startswith("["):
+                told = "expected a JSON object on each line, found the beginning of a list: "
+                told += "a file that is one list must be called .json"
+                raise InputError([Problem(path, line.number, told)]) from None
             place = f"column {error.position + 1}"
             yield Reject(line.number, f"not JSON at {place}: {error}", line.beginning)
             continue

@@ -53,10 +53,11 @@ function startCompare() {
       return { ...question, one, other, difference: one - other };
     });
     const tally = (holds) => rows.filter((row) => holds(sign * row.difference)).length;
+    const unpaired = tally((d) => Number.isNaN(d));
     const text = [
-      `${count(tally((d) => d > 0))} questions go to the first, `,
-      `${count(tally((d) => d < 0))} to the second, ${count(tally((d) => d === 0))} are equal, `,
-      `${count(tally((d) => Number.isNaN(d)))} have no pair of numbers.`,
+      `${count(tally((d) => d > 0))} questions go to the first, ${count(tally((d) => d < 0))} to the second, `,
+      `${count(tally((d) => d === 0))} to neither`,
+      unpaired ? `; one of the two has no number for ${count(unpaired)}.` : ".",
     ].join("");
     verdict.replaceChildren(el("p", {}, ...verdictText(metric, a, b)), el("p", {}, text));
     const shown = only.checked ? rows.filter((row) => row.difference !== 0 && !Number.isNaN(row.difference)) : rows;

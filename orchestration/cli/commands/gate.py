@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path  # noqa: TC003 - click gives it
 from typing import TYPE_CHECKING
 
@@ -88,8 +89,22 @@ def command(
         click.echo(f"note: not enough data to decide on {told}: fails only with --strict", err=True)
     failing = ("regressed", "not_enough_data") if strict else ("regressed",)
     failed = [f"{each.address}: {each.verdict}" for each in found if each.verdict in failing]
+    if tolerance == 0 and any(seems_certain(each) for each in found):
+        click.echo(
+            f"note: an interval is that of its metric alone; p-values are adjusted for all "
+            f"{len(found)} metrics (Holm), and the verdicts follow them",
+            err=True,
+        )
     if failed:
         raise ChecksFailed(f"{system!r} does not pass: {', '.join(failed)}")
+    verdicts = Counter(each.verdict.replace("_", " ") for each in found)
+    counted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+    click.echo(f"{system!r} passes: {counted}", err=True)
+
+
+def seems_certain(found: Gated) -> bool:
+    """Whether an interval without 0 stands beside a verdict that finds no difference."""
+    return found.verdict == "unchanged" and found.low * found.high > 0
 
 
 def _cells(found: Gated) -> list[object]:

@@ -41,8 +41,9 @@ def test_charts_fit_a_phone_and_so_does_the_page(
     assert phone.run(INSIDE, phone.find("html"))
 
 
-def test_problems_are_told_within_a_phone(phone: Browser, handbook: Report) -> None:
-    phone.open(handbook.page("handbook-answers"))
+@pytest.mark.parametrize("benchmark", ["handbook-answers", "ticket-counter"])
+def test_problems_are_told_within_a_phone(phone: Browser, handbook: Report, benchmark: str) -> None:
+    phone.open(handbook.page(benchmark))
     told = phone.see("#problems-table tbody .told")
     assert told.size["width"] > PHONE["width"] / 2
     assert told.rect["x"] + told.size["width"] <= PHONE["width"]

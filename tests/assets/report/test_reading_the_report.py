@@ -217,3 +217,19 @@ def test_nothing_serious_stands_in_the_way_of_anybody(
         browser.click("#heat-table .cell")
         browser.find("#answers article")
         assert browser.barriers() == []
+
+
+def test_problems_stand_out_where_some_are_grave(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.first)
+    assert browser.texts("#handbook-answers .warn") == ["1 failed answer", "24 problems (2 high)"]
+    assert browser.texts("#page-search .warn") == []
+    assert "1 problem" in browser.find("#page-search").text
+
+
+def test_panels_of_the_leaderboard_begin_at_zero(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.page("ticket-counter"))
+    browser.see("[data-chart=leaderboard]")
+    browser.find("[data-chart=leaderboard][data-drawn=yes]")
+    labels = browser.texts("[data-chart=leaderboard] .role-axis-label text")
+    numbers = [label for label in labels if label.replace(".", "").isdigit()]
+    assert numbers.count("0.0") == 8

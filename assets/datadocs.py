@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from warehouse.replacing import replacing
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
@@ -61,9 +63,9 @@ def write_page(warehouse: Warehouse, folder: Path) -> Path:
     )
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / FILE_NAME
-    beside = folder / f".{FILE_NAME}.tmp"
-    beside.write_text("".join(_page(results, broken)), encoding="utf-8")
-    beside.replace(target)
+    # Steps that have processes of their own may find something to say at the same time.
+    with replacing(target) as beside:
+        beside.write_text("".join(_page(results, broken)), encoding="utf-8")
     return target
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -51,13 +52,20 @@ def notes(lines: Sequence[str]) -> dict[str, RawMetadataValue]:
 
 
 def markdown(rows: Sequence[Mapping[str, str]]) -> str:
-    """Rows with the same columns as a table; numbers stand to the right where all of them do."""
+    """Rows with the same columns as a table; numbers stand to the right where all of them do.
+
+    What stands in them may come from anybody: it is shown in one line, and none of it is markup.
+    """
     if not rows:
         return ""
     names = list(rows[0])
     rules = ["---:" if all(_is_number(row[name]) for row in rows) else "---" for name in names]
-    lines = [names, rules, *([row[name].replace("|", "\\|") for name in names] for row in rows)]
+    lines = [names, rules, *([_cell(row[name]) for name in names] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return " ".join(escape(text, quote=False).split()).replace("|", "\\|")
 
 
 def _is_number(text: str) -> bool:

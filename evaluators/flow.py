@@ -108,11 +108,7 @@ Flow: TypeAlias = Generator[Request | tuple[Request, ...], Any, T]
 
 
 def ask(
-    reply: type[R],
-    prompt: Prompt,
-    *,
-    check: Callable[[R], Sequence[str]] | None = None,
-    replicate: int = 0,
+    reply: type[R], prompt: Prompt, *, check: Callable[[R], Sequence[str]] | None = None
 ) -> Flow[R]:
     """Ask the judge one thing; see `Ask`.
 
@@ -120,20 +116,15 @@ def ask(
         ParseFailure: It answered, but nothing usable came of it.
         JudgeError: It could not be asked or did not answer.
     """
-    answer: R = yield Ask(reply, prompt, check, replicate)
+    answer: R = yield Ask(reply, prompt, check)
     return answer
 
 
-def ask_all(
-    reply: type[R],
-    prompts: Sequence[Prompt],
-    *,
-    check: Callable[[R], Sequence[str]] | None = None,
-) -> Flow[list[R]]:
+def ask_all(reply: type[R], prompts: Sequence[Prompt]) -> Flow[list[R]]:
     """Ask the judge several things at once; the replies come in the order of the prompts."""
     if not prompts:
         return []
-    answers: list[R] = yield tuple(Ask(reply, prompt, check) for prompt in prompts)
+    answers: list[R] = yield tuple(Ask(reply, prompt) for prompt in prompts)
     return answers
 
 

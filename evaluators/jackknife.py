@@ -25,14 +25,13 @@ LARGE = 10_000
 """Samples from which a part of them is folded again; the spread is then scaled to all."""
 
 
-def parts_of(clusters: NDArray[np.uint64], seed: int = SEED) -> Integers:
+def parts_of(clusters: NDArray[np.uint64]) -> Integers:
     """The part that each sample of a system belongs to; -1 for those that are not looked at.
 
     Few clusters are dealt out evenly by chance, many by their keys, which are as good as chance.
 
     Args:
         clusters: The key of each sample's cluster, evenly spread over 64 bits.
-        seed: Of the generator.
     """
     if len(clusters) > LARGE:
         dealt = (clusters % np.uint64(PARTS * -(-len(clusters) // LARGE))).astype(np.int64)
@@ -41,7 +40,7 @@ def parts_of(clusters: NDArray[np.uint64], seed: int = SEED) -> Integers:
     count = int(codes.max(initial=-1)) + 1
     if count <= PARTS:
         return codes
-    parts: Integers = np.random.default_rng(seed).permutation(count) % PARTS
+    parts: Integers = np.random.default_rng(SEED).permutation(count) % PARTS
     return parts[codes]
 
 

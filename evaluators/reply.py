@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 _AROUND_KEYS = " \t\r\n[]().:"
+_MOST_UNKNOWN = 0.2
 
 
 def _bare(key: str) -> str:
@@ -116,11 +117,11 @@ def faults_by_id(
     return faults
 
 
-def too_many_unknown(given: Sequence[str], known: Collection[str], share: float = 0.2) -> list[str]:
-    """Complain when more than a share of the different identifiers given are not known."""
+def too_many_unknown(given: Sequence[str], known: Collection[str]) -> list[str]:
+    """Complain when more than a fifth of the different identifiers given are not known."""
     different = Counter(given)
     unknown = [name for name in different if name not in known]
-    if len(unknown) <= share * len(different):
+    if len(unknown) <= _MOST_UNKNOWN * len(different):
         return []
     return [f"unknown identifiers: {', '.join(unknown[:10])}"]
 

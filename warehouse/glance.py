@@ -59,13 +59,12 @@ class Seen:
         return tuple(sorted(self.names - self.types.keys()))
 
 
-def glance(path: Path, expected: Mapping[str, Field], threads: int | None = None) -> Seen | None:
+def glance(path: Path, expected: Mapping[str, Field]) -> Seen | None:
     """What there is in a file, if all its rows have the form of its first ones.
 
     Args:
         path: A file of JSON Lines, not compressed.
         expected: The known fields.
-        threads: The threads to use; null: one for each core.
 
     Returns:
         Null when that takes a closer look, for whatever reason.
@@ -77,7 +76,7 @@ def glance(path: Path, expected: Mapping[str, Field], threads: int | None = None
             return None
         form = row_form(head, expected)
         with path.open("rb", buffering=0) as file:
-            matches = _Matching(file, rf"\A(?:{form}{SPACE}\r?\n)*\z").run(threads)
+            matches = _Matching(file, rf"\A(?:{form}{SPACE}\r?\n)*\z").run()
     except (OSError, UnicodeDecodeError, NotJsonError, Formless):
         return None
     return _seen(head, expected) if matches else None
@@ -93,9 +92,9 @@ class _Matching:
         self._begun = b""
         self._failed = False
 
-    def run(self, threads: int | None) -> bool:
-        """Whether every piece matches."""
-        number = threads or os.cpu_count() or 1
+    def run(self) -> bool:
+        """Whether every piece matches; looked at by as many threads as there are cores."""
+        number = os.cpu_count() or 1
         with ThreadPoolExecutor(number) as workers:
             list(workers.map(lambda _: self._work(), range(number)))
         return not self._failed

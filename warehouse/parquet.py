@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from warehouse.connection import Settings, connected
 from warehouse.ddl import literal, quoted
 from warehouse.errors import WarehouseError
+from warehouse.replacing import replacing
 from warehouse.tables import TABLES
 from warehouse.upgrade import require_version
 
@@ -49,15 +50,11 @@ def write_parquet(copy: Snapshot, folder: Path, benchmark: str) -> list[Path]:
         require_version(connection, copy.path)
         for table in TABLES.values():
             target = folder / f"{table.name}.parquet"
-            beside = folder / f".{table.name}.parquet.tmp"
-            try:
+            with replacing(target) as beside:
                 connection.execute(
                     f"COPY (SELECT * FROM {quoted(table.name)}{_where(table, benchmark)}) "  # noqa: S608
                     f"TO {literal(str(beside))} (FORMAT parquet, COMPRESSION zstd)"
                 )
-                beside.replace(target)
-            finally:
-                beside.unlink(missing_ok=True)
             written.append(target)
     return written
 

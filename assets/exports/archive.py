@@ -13,6 +13,7 @@ import polars as pl
 
 from assets.exports.spreadsheet import guarded
 from assets.report.pages import plain_page
+from warehouse.replacing import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,13 +54,11 @@ def write_archive(
         The path of the archive.
     """
     target = folder / f"{benchmark}.zip"
-    beside = folder / f".{benchmark}.zip.tmp"
-    try:
-        with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive:
-            _fill(_Archive(archive), copy, benchmark, configuration)
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
+    with (
+        replacing(target) as beside,
+        zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        _fill(_Archive(archive), copy, benchmark, configuration)
     return target
 
 

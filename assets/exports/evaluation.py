@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assets.exports.sheet import Sheet
+from warehouse.replacing import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
     from warehouse.snapshot import HeldSnapshot
 
 Row = dict[str, Any]
-
-EVALUATORS = ("document_retrieval", "citation", "rubric_judge", "evidence_overlap")
-"""One of these at least must have been run for there to be anything to tell."""
 
 _SCORES = """
 SELECT s.system, s.question_id, s.evaluator, s.metric, s.value, s.status, s.reason,
@@ -85,10 +83,9 @@ class Evaluation:
             The path of the file.
         """
         target = folder / self.file_name
-        beside = folder / f".{self.file_name}.tmp"
         text = json.dumps(self.results, indent=2, ensure_ascii=False, allow_nan=False)
-        beside.write_text(text + "\n", encoding="utf-8")
-        beside.replace(target)
+        with replacing(target) as beside:
+            beside.write_text(text + "\n", encoding="utf-8")
         return target
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from evaluators.statistics.arrays import CONFIDENCE
-from evaluators.statistics.resampling import DRAWS, SEED, cluster_weights
+from evaluators.statistics.resampling import cluster_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -95,7 +95,6 @@ def kappa(
     other: Floats,
     weights: Weights = "none",
     clusters: Integers | None = None,
-    confidence: float = CONFIDENCE,
 ) -> Kappa:
     """Cohen's kappa of two raters, with the percentile interval of the cluster bootstrap.
 
@@ -105,7 +104,6 @@ def kappa(
         weights: How much near misses count against them: `none` for categories, `linear` or
             `quadratic` for ratings, by the distance of their places among all ratings that occur.
         clusters: The cluster of each sample; null: each its own.
-        confidence: Of the interval.
 
     Source: Cohen 1960 and 1968.
     """
@@ -122,10 +120,10 @@ def kappa(
     value = kappas(counts.sum(axis=0).reshape(1, size, size), weights)[0]
     if len(counts) == 1:
         return Kappa(float(value), np.nan, np.nan)
-    drawn = cluster_weights(len(counts), DRAWS, SEED).astype(np.float64) @ counts
+    drawn = cluster_weights(len(counts)).astype(np.float64) @ counts
     spread = kappas(drawn.reshape(-1, size, size), weights)
     spread = spread[np.isfinite(spread)]
-    tail = (1 - confidence) / 2
+    tail = (1 - CONFIDENCE) / 2
     low, high = np.quantile(spread, [tail, 1 - tail]) if len(spread) else (np.nan, np.nan)
     return Kappa(float(value), float(low), float(high))
 

@@ -12,7 +12,7 @@ Integers: TypeAlias = NDArray[np.int64]
 Booleans: TypeAlias = NDArray[np.bool_]
 
 CONFIDENCE = 0.95
-"""The confidence of every interval, unless somebody asks for another."""
+"""The confidence of every interval."""
 
 LEVEL = 0.05
 """The level at which a difference counts as significant."""

@@ -35,16 +35,13 @@ class Corrected:
     weight: float = 1.0
 
 
-def rogan_gladen(
-    share: float, n: int, found: Confusion, confidence: float = CONFIDENCE
-) -> Corrected | None:
+def rogan_gladen(share: float, n: int, found: Confusion) -> Corrected | None:
     """The true share of passes behind a judge's share, given how often it errs.
 
     Args:
         share: The share that the judge passes.
         n: Of how many samples.
         found: The judge against people on the labelled samples.
-        confidence: Of the interval.
 
     Returns:
         None where people passed or failed no labelled sample, or where the judge is no better than
@@ -64,7 +61,7 @@ def rogan_gladen(
         + (1 - mean) ** 2 * specificity * (1 - specificity) / failed
         + mean**2 * sensitivity * (1 - sensitivity) / passed
     ) / youden**2
-    low, high = _normal(mean, variance, confidence)
+    low, high = _normal(mean, variance)
     return Corrected(mean, variance, max(0.0, low), min(1.0, high))
 
 
@@ -97,7 +94,7 @@ def prediction_powered(
     if weight:
         mean += weight * float(judged.mean())
         variance += weight**2 * float(judged.var(ddof=1)) / rest
-    low, high = _normal(mean, variance, CONFIDENCE)
+    low, high = _normal(mean, variance)
     return Corrected(mean, variance, low, high, weight)
 
 
@@ -111,8 +108,8 @@ def _weight(judged: Floats, labelled: Floats, labels: Floats) -> float:
     return min(1.0, max(0.0, shared / ((1 + n / rest) * spread)))
 
 
-def _normal(mean: float, variance: float, confidence: float) -> tuple[float, float]:
+def _normal(mean: float, variance: float) -> tuple[float, float]:
     from scipy.special import ndtri
 
-    half = float(ndtri(0.5 + confidence / 2)) * variance**0.5
+    half = float(ndtri(0.5 + CONFIDENCE / 2)) * variance**0.5
     return mean - half, mean + half

@@ -117,19 +117,17 @@ def compare(
     )
 
 
-def detectable_difference(error: Floats, level: float = LEVEL, power: float = POWER) -> Floats:
-    """The smallest true difference that a two-sided test finds with the given power.
+def detectable_difference(error: Floats) -> Floats:
+    """The smallest true difference that a two-sided test finds with a power of 80 %.
 
     Args:
         error: The standard error of the difference.
-        level: Of the test.
-        power: The probability of finding it.
 
     Source: Miller, arXiv 2411.00640, section 5.
     """
     from scipy.special import ndtri
 
-    return error * float(ndtri(1 - level / 2) + ndtri(power))
+    return error * float(ndtri(1 - LEVEL / 2) + ndtri(POWER))
 
 
 def mcnemar_p(gained: Integers, lost: Integers) -> Floats:

@@ -95,20 +95,17 @@ def uncertainty(
     return Uncertainty(errors, interval, used)
 
 
-def wilson(
-    successes: Floats, n: Floats, sizes: Floats | None = None, confidence: float = CONFIDENCE
-) -> Interval:
+def wilson(successes: Floats, n: Floats, sizes: Floats | None = None) -> Interval:
     """Wilson's score interval of a share.
 
     Args:
         successes: How many passed.
         n: Of how many; 0 gives NaN.
         sizes: The number of independent questions that they are worth; null: `n`.
-        confidence: Of the interval.
 
     Source: Wilson 1927; recommended for few questions by Bowyer and others, arXiv 2503.01747.
     """
-    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
     size = np.asarray(n if sizes is None else sizes, dtype=np.float64)
     with np.errstate(invalid="ignore", divide="ignore"):
         share = np.where(n > 0, successes / n, np.nan)
@@ -119,7 +116,7 @@ def wilson(
     return Interval(low, np.where(share == 1, 1.0, middle + half))
 
 
-def effective(data: Clustered, confidence: float = CONFIDENCE) -> Floats:
+def effective(data: Clustered) -> Floats:
     """How many independent questions the passes and failures of each column are worth.
 
     Their number divided by the design effect (how much the clusters increase the variance, at
@@ -134,12 +131,12 @@ def effective(data: Clustered, confidence: float = CONFIDENCE) -> Floats:
         return n
     with np.errstate(invalid="ignore", divide="ignore"):
         effect = np.maximum(1.0, data.std_errors**2 * (n - 1) / (share * (1 - share)))
-        few = (_quantile(n, confidence) / _quantile(data.clusters, confidence)) ** 2
+        few = (_quantile(n) / _quantile(data.clusters)) ** 2
         size = np.where((share > 0) & (share < 1), n / effect * few, data.clusters)
     return np.where(alone, n, size)
 
 
-def percentile(draws: Floats, clusters: Integers, confidence: float = CONFIDENCE) -> Interval:
+def percentile(draws: Floats, clusters: Integers) -> Interval:
     """The bootstrap's percentile interval, widened as Student's t is.
 
     The plain percentiles are too narrow by the root of (c - 1) / c and by the normal in place of
@@ -148,7 +145,6 @@ def percentile(draws: Floats, clusters: Integers, confidence: float = CONFIDENCE
     Args:
         draws: Means, shape (draws, columns).
         clusters: The clusters of each column; fewer than two give NaN.
-        confidence: Of the interval.
 
     Source: Hesterberg, "What teachers should know about the bootstrap", 2015, section 4.
     """
@@ -157,26 +153,19 @@ def percentile(draws: Floats, clusters: Integers, confidence: float = CONFIDENCE
     low, high = np.full(len(clusters), np.nan), np.full(len(clusters), np.nan)
     for number in np.unique(clusters[clusters > 1]):
         own = clusters == number
-        wide = np.sqrt(number / (number - 1)) * _quantile(np.array([number]), confidence)[0]
+        wide = np.sqrt(number / (number - 1)) * _quantile(np.array([number]))[0]
         tail = float(ndtr(-wide))
         low[own], high[own] = np.nanquantile(draws[:, own], [tail, 1 - tail], axis=0)
     return Interval(low, high)
 
 
-def student(
-    means: Floats, errors: Floats, clusters: Integers, confidence: float = CONFIDENCE
-) -> Interval:
+def student(means: Floats, errors: Floats, clusters: Integers) -> Interval:
     """Student's t interval with one degree of freedom less than there are clusters."""
-    half = _quantile(clusters, confidence) * errors
+    half = _quantile(clusters) * errors
     return Interval(means - half, means + half)
 
 
-def unseen(
-    means: Floats,
-    clusters: Integers,
-    bounds: tuple[float, float],
-    confidence: float = CONFIDENCE,
-) -> Interval:
+def unseen(means: Floats, clusters: Integers, bounds: tuple[float, float]) -> Interval:
     """The interval where all numbers are equal: some share of the clusters may be otherwise.
 
     After c equal clusters a share of up to 1 - 0.05 ** (1 / c) others cannot be excluded (about
@@ -184,16 +173,16 @@ def unseen(
     scale that is open on either side, and for a single cluster, there is no interval.
     """
     with np.errstate(divide="ignore"):
-        share = np.where(clusters > 1, 1 - (1 - confidence) ** (1 / clusters), np.nan)
+        share = np.where(clusters > 1, 1 - (1 - CONFIDENCE) ** (1 / clusters), np.nan)
     low, high = means - share * (means - bounds[0]), means + share * (bounds[1] - means)
     known = np.isfinite(low) & np.isfinite(high)
     return Interval(np.where(known, low, np.nan), np.where(known, high, np.nan))
 
 
-def _quantile(clusters: Floats | Integers, confidence: float) -> Floats:
+def _quantile(clusters: Floats | Integers) -> Floats:
     """Student's quantile for so many clusters; NaN for fewer than two."""
     from scipy.special import stdtrit
 
     freedom = np.where(np.asarray(clusters) > 1, np.asarray(clusters) - 1.0, np.nan)
-    quantiles: Floats = stdtrit(freedom, 0.5 + confidence / 2)
+    quantiles: Floats = stdtrit(freedom, 0.5 + CONFIDENCE / 2)
     return quantiles

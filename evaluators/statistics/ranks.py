@@ -23,9 +23,7 @@ class RankInterval(NamedTuple):
     high: Integers
 
 
-def rank_intervals(
-    means: Floats, draws: Floats, best: Literal["high", "low"], confidence: float = CONFIDENCE
-) -> RankInterval:
+def rank_intervals(means: Floats, draws: Floats, best: Literal["high", "low"]) -> RankInterval:
     """The places that systems hold in the middle 95 % of the draws.
 
     One draw resamples the questions of all systems at once, so that what they have in common does
@@ -35,7 +33,6 @@ def rank_intervals(
         means: Shape (systems,); NaN for a system that has none: it takes no part.
         draws: Shape (draws, systems), as `resampled_means` gives them.
         best: Which numbers are better.
-        confidence: Of the interval.
 
     Source: the rank intervals of Chatbot Arena, arXiv 2403.04132.
     """
@@ -45,7 +42,7 @@ def rank_intervals(
         return RankInterval(low, high)
     sign = -1.0 if best == "high" else 1.0
     places = ranks(sign * draws[:, there])
-    tail = (1 - confidence) / 2
+    tail = (1 - CONFIDENCE) / 2
     held = np.quantile(places, [tail, 1 - tail], axis=0, method="inverted_cdf").astype(np.int64)
     own = ranks(sign * means[None, there])[0]
     low[there], high[there] = np.minimum(held[0], own), np.maximum(held[1], own)

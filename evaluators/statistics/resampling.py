@@ -24,9 +24,9 @@ _CHUNK = 4_000_000
 
 
 @lru_cache(maxsize=4)
-def cluster_weights(clusters: int, draws: int = DRAWS, seed: int = SEED) -> NDArray[np.uint8]:
+def cluster_weights(clusters: int, draws: int = DRAWS) -> NDArray[np.uint8]:
     """How often each cluster is drawn: shape (draws, clusters); each row adds up to `clusters`."""
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(SEED)
     weights = np.empty((draws, clusters), dtype=np.uint8)
     step = max(1, _CHUNK // clusters)
     for start in range(0, draws, step):
@@ -39,7 +39,7 @@ def cluster_weights(clusters: int, draws: int = DRAWS, seed: int = SEED) -> NDAr
     return weights
 
 
-def resampled_means(data: Clustered, draws: int = DRAWS, seed: int = SEED) -> Floats:
+def resampled_means(data: Clustered) -> Floats:
     """The mean of each column in each draw of clusters with replacement.
 
     All columns see the same draws, so that differences and ranks can be read off a row.
@@ -48,23 +48,21 @@ def resampled_means(data: Clustered, draws: int = DRAWS, seed: int = SEED) -> Fl
 
     Args:
         data: The numbers, summed within clusters.
-        draws: How many draws.
-        seed: Of the generator.
 
     Returns:
         Shape (draws, columns); NaN where a draw holds no number of a column.
     """
     clusters, columns = data.sums.shape
     if clusters == 0:
-        return np.full((draws, columns), np.nan)
+        return np.full((DRAWS, columns), np.nan)
     if clusters > LARGE:
-        return _normal_means(data, draws, seed)
-    weights = cluster_weights(clusters, draws, seed)
+        return _normal_means(data)
+    weights = cluster_weights(clusters)
     same = bool((data.counts == data.counts[:, :1]).all())
     counts = data.counts[:, :1] if same else data.counts
-    means = np.empty((draws, columns))
+    means = np.empty((DRAWS, columns))
     step = max(1, _CHUNK // clusters)
-    for start in range(0, draws, step):
+    for start in range(0, DRAWS, step):
         chunk = weights[start : start + step].astype(np.float64)
         n = np.broadcast_to(chunk @ counts, (len(chunk), columns))
         nothing = np.full(n.shape, np.nan)
@@ -72,11 +70,11 @@ def resampled_means(data: Clustered, draws: int = DRAWS, seed: int = SEED) -> Fl
     return means
 
 
-def _normal_means(data: Clustered, draws: int, seed: int) -> Floats:
+def _normal_means(data: Clustered) -> Floats:
     residuals = data.residuals
     values, vectors = np.linalg.eigh(residuals.T @ residuals)
     # Rounding may make an eigenvalue of 0 negative.
     root = vectors * np.sqrt(np.maximum(values, 0.0))
-    noise = np.random.default_rng(seed).standard_normal((draws, len(values)))
+    noise = np.random.default_rng(SEED).standard_normal((DRAWS, len(values)))
     means: Floats = data.means + noise @ root.T
     return means

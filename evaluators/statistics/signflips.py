@@ -25,7 +25,7 @@ _CHUNK = 4_000_000
 _TOLERANCE = 1e-9
 
 
-def sign_flip_p(differences: Floats, pairs: Integers | None = None, seed: int = SEED) -> Floats:
+def sign_flip_p(differences: Floats, pairs: Integers | None = None) -> Floats:
     """Two-sided p-values: could each cluster's difference as well be its negative?
 
     With few clusters all patterns of signs are tried, so that p is exact; with more of them 9,999
@@ -38,7 +38,6 @@ def sign_flip_p(differences: Floats, pairs: Integers | None = None, seed: int = 
             `pairs`, the sums of the numbers themselves, one column a system.
         pairs: Shape (tests, 2): the columns whose difference each test is about; null: one test a
             column.
-        seed: Of the patterns.
 
     Returns:
         One p-value a test; 1 where all differences are 0.
@@ -53,7 +52,7 @@ def sign_flip_p(differences: Floats, pairs: Integers | None = None, seed: int = 
     exact = 2**total <= FLIPS
     reached = np.zeros(len(observed), dtype=np.int64)
     least = np.abs(observed) - _TOLERANCE * np.sqrt(squares)
-    for signs in _patterns(total, max(total, len(observed)), seed):
+    for signs in _patterns(total, max(total, len(observed))):
         sums = signs @ differences
         flipped = sums if pairs is None else sums[:, pairs[:, 0]] - sums[:, pairs[:, 1]]
         reached += np.count_nonzero(np.abs(flipped) >= least, axis=0)
@@ -92,13 +91,12 @@ def _normal_p(observed: Floats, squares: Floats, clusters: Integers) -> Floats:
     return np.where(squares > 0, normal, 1.0)
 
 
-def _patterns(clusters: int, width: int, seed: int) -> Iterator[Floats]:
+def _patterns(clusters: int, width: int) -> Iterator[Floats]:
     """Signs in pieces of shape (some, clusters): every pattern, or `FLIPS` random ones.
 
     Args:
         clusters: The signs of a pattern.
         width: The numbers that are held for each pattern at once.
-        seed: Of the generator.
     """
     step = max(1, _CHUNK // max(1, width))
     everything = 2**clusters if clusters < FLIPS.bit_length() else FLIPS + 1
@@ -107,7 +105,7 @@ def _patterns(clusters: int, width: int, seed: int) -> Iterator[Floats]:
             numbers = np.arange(start, min(start + step, everything))[:, None]
             yield 1.0 - 2.0 * ((numbers >> np.arange(clusters)) & 1).astype(np.float64)
         return
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(SEED)
     for start in range(0, FLIPS, step):
         yield _random_signs(generator, min(step, FLIPS - start), clusters)
 

@@ -10,6 +10,7 @@ import dagster as dg
 import pytest
 
 from assets.keys import LEADERBOARD
+from assets.reporting import markdown
 from tests.assets.conftest import materialise, write
 
 if TYPE_CHECKING:
@@ -48,3 +49,11 @@ def test_many_systems_are_not_traced_one_by_one(workshop: Workshop) -> None:
     for at in range(12):
         workshop.predictions[f"s{at}"] = workshop.predictions["good"]
     assert not [name for name in metadata(workshop) if " of s" in name]
+
+
+def test_what_stands_in_a_table_is_no_markup_and_has_one_line() -> None:
+    """Names and values that come from files are shown in the interface as they are."""
+    table = markdown([{"system": "<img src=x>|\n| b & c", "mean": "0.5"}])
+    head, rules, row = table.split("\n")
+    assert (head, rules) == ("| system | mean |", "| --- | ---: |")
+    assert row == "| &lt;img src=x&gt;\\| \\| b &amp; c | 0.5 |"

@@ -14,16 +14,13 @@ if TYPE_CHECKING:
     from warehouse.tables import Column, Table
 
 
-def described(
-    table: str, benchmarks: Sequence[str], more: Sequence[Expectation] = (), prefix: str = ""
-) -> Batch:
+def described(table: str, benchmarks: Sequence[str], more: Sequence[Expectation] = ()) -> Batch:
     """The rows of some benchmarks in a table, and what its description says of them.
 
     Args:
         table: The table or view.
         benchmarks: The benchmarks.
         more: What else is expected.
-        prefix: What tells the results from those of other batches of the table.
     """
     description = table_named(table)
     return Batch(
@@ -31,7 +28,6 @@ def described(
         sql=rows_of(table, benchmarks),
         key=description.key,
         expectations=(*_expectations(description), *more),
-        prefix=prefix,
     )
 
 

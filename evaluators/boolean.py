@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from evaluators.evaluator import Evaluator
 from evaluators.metric import Metric
-from evaluators.outcome import NotApplicable, Scores, Undefined, Unscored
+from evaluators.outcome import Graded, NotApplicable, Scores, Undefined, Unscored
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from evaluators.sample import Sample
+
 _THRESHOLD = 0.5
 NOT_JUDGED = NotApplicable("the context was not judged")
-NOBODY_ASKED = NotApplicable("the system gave no answer, so nothing was judged")
+NO_CONTEXTS = NotApplicable("no contexts")
+_NOBODY_ASKED = NotApplicable("the system gave no answer, so nothing was judged")
 
 
 def _failures(name: str, summary: str) -> Metric:
@@ -48,6 +51,23 @@ class BooleanEvaluator(Evaluator):
             "system",
         ),
     )
+
+    @property
+    def judges_context(self) -> bool:
+        """Whether the retrieved context must pass, too."""
+        return False
+
+    def unread(self, sample: Sample) -> NotApplicable | None:
+        """Why the context is not looked at, if it is not."""
+        if not self.judges_context:
+            return NOT_JUDGED
+        return NO_CONTEXTS if sample.contexts is None else None
+
+    def nothing_judged(self, sample: Sample) -> Graded:
+        """What does not apply to an answer that was not given: no verdict could be unclear."""
+        unread = self.unread(sample)
+        judged = {"retrieval_failures": unread} if unread else {}
+        return Graded({"parse_failures": _NOBODY_ASKED, **judged})
 
     def fold(self, rows: pl.DataFrame) -> Scores:
         """Count passes among passes, failures and verdicts that could not be understood."""

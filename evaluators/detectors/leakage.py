@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from evaluators.boolean import NOT_JUDGED, BooleanEvaluator, verdict
+from evaluators.boolean import NO_CONTEXTS, NOT_JUDGED, BooleanEvaluator, verdict
 from evaluators.detectors.plain import plain, plain_expr
 from evaluators.engines.contract import NO_ENGINES, Engines
 from evaluators.kinds.row import RowEvaluator, record, records
-from evaluators.outcome import Graded, NotApplicable
+from evaluators.outcome import Graded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from evaluators.sample import Sample
 
 _LISTED = 20
-_NO_CONTEXT = NotApplicable("no contexts")
 _EMPTY = "empty_answer"
 
 
@@ -54,6 +53,11 @@ class LeakageEvaluator(BooleanEvaluator, RowEvaluator):
     def suspicious(self, text: pl.Expr) -> pl.Expr:
         """Whether a plain text may hold a finding: true for every text that does."""
 
+    @property
+    def judges_context(self) -> bool:
+        """Whether the retrieved passages are read, too."""
+        return self.check_context
+
     def counts(self, finding: Finding) -> bool:
         """Whether a finding fails the text that it is in."""
         return not finding.example
@@ -65,7 +69,7 @@ class LeakageEvaluator(BooleanEvaluator, RowEvaluator):
         passages = [self._found(text or "") for text in self._passages(sample)]
         scores = verdict(
             answer=not any(map(self.counts, given)),
-            context=self._unread(sample)
+            context=self.unread(sample)
             or not any(self.counts(finding) for found in passages for finding in found),
         )
         listed = {
@@ -107,7 +111,7 @@ class LeakageEvaluator(BooleanEvaluator, RowEvaluator):
     def _clean(self) -> list[pl.Expr]:
         """The columns of samples in which there is nothing to be found."""
         names = [metric.name for metric in self.sample_metrics]
-        unread = _NO_CONTEXT if self.check_context else NOT_JUDGED
+        unread = NO_CONTEXTS if self.check_context else NOT_JUDGED
         both = records(
             names,
             [
@@ -126,14 +130,8 @@ class LeakageEvaluator(BooleanEvaluator, RowEvaluator):
             )
         ]
 
-    def _unread(self, sample: Sample) -> NotApplicable | None:
-        """Why the context was not read, if it was not."""
-        if not self.check_context:
-            return NOT_JUDGED
-        return _NO_CONTEXT if sample.contexts is None else None
-
     def _passages(self, sample: Sample) -> Sequence[str]:
-        return () if self._unread(sample) else sample.contexts or ()
+        return () if self.unread(sample) else sample.contexts or ()
 
     @cached_property
     def _found(self) -> Callable[[str], tuple[Finding, ...]]:

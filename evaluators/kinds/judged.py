@@ -6,7 +6,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evaluators.boolean import NOBODY_ASKED, NOT_JUDGED, BooleanEvaluator, verdict
+from evaluators.boolean import BooleanEvaluator, verdict
 from evaluators.flow import JUDGE
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.outcome import Graded, NotApplicable, ParseFailure, Scores, Unscored
@@ -48,11 +48,6 @@ class JudgedEvaluator(BooleanEvaluator, FlowEvaluator):
 
     needs = frozenset({JUDGE})
 
-    @property
-    def judges_context(self) -> bool:
-        """Whether the retrieved context is judged, too."""
-        return False
-
     def on_reason(self, reason: Unscored) -> Scores:
         """Count what could not be understood; nothing else has a value."""
         unparsed = float(isinstance(reason, ParseFailure))
@@ -60,9 +55,7 @@ class JudgedEvaluator(BooleanEvaluator, FlowEvaluator):
 
     def on_failure(self, sample: Sample) -> Graded:
         """An answer that was not given was not judged, so that no verdict could be unclear."""
-        unread = self._unread(sample)
-        judged = {"retrieval_failures": unread} if unread else {}
-        return Graded({"parse_failures": NOBODY_ASKED, **judged})
+        return self.nothing_judged(sample)
 
     def on_labels(self, labels: Mapping[str, float]) -> Scores:
         """Whoever says that an answer passes says that it does not fail, and is understood."""
@@ -73,12 +66,6 @@ class JudgedEvaluator(BooleanEvaluator, FlowEvaluator):
         if not self.judges_context:
             implied["generation_failures"] = 1 - passes
         return super().on_labels({**implied, **labels})
-
-    def _unread(self, sample: Sample) -> NotApplicable | None:
-        """Why the context is not judged, if it is not."""
-        if not self.judges_context:
-            return NOT_JUDGED
-        return NotApplicable("no contexts") if sample.contexts is None else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,7 +106,7 @@ class AnswerAndContextEvaluator(JudgedEvaluator):
         """Ask about the answer, then about the context."""
         answer = sample.answer or ""
         given = (yield from self.judge(sample, answer)) if answer.strip() else self.blank()
-        context: bool | Unscored = self._unread(sample) or _NOTHING_RETRIEVED
+        context: bool | Unscored = self.unread(sample) or _NOTHING_RETRIEVED
         detail = {"answer": given.detail} if given.detail else {}
         retrieved = self._context(sample)
         if retrieved.strip():
@@ -130,6 +117,6 @@ class AnswerAndContextEvaluator(JudgedEvaluator):
         return Graded(scores, detail or None, given.remark)
 
     def _context(self, sample: Sample) -> str:
-        if self._unread(sample):
+        if self.unread(sample):
             return ""
         return "\n".join(text for text in sample.contexts or () if text)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from evaluators.boolean import NOBODY_ASKED, NOT_JUDGED, BooleanEvaluator, no_verdict, verdict
+from evaluators.boolean import BooleanEvaluator, no_verdict, verdict
 from evaluators.kinds.row import RowEvaluator
-from evaluators.outcome import Graded, NotApplicable, Undefined
+from evaluators.outcome import Graded, Undefined
 from evaluators.text.constraints import Constraint, any_of, read_constraints
 from evaluators.text.patterns import Matcher, RanAway
 from evaluators.text.references import no_reference, written
@@ -62,6 +62,11 @@ class TokensPresence(BooleanEvaluator, RowEvaluator):
         if not self.pattern_seconds > 0:
             raise ValueError(f"pattern_seconds must be above 0, got {self.pattern_seconds}")
 
+    @property
+    def judges_context(self) -> bool:
+        """Whether the retrieved context must hold, too."""
+        return self.check_context
+
     def obstacles(self) -> Sequence[pl.Expr]:
         """Neither constraints nor an expected answer, or a context to check that is not given."""
         unknown = pl.col("constraints").is_null()
@@ -75,7 +80,7 @@ class TokensPresence(BooleanEvaluator, RowEvaluator):
         """Hold the answer, and the context if asked for, against the constraints."""
         constraints = _constraints(sample)
         texts = {"answer": sample.answer or ""}
-        unread = self._unread(sample)
+        unread = self.unread(sample)
         if unread is None:
             texts["context"] = " ".join(text or "" for text in sample.contexts or ())
         try:
@@ -88,15 +93,7 @@ class TokensPresence(BooleanEvaluator, RowEvaluator):
 
     def on_failure(self, sample: Sample) -> Graded:
         """An answer that was not given fails, but nothing was to be understood."""
-        unread = self._unread(sample)
-        judged = {"retrieval_failures": unread} if unread else {}
-        return Graded({"parse_failures": NOBODY_ASKED, **judged})
-
-    def _unread(self, sample: Sample) -> NotApplicable | None:
-        """Why the context is not read, if it is not."""
-        if not self.check_context:
-            return NOT_JUDGED
-        return NotApplicable("no contexts") if sample.contexts is None else None
+        return self.nothing_judged(sample)
 
     def _failed(self, constraints: Sequence[Constraint], text: str) -> list[int]:
         search = self._matcher.search

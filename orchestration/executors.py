@@ -12,11 +12,15 @@ from dagster._core.definitions.executor_definition import (
     ExecutorRequirement,
     multiple_process_executor_requirements,
 )
+from dagster._core.executor.base import Executor
+
+from orchestration.orphans import name_process
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from dagster._core.executor.base import Executor
+    from dagster._core.execution.retries import RetryMode
+    from dagster._core.execution.step_dependency_config import StepDependencyConfig
 
     from assets.project import Project
 
@@ -24,7 +28,11 @@ IN_PROCESS = "in_process"
 MULTIPROCESS = "multiprocess"
 CELERY = "celery"
 
-PRELOADED = ("dagster._core.executor.multiprocess", "orchestration.definitions")
+PRELOADED = (
+    "dagster._core.executor.multiprocess",
+    "orchestration.definitions",
+    "orchestration.step_process",
+)
 """What steps share of what they load: nothing that has threads, which a fork would leave behind."""
 
 
@@ -66,9 +74,32 @@ def executor(project: Project) -> dg.ExecutorDefinition:
         create = definition.executor_creation_fn
         if create is None:
             raise TypeError(f"Dagster's executor {kind!r} cannot be made")
-        return create(context._replace(executor_def=definition, executor_config=config))
+        made = create(context._replace(executor_def=definition, executor_config=config))
+        return Named(made)
 
     return chosen_executor
+
+
+class Named(Executor):
+    """One of Dagster's own executors, which says first in which process a run is carried out."""
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+
+    @property
+    def retries(self) -> RetryMode:
+        """As the other one has them."""
+        return self._executor.retries
+
+    @property
+    def step_dependency_config(self) -> StepDependencyConfig:
+        """As the other one has it."""
+        return self._executor.step_dependency_config
+
+    def execute(self, plan_context: Any, execution_plan: Any) -> Iterator[dg.DagsterEvent]:
+        """Carry out the steps of a plan."""
+        name_process(plan_context.instance, plan_context.run_id)
+        yield from self._executor.execute(plan_context, execution_plan)
 
 
 def _start_method() -> dict[str, Any]:

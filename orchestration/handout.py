@@ -19,6 +19,7 @@ from kombu.entity import Queue
 
 from assets.freshness import digest_of
 from orchestration.errors import OrchestrationError
+from orchestration.orphans import name_process
 from warehouse.lake.address import Lake
 
 if TYPE_CHECKING:
@@ -95,6 +96,7 @@ class StepsForWorkers(CeleryExecutor):
 
     def execute(self, plan_context: Any, execution_plan: Any) -> Iterator[DagsterEvent]:
         """Carry out the steps of a plan."""
+        name_process(plan_context.instance, plan_context.run_id)
         events: Iterator[DagsterEvent] = core_celery_execution_loop(
             plan_context, execution_plan, step_execution_fn=self._handed_out
         )

@@ -48,6 +48,12 @@ concurrency:
     granularity: run
     default_limit: 1
 
+# Runs that do not start, or do not end when they are told to, are called failed or canceled.
+run_monitoring:
+  enabled: true
+  start_timeout_seconds: 300
+  cancel_timeout_seconds: 300
+
 # A run whose process was killed is started again, one that failed is not: neither bad files nor a
 # failed check become better by themselves. Steps that ask the judge try again by themselves.
 run_retries:

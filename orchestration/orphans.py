@@ -19,11 +19,17 @@ def process_tags() -> dict[str, str]:
     return {PROCESS: f"{os.getpid()}@{socket.gethostname()}"}
 
 
+def name_process(instance: dg.DagsterInstance, run_id: str) -> None:
+    """Say that a run is carried out in this process."""
+    instance.add_run_tags(run_id, process_tags())
+
+
 def close_orphans(instance: dg.DagsterInstance) -> int:
-    """Report runs of the command line as failed whose process on this machine is gone.
+    """Report runs as failed, or canceled, whose process on this machine is gone.
 
     A process that is killed cannot say so itself, and its run would be under way for ever: the
-    queue and the sensors would wait for it.
+    queue and the sensors would wait for it. Dagster's own server says so for runs that it started,
+    unless it was ended together with them.
 
     Returns:
         The runs that were closed.
@@ -31,10 +37,24 @@ def close_orphans(instance: dg.DagsterInstance) -> int:
     import dagster as dg
 
     closed = 0
-    statuses = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING]
+    canceling = dg.DagsterRunStatus.CANCELING
+    statuses = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING, canceling]
     for run in instance.get_runs(dg.RunsFilter(statuses=statuses)):
-        pid, _, host = run.tags.get(PROCESS, "").partition("@")
+        pid, _, host = _process(instance, run).partition("@")
         if pid.isdigit() and host == socket.gethostname() and not is_alive(int(pid)):
-            instance.report_run_failed(run, f"process {pid} was ended before the run was done")
+            message = f"process {pid} was ended before the run was done"
+            if run.status is canceling:
+                instance.report_run_canceled(run, message)
+            else:
+                instance.report_run_failed(run, message)
             closed += 1
     return closed
+
+
+def _process(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
+    """Where a run is carried out; empty as long as it has not said so itself."""
+    told = run.tags.get(PROCESS, "")
+    parent = instance.get_run_by_id(run.parent_run_id) if run.parent_run_id else None
+    # A run that repeats another has the tags of that one until it begins.
+    inherited = parent is not None and parent.tags.get(PROCESS) == told
+    return "" if inherited else told

@@ -13,14 +13,14 @@ import hashlib
 import json
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, Self
 
 from tests.judge_replies import reply_to
 from tests.judge_said import Said, rendered
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping
+    from collections.abc import Callable, Coroutine, Iterator, Mapping
 
 HOST = "127.0.0.1"
 GATE_S = 60.0
@@ -83,6 +83,8 @@ class JudgeServer:
         self._latency = latency
         self._gate = gate
         self._full = asyncio.Event()
+        self._free = asyncio.Event()
+        self._free.set()
         self._port = port
         self._quiet = quiet
         self._loop = asyncio.new_event_loop()
@@ -118,6 +120,15 @@ class JudgeServer:
     def count(self) -> int:
         """How many chat requests came, without probes."""
         return len(self.arrivals)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Answer no question before the end of the `with`."""
+        self._loop.call_soon_threadsafe(self._free.clear)
+        try:
+            yield
+        finally:
+            self._loop.call_soon_threadsafe(self._free.set)
 
     def stop(self) -> None:
         """Stop listening and drop all connections."""
@@ -189,6 +200,7 @@ class JudgeServer:
             self._full.set()
         with suppress(TimeoutError):
             await asyncio.wait_for(self._full.wait(), GATE_S)
+        await self._free.wait()
 
     def _what(self, request: dict[str, Any]) -> Said:
         if is_probe(request):

@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from orchestration import settings, starter
+from orchestration.jobs import EVALUATE
+from orchestration.ranges import range_tags
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -27,6 +29,18 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 240.0
 REPOSITORY = {"repositoryName": "__repository__", "repositoryLocationName": "scoreline"}
+LAUNCH = """
+mutation Launch($params: ExecutionParams!) {
+  launchRun(executionParams: $params) {
+    __typename
+    ... on LaunchRunSuccess { run { runId } }
+    ... on PythonError { message }
+  }
+}"""
+STEPS = """
+query Steps($run: ID!) { runOrError(runId: $run) {
+  ... on Run { stepStats { stepKey startTime endTime } }
+} }"""
 RUNS = "{ runsOrError { ... on Runs { results { runId status tags { key value } } } } }"
 LOADED = """{ workspaceOrError { ... on Workspace { locationEntries {
   name locationOrLoadError { __typename }
@@ -65,10 +79,12 @@ class Interface:
     Attributes:
         folder: The project.
         port: Where it listens.
+        group: The group of its processes; None unless it has one of its own.
     """
 
     folder: Path
     port: int
+    group: int | None = None
 
     @property
     def address(self) -> str:
@@ -91,6 +107,21 @@ class Interface:
         found = self.query(RUNS)["runsOrError"]["results"]
         return [{**run, "tags": {t["key"]: t["value"] for t in run["tags"]}} for run in found]
 
+    def status(self, run: str) -> str:
+        """The status of a run."""
+        return next(str(each["status"]) for each in self.runs() if each["runId"] == run)
+
+    def steps(self, run: str) -> dict[str, tuple[float, float | None]]:
+        """When the steps of a run that have begun did so, and when they ended; seconds."""
+        found = self.query(STEPS, run=run)["runOrError"]["stepStats"]
+        begun = [each for each in found if each["startTime"] is not None]
+        return {each["stepKey"]: (each["startTime"], each["endTime"]) for each in begun}
+
+    def kill(self) -> None:
+        """End all its processes at once, as when the machine goes down."""
+        assert self.group is not None
+        os.killpg(self.group, signal.SIGKILL)
+
     def process(self, run: str) -> int:
         """The process in which a run is carried out; 0 as long as it has none."""
         events = self.query(EVENTS, run=run)["logsForRun"]["events"]
@@ -112,6 +143,23 @@ class Interface:
         launched = self.query(BACKFILL, params=params)["launchPartitionBackfill"]
         assert launched["__typename"] == "LaunchBackfillSuccess", launched
         return str(launched["backfillId"])
+
+    def launch(self, first: str, last: str, assets: list[list[str]] | None = None) -> str:
+        """Put a run into the queue, and return its name.
+
+        Args:
+            first: Its first benchmark.
+            last: Its last benchmark.
+            assets: What it makes; everything unless given.
+        """
+        selector: dict[str, Any] = {**REPOSITORY, "jobName": EVALUATE}
+        if assets is not None:
+            selector["assetSelection"] = [{"path": path} for path in assets]
+        tags = [{"key": key, "value": name} for key, name in range_tags(first, last).items()]
+        params = {"selector": selector, "executionMetadata": {"tags": tags}}
+        launched = self.query(LAUNCH, params=params)["launchRun"]
+        assert launched["__typename"] == "LaunchRunSuccess", launched
+        return str(launched["run"]["runId"])
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The result of a query on the warehouse."""
@@ -177,8 +225,9 @@ def interface(folder: Path) -> Iterator[Interface]:
         env={key: value for key, value in os.environ.items() if key != "DAGSTER_HOME"},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        start_new_session=True,
     )
-    running = Interface(folder, port)
+    running = Interface(folder, port, process.pid)
 
     def answers() -> bool:
         assert process.poll() is None, "it ended by itself"

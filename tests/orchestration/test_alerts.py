@@ -148,3 +148,22 @@ def test_a_run_whose_process_was_killed_is_closed(project: Project) -> None:
         found = [instance.get_run_by_id(run.run_id) for run in runs]
         failed = dg.DagsterRunStatus.FAILURE
         assert [run and run.status for run in found] == [failed, started, started, started]
+        # A run that repeats another has not begun as long as it bears that one's process.
+        ((first, told), *_) = zip(runs, found, strict=True)
+        assert told is not None
+        again = instance.create_run_for_job(
+            job,
+            status=started,
+            tags=told.tags,
+            parent_run_id=first.run_id,
+            root_run_id=first.run_id,
+        )
+        assert orphans.close_orphans(instance) == 0
+        other = subprocess.Popen([sys.executable, "-c", ""])
+        other.wait()
+        instance.add_run_tags(again.run_id, {orphans.PROCESS: f"{other.pid}@{host}"})
+        instance.report_run_canceling(again)
+        assert orphans.close_orphans(instance) == 1
+        closed = instance.get_run_by_id(again.run_id)
+        assert closed is not None
+        assert closed.status is dg.DagsterRunStatus.CANCELED

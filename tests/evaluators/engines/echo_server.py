@@ -6,11 +6,12 @@ import itertools
 import json
 import re
 import threading
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 FLUENT = {"of": "France", "river": "Seine", "a": "city", "capital": "of", "on": "the"}
 """Words that the server finds likely after others."""
@@ -82,6 +83,8 @@ class EchoServer:
         """Say what it does wrongly, if anything."""
         self.fault = fault
         self.prompts: list[str] = []
+        self._free = threading.Event()
+        self._free.set()
 
     @property
     def address(self) -> str:
@@ -99,8 +102,18 @@ class EchoServer:
         self._server.shutdown()
         self._server.server_close()
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Answer nothing before the end of the `with`."""
+        self._free.clear()
+        try:
+            yield
+        finally:
+            self._free.set()
+
     def _answer(self, asked: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         self.prompts.append(asked["prompt"])
+        self._free.wait()
         if self.fault == "not found":
             return 404, {"error": {"message": "no such model", "type": "invalid_request_error"}}
         return 200, completion(asked, self.fault)

@@ -8,6 +8,8 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.judge.errors import JudgeFailure
+from evaluators.flow import JUDGE
+from evaluators.kinds.flow import FlowEvaluator
 from orchestration.engines import HUMAN, judge_settings
 from orchestration.finding import Finding
 from warehouse.errors import WarehouseError
@@ -31,11 +33,25 @@ _SAME = {"gemma": "gemini", "ministral": "mistral", "mixtral": "mistral"}
 _FAMILY = re.compile(rf"(?<![a-z])({'|'.join(_FAMILIES)})(?![a-z])")
 
 
+def _nobody(project: Project) -> Finding:
+    """What it means that there is no judge."""
+    names = dict.fromkeys(
+        evaluator.name
+        for benchmark in project.benchmarks.values()
+        for evaluator in benchmark.evaluators
+        if isinstance(evaluator, FlowEvaluator) and JUDGE in evaluator.asked()
+    )
+    if not names:
+        return Finding("ok", "judge", "none configured, and no evaluator asks one")
+    told = "none configured: give the section `judge`; not applicable until then: "
+    return Finding("warn", "judge", told + ", ".join(names))
+
+
 def judge_findings(found: Settings) -> Iterator[Finding]:
     """Looks at the judge; sends one small request to a model, and nothing to anybody else."""
     judge = found.judge
     if judge is None:
-        yield Finding("ok", "judge", "none configured: evaluators that ask one are skipped")
+        yield _nobody(found.project)
     elif judge.model == HUMAN:
         yield _people(found.project)
     else:

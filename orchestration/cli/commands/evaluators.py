@@ -86,4 +86,7 @@ def _page(page: Page, form: Form) -> None:
     if reads:
         write(["field", "of the", "required"], reads, form, "Fields that it reads")
     if page.asks:
-        click.echo(f"\nAsks {', '.join(page.asks)} of scoreline.yaml; without it: not applicable.")
+        between = "\n" if reads else ""
+        click.echo(
+            f"{between}Asks {', '.join(page.asks)} of scoreline.yaml; without it: not applicable."
+        )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assets.planning import Planned
+    from assets.project import Project
     from orchestration.cli.output import Form
 
 COLUMNS = (
@@ -82,8 +83,27 @@ def command(
             )
         )
     write(COLUMNS, [_row(each) for each in planned], form)
+    missing = _missing(project, wanted, {each.evaluator for each in planned})
+    if missing:
+        click.echo(f"note: not configured, so not applicable: {', '.join(missing)}", err=True)
     if form == "table":
         click.echo(_total(planned))
+
+
+def _missing(project: Project, benchmarks: Sequence[str], planned: set[str]) -> list[str]:
+    """The evaluators that have nobody to ask, with the keys of the configuration that say whom."""
+    from evaluators.flow import JUDGE
+    from evaluators.kinds.flow import NOBODY, FlowEvaluator
+
+    found: dict[str, str] = {}
+    for name in benchmarks:
+        for evaluator in project.benchmarks[name].evaluators:
+            if isinstance(evaluator, FlowEvaluator) and evaluator.name in planned:
+                nobody = [role for role, who in evaluator.answered_by if who == NOBODY]
+                keys = ", ".join(role if role == JUDGE else f"models.{role}" for role in nobody)
+                if keys:
+                    found[evaluator.name] = f"{evaluator.name} ({keys})"
+    return list(found.values())
 
 
 def _row(planned: Planned) -> Sequence[object]:

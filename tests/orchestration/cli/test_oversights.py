@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 from orchestration.cli.boards import write_boards
+from orchestration.cli.program import program
 from tests.orchestration.conftest import Ended, scoreline
 
 if TYPE_CHECKING:
@@ -68,6 +70,27 @@ def test_tags_that_no_question_has(ended: Ended) -> None:
 def test_how_to_see_all_problems_can_be_copied(ended: Ended) -> None:
     query = "SELECT severity, message FROM problems WHERE benchmark = 'harbour'"
     assert f'  ... all: scoreline sql --config demo/scoreline.yaml "{query}"' in ended.err
+
+
+def test_plan_and_doctor_name_evaluators_that_nobody_answers(own_project: Path) -> None:
+    config = own_project / "scoreline.yaml"
+    edited(config, (r"citations\]", "faithfulness, answer_relevancy, citation]"))
+    plan = CliRunner().invoke(program, ["plan", "--config", str(config)])
+    assert plan.stderr == (
+        "note: not configured, so not applicable: answer_relevancy (models.embedding, judge), "
+        "faithfulness (judge)\n"
+    )
+    some = CliRunner().invoke(program, ["plan", "--evaluator", "citation", "--config", str(config)])
+    assert some.stderr == ""
+    found = CliRunner().invoke(program, ["doctor", "--config", str(config)]).stdout
+    told = "none configured: give the section `judge`; not applicable until then: "
+    assert f"warn  judge: {told}answer_relevancy, faithfulness\n" in found
+
+
+def test_doctor_misses_no_judge_where_nobody_asks_one(done_project: Path) -> None:
+    config = str(done_project / "scoreline.yaml")
+    found = CliRunner().invoke(program, ["doctor", "--config", config]).stdout
+    assert "ok    judge: none configured, and no evaluator asks one\n" in found
 
 
 def test_nothing_is_said_of_a_project_without_mistakes(first_run: Ended) -> None:

@@ -6,26 +6,24 @@ both would ask the judge, and both would be paid for.
 
 from __future__ import annotations
 
-import ctypes
+import multiprocessing
 import os
 import signal
-import sys
-
-PARENT = os.getpid()
-"""The process that steps are forked from; it ends with that of their run, however that ends."""
-
-SET_PARENT_DEATH_SIGNAL = 1
-"""`PR_SET_PDEATHSIG` of Linux; other systems have nothing like it."""
+import threading
+from multiprocessing.connection import wait
+from multiprocessing.util import register_after_fork
 
 
-def _end_with_parent() -> None:
-    # What a step forks in its turn is its own affair.
-    if os.getppid() != PARENT:
-        return
-    ctypes.CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    if os.getppid() != PARENT:
-        os.kill(os.getpid(), signal.SIGKILL)
+def _end_with_run(_: object) -> None:
+    # Whoever asked for this process, not the one that it was forked from, which outlives both.
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_watch, args=(parent.sentinel,), daemon=True).start()
 
 
-if sys.platform == "linux":
-    os.register_at_fork(after_in_child=_end_with_parent)
+def _watch(sentinel: int) -> None:
+    wait([sentinel])
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+register_after_fork(_end_with_run, _end_with_run)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.services import REQUIRED
 from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse import reading
 from warehouse.errors import InputError
@@ -182,7 +183,7 @@ def four(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 COMMON = settings(
-    max_examples=40,
+    max_examples=40 if REQUIRED else 15,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

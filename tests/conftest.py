@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,11 +23,6 @@ hypothesis.settings.load_profile("patient")
 
 # Great Expectations takes seconds to load in each process: only its own tests ask for it.
 os.environ.setdefault("SCORELINE_EXPECTATIONS", "sql")
-
-
-def pytest_collection_finish() -> None:
-    """Keep what was imported out of the search for garbage, which some libraries ask for."""
-    gc.freeze()
 
 
 @pytest.fixture(scope="session")

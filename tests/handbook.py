@@ -5,14 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import portalocker
+import pytest
 
 from tests.command import scoreline
-
-if TYPE_CHECKING:
-    import pytest
+from tests.services import REQUIRED
 
 EXAMPLE = Path(__file__).parents[1] / "examples" / "handbook"
 # Names resolve to nothing and connections are refused: whatever calls out, fails.
@@ -34,8 +32,11 @@ def copied(home: Path) -> Path:
 def after_first_run(factory: pytest.TempPathFactory) -> Path:
     """The folder of the project after its first run, to be read or copied, and never changed.
 
-    Whoever comes first makes it; what the run printed stands in `PRINTED` beside it.
+    Whoever comes first makes it; what the run printed stands in `PRINTED` beside it. It takes as
+    long as hundreds of other tests, so that it is left out of the everyday ones.
     """
+    if not REQUIRED:
+        pytest.skip("the example project takes long: SCORELINE_REQUIRE_SERVICES=1 runs it")
     base = factory.getbasetemp()
     together = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     whole = together / "handbook"

@@ -30,6 +30,11 @@ TOXICITY = "toxicity"
 FAIRNESS_BIAS = "fairness_bias"
 
 
+def setting_of(role: str) -> str:
+    """The key of `scoreline.yaml` that says who plays a role."""
+    return role if role == JUDGE else f"models.{role}"
+
+
 @dataclass(frozen=True, slots=True)
 class Ask(Generic[R]):
     """A question to the judge; the answer is a `reply`.

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from evaluators import catalog, library
-from evaluators.flow import JUDGE
+from evaluators.flow import setting_of
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.origins import fields_of, file_of
@@ -105,7 +105,7 @@ def _asked(evaluator: Evaluator) -> set[str]:
         parts = {part.partition(".")[0] for part in evaluator.parts}
         return {key for part in parts for key in _asked(catalog.build(part))}
     asked = evaluator.asked() if isinstance(evaluator, FlowEvaluator) else frozenset()
-    return {role if role == JUDGE else f"models.{role}" for role in asked}
+    return {setting_of(role) for role in asked}
 
 
 def family_question(family: str) -> str:

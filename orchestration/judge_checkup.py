@@ -7,9 +7,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from assets.judging import is_judged
 from evaluators.engines.judge.errors import JudgeFailure
-from evaluators.flow import JUDGE
-from evaluators.kinds.flow import FlowEvaluator
 from orchestration.engines import HUMAN, judge_settings
 from orchestration.finding import Finding
 from warehouse.errors import WarehouseError
@@ -39,7 +38,7 @@ def _nobody(project: Project) -> Finding:
         evaluator.name
         for benchmark in project.benchmarks.values()
         for evaluator in benchmark.evaluators
-        if isinstance(evaluator, FlowEvaluator) and JUDGE in evaluator.asked()
+        if is_judged(evaluator)
     )
     if not names:
         return Finding("ok", "judge", "none configured, and no evaluator asks one")

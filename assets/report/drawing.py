@@ -9,10 +9,10 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from assets.freshness import digest_of
 from warehouse.file import flush
+from warehouse.replacing import replacing
 
 SCALE = 2.0
 """Pixels of a PNG for each unit of the chart: sharp on screens of twice the usual density."""
@@ -69,14 +69,10 @@ def cache_folder() -> Path:
 
 def _keep(text: str, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_name(f".{path.name}.{uuid4().hex}.tmp")
-    try:
+    with replacing(path) as beside:
         beside.write_text(text, encoding="utf-8")
         # Half a script after a power cut would be in every page from then on.
         flush(beside)
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def svg(spec: dict[str, Any]) -> str:

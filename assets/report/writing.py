@@ -11,6 +11,7 @@ from assets.report.folder import write_folder
 from assets.report.overview import write_overview
 from assets.stages import REPORT
 from warehouse.lock import FileLock
+from warehouse.replacing import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,9 +50,8 @@ def write_report(copy: Snapshot, publish: Path, patience_s: float = 60.0) -> Pat
     with FileLock(root / ".writing", patience_s).exclusive(), copy.held() as held:
         made = {name: _folder(held, name, root) for name in facts.benchmarks(held)}
         page = publish / REPORT
-        beside = publish / f".{REPORT}.tmp"
-        beside.write_text(write_overview(held, made), encoding="utf-8")
-        beside.replace(page)
+        with replacing(page) as beside:
+            beside.write_text(write_overview(held, made), encoding="utf-8")
         _tidy(root, set(made.values()))
     return page
 

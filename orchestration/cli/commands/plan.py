@@ -92,7 +92,7 @@ def command(
 
 def _missing(project: Project, benchmarks: Sequence[str], planned: set[str]) -> list[str]:
     """The evaluators that have nobody to ask, with the keys of the configuration that say whom."""
-    from evaluators.flow import JUDGE
+    from evaluators.flow import setting_of
     from evaluators.kinds.flow import NOBODY, FlowEvaluator
 
     found: dict[str, str] = {}
@@ -100,7 +100,7 @@ def _missing(project: Project, benchmarks: Sequence[str], planned: set[str]) -> 
         for evaluator in project.benchmarks[name].evaluators:
             if isinstance(evaluator, FlowEvaluator) and evaluator.name in planned:
                 nobody = [role for role, who in evaluator.answered_by if who == NOBODY]
-                keys = ", ".join(role if role == JUDGE else f"models.{role}" for role in nobody)
+                keys = ", ".join(setting_of(role) for role in nobody)
                 if keys:
                     found[evaluator.name] = f"{evaluator.name} ({keys})"
     return list(found.values())

@@ -12,7 +12,6 @@ from assets.report.facts import benchmarks, gather
 from assets.report.folder import interactive
 from assets.report.grids import read_grid
 from assets.report.pictures import confusion, heat_map
-from tests.services import takes_minutes
 from warehouse.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ KINDS = {
 }
 
 
-@takes_minutes
 def test_every_kind_of_chart_is_valid(handbook: Report) -> None:
     drawn = set()
     with Snapshot(handbook.copy).held() as copy:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tests.assets.report.conftest import Report
     from tests.browser import Browser
 
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, takes_minutes]
 
 
 @pytest.fixture(autouse=True)
@@ -63,7 +63,6 @@ def test_the_leaderboard_is_sorted_filtered_and_sliced(browser: Browser, handboo
     browser.until(lambda: "of 24" not in browser.find("#lb-table").text)
 
 
-@takes_minutes
 def test_whiskers_tell_intervals_and_badges_tell_ties(browser: Browser, handbook: Report) -> None:
     browser.open(handbook.page("mail-routing"))
     told = browser.all("#lb-table svg.whisker")[0].get_attribute("aria-label")
@@ -73,7 +72,6 @@ def test_whiskers_tell_intervals_and_badges_tell_ties(browser: Browser, handbook
     assert "failed" not in browser.find("#lb-table").text
 
 
-@takes_minutes
 def test_curves_are_chosen_added_zoomed_and_read(browser: Browser, handbook: Report) -> None:
     browser.open(handbook.page("deck-hand-exam"))
     browser.see("[data-chart=phi]")
@@ -138,7 +136,6 @@ def test_from_a_number_in_the_heat_map_to_the_answer(browser: Browser, handbook:
     browser.until(lambda: browser.run("return document.activeElement.className") == "cell")
 
 
-@takes_minutes
 def test_two_systems_question_by_question(browser: Browser, handbook: Report) -> None:
     browser.open(handbook.page("handbook-answers"))
     browser.see("#compare")
@@ -170,7 +167,6 @@ def test_problems_and_insights_lead_to_their_questions(browser: Browser, handboo
     assert "plain-llm" in browser.find("#problems-table").text
 
 
-@takes_minutes
 @pytest.mark.parametrize(
     ("benchmark", "parts"),
     [
@@ -223,7 +219,6 @@ def test_nothing_serious_stands_in_the_way_of_anybody(
         assert browser.barriers() == []
 
 
-@takes_minutes
 def test_problems_stand_out_where_some_are_grave(browser: Browser, handbook: Report) -> None:
     browser.open(handbook.first)
     assert browser.texts("#handbook-answers .warn") == ["1 failed answer", "24 problems (2 high)"]
@@ -231,7 +226,6 @@ def test_problems_stand_out_where_some_are_grave(browser: Browser, handbook: Rep
     assert "1 problem" in browser.find("#page-search").text
 
 
-@takes_minutes
 def test_panels_of_the_leaderboard_begin_at_zero(browser: Browser, handbook: Report) -> None:
     browser.open(handbook.page("ticket-counter"))
     browser.see("[data-chart=leaderboard]")

@@ -62,7 +62,8 @@ clean:  ## remove the environment and what the example project wrote
 	rm -rf $(VENV) $(EXAMPLE)/.scoreline $(EXAMPLE)/published
 
 # The environment: one stamp for each set of extras, renewed when the pins or the project change.
-# The build back end is installed first, pinned like the rest, so that no build fetches another.
+# Build back ends are installed first, pinned like the rest, so that no build fetches another: hatchling for
+# the project, setuptools for dependencies that come as source.
 $(VENV)/.python:
 	@test -n "$(PYTHON)" || { echo "Scoreline needs Python 3.11, 3.12 or 3.13; none was found. Name one: make PYTHON=/path/to/python" >&2; exit 2; }
 	@echo "Setting up $(VENV) with $$($(PYTHON) --version) (once, a minute or two)"
@@ -70,7 +71,7 @@ $(VENV)/.python:
 	@touch $@
 
 $(VENV)/.build: $(VENV)/.python constraints.txt
-	@$(INSTALL) hatchling editables
+	@$(INSTALL) hatchling editables setuptools
 	@touch $@
 
 $(VENV)/.base: $(VENV)/.build pyproject.toml constraints.txt

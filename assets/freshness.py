@@ -13,6 +13,7 @@ from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import format_named
 from warehouse.formats.paths import expand
 from warehouse.snapshot import FILE_NAME, Snapshot
+from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -75,7 +76,7 @@ def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
     if not all(path.is_file() for path in (copy, project.publish / REPORT)):
         return False
     try:
-        if not project.warehouse.exists():
+        if not Warehouse(project.warehouse).exists():
             return False
         marked = Snapshot(copy).fetch("SELECT benchmark, stage, digest FROM marks")
         marks: dict[str, dict[str, str]] = {}

@@ -70,7 +70,7 @@ def ingested(project: Project, benchmarks: Sequence[str]) -> Iterator[Warehouse]
     with TemporaryDirectory(prefix="scoreline-plan-") as folder:
         path = Path(folder) / "warehouse.duckdb"
         copy = Warehouse(path)
-        if project.warehouse.exists():
+        if Warehouse(project.warehouse).exists():
             Warehouse(project.warehouse).copy(path)
         files = [files_of(project.benchmarks[name]) for name in benchmarks]
         ingest(copy, files, kinds=("questions", "predictions"), inspect=inspect)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from evaluators.evaluator import Evaluator
     from warehouse.expectations.expectation import Expectation
-    from warehouse.place import Place
+    from warehouse.lake.address import Place
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from dagster._core.definitions.metadata import RawMetadataValue
 
-    from warehouse.place import Place
+    from warehouse.lake.address import Place
 
 
 def table_metadata(table: str, place: Place) -> dict[str, RawMetadataValue]:

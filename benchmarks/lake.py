@@ -27,7 +27,7 @@ from warehouse.errors import WarehouseError
 from warehouse.ingest import ingest
 from warehouse.lake.address import Lake
 from warehouse.lake.session import opened
-from warehouse.place import Place, described, place_described
+from warehouse.lake.address import Place, described, place_described
 from warehouse.reading import Files
 from warehouse.store import Warehouse
 

@@ -85,7 +85,7 @@ def _files(benchmark: Benchmark) -> Iterator[Finding]:
 def _warehouse(project: Project) -> Finding:
     subject = "warehouse"
     try:
-        if not project.warehouse.exists():
+        if not Warehouse(project.warehouse).exists():
             return Finding("ok", subject, f"{project.warehouse}: made by the first run")
         rows = Warehouse(project.warehouse, patience_s=PATIENCE_S).fetch(
             "SELECT count(*) AS n FROM predictions"

@@ -55,7 +55,7 @@ def items(project: Project, days: float = DAYS) -> Iterator[Item]:
         project: The project.
         days: How old something must be.
     """
-    if project.warehouse.exists():
+    if Warehouse(project.warehouse).exists():
         warehouse = Warehouse(project.warehouse)
         for name, leftover in retention.LEFTOVERS.items():
             rows = retention.count(warehouse, leftover, days)
@@ -87,7 +87,7 @@ def items(project: Project, days: float = DAYS) -> Iterator[Item]:
             only_when_asked=True,
             remove=partial(shutil.rmtree, encodings),
         )
-    if project.warehouse.exists():
+    if Warehouse(project.warehouse).exists():
         for chore in upkeep.chores(Warehouse(project.warehouse), days):
             yield Item(
                 name=chore.name, what=chore.what, amount=chore.amount, remove=chore.carry_out

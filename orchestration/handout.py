@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from dagster import DagsterEvent
 
-    from warehouse.place import Place
+    from warehouse.lake.address import Place
 
 BROKER_VARIABLE = "SCORELINE_BROKER"
 """The address of the Redis (or other broker) through which steps are handed out."""

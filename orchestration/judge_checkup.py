@@ -165,7 +165,7 @@ def _systems(project: Project) -> set[str]:
 def _fetched(project: Project, sql: str) -> list[tuple[Any, ...]] | None:
     """The rows of a query, or None where the warehouse cannot be read."""
     try:
-        if not project.warehouse.exists():
+        if not Warehouse(project.warehouse).exists():
             return None
         return Warehouse(project.warehouse, patience_s=_PATIENCE_S).fetch(sql).rows()
     except WarehouseError:

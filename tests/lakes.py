@@ -12,15 +12,15 @@ from uuid import uuid4
 from tests.contents import contents
 from tests.services import POSTGRES
 from warehouse.connection import Settings
-from warehouse.lake.address import Lake
-from warehouse.lake.session import close_all, opened
-from warehouse.place import described
+from warehouse.lake import session
+from warehouse.lake.address import Lake, described
+from warehouse.lake.session import opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from warehouse.place import Place
+    from warehouse.lake.address import Place
     from warehouse.store import Warehouse
 
 
@@ -31,8 +31,15 @@ def fresh(database: str, folder: Path) -> Iterator[Lake]:
     try:
         yield place
     finally:
-        close_all()
+        close_sessions()
         drop(place)
+
+
+def close_sessions() -> None:
+    """Close every connection of this process to a lake, so that its catalogue can be dropped."""
+    for each in list(session._SESSIONS.values()):
+        each.close()
+        session.forget(each)
 
 
 def lake_at(folder: Path, database: str, schema: str = "public") -> Lake:

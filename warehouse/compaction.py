@@ -12,7 +12,7 @@ import duckdb
 from warehouse.connection import translated
 from warehouse.ddl import check, literal, quoted
 from warehouse.errors import NoSpace, WarehouseError
-from warehouse.file import flush
+from warehouse.storage.create import flush
 from warehouse.quiet import connect
 
 if TYPE_CHECKING:

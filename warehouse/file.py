@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import duckdb
 
 from warehouse.connection import Settings, connected
-from warehouse.ddl import create_tables
+from warehouse.storage.create import create, flush
 from warehouse.errors import SchemaOutdated, WarehouseError
 from warehouse.lock import FileLock
 from warehouse.spool import Scratch
@@ -38,6 +37,10 @@ class FileStorage:
     path: Path
     settings: Settings
     patience_s: float
+
+    def exists(self) -> bool:
+        """Whether the file is there."""
+        return self.path.exists()
 
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -145,22 +148,3 @@ class FileStorage:
             # A log without its database is what somebody forgot to delete.
             self.path.with_name(self.path.name + ".wal").unlink(missing_ok=True)
             made.replace(self.path)
-
-
-def create(path: Path, settings: Settings) -> None:
-    """Make a DuckDB file with every table, none of which has a row but the version's."""
-    with connected(path, read_only=False, settings=settings) as connection:
-        connection.begin()
-        create_tables(connection)
-        connection.commit()
-        # On a full disk closing leaves the tables in the log, silently, and the log stays behind.
-        connection.execute("CHECKPOINT")
-
-
-def flush(path: Path) -> None:
-    """Have a file or folder written to the disk before this returns."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

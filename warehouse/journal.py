@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from warehouse.place import Place
+    from warehouse.lake.address import Place
 
 
 ELSEWHERE_S: Final = 6 * 3600.0

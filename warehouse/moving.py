@@ -10,14 +10,12 @@ from uuid import uuid4
 from warehouse.ddl import literal, quoted
 from warehouse.errors import WarehouseError
 from warehouse.journal import folder_of
-from warehouse.tables import TABLES
+from warehouse.tables import STORED
 
 if TYPE_CHECKING:
     import duckdb
 
     from warehouse.store import Warehouse
-
-STORED = tuple(table.name for table in TABLES.values() if table.view_of is None)
 
 
 def copy_tables(source: Warehouse, target: Warehouse) -> dict[str, int]:
@@ -35,7 +33,7 @@ def copy_tables(source: Warehouse, target: Warehouse) -> dict[str, int]:
             run left replies that are in no table yet; or the counts differ. The target is then
             as before.
     """
-    if not source.path.exists():
+    if not source.exists():
         raise WarehouseError(f"there is no warehouse {str(source.path)!r}")
     if source.path == target.path:
         raise WarehouseError(f"{str(source.path)!r} cannot be copied to itself")

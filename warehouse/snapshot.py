@@ -12,7 +12,7 @@ import duckdb
 
 from warehouse.connection import Settings, connected
 from warehouse.errors import InvalidQuery, NoSpace, WarehouseError
-from warehouse.file import flush
+from warehouse.storage.create import flush
 from warehouse.lock import FileLock
 from warehouse.transaction import Parameters, fetched
 from warehouse.upgrade import require_version

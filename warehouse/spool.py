@@ -18,7 +18,7 @@ from warehouse.processes import is_alive
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warehouse.place import Place
+    from warehouse.lake.address import Place
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,8 @@ from warehouse.connection import Settings
 from warehouse.ddl import literal, quoted
 from warehouse.errors import WarehouseError
 from warehouse.file import FileStorage
-from warehouse.place import Place, storage_at
+from warehouse.lake.address import Place
+from warehouse.place import storage_at
 from warehouse.spool import Scratch, Spool
 from warehouse.transaction import Parameters, Transaction, fetched
 
@@ -49,6 +50,10 @@ class Warehouse:
     patience_s: float = 30.0
     memory_limit: str = "1GB"
     threads: int | None = None
+
+    def exists(self) -> bool:
+        """Whether it has been created; nothing is created by asking."""
+        return self.storage.exists()
 
     def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
         """The result of a query as a frame.

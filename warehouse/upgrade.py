@@ -16,7 +16,7 @@ from warehouse.errors import NoSpace, SchemaMismatch, SchemaOutdated, WarehouseT
 from warehouse.tables import SCHEMA_VERSION, TABLES
 
 if TYPE_CHECKING:
-    from warehouse.place import Place
+    from warehouse.lake.address import Place
 
 
 def version_of(connection: duckdb.DuckDBPyConnection, path: Place) -> int:

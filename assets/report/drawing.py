@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from assets.freshness import digest_of
-from warehouse.file import flush
+from warehouse.storage.create import flush
 from warehouse.replacing import replacing
 
 SCALE = 2.0

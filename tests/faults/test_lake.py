@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from warehouse.lake.address import Lake
-    from warehouse.place import Place
+    from warehouse.lake.address import Place
 
 WRITER = """
 import json, sys
@@ -36,7 +36,7 @@ from assets.project import Benchmark
 from assets.standings import refresh
 from evaluators import catalog
 from warehouse.ingest import ingest
-from warehouse.place import place_described
+from warehouse.lake.address import place_described
 from warehouse.reading import Files
 from warehouse.store import Warehouse
 

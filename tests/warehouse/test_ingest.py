@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warehouse.ingest import Ingested
-    from warehouse.place import Place
+    from warehouse.lake.address import Place
 
 QUESTIONS = [{"question_id": f"q{n}", "question": f"Why {n}?"} for n in range(1, 9)]
 PREDICTIONS = [{"question_id": f"q{n}", "answer": f"So {n}."} for n in range(1, 9)]

@@ -156,7 +156,7 @@ def test_the_journal_of_a_living_process_is_left_alone(warehouse: Warehouse) -> 
 WRITER = """
 import json, sys
 from warehouse.ledger import opened
-from warehouse.place import place_described
+from warehouse.lake.address import place_described
 from warehouse.store import Warehouse
 row = json.loads(sys.argv[2])
 with opened(Warehouse(place_described(json.loads(sys.argv[1]))), "killed") as ledger:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from warehouse.place import Place
+    from warehouse.lake.address import Place
 
 
 @pytest.fixture

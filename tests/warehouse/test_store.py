@@ -173,7 +173,7 @@ def test_a_killed_writer_leaves_the_warehouse_as_it_was(warehouse: Warehouse) ->
 WRITE = """
 import json, sys
 import polars as pl
-from warehouse.place import place_described
+from warehouse.lake.address import place_described
 from warehouse.store import Warehouse
 warehouse = Warehouse(place_described(json.loads(sys.argv[1])))
 for i in range(5):

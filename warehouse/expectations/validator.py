@@ -23,7 +23,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from warehouse.errors import WarehouseError
 from warehouse.expectations.expectation import Verdict
-from warehouse.place import described
+from warehouse.lake.address import described
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

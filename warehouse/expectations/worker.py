@@ -21,7 +21,7 @@ from typing import IO, Any
 from warehouse.errors import WarehouseError
 from warehouse.expectations.engine import Session, built
 from warehouse.expectations.expectation import Batch, Expectation
-from warehouse.place import place_described
+from warehouse.lake.address import place_described
 from warehouse.store import Warehouse
 
 LATER = 10

@@ -1,4 +1,4 @@
-"""Where a lake is: its catalogue in PostgreSQL, and the folder of its files."""
+"""Where a warehouse is: the path of a DuckDB file, or the catalogue and the files of a lake."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import os
 import re
 import socket
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from warehouse.errors import WarehouseError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
 PREFIX: Final = "ducklake:"
 """How the place of every lake begins."""
@@ -57,16 +58,6 @@ class Lake:
         """A file or folder beside it."""
         return self.folder / name
 
-    def exists(self) -> bool:
-        """Whether somebody has made its tables.
-
-        Raises:
-            WarehouseError: That cannot be found out.
-        """
-        from warehouse.lake.session import is_made
-
-        return is_made(self)
-
     def absolute(self) -> Lake:
         """It itself: no folder changes what it means."""
         return self
@@ -109,6 +100,65 @@ class Lake:
 
     def __str__(self) -> str:
         return POSTGRES + self.catalog
+
+
+Place: TypeAlias = Path | Lake
+"""The path of a DuckDB file, or a lake. Both have a name, a folder and files beside them."""
+
+
+def place_of(
+    home: Path,
+    catalog: str,
+    *,
+    data_path: str | None = None,
+    schema: str | None = None,
+    password_env: str | None = None,
+) -> Place:
+    """The place that a configuration names.
+
+    Args:
+        home: The folder that paths are relative to.
+        catalog: The path of a DuckDB file, or `ducklake:postgres:` and a database.
+        data_path: The folder or address of a lake's files; null: `.scoreline/lake` in `home`.
+        schema: The schema of its catalogue; null: `public`.
+        password_env: The environment variable that holds the password of a lake's catalogue.
+
+    Raises:
+        WarehouseError: That is no place.
+    """
+    if not catalog.startswith(PREFIX):
+        if {data_path, schema, password_env} != {None}:
+            raise WarehouseError(
+                f"a DuckDB file such as {catalog!r} has nothing but its path; a lake is named "
+                f"{EXAMPLE!r}"
+            )
+        return home / Path(catalog).expanduser()
+    beside = home / ".scoreline"
+    if data_path is None:
+        data_path = str(beside / "lake")
+    elif "://" not in data_path:
+        data_path = str(home / Path(data_path).expanduser())
+    return Lake(catalog_of(catalog), data_path, beside, schema or "public", password_env)
+
+
+def described(place: Place) -> dict[str, str | None]:
+    """A place as JSON can hold it, for another process."""
+    if isinstance(place, Lake):
+        return {
+            "catalog": place.catalog,
+            "data_path": place.data_path,
+            "folder": str(place.folder),
+            "schema": place.schema,
+            "password_env": place.password_env,
+        }
+    return {"path": str(place)}
+
+
+def place_described(given: Mapping[str, Any]) -> Place:
+    """The place that `described` told of."""
+    if "path" in given:
+        return Path(given["path"])
+    return Lake(**{**given, "folder": Path(given["folder"])})
 
 
 def catalog_of(text: str) -> str:

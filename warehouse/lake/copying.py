@@ -12,8 +12,8 @@ import duckdb
 
 from warehouse.connection import Settings
 from warehouse.ddl import literal, quoted
-from warehouse.file import create, flush
-from warehouse.moving import STORED
+from warehouse.storage.create import create, flush
+from warehouse.tables import STORED
 
 if TYPE_CHECKING:
     from pathlib import Path

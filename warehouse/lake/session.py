@@ -77,18 +77,18 @@ class Session:
         if has_catalogue(self._connection, self.lake):
             self._attach_lake()
             if self._is_empty():
-                with turn(self, patience_s):
+                with turn(self.guard(), self.lake, patience_s):
                     self._create()
         else:
             # Two that make the catalogue at the same time would be in each other's way.
-            with turn(self, patience_s):
+            with turn(self.guard(), self.lake, patience_s):
                 self._attach_lake()
                 self._create()
         with self.cursor() as cursor:
             try:
                 require_version(cursor, self.lake)
             except SchemaOutdated:
-                with turn(self, patience_s):
+                with turn(self.guard(), self.lake, patience_s):
                     upgrade(cursor, self.lake)
         self.lake.folder.mkdir(parents=True, exist_ok=True)
 
@@ -220,11 +220,3 @@ def forget(broken: Session) -> None:
     with _ALONE:
         for key in [key for key, each in _SESSIONS.items() if each is broken]:
             del _SESSIONS[key]
-
-
-def close_all() -> None:
-    """Let go of every lake, such as before its database is dropped."""
-    with _ALONE:
-        for each in _SESSIONS.values():
-            each.close()
-        _SESSIONS.clear()

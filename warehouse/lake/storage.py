@@ -16,6 +16,7 @@ from warehouse.lake.session import (
     Session,
     concealed,
     forget,
+    is_made,
     session,
     unreachable,
     was_reached,
@@ -54,6 +55,14 @@ class LakeStorage:
     lake: Lake
     settings: Settings
     patience_s: float
+
+    def exists(self) -> bool:
+        """Whether the catalogue has the lake's tables.
+
+        Raises:
+            WarehouseUnreachable: The server cannot be asked.
+        """
+        return is_made(self.lake)
 
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -152,7 +161,7 @@ class LakeStorage:
     @contextmanager
     def _writing(self, token: str) -> Iterator[duckdb.DuckDBPyConnection]:
         opened = self.session()
-        with self.cursor(opened) as cursor, turn(opened, self.patience_s) as held:
+        with self.cursor(opened) as cursor, turn(opened.guard(), self.lake, self.patience_s) as held:
             Scratch(self.lake).sweep()
             cursor.begin()
             try:

@@ -21,7 +21,7 @@ from warehouse.errors import WarehouseLocked, WarehouseUnreachable
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warehouse.lake.session import Session
+    from warehouse.lake.address import Lake
 
 OURS: Final = int.from_bytes(b"scor")
 """The first number of the lock within the database; the second is that of the lake's schema."""
@@ -46,16 +46,20 @@ class Turn:
 
 
 @contextmanager
-def turn(session: Session, patience_s: float) -> Iterator[Turn]:
+def turn(guard: duckdb.DuckDBPyConnection, lake: Lake, patience_s: float) -> Iterator[Turn]:
     """Write alone.
+
+    Args:
+        guard: A connection with the catalogue's database attached as `guard`; closed at the end.
+        lake: The lake to write to.
+        patience_s: The seconds to wait for other writers.
 
     Raises:
         WarehouseLocked: Others wrote for longer than the patience; the one who does is named.
         WarehouseUnreachable: The server went away.
     """
-    guard = session.guard()
     try:
-        _wait(guard, session, patience_s)
+        _wait(guard, lake, patience_s)
         yield Turn(guard)
     finally:
         end(guard)
@@ -78,12 +82,12 @@ def asked(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[object,
     return connection.execute(query).fetchall()
 
 
-def _number(session: Session) -> int:
-    return zlib.crc32(session.lake.schema.encode()) & 0x7FFFFFFF
+def _number(lake: Lake) -> int:
+    return zlib.crc32(lake.schema.encode()) & 0x7FFFFFFF
 
 
-def _wait(guard: duckdb.DuckDBPyConnection, session: Session, patience_s: float) -> None:
-    key = f"{OURS}, {_number(session)}"
+def _wait(guard: duckdb.DuckDBPyConnection, lake: Lake, patience_s: float) -> None:
+    key = f"{OURS}, {_number(lake)}"
     deadline = time.monotonic() + patience_s
     while True:
         guard.begin()
@@ -91,9 +95,9 @@ def _wait(guard: duckdb.DuckDBPyConnection, session: Session, patience_s: float)
             return
         left = deadline - time.monotonic()
         if left <= 0:
-            who = _holder(guard, session)
+            who = _holder(guard, lake)
             raise WarehouseLocked(
-                f"{str(session.lake)!r} is being written by {who}; waited {patience_s:g} s"
+                f"{str(lake)!r} is being written by {who}; waited {patience_s:g} s"
             )
         slice_ms = max(1, int(1000 * min(left, SLICE_S)))
         begun = time.monotonic()
@@ -103,7 +107,7 @@ def _wait(guard: duckdb.DuckDBPyConnection, session: Session, patience_s: float)
         except duckdb.Error as error:
             if time.monotonic() - begun < slice_ms / 2000:
                 raise WarehouseUnreachable(
-                    f"{str(session.lake)!r}: the server went away"
+                    f"{str(lake)!r}: the server went away"
                 ) from error
             # It waited in vain, and its transaction is spoilt.
             guard.rollback()
@@ -111,12 +115,12 @@ def _wait(guard: duckdb.DuckDBPyConnection, session: Session, patience_s: float)
             return
 
 
-def _holder(guard: duckdb.DuckDBPyConnection, session: Session) -> str:
+def _holder(guard: duckdb.DuckDBPyConnection, lake: Lake) -> str:
     rows = asked(
         guard,
         "SELECT a.application_name, to_char(a.xact_start, 'HH24:MI:SS') FROM pg_locks AS l "  # noqa: S608
         "JOIN pg_stat_activity AS a USING (pid) WHERE l.locktype = 'advisory' AND l.granted "
-        f"AND l.classid = {OURS} AND l.objid = {_number(session)} LIMIT 1",
+        f"AND l.classid = {OURS} AND l.objid = {_number(lake)} LIMIT 1",
     )
     if not rows or not rows[0][0]:
         return "another process"

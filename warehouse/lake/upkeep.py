@@ -58,7 +58,7 @@ def expire_states(storage: LakeStorage, days: float) -> int:
 
     Their files stay until `tidy` removes them.
     """
-    with turn(storage.session(), storage.patience_s):
+    with turn(storage.session().guard(), storage.lake, storage.patience_s):
         return len(_expired(storage, days, dry_run=False))
 
 
@@ -81,7 +81,7 @@ def tidy(storage: LakeStorage, days: float) -> None:
 
     Writers wait meanwhile, readers do not.
     """
-    with _cursor(storage) as cursor, turn(storage.session(), storage.patience_s):
+    with _cursor(storage) as cursor, turn(storage.session().guard(), storage.lake, storage.patience_s):
         for name in (
             "ducklake_flush_inlined_data",
             "ducklake_rewrite_data_files",

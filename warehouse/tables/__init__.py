@@ -18,7 +18,16 @@ from warehouse.tables.views import VIEWS
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["GROUPS", "SCHEMA_VERSION", "TABLES", "Column", "Group", "Table", "table_named"]
+__all__ = [
+    "GROUPS",
+    "SCHEMA_VERSION",
+    "STORED",
+    "TABLES",
+    "Column",
+    "Group",
+    "Table",
+    "table_named",
+]
 
 SCHEMA_VERSION = latest()
 """Raised by adding a file to `warehouse/migrations/`."""
@@ -28,6 +37,10 @@ GROUPS: tuple[Group, ...] = (INPUTS, SCORING, LEADERBOARDS, LEDGER, VIEWS, BOOKK
 TABLES: Mapping[str, Table] = MappingProxyType(
     {table.name: table for group in GROUPS for table in group.tables}
 )
+
+
+STORED = tuple(name for name, table in TABLES.items() if table.view_of is None)
+"""The names of the tables that hold rows; all others are views."""
 
 
 def table_named(name: str) -> Table:

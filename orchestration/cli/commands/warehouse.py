@@ -48,7 +48,7 @@ def copy(
     project = load(config).project
 
     from warehouse.moving import copy_tables
-    from warehouse.place import place_of
+    from warehouse.lake.address import place_of
     from warehouse.store import Warehouse
 
     other = place_of(

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 APPEND = """
 import sys, json
 import polars as pl
-from warehouse.place import place_described
+from warehouse.lake.address import place_described
 from warehouse.store import Warehouse
 warehouse = Warehouse(place_described(json.loads(sys.argv[1])))
 for number in range(3):

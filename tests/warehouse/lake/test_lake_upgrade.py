@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests import lakes
 from tests.lakes import fresh
 from tests.services import takes_minutes
 from tests.warehouse import test_upgrade as on_file
@@ -13,7 +14,7 @@ from warehouse import migrations
 from warehouse.connection import Settings
 from warehouse.ddl import check
 from warehouse.errors import SchemaMismatch
-from warehouse.lake.session import close_all, opened
+from warehouse.lake.session import opened
 from warehouse.store import Warehouse
 from warehouse.upgrade import version_of
 
@@ -59,7 +60,7 @@ def test_a_step_that_fails_changes_nothing(old: Lake, monkeypatch: pytest.Monkey
         broken.setattr(migrations, "steps", lambda: steps)
         with pytest.raises(SchemaMismatch, match="cannot be brought from version 1 to"):
             Warehouse(old).marks("old")
-    close_all()
+    lakes.close_sessions()
     with opened(old, Settings(), 0.0) as connection:
         connection.execute(
             f"ATTACH 'ducklake:postgres:{old.connection}' AS lake (METADATA_SCHEMA '{old.schema}')"

@@ -25,7 +25,7 @@ pytestmark = takes_minutes
 KILLED = """
 import json, os, sys
 import polars as pl
-from warehouse.place import place_described
+from warehouse.lake.address import place_described
 from warehouse.store import Warehouse
 with Warehouse(place_described(json.loads(sys.argv[1]))).transaction() as transaction:
     frame = pl.DataFrame({"question_id": [str(i) for i in range(1000)]})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from evaluators.engines.contract import Judge, Model
     from evaluators.engines.judge.judgment import Ledger
     from evaluators.engines.judge.planning import PlanningJudge
-    from warehouse.ledger import Ledger as Tables
+    from warehouse.ledger.ledger import Ledger as Tables
     from warehouse.store import Warehouse
 
 NO_JUDGE = "no judge is configured: set judge.model in scoreline.yaml"

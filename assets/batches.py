@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evaluators.evaluator import Evaluator
-    from warehouse.spool import Spool
+    from warehouse.storage.scratch import Spool
 
 FRAME_ROWS = 50_000
 TEXT_ROWS = 5_000

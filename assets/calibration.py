@@ -15,7 +15,7 @@ from evaluators.statistics.agreement import confusion, kappa
 from evaluators.statistics.alpha import krippendorff_alpha
 from evaluators.statistics.calibration import Corrected, prediction_powered, rogan_gladen
 from evaluators.statistics.intervals import is_pass_fail
-from warehouse.people import labelled_scores, labels_of
+from warehouse.queries.human_labels import labelled_scores, labels_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from evaluators.metric import Metric
     from evaluators.statistics.agreement import Confusion
     from evaluators.statistics.arrays import Booleans, Floats, Integers
+    from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
-    from warehouse.transaction import Transaction
 
 CALIBRATED = 0.4
 """The kappa from which a judge is taken to measure what people mean: more than fair agreement."""

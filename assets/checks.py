@@ -13,10 +13,10 @@ from assets.ingest import RunChoices
 from assets.keys import LEADERBOARD, PREDICTIONS, QUESTIONS, scores_key
 from assets.project import Project
 from assets.scores import configured, used
-from warehouse.expectations.expectation import Verdict
-from warehouse.expectations.records import record
-from warehouse.soundness import Grid, as_described, incomplete, miscounted
 from warehouse.store import Warehouse
+from warehouse.validation.expectation import Verdict
+from warehouse.validation.integrity import Grid, as_described, incomplete, miscounted
+from warehouse.validation.results import record
 
 AS_DESCRIBED = "as_described"
 COMPLETE_GRID = "complete_grid"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assets.staleness import stale_samples
-from warehouse.comparable import judges_of, signatures_of, unasked
 from warehouse.errors import WarehouseError
+from warehouse.queries.comparisons import judges_of, signatures_of, unasked
 
 if TYPE_CHECKING:
     from assets.matrices import Source

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 from assets import stages
 from assets.freshness import digest_of
 from assets.score_contracts import added, scores_contract
-from warehouse.ddl import literal
-from warehouse.expectations.described import described, rows_of
-from warehouse.expectations.expectation import Batch, Expectation, broken_by
-from warehouse.expectations.records import record
-from warehouse.expectations.validator import VALIDATOR
-from warehouse.tables import table_named
+from warehouse.schema.ddl import literal
+from warehouse.schema.tables import table_named
+from warehouse.validation.client import VALIDATOR
+from warehouse.validation.expectation import Batch, Expectation, broken_by
+from warehouse.validation.from_schema import described, rows_of
+from warehouse.validation.results import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from assets.project import Project
-    from warehouse.expectations.expectation import Verdict
     from warehouse.store import Warehouse
+    from warehouse.validation.expectation import Verdict
 
 FULL = "full"
 _BATCH = tuple(each.name for each in fields(Batch))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from warehouse.replacing import replacing
+from warehouse.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warehouse.errors import WarehouseError
-from warehouse.expectations.expectation import Verdict
-from warehouse.snapshot import FILE_NAME, Snapshot
+from warehouse.publish.snapshot import FILE_NAME, Snapshot
+from warehouse.validation.expectation import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

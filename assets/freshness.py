@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from assets.stages import LEADERBOARD, PREDICTIONS, QUESTIONS, REPORT, scores
 from evaluators.kinds.composite import CompositeEvaluator
-from warehouse.digests import predictions_digest, questions_digest
 from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import format_named
 from warehouse.formats.paths import expand
-from warehouse.snapshot import FILE_NAME, Snapshot
+from warehouse.ingest.digests import predictions_digest, questions_digest
+from warehouse.publish.snapshot import FILE_NAME, Snapshot
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

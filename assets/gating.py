@@ -15,7 +15,7 @@ from evaluators.statistics.comparisons import compare
 from evaluators.statistics.intervals import is_pass_fail
 from evaluators.statistics.multiplicity import holm
 from evaluators.statistics.signflips import least_p
-from warehouse.comparable import paired_scores
+from warehouse.queries.comparisons import paired_scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

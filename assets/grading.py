@@ -19,15 +19,15 @@ from evaluators.engines.contract import NO_ENGINES, Engines
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.frame import FrameEvaluator
 from evaluators.kinds.row import RowEvaluator
-from warehouse.samples import delete_orphans
+from warehouse.queries.samples import delete_orphans
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
+    from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
-    from warehouse.transaction import Transaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

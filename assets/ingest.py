@@ -12,11 +12,11 @@ from assets.keys import BACKFILL, BENCHMARKS, INPUTS, OWNERS, PREDICTIONS, QUEST
 from assets.project import Benchmark, Project
 from assets.telling import tell_dagster
 from warehouse.formats.paths import expand
-from warehouse.ingest import ingest
-from warehouse.outcome import Ingested
-from warehouse.reading import Files
+from warehouse.ingest.ingest import ingest
+from warehouse.ingest.plan import Files
+from warehouse.ingest.result import Ingested
+from warehouse.queries.samples import require_systems
 from warehouse.store import Warehouse
-from warehouse.systems import require_systems
 
 STEP = "ingest"
 

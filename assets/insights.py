@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from evaluators import catalog
-from warehouse.findings import found_insights
+from warehouse.queries.leaderboard import found_insights
 
 if TYPE_CHECKING:
     from assets.project import Benchmark

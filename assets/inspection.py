@@ -9,7 +9,7 @@ from evaluators.text.constraints import read_constraints
 from warehouse.errors import InputError, Problem
 
 if TYPE_CHECKING:
-    from warehouse.transaction import Transaction
+    from warehouse.storage.transaction import Transaction
 
 
 def inspect(transaction: Transaction, benchmark: str) -> None:

@@ -13,7 +13,7 @@ from assets.staleness import stale_samples
 from evaluators.flow import JUDGE
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.scoring import put_questions
-from warehouse import ledger
+from warehouse.ledger import ledger
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence

@@ -11,7 +11,7 @@ from evaluators.outcome import Status
 if TYPE_CHECKING:
     from evaluators.engines.contract import Origin
     from evaluators.engines.judge.judgment import Judgment
-    from warehouse.ledger import Ledger
+    from warehouse.ledger.ledger import Ledger
 
 
 class WarehouseLedger:

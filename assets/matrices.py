@@ -9,7 +9,12 @@ import numpy as np
 
 from evaluators.statistics.clusters import Groups
 from warehouse.errors import WarehouseError
-from warehouse.grids import bound, clustered_questions, graded_values, sliced_questions
+from warehouse.queries.score_matrices import (
+    bound,
+    clustered_questions,
+    graded_values,
+    sliced_questions,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.statistics.arrays import Floats, Integers
-    from warehouse.transaction import Parameters
+    from warehouse.storage.transaction import Parameters
 
     Keys: TypeAlias = NDArray[np.uint64]
 

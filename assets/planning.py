@@ -21,8 +21,8 @@ from evaluators.flow import JUDGE
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.sample import Sample
 from evaluators.scoring import score
-from warehouse import ledger
-from warehouse.ingest import ingest
+from warehouse.ingest.ingest import ingest
+from warehouse.ledger import ledger
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from assets.project import Project
     from evaluators.engines.judge.planning import Cost
     from evaluators.evaluator import Evaluator
-    from warehouse.ledger import Ledger
-    from warehouse.samples import Query
+    from warehouse.ledger.ledger import Ledger
+    from warehouse.queries.samples import Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

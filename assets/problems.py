@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from assets.judging import is_judged
 from evaluators import catalog
 from evaluators.statistics.intervals import FEW_CLUSTERS
-from warehouse.findings import found_problems
+from warehouse.queries.leaderboard import found_problems
 
 if TYPE_CHECKING:
     from assets.project import Benchmark

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evaluators.evaluator import Evaluator
-    from warehouse.expectations.expectation import Expectation
-    from warehouse.lake.address import Place
+    from warehouse.storage.location import Place
+    from warehouse.validation.expectation import Expectation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

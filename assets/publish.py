@@ -21,7 +21,7 @@ from assets.keys import (
 from assets.project import Project
 from assets.scores import used
 from evaluators import catalog
-from warehouse import snapshot
+from warehouse.publish import snapshot
 from warehouse.store import Warehouse
 
 

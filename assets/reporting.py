@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from warehouse.tables import table_named
+from warehouse.schema.tables import table_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from dagster._core.definitions.metadata import RawMetadataValue
 
-    from warehouse.lake.address import Place
+    from warehouse.storage.location import Place
 
 
 def table_metadata(table: str, place: Place) -> dict[str, RawMetadataValue]:

@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING
 
 from evaluators.outcome import Status
-from warehouse.ddl import literal
-from warehouse.expectations.described import within
-from warehouse.expectations.expectation import Batch, Expectation, broken_by
+from warehouse.schema.ddl import literal
+from warehouse.validation.expectation import Batch, Expectation, broken_by
+from warehouse.validation.from_schema import within
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

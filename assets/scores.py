@@ -27,7 +27,7 @@ from evaluators import catalog
 from evaluators.evaluator import Evaluator
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.metric import Metric
-from warehouse import ledger
+from warehouse.ledger import ledger
 from warehouse.store import Warehouse
 
 STEP = "score"

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from evaluators import catalog
 from evaluators.kinds.composite import CompositeEvaluator
-from warehouse.parts import Part, stale_parts
-from warehouse.samples import Query, samples, stale
+from warehouse.queries.composite_samples import Part, stale_parts
+from warehouse.queries.samples import Query, samples, stale
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,13 +17,13 @@ from evaluators import scoring
 from evaluators.outcome import Status, Unscored
 from evaluators.statistics.resampling import DRAWS, SEED
 from evaluators.statistics.signflips import FLIPS
-from warehouse.folds import folded_scores, graded_samples
+from warehouse.queries.leaderboard import folded_scores, graded_samples
 
 if TYPE_CHECKING:
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
+    from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
-    from warehouse.transaction import Transaction
 
 HISTORY = (
     *("published_at", "benchmark", "slice", "system", "evaluator", "metric"),

@@ -8,8 +8,8 @@ from assets.ledger import WarehouseLedger
 from evaluators.engines.contract import Engines
 from evaluators.errors import EvaluatorError
 from evaluators.steadiness import INJECTIONS, injection_steadiness, order_steadiness
-from warehouse import ledger
-from warehouse.samples import samples
+from warehouse.ledger import ledger
+from warehouse.queries.samples import samples
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.statistics.wobble import wobble
-from warehouse.people import repeated_judgements
+from warehouse.queries.human_labels import repeated_judgements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,7 +22,7 @@ from evaluators.kinds.row import RowEvaluator
 from evaluators.outcome import Unscored, graded
 from evaluators.sample import SAMPLE_COLUMNS, Sample
 from evaluators.scoring import score
-from warehouse.spool import Spool
+from warehouse.storage.scratch import Spool
 
 WORDS = [
     "the",

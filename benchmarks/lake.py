@@ -22,13 +22,12 @@ from assets.project import Benchmark
 from assets.standings import refresh
 from benchmarks.measure import table
 from evaluators import catalog
-from warehouse.connection import Settings
 from warehouse.errors import WarehouseError
-from warehouse.ingest import ingest
-from warehouse.lake.address import Lake
-from warehouse.lake.session import opened
-from warehouse.lake.address import Place, described, place_described
-from warehouse.reading import Files
+from warehouse.ingest.ingest import ingest
+from warehouse.ingest.plan import Files
+from warehouse.storage.connection import Settings
+from warehouse.storage.ducklake.session import opened
+from warehouse.storage.location import Lake, Place, described, place_described
 from warehouse.store import Warehouse
 
 EVALUATORS = ("document_retrieval", "rouge")

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from assets.report.writing import FOLDER, write_report
 from benchmarks.measure import program, table
-from warehouse.snapshot import FILE_NAME, Snapshot
+from warehouse.publish.snapshot import FILE_NAME, Snapshot
 
 WORDS = (
     *("harbour", "ferry", "tide", "winter", "island", "bicycle"),

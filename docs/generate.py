@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import evaluators.pages
 import orchestration.pages
-import warehouse.ddl
 import warehouse.formats.pages
+import warehouse.schema.ddl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ PAGES: dict[str, Callable[[str], str]] = {
     "configuration.md": lambda _: orchestration.pages.markdown(),
     "evaluators.md": lambda _: evaluators.pages.markdown(),
     "formats.md": warehouse.formats.pages.renewed,
-    "warehouse-schema.md": lambda _: warehouse.ddl.markdown(),
+    "warehouse-schema.md": lambda _: warehouse.schema.ddl.markdown(),
 }
 """What each page is to be, given what it is."""
 

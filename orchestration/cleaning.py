@@ -9,10 +9,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from orchestration import instance
-from warehouse import retention, upkeep
-from warehouse.journal import folder_of
+from warehouse.ledger.journal import folder_of
+from warehouse.maintenance import retention, vacuum
+from warehouse.storage.migrate import backups_of
 from warehouse.store import Warehouse
-from warehouse.upgrade import backups_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -44,7 +44,7 @@ class Item:
     remove: Callable[[], object]
 
 
-NAMES = (*retention.LEFTOVERS, "runs", "backups", "encodings", *upkeep.NAMES)
+NAMES = (*retention.LEFTOVERS, "runs", "backups", "encodings", *vacuum.NAMES)
 """The names of all items, in the order in which they are removed: room comes last."""
 
 
@@ -88,7 +88,7 @@ def items(project: Project, days: float = DAYS) -> Iterator[Item]:
             remove=partial(shutil.rmtree, encodings),
         )
     if Warehouse(project.warehouse).exists():
-        for chore in upkeep.chores(Warehouse(project.warehouse), days):
+        for chore in vacuum.chores(Warehouse(project.warehouse), days):
             yield Item(
                 name=chore.name, what=chore.what, amount=chore.amount, remove=chore.carry_out
             )

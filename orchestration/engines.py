@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from evaluators.engines.judge.planning import PlanningJudge
     from evaluators.engines.models import Choices
     from orchestration.engine_keys import Judge, Models
-    from warehouse.lake.address import Place
+    from warehouse.storage.location import Place
 
 HUMAN = "human"
 """The judge's model where people's labels are the verdicts."""

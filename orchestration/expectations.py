@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from assets.score_contracts import columns_of_scores
 from evaluators.errors import nearest
-from warehouse.expectations.expectation import Expectation
-from warehouse.expectations.kinds import KINDS, Kind
-from warehouse.tables import table_named
+from warehouse.schema.tables import table_named
+from warehouse.validation.expectation import Expectation
+from warehouse.validation.supported import KINDS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -20,14 +20,14 @@ from kombu.entity import Queue
 from assets.freshness import digest_of
 from orchestration.errors import OrchestrationError
 from orchestration.orphans import name_process
-from warehouse.lake.address import Lake
+from warehouse.storage.location import Lake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dagster import DagsterEvent
 
-    from warehouse.lake.address import Place
+    from warehouse.storage.location import Place
 
 BROKER_VARIABLE = "SCORELINE_BROKER"
 """The address of the Redis (or other broker) through which steps are handed out."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from orchestration.errors import OrchestrationError
 from orchestration.orphans import close_orphans
-from warehouse.lock import FileLock
+from warehouse.storage.file_lock import FileLock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,7 @@ import os
 import socket
 from typing import TYPE_CHECKING
 
-from warehouse.processes import is_alive
+from warehouse.storage.scratch import is_alive
 
 if TYPE_CHECKING:
     import dagster as dg

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 from evaluators.errors import nearest
 from orchestration.published import copy
-from warehouse.grids import sliced_questions
-from warehouse.records.prediction import Prediction
-from warehouse.records.question import Question
+from warehouse.formats.records.prediction import Prediction
+from warehouse.formats.records.question import Question
+from warehouse.queries.score_matrices import sliced_questions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
     from assets.project import Benchmark, Project
-    from warehouse.records.record import Record
-    from warehouse.snapshot import HeldSnapshot
+    from warehouse.formats.records.record import Record
+    from warehouse.publish.snapshot import HeldSnapshot
 
 LOOKED_AT = 10_000
 """The rows of a table in which unread fields are looked for."""

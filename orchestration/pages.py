@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from orchestration import schema
-from warehouse.records.described import Described, cell, described
+from warehouse.formats.records.field_docs import Described, cell, described
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,7 +12,7 @@ from orchestration.errors import OrchestrationError, UnknownName
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from warehouse.snapshot import Snapshot
+    from warehouse.publish.snapshot import Snapshot
 
 SHOWN = (
     *("metric", "a", "b", "difference", "ci_low", "ci_high", "p_adjusted", "verdict"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orchestration.errors import OrchestrationError
-from warehouse.snapshot import FILE_NAME, Snapshot
+from warehouse.publish.snapshot import FILE_NAME, Snapshot
 
 if TYPE_CHECKING:
     import polars as pl

@@ -23,7 +23,7 @@ from orchestration.selection import Selection
 from orchestration.wording import faults_of
 from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import formats
-from warehouse.lake.address import Place, place_of
+from warehouse.storage.location import Place, place_of
 
 if TYPE_CHECKING:
     from orchestration.engine_keys import Judge, Models

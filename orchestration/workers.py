@@ -14,7 +14,7 @@ from dagster_celery.make_app import make_app
 from dagster_celery.tasks import create_task
 
 from orchestration.handout import QUEUE_VARIABLE, VALIDATES_VARIABLE, StepsForWorkers, listen
-from warehouse.expectations.validator import VALIDATOR
+from warehouse.validation.client import VALIDATOR
 
 MAIN = multiprocessing.process.current_process()
 """What Python takes this process for, and processes that are forked from it."""

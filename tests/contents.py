@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from warehouse.tables import TABLES
+from warehouse.schema.tables import TABLES
 
 if TYPE_CHECKING:
     from warehouse.store import Warehouse

@@ -21,7 +21,8 @@ from typing import Any
 import assets
 from evaluators import library, statistics
 from orchestration import cli
-from warehouse import formats, records
+from warehouse import formats
+from warehouse.formats import records
 
 LIBRARIES = (
     *("alembic.config", "altair", "duckdb", "pandas", "polars", "scipy.special"),

@@ -11,16 +11,16 @@ from uuid import uuid4
 
 from tests.contents import contents
 from tests.services import POSTGRES
-from warehouse.connection import Settings
-from warehouse.lake import session
-from warehouse.lake.address import Lake, described
-from warehouse.lake.session import opened
+from warehouse.storage.connection import Settings
+from warehouse.storage.ducklake import session
+from warehouse.storage.ducklake.session import opened
+from warehouse.storage.location import Lake, described
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from warehouse.lake.address import Place
+    from warehouse.storage.location import Place
     from warehouse.store import Warehouse
 
 

@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("orchestration", "assets", "evaluators", "warehouse")
-LONGEST = 250
+LONGEST = 400
 VAGUE = frozenset({"utils", "util", "helpers", "helper", "common", "base", "misc"})
 HEAVY = frozenset(
     tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["ruff"]["lint"][
@@ -137,7 +137,7 @@ def relative_imports(sources: list[Source]) -> list[str]:
 
 
 def lengths(sources: list[Source]) -> list[str]:
-    """A file holds one idea: at most 250 lines."""
+    """A file holds one idea: at most 400 lines."""
     counted = [(source.path, len(source.text.splitlines())) for source in sources]
     return [f"{path} has {n} lines; at most {LONGEST}" for path, n in counted if n > LONGEST]
 
@@ -178,10 +178,10 @@ def evaluator_tests(sources: list[Source]) -> list[str]:
 def noisy_connections(sources: list[Source]) -> list[str]:
     """DuckDB is opened in one place, where it is told to draw no progress bars."""
     return [
-        f"{source.path}:{node.lineno} opens DuckDB; warehouse.quiet does"
+        f"{source.path}:{node.lineno} opens DuckDB; warehouse.storage.connection_pool does"
         for source in sources
         if source.path.startswith(tuple(f"{room}/" for room in ROOMS))
-        and source.path != "warehouse/quiet.py"
+        and source.path != "warehouse/storage/connection_pool.py"
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Attribute) and ast.unparse(node) == "duckdb.connect"
     ]
@@ -206,7 +206,7 @@ WRONG: list[tuple[Rule, list[Source], str]] = [
         "assets/x.py:3",
     ),
     (relative_imports, [Source("warehouse/x.py", "from . import store")], "warehouse/x.py:1"),
-    (lengths, [Source("warehouse/x.py", "\n" * 251)], "251 lines"),
+    (lengths, [Source("warehouse/x.py", "\n" * 401)], "401 lines"),
     (names, [Source("assets/common/x.py", "")], "'common'"),
     (names, [Source("assets/_utils.py", "")], "'_utils'"),
     (docstrings, [Source("assets/x.py", "import json")], "assets/x.py"),
@@ -225,10 +225,10 @@ RIGHT: list[tuple[Rule, list[Source]]] = [
     (arrows, [Source("warehouse/x.py", "import evaluatorsque")]),
     (heavy_imports, [Source("assets/x.py", "def f():\n    import torch")]),
     (heavy_imports, [Source("assets/x.py", "if TYPE_CHECKING:\n    import torch")]),
-    (lengths, [Source("warehouse/x.py", "\n" * 250)]),
+    (lengths, [Source("warehouse/x.py", "\n" * 400)]),
     (names, [Source("warehouse/database.py", "")]),
     (evaluator_tests, [Source("evaluators/library/f/__init__.py", "")]),
-    (noisy_connections, [Source("warehouse/quiet.py", "duckdb.connect()")]),
+    (noisy_connections, [Source("warehouse/storage/connection_pool.py", "duckdb.connect()")]),
 ]
 
 RULES = (

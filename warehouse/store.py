@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, TypeVar
 
 import polars as pl
 
-from warehouse.connection import Settings
-from warehouse.ddl import literal, quoted
 from warehouse.errors import WarehouseError
-from warehouse.file import FileStorage
-from warehouse.lake.address import Place
-from warehouse.place import storage_at
-from warehouse.spool import Scratch, Spool
-from warehouse.transaction import Parameters, Transaction, fetched
+from warehouse.schema.ddl import literal, quoted
+from warehouse.storage.connection import Settings
+from warehouse.storage.duckdb_file import FileStorage
+from warehouse.storage.open import storage_at
+from warehouse.storage.scratch import Scratch, Spool
+from warehouse.storage.transaction import Parameters, Transaction, fetched
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -24,9 +23,10 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-    from warehouse.incoming import Where
-    from warehouse.place import Storage
-    from warehouse.transaction import Rows
+    from warehouse.storage.location import Place
+    from warehouse.storage.open import Storage
+    from warehouse.storage.staging import Where
+    from warehouse.storage.transaction import Rows
 
 T = TypeVar("T")
 

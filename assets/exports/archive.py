@@ -13,12 +13,12 @@ import polars as pl
 
 from assets.exports.spreadsheet import guarded
 from assets.report.pages import plain_page
-from warehouse.replacing import replacing
+from warehouse.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from warehouse.snapshot import HeldSnapshot
+    from warehouse.publish.snapshot import HeldSnapshot
 
 MOMENT = (1980, 1, 1, 0, 0, 0)
 """The time of every file in the zip, so that equal contents make equal archives."""

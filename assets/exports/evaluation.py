@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from assets.exports.sheet import Sheet
-from warehouse.replacing import replacing
+from warehouse.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from assets.project import Benchmark
-    from warehouse.snapshot import HeldSnapshot
+    from warehouse.publish.snapshot import HeldSnapshot
 
 Row = dict[str, Any]
 

@@ -8,15 +8,15 @@ import orjson
 
 from assets.report.bundle import per_chunk
 from assets.report.packing import pack
-from warehouse import exhibits
+from warehouse.queries import report_samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from assets.report.facts import Facts
-    from warehouse.samples import Query
-    from warehouse.snapshot import HeldSnapshot
+    from warehouse.publish.snapshot import HeldSnapshot
+    from warehouse.queries.samples import Query
 
 BLOCK_SAMPLES = 10_000
 """Answers that are read at once: many, as each reading looks through the tables, but not all."""
@@ -63,13 +63,13 @@ def read_samples(
     def rows(query: Query) -> list[tuple[Any, ...]]:
         return copy.fetch(query.sql, query.parameters).rows()
 
-    asked = rows(exhibits.asked(benchmark, question_ids))
-    cited = dict(rows(exhibits.cited(benchmark, question_ids)))
-    grades = {row[:2]: row[2] for row in rows(exhibits.graded(benchmark, question_ids))}
-    judged = {row[:2]: row[2] for row in rows(exhibits.judged(benchmark, question_ids))}
+    asked = rows(report_samples.asked(benchmark, question_ids))
+    cited = dict(rows(report_samples.cited(benchmark, question_ids)))
+    grades = {row[:2]: row[2] for row in rows(report_samples.graded(benchmark, question_ids))}
+    judged = {row[:2]: row[2] for row in rows(report_samples.judged(benchmark, question_ids))}
     texts: dict[str, dict[str, int]] = {name: {} for name, _ in asked}
     answers: dict[str, list[dict[str, Any]]] = {name: [] for name, _ in asked}
-    for question, system, contexts, given in rows(exhibits.answered(benchmark, question_ids)):
+    for question, system, contexts, given in rows(report_samples.answered(benchmark, question_ids)):
         known = texts[question]
         answers[question].append(
             {

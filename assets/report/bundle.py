@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from assets.report.facts import ALL
-from warehouse import overviews
+from warehouse.queries import report_overview
 
 if TYPE_CHECKING:
     from assets.report.facts import Facts
@@ -105,7 +105,7 @@ def contents(facts: Facts) -> dict[str, Any]:
         ],
         "n_shown": facts.questions.height,
         "per_chunk": per_chunk(facts),
-        "statuses": overviews.STATUSES,
+        "statuses": report_overview.STATUSES,
         "problems": facts.problems.to_dicts(),
     }
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from assets.freshness import digest_of
+from warehouse.storage.atomic import replacing
 from warehouse.storage.create import flush
-from warehouse.replacing import replacing
 
 SCALE = 2.0
 """Pixels of a PNG for each unit of the chart: sharp on screens of twice the usual density."""

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from assets.report import ranking, statements
-from warehouse import overviews
+from warehouse.queries import report_overview
 
 if TYPE_CHECKING:
-    from warehouse.samples import Query
-    from warehouse.snapshot import HeldSnapshot
+    from warehouse.publish.snapshot import HeldSnapshot
+    from warehouse.queries.samples import Query
 
 ALL = "all"
 """The slice of all questions."""
@@ -120,7 +120,7 @@ def digest(copy: HeldSnapshot, benchmark: str) -> str:
     """A short text that differs as soon as anything about a benchmark differs."""
     import hashlib
 
-    query = overviews.fingerprint(benchmark)
+    query = report_overview.fingerprint(benchmark)
     row = copy.fetch(query.sql, query.parameters).row(0)
     return hashlib.blake2b(repr(row).encode(), digest_size=6).hexdigest()
 
@@ -142,10 +142,10 @@ def gather(copy: HeldSnapshot, benchmark: str, digest_: str) -> Facts:
         benchmark=benchmark,
         digest=digest_,
         n_questions=totals["questions"],
-        questions=reader.query(overviews.hardest(benchmark, most)),
+        questions=reader.query(report_overview.hardest(benchmark, most)),
         systems=systems,
         board=board,
-        evaluators=reader.query(overviews.current(benchmark)),
+        evaluators=reader.query(report_overview.current(benchmark)),
         comparisons=reader.rows(statements.COMPARISONS, most=MOST_ROWS),
         system_scores=reader.rows(statements.SYSTEM_SCORES),
         problems=reader.rows(statements.PROBLEMS, most=MOST_PROBLEMS),

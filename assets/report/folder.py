@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from assets.report.facts import Facts
     from assets.report.whiskers import Spec
-    from warehouse.snapshot import HeldSnapshot
+    from warehouse.publish.snapshot import HeldSnapshot
 
 PARTS = (
     *(("overview", "At a glance"), ("leaderboard", "Leaderboard"), ("boolean", "Passes")),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from warehouse import overviews
+from warehouse.queries import report_overview
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from assets.report.facts import Facts
-    from warehouse.snapshot import HeldSnapshot
+    from warehouse.publish.snapshot import HeldSnapshot
 
 UNKNOWN = 255
 """The code of a cell that has no grade at all."""
@@ -47,7 +47,7 @@ def read_grid(
 ) -> Grid:
     """The numbers of one evaluator for the questions that are shown one by one."""
     ids = facts.questions["question_id"]
-    query = overviews.grid(facts.benchmark, evaluator, signature, ids.to_list())
+    query = report_overview.grid(facts.benchmark, evaluator, signature, ids.to_list())
     places = pl.DataFrame({"question_id": ids}).with_row_index("q")
     columns = pl.DataFrame({"system": facts.systems}).with_row_index("s")
     grades = copy.fetch(query.sql, query.parameters).join(places, on="question_id")

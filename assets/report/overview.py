@@ -12,7 +12,7 @@ from assets.report import pages
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from warehouse.snapshot import HeldSnapshot
+    from warehouse.publish.snapshot import HeldSnapshot
 
 Row = dict[str, Any]
 

@@ -10,13 +10,13 @@ from assets.report import facts
 from assets.report.folder import write_folder
 from assets.report.overview import write_overview
 from assets.stages import REPORT
-from warehouse.lock import FileLock
-from warehouse.replacing import replacing
+from warehouse.storage.atomic import replacing
+from warehouse.storage.file_lock import FileLock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from warehouse.snapshot import HeldSnapshot, Snapshot
+    from warehouse.publish.snapshot import HeldSnapshot, Snapshot
 
 FOLDER = "report"
 MADE_BY = 2

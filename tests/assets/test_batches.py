@@ -13,7 +13,7 @@ from evaluators import catalog
 from evaluators.errors import BadSamples, BrokenPromise
 from evaluators.scoring import score
 from tests.samples import samples
-from warehouse.spool import Spool
+from warehouse.storage.scratch import Spool
 
 if TYPE_CHECKING:
     from pathlib import Path

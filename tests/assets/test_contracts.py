@@ -16,9 +16,9 @@ from assets.freshness import is_current
 from assets.keys import BENCHMARKS
 from tests.assets.conftest import write
 from tests.services import takes_minutes
-from warehouse.expectations.expectation import Expectation
-from warehouse.expectations.validator import VALIDATOR
 from warehouse.store import Warehouse
+from warehouse.validation.client import VALIDATOR
+from warehouse.validation.expectation import Expectation
 
 if TYPE_CHECKING:
     from assets.project import Project

@@ -20,9 +20,9 @@ from assets.project import Benchmark, Project
 from evaluators import catalog
 from tests.assets.conftest import materialise
 from tests.assets.test_grounded_qa import write_files
-from warehouse.parquet import write_parquet
-from warehouse.snapshot import FILE_NAME, Snapshot
-from warehouse.tables import TABLES
+from warehouse.publish.parquet import write_parquet
+from warehouse.publish.snapshot import FILE_NAME, Snapshot
+from warehouse.schema.tables import TABLES
 
 if TYPE_CHECKING:
     from pathlib import Path

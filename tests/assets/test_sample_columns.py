@@ -11,7 +11,7 @@ from assets.project import Benchmark
 from assets.staleness import stale_samples
 from evaluators import catalog
 from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS
-from warehouse import samples
+from warehouse.queries import samples
 from warehouse.store import Warehouse
 
 BENCHMARK = Benchmark(name="b", questions=None, predictions=Path("p.jsonl"), evaluators=())

@@ -67,7 +67,7 @@ def test_a_benchmark_that_lost_all_its_answers_still_stands(ranked: Workshop) ->
 
 
 def test_the_published_copy_has_the_catalogue(published: Workshop) -> None:
-    from warehouse.snapshot import Snapshot
+    from warehouse.publish.snapshot import Snapshot
 
     copy = Snapshot(published.project.publish / "scoreline.duckdb")
     primaries = copy.fetch(

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from warehouse.lake.address import Lake
-    from warehouse.lake.address import Place
+    from warehouse.storage.location import Lake, Place
 
 WRITER = """
 import json, sys
@@ -35,9 +34,9 @@ from assets.grading import grade
 from assets.project import Benchmark
 from assets.standings import refresh
 from evaluators import catalog
-from warehouse.ingest import ingest
-from warehouse.lake.address import place_described
-from warehouse.reading import Files
+from warehouse.ingest.ingest import ingest
+from warehouse.storage.location import place_described
+from warehouse.ingest.plan import Files
 from warehouse.store import Warehouse
 
 warehouse = Warehouse(place_described(json.loads(sys.argv[1])), patience_s=120.0)

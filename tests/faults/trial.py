@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import duckdb
 
 from tests.orchestration.judged_project import JudgedProject
-from warehouse.tables import TABLES
+from warehouse.schema.tables import TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from orchestration import settings, starter
-from warehouse.snapshot import FILE_NAME, Snapshot
+from warehouse.publish.snapshot import FILE_NAME, Snapshot
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 
 from orchestration.cli.program import program
 from tests.services import takes_minutes
-from warehouse.tables import SCHEMA_VERSION, TABLES
+from warehouse.schema.tables import SCHEMA_VERSION, TABLES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

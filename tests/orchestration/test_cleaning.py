@@ -13,9 +13,9 @@ from click.testing import CliRunner
 from orchestration import settings
 from orchestration.cleaning import NAMES, items
 from orchestration.cli.program import program
-from warehouse import retention
-from warehouse.compaction import Space, compact, space
 from warehouse.errors import NoSpace
+from warehouse.maintenance import retention
+from warehouse.maintenance.compact import Space, compact, space
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

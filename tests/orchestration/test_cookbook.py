@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from warehouse.snapshot import FILE_NAME, Snapshot
+from warehouse.publish.snapshot import FILE_NAME, Snapshot
 
 PAGE = Path(__file__).parents[2] / "docs" / "sql-cookbook.md"
 QUERIES = re.findall(r"```sql\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from warehouse.lake.address import Lake
+    from warehouse.storage.location import Lake
 
 VALIDATED = {"SCORELINE_EXPECTATIONS": "full"}
 

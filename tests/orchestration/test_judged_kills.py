@@ -17,8 +17,8 @@ from orchestration import settings
 from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject
 from tests.services import takes_minutes
-from warehouse.journal import entries, folder_of
-from warehouse.ledger import JUDGMENT
+from warehouse.ledger.journal import entries, folder_of
+from warehouse.ledger.ledger import JUDGMENT
 
 KILLS = int(os.environ.get("SCORELINE_KILLS", "2"))
 LATENCY = 0.1

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from warehouse.lake.address import Lake
+    from warehouse.storage.location import Lake
 
 
 @pytest.fixture

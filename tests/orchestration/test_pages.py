@@ -9,7 +9,7 @@ import yaml
 from pydantic import BaseModel, Field
 
 from orchestration import pages, schema, settings
-from warehouse.records.described import described
+from warehouse.formats.records.field_docs import described
 
 if TYPE_CHECKING:
     from pathlib import Path

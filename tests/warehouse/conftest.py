@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from warehouse.lake.address import Place
+    from warehouse.storage.location import Place
 
 
 FILE_ONLY = frozenset({"test_connection", "test_lock", "test_upgrade"})

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warehouse.ingest import PREDICTIONS, QUESTIONS, ingest
-from warehouse.reading import Files
+from warehouse.ingest.ingest import PREDICTIONS, QUESTIONS, ingest
+from warehouse.ingest.plan import Files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from warehouse.outcome import Ingested
+    from warehouse.ingest.result import Ingested
     from warehouse.store import Warehouse
 
 

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from tests.lakes import told
 from tests.warehouse.conftest import ids, questions
-from warehouse.ddl import check
 from warehouse.errors import NoSpace, SchemaMismatch, WarehouseError, WarehouseTooNew
+from warehouse.schema.ddl import check
+from warehouse.schema.tables import SCHEMA_VERSION, TABLES, Table
 from warehouse.store import Warehouse
-from warehouse.tables import SCHEMA_VERSION, TABLES, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -151,8 +151,8 @@ def test_a_killed_writer_leaves_the_warehouse_as_it_was(warehouse: Warehouse) ->
     code = (
         "import json, os, sys\n"
         "import polars as pl\n"
-        "from warehouse.place import place_described\n"
-        "from warehouse.spool import Scratch\n"
+        "from warehouse.storage.location import place_described\n"
+        "from warehouse.storage.scratch import Scratch\n"
         "from warehouse.store import Warehouse\n"
         "place = place_described(json.loads(sys.argv[1]))\n"
         "with Warehouse(place).transaction() as transaction:\n"
@@ -173,7 +173,7 @@ def test_a_killed_writer_leaves_the_warehouse_as_it_was(warehouse: Warehouse) ->
 WRITE = """
 import json, sys
 import polars as pl
-from warehouse.lake.address import place_described
+from warehouse.storage.location import place_described
 from warehouse.store import Warehouse
 warehouse = Warehouse(place_described(json.loads(sys.argv[1])))
 for i in range(5):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from warehouse.formats.format import Format, Read, Reject, Source
-from warehouse.formats.messages import RecordError
 from warehouse.formats.paths import contradiction
-from warehouse.formats.rows import rows
-from warehouse.formats.tabular import Shape
-from warehouse.records.document import Document
-from warehouse.records.prediction import Prediction
-from warehouse.records.question import Question
+from warehouse.formats.readers.error_messages import RecordError
+from warehouse.formats.readers.rows import rows
+from warehouse.formats.readers.tabular import Shape
+from warehouse.formats.records.document import Document
+from warehouse.formats.records.prediction import Prediction
+from warehouse.formats.records.question import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

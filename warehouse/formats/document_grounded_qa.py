@@ -5,18 +5,18 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from warehouse.formats import translation
 from warehouse.formats.canonical import read_documents
-from warehouse.formats.files import kind
 from warehouse.formats.format import Format, Read, Reject, Source
-from warehouse.formats.rows import json_lines, json_members
+from warehouse.formats.readers import field_mapping
+from warehouse.formats.readers.files import kind
+from warehouse.formats.readers.rows import json_lines, json_members
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warehouse.formats.rows import Row
-    from warehouse.records.prediction import Prediction
-    from warehouse.records.question import Question
+    from warehouse.formats.readers.rows import Row
+    from warehouse.formats.records.prediction import Prediction
+    from warehouse.formats.records.question import Question
 
 TAGS: Final = ("question_type", "edge_case_type", "source_dataset")
 """The fields of a question by which results are sliced."""
@@ -38,7 +38,7 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
     """
     by_line = kind(source.path) != ".json"
     rows = json_lines(source.path) if by_line else json_members(source.path, key="question_id")
-    return translation.questions(rows, partial(_question, by_line=by_line), ASKED)
+    return field_mapping.questions(rows, partial(_question, by_line=by_line), ASKED)
 
 
 def _question(row: Row, position: int, *, by_line: bool) -> dict[str, Any]:
@@ -53,7 +53,7 @@ def _question(row: Row, position: int, *, by_line: bool) -> dict[str, Any]:
     given_tags = fields.get("tags", {})
     if tags and isinstance(given_tags, dict):
         fields["tags"] = {**tags, **given_tags}
-    return translation.with_own_extra(fields)
+    return field_mapping.with_own_extra(fields)
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
@@ -63,14 +63,14 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     published evaluation counts it so.
     """
     rows = json_members(source.path, key="question_id")
-    return translation.predictions(rows, source, _prediction, GIVEN)
+    return field_mapping.predictions(rows, source, _prediction, GIVEN)
 
 
 def _prediction(row: Row, _: int) -> dict[str, Any]:
     fields = {name: value for name, value in row.fields.items() if value is not None}
     fields["cited_sentence_ids"] = fields.pop("evidence_sentences", [])
     fields["retrieved"] = _retrieved(fields.pop("retrieved_docs", []))
-    return translation.with_own_extra(fields)
+    return field_mapping.with_own_extra(fields)
 
 
 def _retrieved(documents: object) -> object:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from warehouse.errors import InputError, Problem
-from warehouse.formats import translation
 from warehouse.formats.format import Format, Read, Reject, Source
-from warehouse.formats.lab_models import systems
-from warehouse.formats.messages import RecordError, found
-from warehouse.formats.nested_json import Element, NestedJson
-from warehouse.formats.rows import Row
+from warehouse.formats.readers import field_mapping
+from warehouse.formats.readers.error_messages import RecordError, found
+from warehouse.formats.readers.nested_json import Element, NestedJson
+from warehouse.formats.readers.rows import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from warehouse.records.prediction import Prediction
-    from warehouse.records.question import Question
+    from warehouse.formats.records.prediction import Prediction
+    from warehouse.formats.records.question import Question
+
 
 ASKED: Final = {
     "question_id": "key",
@@ -64,7 +65,7 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
             continue
         position += 1
         asked = partial(_question, test=test, number=f"q{position:03}")
-        yield from translation.questions([case], asked, ASKED)
+        yield from field_mapping.questions([case], asked, ASKED)
 
 
 def _cases(file: NestedJson) -> Iterator[tuple[Row | Reject, dict[str, Any]]]:
@@ -168,7 +169,7 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
         raise file.wrong("expected an object with the object 'dataset'", file.root.begin)
     rows = (_row(file, each, "dataset.inputs") for each in _list(file, dataset, "inputs"))
     given = partial(_prediction, named=named, has_system=source.system is not None)
-    return translation.predictions(rows, source, given, ANSWERED)
+    return field_mapping.predictions(rows, source, given, ANSWERED)
 
 
 def _prediction(row: Row, _: int, *, named: Mapping[str, str], has_system: bool) -> dict[str, Any]:
@@ -202,3 +203,33 @@ FORMAT: Final = Format(
     predictions=read_predictions,
     unknown_questions="match by text",
 )
+
+
+NAMES: Final = ("llm_model_name", "name", "key")
+"""What a model may be called by, the preferred first."""
+
+
+def systems(models: Iterable[Element]) -> dict[str, str]:
+    """The systems by the keys of their models.
+
+    Args:
+        models: The models of one test lab; what is not an object with a key is no model.
+    """
+    known: list[dict[str, Any]] = [
+        each.value
+        for each in models
+        if isinstance(each.value, dict) and isinstance(each.value.get("key"), str)
+    ]
+    times = {name: Counter(map(str, (model.get(name) for model in known))) for name in NAMES}
+    return {
+        model["key"]: next(
+            model[name]
+            for name in NAMES
+            if name == "key" or (_is_text(model.get(name)) and times[name][model[name]] == 1)
+        )
+        for model in known
+    }
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and value.strip() != ""

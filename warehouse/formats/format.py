@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
 
-from warehouse.records.record import Record
+from warehouse.formats.records.record import Record
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from warehouse.records.document import Document
-    from warehouse.records.prediction import Prediction
-    from warehouse.records.question import Question
+    from warehouse.formats.records.document import Document
+    from warehouse.formats.records.prediction import Prediction
+    from warehouse.formats.records.question import Question
 
 SHOWN: Final = 500
 """The characters of a rejected row that are kept."""

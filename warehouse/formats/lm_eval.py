@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import json
+import math
 import re
+import string
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from warehouse.formats import translation
 from warehouse.formats.format import Format, Read, Reject, Source
-from warehouse.formats.harness import Scored, answered, requests, scored, target_position
-from warehouse.formats.json_rows import json_rows
+from warehouse.formats.readers import field_mapping
+from warehouse.formats.readers.error_messages import RecordError, found
+from warehouse.formats.readers.rows import json_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from warehouse.formats.rows import Row
-    from warehouse.records.prediction import Prediction
-    from warehouse.records.question import Question
+    from warehouse.formats.readers.rows import Row
+    from warehouse.formats.records.prediction import Prediction
+    from warehouse.formats.records.question import Question
+
 
 NAMES: Final = {"question_id": "doc_id"}
 TASK: Final = re.compile(r"samples_(.+?)_\d{4}-\d\d-\d\dT[\d.:-]+\.jsonl?(?:\.gz|\.zst)?")
@@ -36,7 +40,7 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
     target is the expected answer. The document is kept in `extra`.
     """
     rows = _first_of_each(source)
-    return translation.questions(rows, partial(_question, task=_task(source.path)), NAMES)
+    return field_mapping.questions(rows, partial(_question, task=_task(source.path)), NAMES)
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
@@ -47,7 +51,7 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     """
     rows = _first_of_each(source)
     given = partial(_prediction, task=_task(source.path))
-    return translation.predictions(rows, source, given, NAMES)
+    return field_mapping.predictions(rows, source, given, NAMES)
 
 
 def _first_of_each(source: Source) -> Iterator[Row | Reject]:
@@ -147,3 +151,180 @@ FORMAT: Final = Format(
     predictions=read_predictions,
     questions_from="predictions",
 )
+
+
+_PAIR = 2
+_DIGITS = 9
+"""The digits up to which a text may be the position of a choice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request to the model.
+
+    Attributes:
+        context: The prompt.
+        continuation: The text whose log-likelihood was asked for; null: the model was to write.
+    """
+
+    context: str
+    continuation: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """The choices of a document and what the model thinks of them.
+
+    Attributes:
+        choices: The texts of the choices, without blanks around them.
+        logprobs: Their log-likelihoods; null for minus infinity.
+        is_greedy: Whether each is what the model would have written.
+    """
+
+    choices: tuple[str, ...]
+    logprobs: tuple[float | None, ...]
+    is_greedy: tuple[bool | None, ...]
+
+
+def requests(fields: Mapping[str, Any]) -> list[Request]:
+    """The requests of a row, from `arguments` in the form of any version.
+
+    Raises:
+        RecordError: There are none, or they have another form.
+    """
+    given = fields.get("arguments")
+    if isinstance(given, dict):
+        pairs = [_unnamed(each) for each in given.values()]
+    elif isinstance(given, list):
+        pairs = given
+    else:
+        raise RecordError([f"arguments: expected an object or a list, found {found(given)}"])
+    if not pairs:
+        raise RecordError(["arguments: expected at least one request, found none"])
+    asked = []
+    for position, pair in enumerate(pairs):
+        if not isinstance(pair, list) or len(pair) < _PAIR or not isinstance(pair[0], str):
+            raise RecordError(
+                [f"arguments[{position}]: expected a prompt and a continuation or settings"]
+            )
+        asked.append(Request(pair[0], pair[1] if isinstance(pair[1], str) else None))
+    if len({each.continuation is None for each in asked}) > 1:
+        raise RecordError(["arguments: expected continuations for all requests or for none"])
+    return asked
+
+
+def _unnamed(pair: object) -> object:
+    return list(pair.values()) if isinstance(pair, dict) else pair
+
+
+def scored(fields: Mapping[str, Any], asked: Sequence[Request]) -> Scored:
+    """The log-likelihoods of the choices, from `filtered_resps` or `resps`.
+
+    The choices are the continuations, or the prompts where these are what differs. Requests
+    without a prompt that repeat the continuations, as the harness adds them for the mutual
+    information, are left out.
+
+    Raises:
+        RecordError: They are not one pair of log-likelihood and greediness for each request.
+    """
+    name = "resps" if fields.get("filtered_resps") is None else "filtered_resps"
+    given = fields.get(name)
+    if not isinstance(given, list):
+        raise RecordError([f"{name}: expected a list, found {found(given)}"])
+    if len(given) != len(asked):
+        raise RecordError(
+            [f"{name}: expected one response for each of {len(asked)} requests, found {len(given)}"]
+        )
+    pairs = [_pair(each, f"{name}[{position}]") for position, each in enumerate(given)]
+    texts = [each.continuation or "" for each in asked]
+    half = len(texts) // 2
+    if half and texts[:half] == texts[half:] and not any(each.context for each in asked[half:]):
+        texts, pairs, asked = texts[:half], pairs[:half], asked[:half]
+    if len(set(texts)) == 1 < len(texts):
+        texts = [each.context for each in asked]
+    return Scored(
+        tuple(each.strip() for each in texts),
+        tuple(logprob for logprob, _ in pairs),
+        tuple(greedy for _, greedy in pairs),
+    )
+
+
+def _pair(given: object, place: str) -> tuple[float | None, bool | None]:
+    # `resps` has a list of responses where `filtered_resps` has the response itself.
+    if isinstance(given, list) and given and isinstance(given[0], list):
+        given = given[0]
+    if not isinstance(given, list) or len(given) != _PAIR:
+        raise RecordError([f"{place}: expected [log-likelihood, is greedy], found {found(given)}"])
+    number, greedy = given
+    return _logprob(number, place), {"True": True, "False": False}.get(str(greedy))
+
+
+def _logprob(given: object, place: str) -> float | None:
+    wrong = RecordError([f"{place}: expected a log-likelihood, found {found(given)}"])
+    if isinstance(given, bool) or not isinstance(given, str | int | float):
+        raise wrong
+    try:
+        value = float(given)
+    except (ValueError, OverflowError):
+        raise wrong from None
+    if math.isnan(value) or value == math.inf:
+        raise wrong
+    return None if value == -math.inf else value
+
+
+def answered(fields: Mapping[str, Any]) -> list[str]:
+    """What the model wrote: its responses to the first request.
+
+    Raises:
+        RecordError: `resps` holds something else.
+    """
+    given = fields.get("resps")
+    first = given[0] if isinstance(given, list) and given else None
+    written = first if isinstance(first, list) else [first]
+    texts = [each for each in written if isinstance(each, str)]
+    if not texts or len(texts) < len(written):
+        raise RecordError(["resps: expected a list of texts for the request"])
+    return texts
+
+
+def target_position(target: object, logged: Scored, accuracy: object) -> int:
+    """Which of the choices is the right one.
+
+    Later versions log positions as text, so that `1` may be the second choice or a choice that
+    reads `1`. Where that matters, the accuracy that the harness found decides.
+
+    Args:
+        target: The logged target: a position from 0, the text of a choice, or a letter.
+        logged: The choices.
+        accuracy: The row's `acc`, if it has one.
+
+    Raises:
+        RecordError: It is none of the choices, or cannot be told from another.
+    """
+    choices = logged.choices
+    count = len(choices)
+    if isinstance(target, int) and not isinstance(target, bool) and 0 <= target < count:
+        return target
+    text = target.strip() if isinstance(target, str) else ""
+    possible = {choices.index(text)} if text in choices else set()
+    if text.isdecimal() and len(text) <= _DIGITS and int(text) < count:
+        possible.add(int(text))
+    if len(possible) > 1:
+        possible = _as_graded(possible, logged, accuracy)
+    if len(possible) == 1:
+        return possible.pop()
+    letter = string.ascii_uppercase.find(text) if len(text) == 1 else -1
+    if not possible and 0 <= letter < count:
+        return letter
+    what = "only one of them" if possible else f"one of the {count} choices"
+    raise RecordError(
+        [f"target: expected {what} (position, text or letter), found {found(target)}"]
+    )
+
+
+def _as_graded(possible: set[int], logged: Scored, accuracy: object) -> set[int]:
+    numbers = [-math.inf if each is None else each for each in logged.logprobs]
+    chosen = numbers.index(max(numbers))
+    if accuracy == 1:
+        return possible & {chosen}
+    return possible - {chosen} if accuracy == 0 else possible

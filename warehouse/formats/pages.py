@@ -6,16 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 from warehouse.formats.catalog import formats
-from warehouse.records.described import cell, described
-from warehouse.records.document import Document
-from warehouse.records.prediction import Prediction, Retrieved
-from warehouse.records.question import Question
+from warehouse.formats.records.document import Document
+from warehouse.formats.records.field_docs import cell, described
+from warehouse.formats.records.prediction import Prediction, Retrieved
+from warehouse.formats.records.question import Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warehouse.formats.format import Format
-    from warehouse.records.record import Record
+    from warehouse.formats.records.record import Record
 
 _PART = re.compile(r"(<!-- (\w+): written by .*? -->\n).*?(<!-- end -->)", re.DOTALL)
 _QUESTIONS = {"files": "yes", "predictions": "no: in the files of predictions", "both": "yes"}

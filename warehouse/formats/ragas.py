@@ -9,20 +9,20 @@ import tokenize
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
-from warehouse.formats import translation
-from warehouse.formats.combined import name_of, prediction_side, question_side
 from warehouse.formats.format import Format, Read, Reject, Source
-from warehouse.formats.messages import RecordError, found
-from warehouse.formats.rows import rows
-from warehouse.formats.strict_json import NotJsonError, decode
-from warehouse.formats.tabular import Shape
+from warehouse.formats.readers import field_mapping
+from warehouse.formats.readers.combined_rows import name_of, prediction_side, question_side
+from warehouse.formats.readers.error_messages import RecordError, found
+from warehouse.formats.readers.rows import rows
+from warehouse.formats.readers.strict_json import NotJsonError, decode
+from warehouse.formats.readers.tabular import Shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warehouse.formats.rows import Row
-    from warehouse.records.prediction import Prediction
-    from warehouse.records.question import Question
+    from warehouse.formats.readers.rows import Row
+    from warehouse.formats.records.prediction import Prediction
+    from warehouse.formats.records.question import Question
 
 NAMES: Final = {
     "question": "user_input",
@@ -59,12 +59,12 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
 
     A question without `question_id` or `id` is called after its position: q001, q002, ...
     """
-    return translation.questions(_rows(source), _question, NAMES)
+    return field_mapping.questions(_rows(source), _question, NAMES)
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     """Reads responses and retrieved contexts; other columns, such as scores, stay in `extra`."""
-    return translation.predictions(_rows(source), source, _prediction, NAMES)
+    return field_mapping.predictions(_rows(source), source, _prediction, NAMES)
 
 
 def _rows(source: Source) -> Iterator[Row | Reject]:

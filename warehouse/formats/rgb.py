@@ -6,17 +6,17 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from warehouse.formats import translation
 from warehouse.formats.format import Format, Read, Reject, Source
-from warehouse.formats.json_rows import json_rows
-from warehouse.formats.messages import RecordError, found
+from warehouse.formats.readers import field_mapping
+from warehouse.formats.readers.error_messages import RecordError, found
+from warehouse.formats.readers.rows import json_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warehouse.formats.rows import Row
-    from warehouse.records.prediction import Prediction
-    from warehouse.records.question import Question
+    from warehouse.formats.readers.rows import Row
+    from warehouse.formats.records.prediction import Prediction
+    from warehouse.formats.records.question import Question
 
 NAMES: Final = {
     "question_id": "id",
@@ -50,7 +50,7 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
     for row in json_rows(source.path, key="id"):
         for rate in rates or [None]:
             asked = partial(_question, rate=rate, integrates=integrates)
-            (read,) = translation.questions([row], asked, NAMES)
+            (read,) = field_mapping.questions([row], asked, NAMES)
             yield read
             if isinstance(read, Reject):
                 break
@@ -87,7 +87,7 @@ def _name(fields: dict[str, Any], rate: float | None) -> object:
 
 
 def _question(row: Row, _: int, *, rate: float | None, integrates: bool) -> dict[str, Any]:
-    fields = translation.with_own_extra(row.fields)
+    fields = field_mapping.with_own_extra(row.fields)
     extra: dict[str, Any] = fields.pop("extra", {})
     fields["question_id"] = _name(fields, rate)
     fields.pop("id", None)
@@ -130,11 +130,11 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     the one that the path names, or else the row's `system` or `model`.
     """
     answered = partial(_prediction, has_system=source.system is not None)
-    return translation.predictions(json_rows(source.path, key="id"), source, answered, GIVEN)
+    return field_mapping.predictions(json_rows(source.path, key="id"), source, answered, GIVEN)
 
 
 def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
-    fields = translation.with_own_extra(row.fields)
+    fields = field_mapping.with_own_extra(row.fields)
     fields["question_id"] = _name(fields, _rate(fields))
     fields.pop("id", None)
     for name in NOISE:
@@ -151,7 +151,7 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
     if len(given) > 1:
         raise RecordError([f"{given[1]}: expected it or {given[0]}, found both"])
     if given:
-        fields["answer"] = translation.text(fields.pop(given[0]), given[0])
+        fields["answer"] = field_mapping.text(fields.pop(given[0]), given[0])
     elif fields.get("error") is None:
         raise RecordError(["prediction: missing, and so is response; expected one of the two"])
     return {**fields, "extra": extra}

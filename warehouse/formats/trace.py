@@ -5,21 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from warehouse.errors import InputError, Problem
-from warehouse.formats import translation
-from warehouse.formats.combined import name_of, prediction_side, question_side
-from warehouse.formats.files import kind
 from warehouse.formats.format import Format, Read, Reject, Source
-from warehouse.formats.json_rows import json_rows
-from warehouse.formats.messages import RecordError, found
-from warehouse.formats.rows import Row, rows
-from warehouse.formats.tabular import Shape
-from warehouse.records.document import Document
+from warehouse.formats.readers import field_mapping
+from warehouse.formats.readers.combined_rows import name_of, prediction_side, question_side
+from warehouse.formats.readers.error_messages import RecordError, found
+from warehouse.formats.readers.files import kind
+from warehouse.formats.readers.rows import Row, json_rows, rows
+from warehouse.formats.readers.tabular import Shape
+from warehouse.formats.records.document import Document
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warehouse.records.prediction import Prediction
-    from warehouse.records.question import Question
+    from warehouse.formats.records.prediction import Prediction
+    from warehouse.formats.records.question import Question
 
 NAMES: Final = {
     "question_id": "id",
@@ -35,7 +34,7 @@ _PAIR: Final = 2
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
     """Reads questions; the gold sentences are those that the judge found relevant."""
-    return translation.questions(_rows(source), _question, NAMES)
+    return field_mapping.questions(_rows(source), _question, NAMES)
 
 
 def read_documents(source: Source) -> Iterator[Read[Document] | Reject]:
@@ -53,7 +52,7 @@ def read_documents(source: Source) -> Iterator[Read[Document] | Reject]:
             fields = {"doc_id": name_of(row.fields, position), "sentences": pairs}
             yield Read(Document.read(fields), row.line, row.text)
         except RecordError as error:
-            yield Reject(row.line, translation.as_written(error, {"doc_id": "id"}), row.text)
+            yield Reject(row.line, field_mapping.as_written(error, {"doc_id": "id"}), row.text)
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
@@ -62,7 +61,7 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     The contexts are the documents, or else their sentences joined by blanks. The judge's further
     marks and the scores that RAGBench gives stay in `extra`.
     """
-    return translation.predictions(_rows(source), source, _prediction, NAMES)
+    return field_mapping.predictions(_rows(source), source, _prediction, NAMES)
 
 
 def _rows(source: Source) -> Iterator[Row | Reject]:

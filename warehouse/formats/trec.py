@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from warehouse.errors import InputError, Problem
-from warehouse.formats.files import Line, lines
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.paths import unusable
-from warehouse.records.prediction import Prediction, Retrieved
-from warehouse.records.question import Question
+from warehouse.formats.readers.files import Line, lines
+from warehouse.formats.records.prediction import Prediction, Retrieved
+from warehouse.formats.records.question import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

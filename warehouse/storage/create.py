@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from warehouse.connection import connected
-from warehouse.ddl import create_tables
+from warehouse.schema.ddl import create_tables
+from warehouse.storage.connection import connected
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from warehouse.connection import Settings
+    from warehouse.storage.connection import Settings
 
 
 def create(path: Path, settings: Settings) -> None:

@@ -54,7 +54,7 @@ def command(benchmark: str, form: str, out: Path, config: Path) -> None:
     copy = published.copy(project)
     out.mkdir(parents=True, exist_ok=True)
     if form == "parquet":
-        from warehouse.parquet import write_parquet
+        from warehouse.publish.parquet import write_parquet
 
         written = write_parquet(copy, out, name)
     else:

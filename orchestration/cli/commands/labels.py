@@ -42,8 +42,8 @@ def import_(file: Path, config: Path) -> None:
     from assets.calibration import calibrate
     from assets.problems import look
     from orchestration.cli.output import write_frame
-    from warehouse import snapshot
-    from warehouse.labelling import import_labels
+    from warehouse.ingest.labels import import_labels
+    from warehouse.publish import snapshot
     from warehouse.store import Warehouse
 
     scales = {

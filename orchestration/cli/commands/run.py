@@ -76,7 +76,7 @@ def command(
     from assets.freshness import is_current
     from orchestration.cli.summary import write_nothing_changed, write_summary
     from orchestration.published import copy
-    from warehouse.systems import require_systems
+    from warehouse.queries.samples import require_systems
 
     choices = narrowed(project, benchmarks, systems, evaluators, judge=not no_judge, force=force)
     wanted = choices.benchmarks or tuple(project.benchmarks)

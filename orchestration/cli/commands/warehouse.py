@@ -47,8 +47,8 @@ def copy(
         raise click.UsageError("expected one of --to and --from")
     project = load(config).project
 
-    from warehouse.moving import copy_tables
-    from warehouse.lake.address import place_of
+    from warehouse.maintenance.copy import copy_tables
+    from warehouse.storage.location import place_of
     from warehouse.store import Warehouse
 
     other = place_of(

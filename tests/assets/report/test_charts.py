@@ -12,7 +12,7 @@ from assets.report.facts import benchmarks, gather
 from assets.report.folder import interactive
 from assets.report.grids import read_grid
 from assets.report.pictures import confusion, heat_map
-from warehouse.snapshot import Snapshot
+from warehouse.publish.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from tests.assets.report.conftest import Report

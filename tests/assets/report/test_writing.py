@@ -13,7 +13,7 @@ import pytest
 from assets.report import folder as folders
 from assets.report import pages
 from assets.report.writing import write_report
-from warehouse.snapshot import FILE_NAME, Snapshot
+from warehouse.publish.snapshot import FILE_NAME, Snapshot
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from evaluators import catalog
 from evaluators.origins import fields_of, file_of
 from orchestration.cli.program import program
-from warehouse.records.document import Document
-from warehouse.records.prediction import Prediction
-from warehouse.records.question import Question
+from warehouse.formats.records.document import Document
+from warehouse.formats.records.prediction import Prediction
+from warehouse.formats.records.question import Question
 
 FILES = {"questions": Question, "predictions": Prediction, "documents": Document}
 

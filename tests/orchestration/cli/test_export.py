@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from orchestration.cli.program import program
-from warehouse.tables import TABLES
+from warehouse.schema.tables import TABLES
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -1,0 +1,288 @@
+"""The swift lane gives what the careful lane gives, or declines."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.services import REQUIRED
+from tests.warehouse.ingesting import ingest_predictions, ingest_questions
+from warehouse.errors import InputError
+from warehouse.ingest import plan
+from warehouse.ingest.fast_path import Declined
+from warehouse.ingest.fast_path_rules import PREDICTIONS, QUESTIONS
+from warehouse.ingest.rows_sql import PREDICTION_FIELDS, QUESTION_FIELDS
+from warehouse.store import Warehouse
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def decline(*_: object) -> list[Any]:
+    raise Declined("told to")
+
+
+def hold(*_: object, **__: object) -> list[Any]:
+    raise AssertionError("the swift lane declined")
+
+
+def read_in(
+    lane: str, path: Path, read: Callable[[Warehouse], object], table: str
+) -> list[dict[str, Any]] | str:
+    """The rows that one lane reads, the word `declined`, or the word `refused`."""
+    warehouse = Warehouse(path)
+    with pytest.MonkeyPatch.context() as patch:
+        if lane == "careful":
+            patch.setattr(plan, "question_lines", decline)
+            patch.setattr(plan, "prediction_lines", decline)
+        else:
+            patch.setattr(plan, "write_questions", hold)
+            patch.setattr(plan, "write_predictions", hold)
+        try:
+            read(warehouse)
+        except AssertionError:
+            return "declined"
+        except InputError:
+            return "refused"
+    return rows_of(warehouse, table)
+
+
+def rows_of(warehouse: Warehouse, table: str) -> list[dict[str, Any]]:
+    frame = warehouse.fetch(f"SELECT * FROM {table}")
+    rows = frame.drop("line", strict=False).to_dicts()
+    for row in rows:
+        for name in ("extra", "rubric", "constraints"):
+            if row.get(name) is not None:
+                row[name] = json.loads(row[name])
+    return sorted(rows, key=lambda row: (row.get("system", ""), row["question_id"]))
+
+
+TEXT = st.one_of(
+    st.sampled_from(["", "a", "é", "NaN", "Infinity", "[1]", '{"a": 1}', "true", "5", "1e999"]),
+    st.text(st.characters(codec="utf-8"), max_size=6),
+)
+NUMBER = st.one_of(
+    st.integers(-3, 9),
+    st.sampled_from([2**53, 2**63, 2**64, 10**25, -0.0, 1e22, 1e-9, 0.1, 1.5, 1.0]),
+    st.floats(allow_nan=False, allow_infinity=False),
+)
+SCALAR = st.one_of(TEXT, NUMBER, st.booleans(), st.none())
+ANYTHING = st.recursive(
+    SCALAR, lambda x: st.lists(x, max_size=3) | st.dictionaries(TEXT, x, max_size=2), max_leaves=4
+)
+ID = st.one_of(st.sampled_from(["a", "b", "S1"]), st.integers(-1, 3), TEXT)
+
+
+def mostly(usual: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.integers(0, 30).flatmap(lambda n: ANYTHING if n == 0 else usual)
+
+
+RETRIEVED = st.fixed_dictionaries(
+    {},
+    optional={
+        "doc_id": ID,
+        "chunk_id": ID,
+        "rank": st.integers(1, 4) | NUMBER,
+        "score": NUMBER,
+        "text": TEXT,
+        "title": ANYTHING,
+    },
+)
+FULL = st.fixed_dictionaries({"doc_id": ID, "score": st.floats(-1, 1)})
+RANKED = st.fixed_dictionaries({"doc_id": ID, "rank": st.integers(1, 4), "text": TEXT})
+
+PREDICTION = st.fixed_dictionaries(
+    {},
+    optional={
+        "answer": mostly(TEXT),
+        "contexts": mostly(st.lists(TEXT, max_size=3)),
+        "retrieved": mostly(
+            st.lists(FULL, max_size=4)
+            | st.lists(RANKED, max_size=4)
+            | st.lists(RETRIEVED, max_size=2)
+        ),
+        "cited_sentence_ids": mostly(st.lists(ID, max_size=3)),
+        "choice_logprobs": mostly(st.lists(st.floats(-9, 0) | st.none(), max_size=3)),
+        "choice_probs": mostly(st.lists(st.floats(0, 1) | st.none(), max_size=3)),
+        "label": mostly(ID),
+        "latency_s": mostly(st.floats(0, 9)),
+        "cost_usd": mostly(st.floats(0, 9) | st.integers(0, 3)),
+        "error": mostly(TEXT),
+        "Answer": TEXT,
+        "model": ANYTHING,
+        "usage": ANYTHING,
+    },
+)
+QUESTION = st.fixed_dictionaries(
+    {},
+    optional={
+        "question": mostly(TEXT),
+        "expected_answer": mostly(TEXT | st.lists(TEXT, max_size=2)),
+        "expected_parts": mostly(st.lists(mostly(st.lists(TEXT, max_size=2)) | TEXT, max_size=2)),
+        "expected_label": mostly(ID),
+        "doc_id": mostly(ID),
+        "gold_doc_ids": mostly(st.lists(ID, max_size=3)),
+        "gold_relevance": mostly(st.dictionaries(TEXT, st.integers(-1, 3), max_size=3)),
+        "gold_sentence_ids": mostly(st.lists(ID, max_size=3)),
+        "rubric": mostly(
+            st.fixed_dictionaries(
+                {}, optional={"description": TEXT, "scale": st.dictionaries(TEXT, TEXT)}
+            )
+        ),
+        "constraints": mostly(st.lists(ANYTHING, max_size=2)),
+        "choices": mostly(st.lists(ID, min_size=2, max_size=3)),
+        "correct_choice": mostly(st.integers(0, 2) | st.sampled_from(["A", "b", "D"])),
+        "scenario": mostly(st.just("noise_robustness")),
+        "noise_ratio": mostly(st.floats(0, 1)),
+        "cluster": mostly(ID),
+        "tags": mostly(st.dictionaries(TEXT, SCALAR, max_size=3)),
+        "source": ANYTHING,
+        "Tags": TEXT,
+    },
+)
+
+
+@st.composite
+def files(draw: st.DrawFn, row: st.SearchStrategy[dict[str, Any]]) -> str:
+    """The text of a file of up to four rows q0 to q3, mostly with an id."""
+    lines = []
+    for number in range(draw(st.integers(1, 4))):
+        fields: dict[str, Any] = draw(row)
+        named: object = f"q{number}"
+        if draw(st.integers(0, 30)) == 0:
+            named = draw(ID)
+        line = json.dumps({"question_id": named, **fields}, ensure_ascii=draw(st.booleans()))
+        match draw(st.integers(0, 60)):
+            case 0:
+                line = line.replace(":", " :", 1).replace("}", ",}")
+            case 1:
+                line = line.replace('"', '"\\u0061', 1)
+            case 2:
+                line = line[:-1] + ', "answer": "twice", "question": "twice"}'
+            case 3:
+                line = line.replace("1", "NaN")
+        lines.append(line)
+    return draw(st.sampled_from(["\n", "\r\n", "\n\n"])).join(lines)
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A warehouse with the questions q0 to q3, to be copied."""
+    folder = tmp_path_factory.mktemp("four")
+    questions = folder / "q.jsonl"
+    questions.write_text("".join(f'{{"question_id": "q{n}"}}\n' for n in range(4)))
+    warehouse = Warehouse(folder / "w.duckdb")
+    ingest_questions(warehouse, benchmark="b", format="canonical", questions=[questions])
+    return warehouse.path
+
+
+COMMON = settings(
+    max_examples=40 if REQUIRED else 15,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@COMMON
+@given(text=files(PREDICTION))
+def test_predictions_are_the_same_in_both_lanes(four: Path, text: str) -> None:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        file = folder / "p.jsonl"
+        file.write_text(text, encoding="utf-8", newline="")
+        found = {}
+        for lane in ("swift", "careful"):
+            path = folder / f"{lane}.duckdb"
+            path.write_bytes(four.read_bytes())
+            found[lane] = read_in(
+                lane,
+                path,
+                lambda w: ingest_predictions(
+                    w, benchmark="b", format="canonical", files=[(file, "s")]
+                ),
+                "predictions",
+            )
+    assert found["swift"] in ("declined", found["careful"])
+
+
+@COMMON
+@given(text=files(QUESTION))
+def test_questions_are_the_same_in_both_lanes(four: Path, text: str) -> None:
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        file = folder / "q.jsonl"
+        file.write_text(text, encoding="utf-8", newline="")
+        found = {}
+        for lane in ("swift", "careful"):
+            path = folder / f"{lane}.duckdb"
+            path.write_bytes(four.read_bytes())
+            found[lane] = read_in(
+                lane,
+                path,
+                lambda w: ingest_questions(w, benchmark="b", format="canonical", questions=[file]),
+                "questions",
+            )
+    assert found["swift"] in ("declined", found["careful"])
+
+
+def test_an_ordinary_file_takes_the_swift_lane(four: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "a [b] * c?"
+    folder.mkdir()
+    path = tmp_path / "w's.duckdb"
+    path.write_bytes(four.read_bytes())
+    file = folder / "p's.jsonl"
+    file.write_text(
+        '{"question_id": "q0", "answer": "é", "retrieved": [{"doc_id": "a", "score": 1, "rank": 2},'
+        ' {"doc_id": 7, "rank": 1, "score": 0.5}], "model": "m", "extra": [1]}\n'
+        '{"question_id": "q1", "retrieved": [{"doc_id": "a", "score": 1}, '
+        '{"doc_id": "b", "score": 2}, {"doc_id": "c", "score": 1}]}\n'
+        '{"question_id": "q2", "contexts": ["x"], "choice_probs": [0.5, 0]}\n'
+        '{"question_id": "q3", "retrieved": []}\n',
+        encoding="utf-8",
+    )
+    rows = read_in(
+        "swift",
+        path,
+        lambda w: ingest_predictions(w, benchmark="b", format="canonical", files=[(file, "s")]),
+        "predictions",
+    )
+    assert isinstance(rows, list)
+    assert [row["retrieved_doc_ids"] for row in rows] == [["7", "a"], ["b", "a", "c"], None, []]
+    assert [row["retrieved_scores"] for row in rows] == [[0.5, 1.0], [2.0, 1.0, 1.0], None, None]
+    assert rows[0]["extra"] == {"extra": [1], "model": "m"}
+    assert rows[2]["contexts"] == ["x"]
+    assert rows[2]["choice_logprobs"] == [pytest.approx(-0.6931471805599453), None]
+
+
+@pytest.mark.parametrize(
+    ("given_parts", "lane"),
+    [([["a", "A"], []], "swift"), ([["a", "A"], "b"], "careful")],
+    ids=["lists", "text for one spelling"],
+)
+def test_parts_of_an_answer_are_lists_of_spellings(
+    four: Path, tmp_path: Path, given_parts: list[Any], lane: str
+) -> None:
+    path = tmp_path / "w.duckdb"
+    path.write_bytes(four.read_bytes())
+    file = tmp_path / "q.jsonl"
+    file.write_text(json.dumps({"question_id": "q0", "expected_parts": given_parts}))
+    rows = read_in(
+        lane,
+        path,
+        lambda w: ingest_questions(w, benchmark="b", format="canonical", questions=[file]),
+        "questions",
+    )
+    assert isinstance(rows, list)
+    expected = [each if isinstance(each, list) else [each] for each in given_parts]
+    assert [(row["expected_parts"], row["extra"]) for row in rows] == [(expected, None)]
+
+
+def test_the_lanes_know_the_same_fields() -> None:
+    assert QUESTIONS.keys() == QUESTION_FIELDS.keys()
+    assert PREDICTIONS.keys() == PREDICTION_FIELDS.keys()

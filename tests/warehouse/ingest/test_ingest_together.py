@@ -1,0 +1,107 @@
+"""All files of a run are taken, or none of them: whichever is wrong, the warehouse is as before."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from warehouse.errors import InputError
+from warehouse.ingest.ingest import ingest
+from warehouse.ingest.plan import Files
+from warehouse.schema.tables import TABLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from warehouse.store import Warehouse
+
+
+def write(path: Path, *rows: dict[str, Any] | str) -> Path:
+    lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def asked(number: int) -> dict[str, Any]:
+    return {"question_id": f"q{number}", "question": f"What is {number}?"}
+
+
+def files(folder: Path, name: str) -> Files:
+    """The files of a benchmark, as they are now."""
+    return Files(
+        benchmark=name,
+        format="canonical",
+        questions=[folder / f"{name}.questions.jsonl"],
+        predictions=[(folder / f"{name}.s.jsonl", "s")],
+    )
+
+
+@pytest.fixture
+def two(tmp_path: Path, warehouse: Warehouse) -> list[Files]:
+    """Two benchmarks of two questions, ingested."""
+    for name in ("a", "b"):
+        write(tmp_path / f"{name}.questions.jsonl", asked(1), asked(2))
+        write(tmp_path / f"{name}.s.jsonl", {"question_id": "q1", "answer": "1"})
+    given = [files(tmp_path, name) for name in ("a", "b")]
+    done = ingest(warehouse, given)
+    assert {place: result.rows for place, result in done.items()} == {
+        ("a", "questions"): 2,
+        ("a", "predictions"): 2,
+        ("b", "questions"): 2,
+        ("b", "predictions"): 2,
+    }
+    return given
+
+
+def dump(warehouse: Warehouse) -> dict[str, list[tuple[Any, ...]]]:
+    names = [name for name, table in TABLES.items() if table.view_of is None]
+    return {
+        name: sorted(map(repr, warehouse.fetch(f"SELECT * FROM {name}").rows())) for name in names
+    }
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ('{"question_id": "q1", "answer": "x"', r"b\.s\.jsonl:2: .*JSON"),
+        ('{"question_id": "q1", "answer": 5}', r"b\.s\.jsonl:2: answer: expected text"),
+        ('{"question_id": "q9", "answer": "x"}', r"b\.s\.jsonl:2: .*q9"),
+        ('{"question_id": "q2", "answer": "again"}', r"b\.s\.jsonl:2: .*q2"),
+    ],
+    ids=["broken", "wrong type", "unknown question", "second answer"],
+)
+def test_a_bad_prediction_of_one_benchmark_leaves_all_as_it_was(
+    two: list[Files], tmp_path: Path, warehouse: Warehouse, bad: str, message: str
+) -> None:
+    before = dump(warehouse)
+    write(tmp_path / "a.questions.jsonl", asked(1), asked(2), asked(3))
+    write(tmp_path / "b.questions.jsonl", asked(1), asked(2), asked(3))
+    write(tmp_path / "b.s.jsonl", {"question_id": "q2", "answer": "2"}, bad)
+    with pytest.raises(InputError, match=message):
+        ingest(warehouse, two)
+    assert dump(warehouse) == before
+
+
+def test_questions_that_change_are_known_to_the_answers(
+    two: list[Files], tmp_path: Path, warehouse: Warehouse
+) -> None:
+    write(tmp_path / "a.questions.jsonl", asked(1), asked(3))
+    # What looks like a comma too many is for the careful lane, which asks for the new questions.
+    write(tmp_path / "a.s.jsonl", '{"question_id": "q3", "answer": "3 ,}"}')
+    ingest(warehouse, two)
+    answers = warehouse.fetch(
+        "SELECT question_id, answer, error FROM predictions WHERE benchmark = 'a' ORDER BY 1"
+    )
+    assert answers.rows() == [("q1", None, "no prediction"), ("q3", "3 ,}", None)]
+
+
+def test_only_what_has_changed_is_read(
+    two: list[Files], tmp_path: Path, warehouse: Warehouse
+) -> None:
+    write(tmp_path / "b.s.jsonl", {"question_id": "q1", "answer": "one"})
+    done = ingest(warehouse, two)
+    assert [place for place, result in done.items() if not result.unchanged] == [
+        ("b", "predictions")
+    ]

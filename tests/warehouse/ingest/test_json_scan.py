@@ -1,0 +1,150 @@
+"""A glance takes only what a closer look would take, and sees the same in it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.services import REQUIRED
+from warehouse.formats.readers.strict_json import NotJsonError, decode
+from warehouse.ingest import json_scan as module
+from warehouse.ingest.fast_path import _closer
+from warehouse.ingest.fast_path_rules import PREDICTIONS, QUESTIONS
+from warehouse.ingest.json_scan import Seen, glance
+
+if TYPE_CHECKING:
+    from warehouse.ingest.fast_path_rules import Field
+
+PREDICTION = {
+    "question_id": "q1",
+    "answer": 'é "\\ \n',
+    "retrieved": [{"doc_id": "a", "rank": 1, "score": -0.5e-3}, {"doc_id": 7, "score": 2}],
+    "cited_sentence_ids": ["S1", 2],
+    "latency_s": 1.5,
+    "model": None,
+}
+QUESTION = {
+    "question_id": 7,
+    "expected_answer": ["a"],
+    "gold_relevance": {"a": 2},
+    "noise_ratio": 0.5,
+    "tags": {"kind": "x", "n": 1, "b": True, "none": None},
+    "source": "s",
+}
+
+
+def written(folder: Path, *lines: str, end: str = "\n") -> Path:
+    path = folder / "rows.jsonl"
+    path.write_text("\n".join(lines) + end, encoding="utf-8", newline="")
+    return path
+
+
+def glanced(path: Path, expected: dict[str, Field], head: int = 1) -> Seen | None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "HEAD", head)
+        return glance(path, expected)
+
+
+@pytest.mark.parametrize(("row", "expected"), [(PREDICTION, PREDICTIONS), (QUESTION, QUESTIONS)])
+@settings(max_examples=150 if REQUIRED else 40)
+@given(data=st.data())
+def test_what_is_taken_at_a_glance_is_taken_by_a_closer_look(
+    row: dict[str, Any], expected: dict[str, Field], data: st.DataObject
+) -> None:
+    text = json.dumps(row, ensure_ascii=data.draw(st.booleans()))
+    edited = text
+    for _ in range(data.draw(st.integers(1, 2))):
+        start = data.draw(st.integers(0, len(edited)))
+        dropped = data.draw(st.integers(0, 3))
+        put = data.draw(st.text(st.sampled_from(list(',:{}[]"\\ \t019.eE-naltrufsNI')), max_size=3))
+        edited = edited[:start] + put + edited[start + dropped :]
+    with TemporaryDirectory() as folder, duckdb.connect() as connection:
+        path = written(Path(folder), text, edited)
+        seen = glanced(path, expected)
+        if seen is None:
+            return
+        try:
+            again = decode(edited)
+        except NotJsonError as error:
+            reason = str(error)
+        else:
+            reason = None
+            close = _closer(connection, path, expected)
+    if reason is not None:
+        # These are found when the file is parsed.
+        assert "surrogate" in reason or "stands twice" in reason
+        return
+    assert list(again) == [name for name in row if name in again]
+    assert (seen.names, seen.others) == (close.names, close.others)
+    assert seen.types.keys() == close.types.keys()
+    for name in ("expected_answer", "correct_choice"):
+        assert seen.types.get(name, set()) >= close.types.get(name, set())
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"question_id": "b", "retrieved": [], "cited_sentence_ids": [], "latency_s": 2}',
+        '{"question_id":null,"answer":null,"retrieved":null,"latency_s":null,"model":false}\r',
+    ],
+)
+def test_plain_rows_are_taken(tmp_path: Path, line: str) -> None:
+    path = written(tmp_path, json.dumps(PREDICTION), json.dumps({"question_id": "a"}), line, end="")
+    seen = glanced(path, PREDICTIONS, head=2)
+    assert seen is not None
+    assert seen.others == ("model",)
+    assert seen.retrieved == {"doc_id", "rank", "score"}
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"answer": 5},
+        {"answer": ["a"]},
+        {"retrieved": [None]},
+        {"retrieved": ["a"]},
+        {"retrieved": [{"doc_id": "a", "rank": 1.0, "score": 1}]},
+        {"retrieved": [{"doc_id": "a", "rank": "1", "score": 1}]},
+        {"retrieved": [{"doc_id": 1.5, "score": 1}]},
+        {"retrieved": [{"doc_id": "a", "score": float("nan")}]},
+        {"cited_sentence_ids": [None]},
+        {"cited_sentence_ids": ["S1", True]},
+        {"latency_s": "1"},
+        {"question_id": -1},
+        {"new": "field"},
+    ],
+)
+def test_whatever_is_unusual_takes_a_closer_look(tmp_path: Path, changes: dict[str, Any]) -> None:
+    path = written(tmp_path, json.dumps(PREDICTION), json.dumps(PREDICTION | changes))
+    assert glanced(path, PREDICTIONS) is None
+
+
+def test_the_last_line_of_a_long_file_counts(tmp_path: Path) -> None:
+    lines = [json.dumps(PREDICTION | {"question_id": f"q{n}"}) for n in range(2000)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "PIECE", 4096)
+        assert glance(written(tmp_path, *lines, end=""), PREDICTIONS) is not None
+        for odd in ('{"question_id": 1,}', lines[0].replace("1.5", "NaN"), "", "x" * 5000):
+            assert glance(written(tmp_path, *lines, odd, end=""), PREDICTIONS) is None or not odd
+            assert glance(written(tmp_path, *lines, odd, lines[0]), PREDICTIONS) is None
+
+
+def test_what_has_no_form_takes_a_closer_look(tmp_path: Path) -> None:
+    for line in (
+        "",
+        "[]",
+        "{}",
+        "5",
+        '{"rubric": {}}',
+        '{"question_id": "a", "tags": 5}',
+        "\ufeff{}",
+    ):
+        assert glance(written(tmp_path, line), QUESTIONS) is None
+    assert glance(tmp_path / "none.jsonl", QUESTIONS) is None

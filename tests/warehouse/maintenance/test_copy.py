@@ -1,0 +1,103 @@
+"""From a file to a lake and back: every row, the ledger and the history included."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from tests.contents import contents
+from tests.lakes import fresh
+from tests.services import takes_minutes
+from tests.warehouse.conftest import questions
+from warehouse.errors import WarehouseError
+from warehouse.ledger.journal import Journal
+from warehouse.maintenance.copy import copy_tables
+from warehouse.schema.tables import TABLES
+from warehouse.store import Warehouse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from warehouse.storage.location import Lake
+
+VALUES = {
+    "VARCHAR": "'text ü'",
+    "VARCHAR[]": "['a', NULL, '']",
+    "VARCHAR[][]": "[['a'], NULL]",
+    "DOUBLE": "0.1",
+    "DOUBLE[]": "[0.1, NULL]",
+    "INTEGER": "-7",
+    "BIGINT": "9007199254740993",
+    "UBIGINT": "18446744073709551615",
+    "JSON": """'{"a": [1, null]}'""",
+    "TIMESTAMP": "TIMESTAMP '2026-11-21 01:02:03.456789'",
+    "MAP(VARCHAR, VARCHAR)": "MAP {'a': 'b', 'c': NULL}",
+    "STRUCT(doc_id VARCHAR, grade INTEGER)[]": "[{'doc_id': 'd', 'grade': 2}]",
+}
+
+
+@pytest.fixture
+def place(postgres_database: str, tmp_path: Path) -> Iterator[Lake]:
+    with fresh(postgres_database, tmp_path) as made:
+        yield made
+
+
+def filled(path: Path) -> Warehouse:
+    """A warehouse whose tables have a row with a value in each column, and a sparse one."""
+    warehouse = Warehouse(path)
+    with warehouse.transaction() as transaction:
+        for table in TABLES.values():
+            if table.view_of is None and table.name != "meta":
+                whole = ", ".join(VALUES[column.type] for column in table.columns)
+                sparse = ", ".join(
+                    "NULL" if column.nullable else VALUES[column.type] for column in table.columns
+                )
+                transaction.execute(f"INSERT INTO {table.name} VALUES ({whole}), ({sparse})")
+        transaction.execute("INSERT INTO meta VALUES ('random_seed', '7')")
+    return warehouse
+
+
+def meta(warehouse: Warehouse) -> list[tuple[Any, ...]]:
+    return warehouse.fetch("SELECT * FROM meta ORDER BY name").rows()
+
+
+def test_there_and_back(place: Lake, tmp_path: Path) -> None:
+    source, lake = filled(tmp_path / "source.duckdb"), Warehouse(place)
+    before = source.path.read_bytes()
+    counts = copy_tables(source, lake)
+    assert set(counts) == {table.name for table in TABLES.values() if table.view_of is None}
+    assert {rows for table, rows in counts.items() if table != "meta"} == {2}
+    assert source.path.read_bytes() == before
+    back = Warehouse(tmp_path / "deep" / "back.duckdb")
+    assert copy_tables(lake, back) == counts
+    assert contents(source) == contents(lake) == contents(back)
+    assert meta(source) == meta(lake) == meta(back)
+
+
+@takes_minutes
+def test_nothing_is_overwritten(place: Lake, tmp_path: Path) -> None:
+    source, lake = filled(tmp_path / "source.duckdb"), Warehouse(place)
+    lake.append("labels", source.fetch("SELECT * FROM labels LIMIT 1"))
+    held = contents(lake)
+    with pytest.raises(WarehouseError, match="is not empty: 'labels' holds rows"):
+        copy_tables(source, lake)
+    assert contents(lake) == held
+    with pytest.raises(WarehouseError, match="cannot be copied to itself"):
+        copy_tables(lake, lake)
+    missing = tmp_path / "missing.duckdb"
+    with pytest.raises(WarehouseError, match="there is no warehouse"):
+        copy_tables(Warehouse(missing), Warehouse(tmp_path / "other.duckdb"))
+    assert not missing.exists()
+
+
+def test_replies_that_are_in_no_table_yet_are_not_left_behind(tmp_path: Path) -> None:
+    source = Warehouse(tmp_path / "source.duckdb")
+    source.append("questions", questions("q"))
+    journal = Journal(source.path)
+    journal.write("judgment", json.loads("{}"))
+    journal.close()
+    with pytest.raises(WarehouseError, match="are in no table"):
+        copy_tables(source, Warehouse(tmp_path / "other.duckdb"))

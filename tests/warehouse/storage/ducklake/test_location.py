@@ -1,0 +1,47 @@
+"""Where a lake is: a password is refused in every form, and what is added changes nothing else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+
+from warehouse.errors import WarehouseError
+from warehouse.storage.location import POSTGRES, Lake, catalog_of
+
+
+@pytest.mark.parametrize(
+    "catalog",
+    [
+        "dbname=d password=hidden",
+        "dbname=d PassWord = hidden",
+        "dbname=d sslpassword=hidden",
+        "postgresql://u:hidden@db/d",
+        "postgresql://u@db/d?password=hidden",
+        "postgresql://u@db/d?sslmode=require&sslpassword=hidden",
+        "postgresql://u@db/d?Password=hidden",
+        "postgresql://u@db/d?password=",
+    ],
+)
+def test_a_password_is_refused_and_not_repeated(catalog: str) -> None:
+    with pytest.raises(WarehouseError, match="a password never stands in this file") as refused:
+        catalog_of(POSTGRES + catalog)
+    assert "hidden" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "catalog",
+    ["dbname=d user=password", "postgresql://password@db/password?sslmode=require"],
+)
+def test_the_word_may_stand_elsewhere(catalog: str) -> None:
+    assert catalog_of(POSTGRES + catalog) == catalog
+
+
+def test_the_name_of_the_process_is_not_taken_for_a_user() -> None:
+    """The first @ of an address without a folder would end the user, so it is written otherwise."""
+    said = Lake("postgresql://db.example.org?dbname=d&connect_timeout=3", "data", Path()).connection
+    assert "@" not in said
+    given = parse_qs(urlsplit(said).query)
+    assert (given["dbname"], given["connect_timeout"]) == (["d"], ["3"])
+    assert given["application_name"][0].startswith("scoreline-")

@@ -1,0 +1,118 @@
+"""An engine that is kept leaves nothing of one connection to the next, nor to a fork."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+
+from tests.warehouse.conftest import ids, questions
+from warehouse.storage import connection_pool
+from warehouse.store import Warehouse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+FORKS = """
+import os, sys
+from pathlib import Path
+from warehouse.store import Warehouse
+
+warehouse = Warehouse(Path(sys.argv[1]))
+warehouse.fetch("SELECT 1")
+
+def in_a_fork():
+    child = os.fork()
+    if child == 0:
+        warehouse.fetch("SELECT 1")
+        os._exit(7)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+idle = in_a_fork()
+with warehouse.reading() as connection:
+    used = in_a_fork()
+    connection.execute("SELECT 1")
+print(idle, used, warehouse.fetch("SELECT 1").item())
+"""
+
+
+@pytest.fixture
+def warehouse(tmp_path: Path) -> Warehouse:
+    """One in a file, used already."""
+    made = Warehouse(tmp_path / "warehouse.duckdb")
+    made.replace("questions", questions("q1"))
+    return made
+
+
+def running() -> list[connection_pool.Engine]:
+    return list(connection_pool._ENGINES.values())
+
+
+def test_one_engine_serves_one_connection_after_the_other(warehouse: Warehouse) -> None:
+    before = running()
+    assert len(before) == 1
+    warehouse.replace("questions", questions("q2"))
+    assert [row[1] for row in ids(warehouse)] == ["q1", "q2"]
+    assert running() == before
+
+
+def test_an_idle_engine_has_no_file_open(warehouse: Warehouse) -> None:
+    with warehouse.reading(), pytest.raises(duckdb.Error, match="conf"):
+        duckdb.connect(str(warehouse.path))
+    with duckdb.connect(str(warehouse.path)) as shell:
+        shell.execute("DELETE FROM questions")
+    assert ids(warehouse) == []
+    assert not warehouse.path.with_name(warehouse.path.name + ".wal").exists()
+
+
+def test_connections_at_once_share_the_file(warehouse: Warehouse) -> None:
+    with warehouse.reading() as outer, ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda _: len(ids(warehouse)), range(40)))
+        assert outer.execute("SELECT count(*) FROM questions").fetchall() == [(1,)]
+    assert found == [1] * 40
+
+
+def test_what_fails_ends_its_engine(warehouse: Warehouse) -> None:
+    with pytest.raises(duckdb.Error, match="nowhere"):
+        warehouse.fetch("SELECT * FROM nowhere")
+    assert running() == []
+    assert len(ids(warehouse)) == 1
+
+
+def test_a_setting_ends_with_its_transaction(warehouse: Warehouse) -> None:
+    asked = "SELECT current_setting('disabled_compression_methods')"
+    with warehouse.transaction() as transaction:
+        transaction.keep_text_plain()
+        assert transaction.fetch(asked).item() == "Dictionary,FSST"
+        transaction.keep_text_plain(unless_repeated=True)
+        assert transaction.fetch(asked).item() == "FSST"
+    before = running()
+    assert warehouse.fetch(asked).item() == ""
+    assert running() == before
+
+
+def test_nothing_is_remembered_of_files_outside(warehouse: Warehouse) -> None:
+    # With it, one of 150 Parquet files that are written anew within a moment cannot be read.
+    asked = "SELECT current_setting('enable_external_file_cache')"
+    assert warehouse.fetch(asked).item() is False
+
+
+def test_other_settings_are_another_engine(warehouse: Warehouse) -> None:
+    before = running()
+    other = Warehouse(warehouse.path, memory_limit="64MB", threads=1)
+    told = other.fetch("SELECT current_setting('memory_limit'), current_setting('threads')")
+    assert told.row(0) == ("61.0 MiB", 1)
+    assert len(running()) == 1
+    assert running() != before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
+def test_a_fork_starts_an_engine_of_its_own(warehouse: Warehouse) -> None:
+    command = [sys.executable, "-W", "ignore", "-c", FORKS, str(warehouse.path)]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert told.stdout.split() == ["7", "7", "1"]

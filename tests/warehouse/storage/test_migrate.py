@@ -1,0 +1,137 @@
+"""A warehouse of every earlier version becomes one of this version, and nothing in it is lost."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import duckdb
+import pytest
+
+from warehouse.errors import NoSpace, SchemaMismatch, SchemaOutdated
+from warehouse.publish.snapshot import Snapshot
+from warehouse.schema import migrations
+from warehouse.schema.ddl import check
+from warehouse.schema.tables import SCHEMA_VERSION, TABLES
+from warehouse.storage import migrate as upgrading
+from warehouse.store import Warehouse
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FIRST = Path(__file__).with_name("version_1.sql")
+ROWS = """
+INSERT INTO questions BY NAME SELECT 'old' AS benchmark, 'q' || i AS question_id FROM range(5) t(i);
+INSERT INTO predictions BY NAME
+    SELECT 'old' AS benchmark, 's' AS system, 'q' || i AS question_id, 'yes' AS answer
+    FROM range(5) t(i);
+INSERT INTO judgments BY NAME
+    SELECT 'd' || i AS digest, 'm' AS model, '[]' AS messages, 0 AS replicate, 'paid for' AS reply,
+        'scored' AS status, TIMESTAMP '2026-01-01' AS judged_at FROM range(7) t(i);
+INSERT INTO leaderboard BY NAME
+    SELECT 'old' AS benchmark, 'all' AS slice, 's' AS system, 'e' AS evaluator, 'm' AS metric,
+        0.5 AS mean, 5 AS n, 5 AS n_scored, 0 AS n_not_applicable, 0 AS n_undefined,
+        0 AS n_parse_failure, 0 AS n_judge_error, 0 AS n_target_error, 'high' AS best,
+        1 AS is_primary, 'e|1' AS signature, TIMESTAMP '2026-01-01' AS published_at;
+INSERT INTO marks VALUES ('old', 'questions', 'x', TIMESTAMP '2026-01-01');
+INSERT INTO marks VALUES ('old', 'leaderboard', 'x', TIMESTAMP '2026-01-01');
+"""
+"""Rows for tables whose columns of version 1 are named, so that they fit later versions too."""
+
+
+@pytest.fixture
+def old(tmp_path: Path) -> Warehouse:
+    """A warehouse as version 1 wrote it, with something in its main tables."""
+    path = tmp_path / "warehouse.duckdb"
+    made = FIRST.read_text(encoding="utf-8")
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(made + ROWS)
+    return Warehouse(path)
+
+
+def counts(connection: duckdb.DuckDBPyConnection) -> Mapping[str, int]:
+    tables = ("questions", "predictions", "judgments", "leaderboard")
+    rows = (connection.execute(f"SELECT count(*) FROM {table}").fetchone() for table in tables)
+    return {table: row[0] for table, row in zip(tables, rows, strict=True) if row}
+
+
+KEPT = {"questions": 5, "predictions": 5, "judgments": 7, "leaderboard": 1}
+
+
+@pytest.mark.parametrize("use", ["read", "write"])
+def test_version_1_becomes_this_version_at_its_first_use(old: Warehouse, use: str) -> None:
+    if use == "read":
+        assert old.fetch("SELECT count(*) FROM judgments").item() == 7
+    else:
+        with old.transaction() as transaction:
+            transaction.mark("new", "questions", "y")
+    with old.reading() as connection:
+        # Fails when a described table has changed and no file in warehouse/migrations says how.
+        assert check(connection) == []
+        assert counts(connection) == KEPT
+    # What came about otherwise is made anew; what did not is left in peace.
+    assert set(old.marks("old")) == {"questions"}
+    backup = old.path.with_name("warehouse.version-1.duckdb")
+    with duckdb.connect(str(backup), read_only=True) as connection:
+        assert upgrading.version_of(connection, backup) == 1
+        assert counts(connection) == KEPT
+
+
+def test_a_fresh_warehouse_is_what_an_upgraded_one_is(old: Warehouse, tmp_path: Path) -> None:
+    shape = (
+        "SELECT table_name, column_name, data_type, is_nullable FROM duckdb_columns() "
+        "WHERE schema_name = 'main' AND NOT internal ORDER BY ALL"
+    )
+    fresh = Warehouse(tmp_path / "fresh.duckdb")
+    assert old.fetch(shape).rows() == fresh.fetch(shape).rows()
+    assert {row[0] for row in fresh.fetch(shape).iter_rows()} == set(TABLES)
+
+
+def test_every_version_has_its_step() -> None:
+    assert list(migrations.steps()) == list(range(2, SCHEMA_VERSION + 1))
+
+
+def test_what_a_killed_writer_left_in_the_log_is_brought_along(old: Warehouse) -> None:
+    log = old.path.with_name(old.path.name + ".wal")
+    with duckdb.connect(str(old.path)) as connection:
+        connection.execute("SET checkpoint_threshold = '1GB'")
+        connection.execute("INSERT INTO marks VALUES ('b', 's', 'late', TIMESTAMP '2026-01-01')")
+        kept, copied = old.path.with_name("kept"), old.path.with_name("copied")
+        shutil.copyfile(old.path, kept)
+        shutil.copyfile(log, copied)
+    kept.replace(old.path)
+    copied.replace(log)
+    assert old.marks("b") == {"s": "late"}
+
+
+def test_without_room_for_the_copy_nothing_changes(
+    old: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = old.path.read_bytes()
+    usage = shutil.disk_usage(old.path.parent)._replace(free=0)
+    with monkeypatch.context() as patched:
+        patched.setattr(shutil, "disk_usage", lambda _: usage)
+        with pytest.raises(NoSpace, match="the copy that is made first needs"):
+            old.fetch("SELECT 1")
+    assert old.path.read_bytes() == before
+    assert list(old.path.parent.glob("*.version-1*")) == []
+
+
+def test_a_step_that_fails_changes_nothing(old: Warehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    incomplete = {2: "DROP TABLE judgments; ALTER TABLE questions RENAME TO lost"}
+    with monkeypatch.context() as patched:
+        patched.setattr(migrations, "steps", lambda: incomplete)
+        with pytest.raises(SchemaMismatch, match="cannot be brought from version 1"):
+            old.fetch("SELECT 1")
+    with duckdb.connect(str(old.path), read_only=True) as connection:
+        assert upgrading.version_of(connection, old.path) == 1
+        assert counts(connection) == KEPT
+        assert connection.execute("SELECT count(*) FROM scores").fetchone() == (0,)
+
+
+def test_a_published_copy_is_never_changed(old: Warehouse) -> None:
+    before = old.path.read_bytes()
+    with pytest.raises(SchemaOutdated, match="the next `scoreline run` brings it up to date"):
+        Snapshot(old.path).fetch("SELECT 1")
+    assert old.path.read_bytes() == before

@@ -1,0 +1,42 @@
+"""No connection of ours draws a progress bar on standard output, where DuckDB by itself would."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SHOWN = """
+import sys
+from pathlib import Path
+import duckdb
+from warehouse.storage import connection_pool
+from warehouse.storage.connection_pool import connect, cursor_of
+from warehouse.store import Warehouse
+
+def shown(connection):
+    return connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()[0]
+
+warehouse = Warehouse(Path(sys.argv[1]))
+print("by itself", shown(duckdb.connect()))
+with warehouse.reading() as reader:
+    print("reader", shown(reader))
+print("engine", *(shown(each.connection) for each in connection_pool._ENGINES.values()))
+with connect() as ours, cursor_of(ours) as cursor:
+    print("ours", shown(ours), shown(cursor))
+"""
+
+
+def test_no_progress_is_shown(tmp_path: Path) -> None:
+    """In a process without a script of its own: a step's, which a fork server has made."""
+    command = [sys.executable, "-W", "ignore", "-c", SHOWN, str(tmp_path / "warehouse.duckdb")]
+    told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert told.stdout.splitlines() == [
+        "by itself True",
+        "reader False",
+        "engine False",
+        "ours False False",
+    ]

@@ -1,0 +1,154 @@
+"""Rows of CSV and Parquet files, their cells read as the fields that they stand for."""
+
+from __future__ import annotations
+
+import csv
+import io
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from warehouse.errors import InputError, Problem
+from warehouse.formats.format import SHOWN, Reject
+from warehouse.formats.readers.files import COMPRESSED, LONGEST_LINE, Line, lines, opened
+from warehouse.formats.readers.strict_json import NotJsonError, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How the cells of a CSV file are to be read; cells of other columns are text.
+
+    Attributes:
+        json: Columns whose cells hold JSON lists and objects.
+        numbers: Columns whose cells hold numbers.
+        text_or_json: Columns whose cells hold JSON when they begin like a list, otherwise text.
+        text_or_number: Columns whose cells hold a whole number or else text.
+    """
+
+    json: frozenset[str] = field(default_factory=frozenset)
+    numbers: frozenset[str] = field(default_factory=frozenset)
+    text_or_json: frozenset[str] = field(default_factory=frozenset)
+    text_or_number: frozenset[str] = field(default_factory=frozenset)
+
+
+def csv_rows(path: Path, shape: Shape) -> Iterator[tuple[dict[str, Any], int] | Reject]:
+    """The rows of a CSV file (RFC 4180, with a header) and the line where each begins.
+
+    An empty cell is absent.
+
+    Raises:
+        InputError: The file is not CSV in UTF-8, or its header names a column twice.
+    """
+    with _long_cells():
+        plain = _Lines(path)
+        reader = csv.reader(plain, strict=True)
+        header: list[str] | None = None
+        begin = 1
+        try:
+            for cells in reader:
+                line, begin = begin, plain.number + 1
+                if not cells:
+                    continue
+                if header is None:
+                    header = _header(path, cells)
+                elif len(cells) != len(header):
+                    reason = f"expected {len(header)} cells, found {len(cells)}"
+                    yield Reject(line, reason, ",".join(cells)[:SHOWN])
+                else:
+                    yield _row(dict(zip(header, cells, strict=True)), line, shape)
+        except csv.Error as error:
+            raise InputError([Problem(path, plain.number, f"not CSV: {error}")]) from None
+
+
+class _Lines:
+    """The lines of a file for the csv module, counted."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.number = 0
+        self._lines = lines(path, blank=True)
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self._lines)
+        if isinstance(line, Line):
+            self.number = line.number
+            return line.text + "\n"
+        raise InputError([Problem(self.path, line.line, line.reason)])
+
+
+def _header(path: Path, cells: list[str]) -> list[str]:
+    for name in cells:
+        if cells.count(name) > 1:
+            raise InputError([Problem(path, 1, f"the header names the column {name!r} twice")])
+    return cells
+
+
+def _row(cells: dict[str, str], line: int, shape: Shape) -> tuple[dict[str, Any], int] | Reject:
+    row: dict[str, Any] = {}
+    for name, cell in cells.items():
+        if cell == "":
+            continue
+        is_json = name in shape.json or (name in shape.text_or_json and cell.startswith("["))
+        is_number = name in shape.numbers or (name in shape.text_or_number and cell.isdecimal())
+        if is_json or is_number:
+            try:
+                row[name] = decode(cell)
+            except NotJsonError as error:
+                wanted = "JSON" if is_json else "a number"
+                reason = f"{name}: expected {wanted}, found {cell[:60]!r} ({error})"
+                return Reject(line, reason, ",".join(cells.values())[:SHOWN])
+        else:
+            row[name] = cell
+    return row, line
+
+
+@contextmanager
+def _long_cells() -> Iterator[None]:
+    before = csv.field_size_limit(LONGEST_LINE)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+def parquet_rows(path: Path) -> Iterator[tuple[dict[str, Any], int] | Reject]:
+    """The rows of a Parquet file and their numbers, from 1.
+
+    Maps, and structs whose fields may be null, become objects without their null fields.
+
+    Raises:
+        InputError: The file is not Parquet.
+    """
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        with opened(path) as file:
+            packed = path.suffix.lower() in COMPRESSED
+            seekable = io.BytesIO(file.read()) if packed else file
+            number = 0
+            for batch in parquet.ParquetFile(seekable).iter_batches(1000):
+                for row in batch.to_pylist(maps_as_pydicts="strict"):
+                    number += 1
+                    yield {name: _plain(value) for name, value in row.items()}, number
+    except (pa.ArrowException, KeyError) as error:
+        raise InputError([Problem(path, None, f"not Parquet: {error}")]) from error
+
+
+def _plain(value: object) -> Any:
+    match value:
+        case dict():
+            return {key: _plain(each) for key, each in value.items() if each is not None}
+        case list():
+            return [_plain(each) for each in value]
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            return str(value)

@@ -1,0 +1,80 @@
+"""A prediction: one system's answer to one question, with what it retrieved and cited."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import Field, model_validator
+
+from warehouse.formats.records.record import Amount, Finite, Id, LogProbability, Name, Record, Share
+
+
+class Retrieved(Record):
+    """One thing that a system retrieved.
+
+    Attributes:
+        doc_id: The document.
+        chunk_id: The part of the document.
+        rank: Its place, from 1; without ranks the score orders, without scores the list does.
+        score: How well it matched, by the system's own measure.
+        text: The passage.
+    """
+
+    doc_id: Id | None = None
+    chunk_id: Id | None = None
+    rank: Annotated[int, Field(ge=-(2**53), le=2**53)] | None = None
+    score: Finite | None = None
+    text: str | None = None
+
+
+class Prediction(Record):
+    """One system's answer to one question, with what it retrieved and cited.
+
+    Attributes:
+        question_id: The question that is answered.
+        system: Who answers; not needed where the path names the system.
+        answer: The answer.
+        contexts: The passages that the system used, the best first.
+        retrieved: The same with documents, ranks and scores; see below.
+        cited_sentence_ids: The sentences that the answer cites.
+        choice_logprobs: The natural logarithm of the probability of each option.
+        choice_probs: The probability of each option, in place of its logarithm.
+        label: The class that the system chose.
+        latency_s: How many seconds the answer took.
+        cost_usd: How many US dollars it cost.
+        error: Why the system failed; then whatever else is given does not count.
+        extra: All fields that no name is for, kept as they are.
+    """
+
+    question_id: Id
+    system: str | None = None
+    answer: str | None = None
+    contexts: list[str] | None = None
+    retrieved: list[Retrieved] | None = None
+    cited_sentence_ids: list[Id] | None = None
+    choice_logprobs: list[LogProbability | None] | None = None
+    choice_probs: list[Share | None] | None = None
+    label: Name | None = None
+    latency_s: Amount | None = None
+    cost_usd: Amount | None = None
+    error: str | None = None
+    extra: dict[str, Any] | None = None
+
+    whole: ClassVar[tuple[str, ...]] = ("doc_id", "rank", "text")
+    """The fields of `retrieved` that all or none of a prediction's documents must have."""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.choice_logprobs is not None and self.choice_probs is not None:
+            raise ValueError("choice_probs: expected it or choice_logprobs, found both")
+        for field in (*self.whole, "score"):
+            given = sum(getattr(each, field) is not None for each in self.retrieved or ())
+            if given in {0, len(self.retrieved or ())}:
+                continue
+            if field == "score" and all(each.rank is not None for each in self.retrieved or ()):
+                continue
+            raise ValueError(
+                f"retrieved.{field}: expected for all documents or for none, "
+                f"found for {given} of {len(self.retrieved or ())}"
+            )
+        return self

@@ -1,0 +1,99 @@
+"""SQL that turns the field `retrieved`, a list of documents, into lists that stand best first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from warehouse.schema.ddl import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+MEMBERS: Final = {
+    "doc_id": "VARCHAR",
+    "chunk_id": "VARCHAR",
+    "rank": "BIGINT",
+    "score": "DOUBLE",
+    "text": "VARCHAR",
+}
+"""The members of a retrieved document, with the types as which they are read."""
+
+_ALWAYS: Final = frozenset({"doc_id", "rank", "score"})
+"""The members that are read always: by these documents are ordered and counted."""
+
+
+def retrieved_type(members: Collection[str] | None = None) -> str:
+    """The type as which `retrieved` is read.
+
+    Args:
+        members: The members that documents have; null: any of them.
+    """
+    listed = ", ".join(
+        f"{quoted(name)} {type_}"
+        for name, type_ in MEMBERS.items()
+        if members is None or name in _ALWAYS or name in members
+    )
+    return f"STRUCT({listed})[]"
+
+
+def ranked(source: str, type_: str) -> tuple[str, dict[str, str]]:
+    """Rows whose column `retrieved` is taken apart into lists that stand best first.
+
+    Documents stand by rank; without ranks by score, the greatest first; what is equal stays in its
+    order. Files nearly always hold them in this order, so that is asked first: to take the lists of
+    one member out of lists of documents costs little, to move whole documents about much.
+
+    Args:
+        source: The rows, as a table of SQL.
+        type_: The type of their column `retrieved`, which `retrieved_type` gave.
+
+    Returns:
+        A subquery, and by member the expression for its list: null where no document has one.
+    """
+    names = [name for name in MEMBERS if name != "rank" and f"{quoted(name)} " in type_]
+    asked = f"{{'in_order': {_IN_ORDER}, 'documents': retrieved}}"
+    lists = ", ".join(f"{quoted(name)}: {_best_first(name)}" for name in names)
+    rows = f"(SELECT * REPLACE ({asked} AS retrieved) FROM {source})"  # noqa: S608
+    rows = f"(SELECT * REPLACE ({{{lists}}} AS retrieved) FROM {rows})"  # noqa: S608
+    return rows, {name: _known(name) for name in names}
+
+
+def _each(name: str, documents: str = "retrieved") -> str:
+    return f"list_transform({documents}, lambda x: x.{quoted(name)})"
+
+
+_RANKS: Final = _each("rank")
+_SCORES: Final = _each("score")
+
+_IN_ORDER: Final = f"""
+CASE
+    WHEN list_count(retrieved) < len(retrieved) THEN error('a retrieved document is null')
+    WHEN {_RANKS} = range(1, len(retrieved) + 1) THEN true
+    WHEN len(retrieved) < 2 THEN true
+    WHEN list_count({_RANKS}) NOT IN (0, len(retrieved))
+        OR (list_count({_RANKS}) = 0 AND list_count({_SCORES}) NOT IN (0, len(retrieved)))
+        THEN error('some retrieved documents have a rank or score and some have not')
+    ELSE false
+END"""
+
+_SORTED: Final = """
+list_transform(
+    list_sort(list_transform(retrieved.documents, lambda x, i: {
+        'rank': x.rank, 'score': CASE WHEN x.rank IS NULL THEN -x.score END, 'i': i, 'x': x
+    })),
+    lambda y: y.x
+)"""
+
+
+def _best_first(name: str) -> str:
+    return (
+        f"CASE WHEN retrieved.in_order THEN {_each(name, 'retrieved.documents')} "
+        f"ELSE {_each(name, _SORTED)} END"
+    )
+
+
+def _known(name: str) -> str:
+    values = f"retrieved.{quoted(name)}"
+    # That nothing was retrieved is known, too.
+    least = f"len({values}) = 0 OR " if name == "doc_id" else ""
+    return f"CASE WHEN {least}list_count({values}) > 0 THEN {values} END"

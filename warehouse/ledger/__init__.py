@@ -1,0 +1,1 @@
+"""The ledger of judge replies and its journal on disk."""

@@ -1,0 +1,230 @@
+"""The ledger: every question ever put to a judge, and what came of it."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import polars as pl
+
+from warehouse.ledger.journal import Journal, entries, left_behind
+from warehouse.schema.tables import table_named
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from warehouse.storage.scratch import Spool
+    from warehouse.storage.transaction import Transaction
+    from warehouse.store import Warehouse
+
+JUDGMENT = "judgment"
+ASK = "ask"
+"""The kinds of rows in a journal."""
+
+_TAKEN_AT_ONCE = 5_000
+"""Rows of a journal in memory at a time."""
+
+_UNPAID = "judge_error"
+_ASK_KEY = list(table_named("asks").key)
+
+Row = TypeVar("Row")
+
+
+class Reply(NamedTuple):
+    """What the ledger says of a question."""
+
+    reply: str | None
+    status: str
+    error: str | None
+
+
+class Ledger:
+    """The ledger as one process sees it; safe to use from several threads.
+
+    What is kept goes to a journal at once and to the tables with `settle`. What the tables hold is
+    looked up in an index on disk, made when it is first needed, since the warehouse must not be
+    held while a judge is asked.
+    """
+
+    def __init__(self, warehouse: Warehouse, run_id: str, index: Path) -> None:
+        self._warehouse = warehouse
+        self._run_id = run_id
+        self._file = index
+        self._index: sqlite3.Connection | None = None
+        self._journal: Journal | None = None
+        self._lock = Lock()
+
+    def held(self, digest: str) -> Reply | None:
+        """What came of a question, if it was ever put."""
+        with self._lock:
+            row = self._indexed().execute(
+                "SELECT reply, status, error FROM replies WHERE digest = ?", [_key(digest)]
+            )
+            found = row.fetchone()
+        return None if found is None else Reply(*found)
+
+    def keep(self, row: Mapping[str, Any]) -> None:
+        """Keep a judgment.
+
+        Args:
+            row: The columns of the table `judgments` but `run_id`, JSON as text.
+        """
+        with self._lock:
+            self._write(JUDGMENT, {**row, "run_id": self._run_id})
+            self._indexed().execute(
+                "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?)",
+                [_key(row["digest"]), row["reply"], row["status"], row["error"]],
+            )
+
+    def note(self, row: Mapping[str, Any]) -> None:
+        """Remember who put a question: the columns of the table `asks`."""
+        with self._lock:
+            self._write(ASK, row)
+
+    def settle(self) -> None:
+        """Take the journal over into the tables."""
+        with self._lock:
+            if self._journal is not None:
+                _take_over(self._warehouse, [self._journal.path])
+                self._journal.clear()
+
+    def close(self) -> None:
+        """Close journal and index; what was not settled stays in the journal."""
+        with self._lock:
+            if self._journal is not None:
+                self._journal.close()
+            if self._index is not None:
+                self._index.close()
+
+    def _write(self, kind: str, row: Mapping[str, Any]) -> None:
+        if self._journal is None:
+            self._journal = Journal(self._warehouse.path)
+        self._journal.write(kind, row)
+
+    def _indexed(self) -> sqlite3.Connection:
+        if self._index is None:
+            with self._warehouse.spool(
+                "SELECT digest, reply, status, error FROM judgments ORDER BY digest"
+            ) as spool:
+                self._index = _made(self._file, spool)
+        return self._index
+
+
+def _made(file: Path, replies: Spool) -> sqlite3.Connection:
+    """An index of what the tables hold; a scratch file, so that nothing is lost with it."""
+    index = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
+    try:
+        index.execute("PRAGMA journal_mode = OFF")
+        index.execute("PRAGMA synchronous = OFF")
+        index.execute(
+            "CREATE TABLE replies (digest BLOB PRIMARY KEY, reply, status, error) WITHOUT ROWID"
+        )
+        index.execute("BEGIN")
+        for batch in replies.batches(_TAKEN_AT_ONCE):
+            rows = ((_key(digest), *rest) for digest, *rest in batch.iter_rows())
+            index.executemany("INSERT INTO replies VALUES (?, ?, ?, ?)", rows)
+        index.execute("COMMIT")
+    except BaseException:
+        index.close()
+        raise
+    return index
+
+
+@contextmanager
+def opened(warehouse: Warehouse, run_id: str) -> Iterator[Ledger]:
+    """The ledger of a warehouse, after what killed processes left behind was taken over."""
+    recover(warehouse)
+    warehouse.path.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".ledger-", dir=warehouse.path.parent) as folder:
+        ledger = Ledger(warehouse, run_id, Path(folder) / "replies.sqlite")
+        try:
+            yield ledger
+        finally:
+            ledger.close()
+
+
+def recover(warehouse: Warehouse) -> int:
+    """Take over the journals that killed processes left behind.
+
+    Returns:
+        The number of journals.
+    """
+    with left_behind(warehouse.path) as journals:
+        if journals:
+            _take_over(warehouse, [journal.path for journal in journals])
+        return len(journals)
+
+
+def _take_over(warehouse: Warehouse, journals: Iterable[Path]) -> None:
+    """Write the rows of journals into the tables, in one transaction."""
+
+    def take(transaction: Transaction) -> None:
+        for path in journals:
+            judged = (row for kind, row in entries(path) if kind == JUDGMENT)
+            for rows in _batches(judged):
+                _take_judgments(transaction, rows)
+            asked = (row for kind, row in entries(path) if kind == ASK)
+            for rows in _batches(asked):
+                _take_asks(transaction, rows)
+
+    warehouse.write(take)
+
+
+def _take_judgments(transaction: Transaction, rows: list[dict[str, Any]]) -> None:
+    """Write judgments; one that failed never replaces one that came."""
+    frame = (
+        _frame("judgments", rows)
+        .with_columns((pl.col("status") != _UNPAID).alias("came"))
+        .sort("came", maintain_order=True)
+        .unique("digest", keep="last", maintain_order=True)
+    )
+    failed = frame.filter(~pl.col("came"))["digest"].to_list()
+    known = transaction.fetch(
+        "SELECT digest FROM judgments WHERE list_contains($failed, digest) AND status <> $unpaid",
+        {"failed": failed, "unpaid": _UNPAID},
+    )
+    transaction.replace("judgments", frame.join(known, on="digest", how="anti").drop("came"))
+
+
+def _take_asks(transaction: Transaction, rows: list[dict[str, Any]]) -> None:
+    """Write who asked what; the first step of a sample takes the place of all it asked before."""
+    frame = _frame("asks", rows).unique(_ASK_KEY, keep="last", maintain_order=True)
+    begun = frame.filter(pl.col("step") == 0).drop("step", "digest")
+    for (benchmark, evaluator), part in begun.partition_by(
+        "benchmark", "evaluator", as_dict=True
+    ).items():
+        transaction.execute(
+            "DELETE FROM asks WHERE benchmark = $benchmark AND evaluator = $evaluator AND "
+            "list_contains($samples, {system: system, question_id: question_id})",
+            {
+                "benchmark": benchmark,
+                "evaluator": evaluator,
+                "samples": part.select("system", "question_id").to_dicts(),
+            },
+        )
+    transaction.replace("asks", frame)
+
+
+def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
+    waiting = iter(rows)
+    while batch := list(islice(waiting, _TAKEN_AT_ONCE)):
+        yield batch
+
+
+def _frame(table: str, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
+    types = {"INTEGER": pl.Int32, "BIGINT": pl.Int64, "DOUBLE": pl.Float64}
+    columns = table_named(table).columns
+    schema = {column.name: types.get(column.type, pl.String) for column in columns}
+    frame = pl.DataFrame(list(rows), schema=schema)
+    if "judged_at" in schema:
+        frame = frame.with_columns(pl.col("judged_at").str.to_datetime(time_unit="us"))
+    return frame
+
+
+def _key(digest: str) -> bytes:
+    return bytes.fromhex(digest)

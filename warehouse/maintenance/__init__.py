@@ -1,0 +1,1 @@
+"""Keeps a warehouse small: retention, compaction, vacuum, and copies of it."""

@@ -1,0 +1,72 @@
+"""Moving a warehouse: every row of one copied to another that is empty, and counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+from uuid import uuid4
+
+from warehouse.errors import WarehouseError
+from warehouse.ledger.journal import folder_of
+from warehouse.schema.ddl import literal, quoted
+from warehouse.schema.tables import STORED
+
+if TYPE_CHECKING:
+    import duckdb
+
+    from warehouse.store import Warehouse
+
+
+def copy_tables(source: Warehouse, target: Warehouse) -> dict[str, int]:
+    """Copy all tables of a warehouse, as they are between two transactions, to an empty one.
+
+    Args:
+        source: The warehouse to copy; it stays as it is.
+        target: The warehouse to copy to; made if it is not there.
+
+    Returns:
+        The rows of each table.
+
+    Raises:
+        WarehouseError: There is nothing to copy; the target holds rows, or is the source; a killed
+            run left replies that are in no table yet; or the counts differ. The target is then
+            as before.
+    """
+    if not source.exists():
+        raise WarehouseError(f"there is no warehouse {str(source.path)!r}")
+    if source.path == target.path:
+        raise WarehouseError(f"{str(source.path)!r} cannot be copied to itself")
+    journals = folder_of(source.path)
+    if journals.is_dir() and any(each.stat().st_size for each in journals.glob("*.jsonl")):
+        raise WarehouseError(
+            f"replies that a run left in {str(journals)!r} are in no table of "
+            f"{str(source.path)!r} yet: `scoreline run` takes them over"
+        )
+    target.path.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(prefix=".copy-", dir=target.path.parent) as folder:
+        between = Path(folder) / "copy.duckdb"
+        source.copy(between)
+        return target.storage.write(lambda connection: _taken(connection, between, target))
+
+
+def _taken(connection: duckdb.DuckDBPyConnection, file: Path, target: Warehouse) -> dict[str, int]:
+    for table in STORED:
+        if table != "meta" and _count(connection, quoted(table)):
+            raise WarehouseError(f"{str(target.path)!r} is not empty: {table!r} holds rows")
+    name = quoted(f"copy-{uuid4().hex}")
+    connection.execute(f"ATTACH {literal(str(file))} AS {name} (READ_ONLY)")
+    connection.execute("DELETE FROM meta")
+    counts = {}
+    for table in STORED:
+        own, copied = quoted(table), f"{name}.{quoted(table)}"
+        connection.execute(f"INSERT INTO {own} BY NAME SELECT * FROM {copied}")  # noqa: S608
+        counts[table] = _count(connection, own)
+        if counts[table] != _count(connection, copied):
+            raise WarehouseError(f"{counts[table]} rows of {table!r} came, but not all")
+    return counts
+
+
+def _count(connection: duckdb.DuckDBPyConnection, table: str) -> int:
+    row = connection.execute(f"SELECT count(*) FROM {table}").fetchone()  # noqa: S608
+    return int(row[0]) if row is not None else 0

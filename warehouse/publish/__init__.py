@@ -1,0 +1,1 @@
+"""The published copy that SQL users read, and its Parquet export."""

@@ -1,0 +1,66 @@
+"""The published copy as Parquet: one file for each table and view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from warehouse.errors import WarehouseError
+from warehouse.schema.ddl import literal, quoted
+from warehouse.schema.tables import TABLES
+from warehouse.storage.atomic import replacing
+from warehouse.storage.connection import Settings, connected
+from warehouse.storage.migrate import require_version
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from warehouse.publish.snapshot import Snapshot
+    from warehouse.schema.tables import Table
+
+OF_A_BENCHMARK = {
+    "judgments": "digest IN (SELECT digest FROM asks WHERE benchmark = {benchmark})",
+    "signatures": "(evaluator, signature) IN "
+    "(SELECT (evaluator, signature) FROM grades WHERE benchmark = {benchmark})",
+}
+"""Which rows of tables without the column `benchmark` belong to one; others are written whole."""
+
+
+def write_parquet(copy: Snapshot, folder: Path, benchmark: str) -> list[Path]:
+    """Write every table and view, with the rows of one benchmark, as `<table>.parquet`.
+
+    DuckDB writes the files itself, row group by row group, so that tables may be larger than
+    memory. Each takes the place of one that is there when it is whole.
+
+    Args:
+        copy: The published copy.
+        folder: The folder.
+        benchmark: The benchmark.
+
+    Returns:
+        The paths of the files, in the order of the tables' documentation.
+
+    Raises:
+        WarehouseError: Nothing has been published, or it cannot be read.
+        NoSpace: The disk is full.
+    """
+    if not copy.path.exists():
+        raise WarehouseError(f"there is no published copy {str(copy.path)!r}")
+    written = []
+    with connected(copy.path, read_only=True, settings=Settings()) as connection:
+        require_version(connection, copy.path)
+        for table in TABLES.values():
+            target = folder / f"{table.name}.parquet"
+            with replacing(target) as beside:
+                connection.execute(
+                    f"COPY (SELECT * FROM {quoted(table.name)}{_where(table, benchmark)}) "  # noqa: S608
+                    f"TO {literal(str(beside))} (FORMAT parquet, COMPRESSION zstd)"
+                )
+            written.append(target)
+    return written
+
+
+def _where(table: Table, benchmark: str) -> str:
+    if "benchmark" in table.column_names:
+        return f" WHERE benchmark = {literal(benchmark)}"
+    condition = OF_A_BENCHMARK.get(table.name)
+    return "" if condition is None else " WHERE " + condition.format(benchmark=literal(benchmark))

@@ -1,0 +1,156 @@
+"""The published copy: written beside, swapped in by rename, read by anyone at any time."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from warehouse.errors import InvalidQuery, NoSpace, WarehouseError
+from warehouse.storage.connection import Settings, connected
+from warehouse.storage.create import flush
+from warehouse.storage.file_lock import FileLock
+from warehouse.storage.migrate import require_version
+from warehouse.storage.transaction import Parameters, fetched
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    import polars as pl
+
+    from warehouse.store import Warehouse
+
+FILE_NAME = "scoreline.duckdb"
+
+
+def publish(warehouse: Warehouse, folder: Path) -> Path:
+    """Put a copy of the warehouse into a folder, in place of the one that is there.
+
+    Readers that have the old copy open keep reading it; those that come later see the new
+    one; nobody sees half of either. On any failure the old copy stays as it is.
+
+    Args:
+        warehouse: The warehouse.
+        folder: The folder, made if it is not there.
+
+    Returns:
+        The path of the copy, `<folder>/scoreline.duckdb`.
+
+    Raises:
+        NoSpace: The disk of the folder is full.
+        WarehouseLocked: The warehouse, or the folder, is being written by another process.
+        WarehouseError: The folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return _published(warehouse, folder)
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise _no_space(warehouse, folder) from error
+        raise WarehouseError(
+            f"cannot publish to {str(folder)!r}: {error.strerror} ({error.filename!r})"
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """A published copy, open to any SELECT and to nothing else.
+
+    Attributes:
+        path: The DuckDB file.
+    """
+
+    path: Path
+
+    def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
+        """The result of a query; neither this file nor any other can be changed by it.
+
+        Args:
+            sql: The query, from a user perhaps.
+            parameters: The values of its parameters.
+
+        Raises:
+            InvalidQuery: DuckDB does not understand or refuses the query; its message is given.
+            WarehouseError: Nothing has been published, or it cannot be read.
+        """
+        with self.held() as copy:
+            return copy.fetch(sql, parameters)
+
+    @contextmanager
+    def held(self) -> Iterator[HeldSnapshot]:
+        """The copy as it is now for many queries, even if another takes its place meanwhile.
+
+        Raises:
+            WarehouseError: Nothing has been published, or it cannot be read.
+        """
+        if not self.path.exists():
+            raise WarehouseError(
+                f"there is no published copy {str(self.path)!r}: `scoreline run` publishes one"
+            )
+        with connected(self.path, read_only=True, settings=Settings(sealed=True)) as connection:
+            require_version(connection, self.path)
+            yield HeldSnapshot(connection)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldSnapshot:
+    """A published copy that is held open."""
+
+    _connection: duckdb.DuckDBPyConnection
+
+    def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
+        """The result of a query; see `Snapshot.fetch`.
+
+        Raises:
+            InvalidQuery: DuckDB does not understand or refuses the query; its message is given.
+        """
+        return _answered(self._connection, sql, parameters)
+
+
+def _answered(
+    connection: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters | None
+) -> pl.DataFrame:
+    try:
+        statements = connection.extract_statements(sql)
+        if len(statements) != 1:
+            raise InvalidQuery(f"expected one statement, got {len(statements)}")
+        # An EXPLAIN ANALYZE would carry out anything; to describe and to show are SELECTs.
+        if statements[0].type != duckdb.StatementType.SELECT:
+            got = statements[0].type.name
+            raise InvalidQuery(f"the copy is read-only: expected a SELECT, got {got}")
+        return fetched(connection, sql, parameters)
+    except duckdb.Error as error:
+        raise InvalidQuery(str(error)) from error
+
+
+def _published(warehouse: Warehouse, folder: Path) -> Path:
+    target = folder / FILE_NAME
+    beside = folder / f".{FILE_NAME}.tmp"
+    with FileLock(beside, warehouse.patience_s).exclusive():
+        try:
+            _copy(warehouse, beside)
+            beside.replace(target)
+        finally:
+            beside.unlink(missing_ok=True)
+        flush(folder)
+    return target
+
+
+def _copy(warehouse: Warehouse, target: Path) -> None:
+    if shutil.disk_usage(target.parent).free < warehouse.room():
+        raise _no_space(warehouse, target.parent)
+    warehouse.copy(target)
+
+
+def _no_space(warehouse: Warehouse, folder: Path) -> NoSpace:
+    needed = warehouse.room() / 1e6
+    free = shutil.disk_usage(folder).free / 1e6
+    return NoSpace(
+        f"cannot publish to {str(folder)!r}: {needed:.1f} MB are needed and {free:.1f} MB are "
+        "free; the copy that was published before is unchanged"
+    )

@@ -1,0 +1,1 @@
+"""The queries that assets and the report ask of a warehouse."""

@@ -1,0 +1,62 @@
+"""The queries that say whether two systems can be compared, and that put them side by side."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from warehouse.queries.samples import Query
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+def signatures_of(benchmark: str, evaluator: str, systems: Sequence[str]) -> Query:
+    """The configurations by which systems were scored: system, and a list of signatures."""
+    return Query(
+        "SELECT system, list(DISTINCT signature) FROM grades WHERE benchmark = $benchmark "
+        "AND evaluator = $evaluator AND list_contains($systems, system) GROUP BY system",
+        {"benchmark": benchmark, "evaluator": evaluator, "systems": list(systems)},
+    )
+
+
+def unasked(benchmark: str, evaluator: str, one: str, other: str) -> Query:
+    """The questions that one of two systems was scored on and the other not: question_id."""
+    return Query(
+        "SELECT question_id FROM grades WHERE benchmark = $benchmark AND evaluator = $evaluator "
+        "AND system IN ($one, $other) GROUP BY question_id "
+        "HAVING count(DISTINCT system) < 2 ORDER BY question_id",
+        {"benchmark": benchmark, "evaluator": evaluator, "one": one, "other": other},
+    )
+
+
+def judges_of(benchmark: str, evaluator: str, systems: Sequence[str]) -> Query:
+    """The judge models that systems were judged by: system, and a list of models."""
+    return Query(
+        "SELECT a.system, list_sort(list(DISTINCT j.model)) FROM asks AS a "
+        "JOIN judgments AS j USING (digest) WHERE a.benchmark = $benchmark "
+        "AND a.evaluator = $evaluator AND list_contains($systems, a.system) "
+        "GROUP BY a.system ORDER BY a.system",
+        {"benchmark": benchmark, "evaluator": evaluator, "systems": list(systems)},
+    )
+
+
+def paired_scores(benchmark: str, evaluator: str, metric: str, one: str, other: str) -> Query:
+    """The numbers of two systems side by side.
+
+    Returns:
+        A query with question (UBIGINT), question_id, one and other; null where there is no number.
+    """
+    return Query(
+        "SELECT hash(question_id) AS question, question_id, "
+        "max(value) FILTER (system = $one) AS one, max(value) FILTER (system = $other) AS other "
+        "FROM scores WHERE benchmark = $benchmark AND evaluator = $evaluator "
+        "AND metric = $metric AND system IN ($one, $other) GROUP BY question_id "
+        "ORDER BY question_id",
+        {
+            "benchmark": benchmark,
+            "evaluator": evaluator,
+            "metric": metric,
+            "one": one,
+            "other": other,
+        },
+    )

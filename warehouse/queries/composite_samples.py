@@ -1,0 +1,102 @@
+"""The samples of evaluators that are made of others: every prediction with the parts' scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from warehouse.queries.samples import Query
+from warehouse.schema.ddl import quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Part(NamedTuple):
+    """One metric that others are made of.
+
+    Attributes:
+        name: Its address, `evaluator.metric`, which names the column.
+        evaluator: The evaluator that gives it.
+        position: Its place in the lists of `grades`, from 0.
+        signature: The evaluator as it is configured; grades of another one do not count.
+    """
+
+    name: str
+    evaluator: str
+    position: int
+    signature: str
+
+
+def stale_parts(
+    benchmark: str,
+    evaluator: str,
+    signature: str,
+    parts: Sequence[Part],
+    systems: Sequence[str] | None = None,
+) -> Query:
+    """The samples without a grade of this signature for the scores that their parts have now.
+
+    Args:
+        benchmark: The benchmark.
+        evaluator: The evaluator's name.
+        signature: The evaluator as it is configured now.
+        parts: What it is made of; the input digest covers exactly these.
+        systems: The systems; null: all.
+
+    Returns:
+        A query with benchmark, system, question_id, input_digest, `error`, and for each part a
+        column of its name and `status:<name>`, which is null where it is scored.
+    """
+    parameters: dict[str, Any] = {
+        "benchmark": benchmark,
+        "evaluator": evaluator,
+        "signature": signature,
+    }
+    joined, columns, digested = [], [], []
+    names = sorted({(part.evaluator, part.signature) for part in parts})
+    tables = {name: f"part{number}" for number, (name, _) in enumerate(names)}
+    for number, (name, signed) in enumerate(names):
+        table = tables[name]
+        parameters |= {f"name{number}": name, f"signature{number}": signed}
+        joined.append(
+            f"LEFT JOIN (SELECT * FROM grades WHERE benchmark = $benchmark "  # noqa: S608
+            f"AND evaluator = $name{number} AND signature = $signature{number}) AS {table} "
+            "USING (benchmark, system, question_id)"
+        )
+    for number, part in enumerate(parts):
+        table, place = tables[part.evaluator], part.position + 1
+        value = f"{table}.values[{place}]"
+        status = (
+            f"CASE WHEN {value} IS NULL "
+            f"THEN coalesce({table}.statuses[{place}], 'not_applicable') END"
+        )
+        columns += [
+            f"{value} AS {quoted(part.name)}",
+            f"{status} AS {quoted(f'status:{part.name}')}",
+        ]
+        digested += [f"v{number}: {value}", f"s{number}: {status}"]
+    only = ""
+    if systems is not None:
+        parameters["systems"] = list(systems)
+        only = "AND p.system IN (SELECT unnest($systems))"
+    sql = f"""
+SELECT s.*
+FROM (
+    SELECT
+        p.benchmark, p.system, p.question_id,
+        hash(to_json({{{", ".join(digested)}, failed: p.error IS NOT NULL}})::VARCHAR)
+            AS input_digest,
+        p.error,
+        {", ".join(columns)}
+    FROM predictions AS p
+    SEMI JOIN questions AS q USING (benchmark, question_id)
+    {" ".join(joined)}
+    WHERE p.benchmark = $benchmark {only}
+) AS s
+ANTI JOIN (
+    SELECT system, question_id, input_digest
+    FROM grades
+    WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature
+) AS g USING (system, question_id, input_digest)
+""".strip()  # noqa: S608
+    return Query(sql, parameters)

@@ -1,0 +1,52 @@
+"""The queries that hold an evaluator's numbers against people's, and against its own."""
+
+from __future__ import annotations
+
+from warehouse.queries.samples import Query
+
+
+def labels_of(benchmark: str) -> Query:
+    """People's labels: system, question (UBIGINT), evaluator, metric, annotator, value."""
+    return Query(
+        "SELECT system, hash(question_id) AS question, evaluator, metric, annotator, value "
+        "FROM labels WHERE benchmark = $benchmark ORDER BY ALL",
+        {"benchmark": benchmark},
+    )
+
+
+def labelled_scores(benchmark: str, evaluator: str, metric: str, signature: str) -> Query:
+    """The numbers of one metric with the mean of what people said of the same samples.
+
+    Returns:
+        A query with system, question (UBIGINT), value and label (null: nobody said anything), a
+        row for each sample that has a number.
+    """
+    return Query(
+        "SELECT s.system, hash(s.question_id) AS question, s.value, l.label "
+        "FROM scores AS s LEFT JOIN ("
+        " SELECT system, question_id, avg(value) AS label FROM labels"
+        " WHERE benchmark = $benchmark AND evaluator = $evaluator AND metric = $metric"
+        " GROUP BY ALL) AS l USING (system, question_id) "
+        "WHERE s.benchmark = $benchmark AND s.evaluator = $evaluator AND s.metric = $metric"
+        " AND s.signature = $signature AND s.value IS NOT NULL ORDER BY s.system, s.question_id",
+        {
+            "benchmark": benchmark,
+            "evaluator": evaluator,
+            "metric": metric,
+            "signature": signature,
+        },
+    )
+
+
+def repeated_judgements(benchmark: str, evaluator: str, signature: str) -> Query:
+    """What each of several equal judgements gave by the primary metric, as evaluators note it.
+
+    Returns:
+        A query with replicates: a JSON list of numbers, and of reasons where there is none.
+    """
+    return Query(
+        "SELECT (detail -> '$.replicates')::VARCHAR AS replicates FROM grades "
+        "WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature"
+        " AND detail IS NOT NULL AND (detail -> '$.replicates') IS NOT NULL",
+        {"benchmark": benchmark, "evaluator": evaluator, "signature": signature},
+    )

@@ -1,0 +1,1 @@
+"""Tables and views: their descriptions, their DDL and the migrations between versions."""

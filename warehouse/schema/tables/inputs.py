@@ -1,0 +1,195 @@
+"""The tables that input files are read into."""
+
+from __future__ import annotations
+
+from warehouse.schema.table import (
+    BENCHMARK,
+    QUESTION_ID,
+    SYSTEM,
+    Column,
+    Group,
+    Rule,
+    Table,
+    required,
+)
+
+QUESTIONS = Table(
+    name="questions",
+    one_row="One row is one question of a benchmark with all that is known to be right about it.",
+    key=("benchmark", "question_id"),
+    columns=(
+        BENCHMARK,
+        QUESTION_ID,
+        Column("question", "VARCHAR", "The question's text."),
+        Column(
+            "expected_answers",
+            "VARCHAR[]",
+            "The right answers, any of which will do; null when none is known.",
+        ),
+        Column(
+            "expected_parts",
+            "VARCHAR[][]",
+            "What a right answer must hold all of, each part with the spellings any of which "
+            "will do; null when there is none.",
+        ),
+        Column("expected_label", "VARCHAR", "The right class, for classification."),
+        Column("doc_id", "VARCHAR", "The document that the question was written about."),
+        Column(
+            "gold_doc_ids",
+            "VARCHAR[]",
+            "The relevant documents (those of grade 1 and above where grades are given); "
+            "null when relevance is not known.",
+        ),
+        Column(
+            "gold_relevance",
+            "STRUCT(doc_id VARCHAR, grade INTEGER)[]",
+            "The judged documents with their grades, 0 being judged and not relevant.",
+        ),
+        Column(
+            "gold_sentence_ids",
+            "VARCHAR[]",
+            "The sentences of `doc_id` that hold the evidence; null when they are not known.",
+        ),
+        Column("rubric", "JSON", "How an answer is to be graded: a description and a scale."),
+        Column("constraints", "JSON", "Tokens that an answer must or must not hold."),
+        Column("choices", "VARCHAR[]", "The options of a multiple-choice question."),
+        Column("correct_choice", "INTEGER", "The position of the right option, from 0.", least=0),
+        Column(
+            "scenario",
+            "VARCHAR",
+            "What the question tests: `noise_robustness`, `negative_rejection`, "
+            "`information_integration` or `counterfactual_robustness`.",
+            among=(
+                *("noise_robustness", "negative_rejection"),
+                *("information_integration", "counterfactual_robustness"),
+            ),
+        ),
+        Column(
+            "noise_ratio",
+            "DOUBLE",
+            "The share of irrelevant documents given, from 0 to 1.",
+            least=0,
+            most=1,
+        ),
+        Column(
+            "counterfactual_answer", "VARCHAR", "The wrong answer that was planted in documents."
+        ),
+        Column("perturbs", "VARCHAR", "The id of the question that this one is a variant of."),
+        Column("perturbation", "VARCHAR", "The kind of variant, such as `typo` or `paraphrase`."),
+        Column(
+            "cluster", "VARCHAR", "Questions of one cluster are not independent of one another."
+        ),
+        Column("tags", "MAP(VARCHAR, VARCHAR)", "Names and values by which results are sliced."),
+        Column("extra", "JSON", "The fields of the input that have no column of their own."),
+        Column("file", "VARCHAR", "The file that the question was read from."),
+        Column("line", "BIGINT", "Its line there, from 1, where it was recorded.", least=1),
+    ),
+    rules=(
+        Rule("a question has an id that is not blank", "trim(question_id) = ''"),
+        Rule("the right option is one of the options", "correct_choice >= len(choices)"),
+        Rule("a question is no variant of itself", "perturbs = question_id"),
+    ),
+)
+
+DOCUMENTS = Table(
+    name="documents",
+    one_row="One row is one sentence of a document.",
+    key=("benchmark", "doc_id", "sentence_id"),
+    columns=(
+        BENCHMARK,
+        required("doc_id", "VARCHAR", "The document's id."),
+        required("sentence_id", "VARCHAR", "The sentence's id, unique in its document."),
+        required("position", "INTEGER", "The sentence's place in the document, from 1.", least=1),
+        required("text", "VARCHAR", "The sentence."),
+    ),
+)
+
+PREDICTIONS = Table(
+    name="predictions",
+    one_row="One row is one system's answer to one question, with what it retrieved and cited.",
+    key=("benchmark", "system", "question_id"),
+    notes="Every system has a row for every question: where it left one out, `error` is "
+    "`no prediction`. A null means that the field was not given; an empty list or text was given.",
+    columns=(
+        BENCHMARK,
+        SYSTEM,
+        QUESTION_ID,
+        Column("answer", "VARCHAR", "The answer's text."),
+        Column("contexts", "VARCHAR[]", "The texts that were retrieved, best first."),
+        Column("retrieved_doc_ids", "VARCHAR[]", "The documents retrieved, best first."),
+        Column("retrieved_chunk_ids", "VARCHAR[]", "The chunks retrieved, best first."),
+        Column("retrieved_scores", "DOUBLE[]", "The retriever's scores, in the same order."),
+        Column("cited_sentence_ids", "VARCHAR[]", "The sentences that the answer cites."),
+        Column(
+            "choice_logprobs", "DOUBLE[]", "The natural log-probability of each option, in order."
+        ),
+        Column("label", "VARCHAR", "The class that the system chose."),
+        Column("latency_s", "DOUBLE", "The seconds that the answer took.", least=0),
+        Column("cost_usd", "DOUBLE", "What the answer cost, in US dollars.", least=0),
+        Column("error", "VARCHAR", "Why the system failed to answer; null when it answered."),
+        Column("extra", "JSON", "The fields of the input that have no column of their own."),
+    ),
+    rules=(
+        Rule("a system has a name that is not blank", "trim(system) = ''"),
+        Rule("the logarithm of a probability is not above 0", "list_max(choice_logprobs) > 1e-6"),
+        Rule(
+            "an answer is to a question of its benchmark",
+            # Not as a subquery about each row, which takes ten times as long.
+            "(benchmark, question_id) NOT IN (SELECT (q.benchmark, q.question_id) "
+            "FROM questions AS q)",
+            looks_elsewhere=True,
+        ),
+    ),
+)
+
+CONTEXTS = Table(
+    name="contexts",
+    one_row="One row is one thing that a system retrieved for a question.",
+    key=("benchmark", "system", "question_id", "rank"),
+    columns=(
+        BENCHMARK,
+        SYSTEM,
+        QUESTION_ID,
+        Column("rank", "BIGINT", "Its place in the ranking, 1 being the best."),
+        Column("doc_id", "VARCHAR", "The document that was retrieved."),
+        Column("chunk_id", "VARCHAR", "The chunk of the document that was retrieved."),
+        Column("score", "DOUBLE", "The retriever's score."),
+        Column("text", "VARCHAR", "The text that was retrieved."),
+    ),
+    view_of="""
+SELECT
+    benchmark,
+    system,
+    question_id,
+    unnest(range(1, 1 + greatest(
+        len(contexts), len(retrieved_doc_ids), len(retrieved_chunk_ids), len(retrieved_scores)
+    ))) AS rank,
+    unnest(retrieved_doc_ids) AS doc_id,
+    unnest(retrieved_chunk_ids) AS chunk_id,
+    unnest(retrieved_scores) AS score,
+    unnest(contexts) AS text
+FROM predictions
+""".strip(),
+)
+
+REJECTS = Table(
+    name="rejects",
+    one_row="One row is one row of an input file that could not be used, and why.",
+    key=("benchmark", "kind", "system", "file", "line", "reason"),
+    columns=(
+        BENCHMARK,
+        required("kind", "VARCHAR", "`questions`, `predictions` or `documents`."),
+        Column("system", "VARCHAR", "The system, for predictions."),
+        required("file", "VARCHAR", "The file."),
+        Column("line", "BIGINT", "The line, from 1; null when the reason is the whole file."),
+        required("reason", "VARCHAR", "What is wrong with the row and what was expected."),
+        Column("text", "VARCHAR", "The row's first 500 characters, as they stand in the file."),
+        required("rejected_at", "TIMESTAMP", "When it was rejected (UTC)."),
+    ),
+)
+
+INPUTS = Group(
+    title="Inputs",
+    summary="What the input files say, one benchmark beside the other.",
+    tables=(QUESTIONS, DOCUMENTS, PREDICTIONS, CONTEXTS, REJECTS),
+)

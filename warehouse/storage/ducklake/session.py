@@ -1,0 +1,222 @@
+"""A process's connection to a lake: made once, kept, and made anew when the server went away."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import duckdb
+
+from warehouse.errors import SchemaOutdated, WarehouseError, WarehouseUnreachable
+from warehouse.schema.ddl import create_tables, literal
+from warehouse.storage.connection import PAUSE_S, configured
+from warehouse.storage.connection_pool import connect, cursor_of
+from warehouse.storage.ducklake.extensions import load
+from warehouse.storage.ducklake.write_lock import asked, end, turn
+from warehouse.storage.migrate import require_version, upgrade
+
+if TYPE_CHECKING:
+    from warehouse.storage.connection import Settings
+    from warehouse.storage.location import Lake
+
+KEPT_IN_CATALOGUE = {"marks": 100, "meta": 100}
+"""Tables of a few short rows, and the rows up to which an insert goes to PostgreSQL itself: a file
+for each would take longer. What people write stays in files, since PostgreSQL holds no text with a
+null character."""
+
+STARTED = "SELECT pg_postmaster_start_time()::text"
+"""Since when the server has been there."""
+
+BUSY = ("too many clients", "starting up", "shutting down", "remaining connection slots")
+"""What PostgreSQL says when it will be there again soon."""
+
+
+class Session:
+    """A DuckDB in memory to which a lake is attached; safe to use from several threads.
+
+    A DuckDB file is opened for every query, which takes a few milliseconds. To load the extensions
+    and to reach the server takes half a second, and a lake that is attached is in nobody's way.
+    """
+
+    def __init__(self, lake: Lake, settings: Settings, patience_s: float) -> None:
+        self.lake = lake
+        self._connection = opened(lake, settings, patience_s)
+        try:
+            self._started = asked(self._connection, STARTED)
+            self._attach(patience_s)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def cursor(self) -> duckdb.DuckDBPyConnection:
+        """A connection of one's own, on which the lake's tables need no prefix."""
+        cursor = cursor_of(self._connection)
+        cursor.execute("USE lake")
+        return cursor
+
+    def guard(self) -> duckdb.DuckDBPyConnection:
+        """A connection of one's own for `postgres_query('guard', ...)`."""
+        return cursor_of(self._connection)
+
+    def lasts(self) -> bool:
+        """Whether the server can be asked, and has not been restarted since."""
+        try:
+            with self.guard() as guard:
+                return asked(guard, STARTED) == self._started
+        except duckdb.Error:
+            return False
+
+    def close(self) -> None:
+        """Close it; what others are doing with it fails."""
+        self._connection.close()
+
+    def _attach(self, patience_s: float) -> None:
+        if has_catalogue(self._connection, self.lake):
+            self._attach_lake()
+            if self._is_empty():
+                with turn(self.guard(), self.lake, patience_s):
+                    self._create()
+        else:
+            # Two that make the catalogue at the same time would be in each other's way.
+            with turn(self.guard(), self.lake, patience_s):
+                self._attach_lake()
+                self._create()
+        with self.cursor() as cursor:
+            try:
+                require_version(cursor, self.lake)
+            except SchemaOutdated:
+                with turn(self.guard(), self.lake, patience_s):
+                    upgrade(cursor, self.lake)
+        self.lake.folder.mkdir(parents=True, exist_ok=True)
+
+    def _attach_lake(self) -> None:
+        lake = self.lake
+        secret = ", META_SECRET 'scoreline'" if lake.password is not None else ""
+        self._connection.execute(
+            f"ATTACH {literal('ducklake:postgres:' + lake.connection)} AS lake "
+            f"(DATA_PATH {literal(lake.data_path)}, METADATA_SCHEMA {literal(lake.schema)}{secret})"
+        )
+
+    def _is_empty(self) -> bool:
+        row = self._connection.execute(
+            "SELECT count(*) FROM duckdb_tables() WHERE database_name = 'lake'"
+        ).fetchone()
+        return row == (0,)
+
+    def _create(self) -> None:
+        if not self._is_empty():
+            return
+        with self.cursor() as cursor:
+            cursor.execute("CALL lake.set_option('data_inlining_row_limit', 0)")
+            cursor.begin()
+            try:
+                create_tables(cursor)
+                cursor.commit()
+            finally:
+                end(cursor)
+            for table, rows in KEPT_IN_CATALOGUE.items():
+                cursor.execute(
+                    "CALL lake.set_option("
+                    f"'data_inlining_row_limit', {rows}, table_name => '{table}')"
+                )
+
+
+def opened(lake: Lake, settings: Settings, patience_s: float) -> duckdb.DuckDBPyConnection:
+    """A DuckDB in memory, with the catalogue's database attached as `guard`.
+
+    Raises:
+        WarehouseUnreachable: The server is not there, or does not let us in.
+        WarehouseError: The extensions are not installed.
+    """
+    config = configured(settings) | {"autoload_known_extensions": False}
+    connection = connect(config=config)
+    try:
+        load(connection, lake)
+        password = lake.password
+        if password is not None:
+            connection.execute(
+                f"CREATE SECRET scoreline (TYPE postgres, PASSWORD {literal(password)})"
+            )
+        secret = ", SECRET scoreline" if password is not None else ""
+        statement = f"ATTACH {literal(lake.connection)} AS guard (TYPE postgres, READ_ONLY{secret})"
+        deadline = time.monotonic() + patience_s
+        while True:
+            try:
+                connection.execute(statement)
+            except duckdb.Error as error:
+                waits = any(each in str(error) for each in BUSY)
+                if not waits or time.monotonic() >= deadline:
+                    raise unreachable(error, lake) from error
+            else:
+                return connection
+            time.sleep(PAUSE_S)
+    except BaseException:
+        connection.close()
+        raise
+
+
+def is_made(lake: Lake) -> bool:
+    """Whether the database of a lake holds its catalogue."""
+    from warehouse.storage.connection import Settings
+
+    with opened(lake, Settings(threads=1), 0.0) as connection:
+        return has_catalogue(connection, lake)
+
+
+def has_catalogue(connection: duckdb.DuckDBPyConnection, lake: Lake) -> bool:
+    """Whether the database that is attached as `guard` holds a lake's catalogue."""
+    found = asked(
+        connection,
+        "SELECT count(*) FROM pg_catalog.pg_tables WHERE tablename = 'ducklake_metadata' "  # noqa: S608
+        f"AND schemaname = {literal(lake.schema)}",
+    )
+    return found == [(1,)]
+
+
+def unreachable(error: duckdb.Error, lake: Lake) -> WarehouseUnreachable:
+    """The error that says why the server cannot be asked; DuckDB's repeats the whole address."""
+    told = re.split(r'Unable to connect to Postgres at "[^"]*": ', str(error))[-1]
+    lines = [line.strip() for line in told.strip().splitlines() if line.strip()]
+    said = " ".join(lines).removesuffix(":")
+    return WarehouseUnreachable(
+        concealed(f"the warehouse {str(lake)!r} cannot be reached: {said}", lake)
+    )
+
+
+def concealed(text: str, lake: Lake) -> str:
+    """A message without the password, should it ever stand in one."""
+    try:
+        password = lake.password
+    except WarehouseError:
+        return text
+    return text.replace(password, "***") if password else text
+
+
+_SESSIONS: dict[tuple[object, ...], Session] = {}
+_REACHED: set[Lake] = set()
+_ALONE = threading.Lock()
+
+
+def session(lake: Lake, settings: Settings, patience_s: float) -> Session:
+    """The session of this process with a lake."""
+    key = (os.getpid(), lake, settings.memory_limit, settings.threads)
+    with _ALONE:
+        if key not in _SESSIONS:
+            _SESSIONS[key] = Session(lake, settings, patience_s)
+            _REACHED.add(lake)
+        return _SESSIONS[key]
+
+
+def was_reached(lake: Lake) -> bool:
+    """Whether this process was ever connected to a lake."""
+    return lake in _REACHED
+
+
+def forget(broken: Session) -> None:
+    """Have the next one who asks connect anew."""
+    with _ALONE:
+        for key in [key for key, each in _SESSIONS.items() if each is broken]:
+            del _SESSIONS[key]

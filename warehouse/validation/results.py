@@ -1,0 +1,79 @@
+"""Keeps what came of expectations: the results, and the rows that break one."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warehouse.storage.transaction import Transaction
+    from warehouse.store import Warehouse
+    from warehouse.validation.expectation import Verdict
+
+
+def record(
+    warehouse: Warehouse,
+    run_id: str,
+    verdicts: Sequence[Verdict],
+    in_order: Sequence[tuple[str, str, str]],
+) -> None:
+    """Write results, quarantined rows and marks in one transaction.
+
+    Args:
+        warehouse: The warehouse.
+        run_id: The run.
+        verdicts: What came of each expectation; written again, they take the place of the former.
+        in_order: The marks to leave: benchmark, stage and digest.
+    """
+    results = pl.DataFrame(
+        [
+            {
+                "run_id": run_id,
+                "table": each.table,
+                "expectation": each.expectation,
+                "success": int(each.success),
+                "observed": each.observed,
+                "unexpected_count": each.unexpected,
+                "severity": each.severity,
+            }
+            for each in verdicts
+        ],
+        schema_overrides={"observed": pl.String, "unexpected_count": pl.Int64},
+        infer_schema_length=None,
+    )
+    broken = [
+        {
+            "run_id": run_id,
+            "table": each.table,
+            "expectation": each.expectation,
+            "benchmark": row.get("benchmark"),
+            "system": row.get("system"),
+            "question_id": row.get("question_id"),
+            "row": json.dumps(row, ensure_ascii=False),
+            "severity": each.severity,
+        }
+        for each in verdicts
+        for row in each.rows
+    ]
+
+    def keep(transaction: Transaction) -> None:
+        moment = transaction.moment("validations", "validated_at", {})
+        if verdicts:
+            dated = results.with_columns(pl.lit(moment).alias("validated_at"))
+            transaction.replace("validations", dated)
+        for table in {each.table for each in verdicts}:
+            transaction.delete("quarantine", {"run_id": run_id, "table": table})
+        if broken:
+            named = dict.fromkeys(("benchmark", "system", "question_id"), pl.String)
+            rows = pl.DataFrame(broken, schema_overrides=named, infer_schema_length=None)
+            transaction.append(
+                "quarantine", rows.with_columns(pl.lit(moment).alias("quarantined_at"))
+            )
+        for benchmark, stage, digest in in_order:
+            transaction.mark(benchmark, stage, digest)
+
+    warehouse.write(keep)

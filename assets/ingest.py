@@ -5,35 +5,25 @@ from collections.abc import Iterator
 import dagster as dg
 from dagster._core.definitions.metadata import RawMetadataValue
 
-from assets import contracts, reporting
-from assets.freshness import files
-from assets.inspection import inspect
+from assets import metadata
+from assets.checks import expectations
+from assets.fingerprints.digests import files
 from assets.keys import BACKFILL, BENCHMARKS, INPUTS, OWNERS, PREDICTIONS, QUESTIONS
+from assets.metadata import tell_dagster
 from assets.project import Benchmark, Project
-from assets.telling import tell_dagster
+from assets.run_config import RunChoices
+from evaluators.errors import BadConstraints
+from evaluators.text.constraints import read_constraints
+from warehouse.errors import InputError, Problem
 from warehouse.formats.paths import expand
 from warehouse.ingest.ingest import ingest
 from warehouse.ingest.plan import Files
 from warehouse.ingest.result import Ingested
 from warehouse.queries.samples import require_systems
+from warehouse.storage.transaction import Transaction
 from warehouse.store import Warehouse
 
 STEP = "ingest"
-
-
-class RunChoices(dg.Config):
-    """What a run is narrowed to.
-
-    Attributes:
-        systems: The systems; empty: all.
-        look_in: The benchmarks in one of which each of the systems must occur; null: those of the
-            run. The command gives all its benchmarks to the last of several runs.
-        force: Whether to do again what is up to date.
-    """
-
-    systems: list[str] = []  # noqa: RUF012 - Dagster copies the default for each run
-    look_in: list[str] | None = None
-    force: bool = False
 
 
 @dg.multi_asset(
@@ -70,7 +60,7 @@ def inputs(
     project: dg.ResourceParam[Project],
 ) -> Iterator[dg.MaterializeResult[None]]:
     """Ingest the files of all benchmarks of the run, or none when something is wrong with one."""
-    contracts.begin(project)
+    expectations.begin(project)
     selected = [key for key in (QUESTIONS, PREDICTIONS) if key in context.selected_asset_keys]
     results = ingest(
         warehouse,
@@ -111,6 +101,28 @@ def _report(benchmark: str, result: Ingested) -> dict[str, RawMetadataValue]:
     told = [f"{benchmark}: {note}" for note in result.notes]
     return {
         "dagster/partition_row_count": result.rows,
-        **reporting.counts({"rejected": result.rejected, "unchanged": int(result.unchanged)}),
-        **reporting.notes(told),
+        **metadata.counts({"rejected": result.rejected, "unchanged": int(result.unchanged)}),
+        **metadata.notes(told),
     }
+
+
+def inspect(transaction: Transaction, benchmark: str) -> None:
+    """Read the constraints of a benchmark's questions.
+
+    Raises:
+        InputError: Some cannot be read; names each with its question, and with its file and line
+            where these are known.
+    """
+    written = transaction.fetch(
+        "SELECT question_id, constraints::VARCHAR AS text, file, line FROM questions "
+        "WHERE benchmark = $benchmark AND constraints IS NOT NULL ORDER BY line, question_id",
+        {"benchmark": benchmark},
+    )
+    problems = []
+    for question, text, file, line in written.iter_rows():
+        try:
+            read_constraints(text)
+        except BadConstraints as error:
+            problems.append(Problem(file or benchmark, line, f"question {question!r}: {error}"))
+    if problems:
+        raise InputError(problems)

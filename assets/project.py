@@ -5,15 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from assets.answering import Answering
+from assets.engines.run_engines import Answering
+from evaluators import catalog
+from evaluators.flow import JUDGE
+from evaluators.kinds.composite import CompositeEvaluator
+from evaluators.kinds.flow import FlowEvaluator
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+    from dagster._core.definitions.metadata import RawMetadataValue
 
     from evaluators.evaluator import Evaluator
     from warehouse.storage.location import Place
     from warehouse.validation.expectation import Expectation
+
+
+UNUSED: Mapping[str, RawMetadataValue] = {
+    "dagster/partition_row_count": 0,
+    "note": "this benchmark does not use the evaluator",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,3 +179,28 @@ class Project:
     alerts: Alerts = field(default_factory=Alerts)
     execution: Execution = field(default_factory=Execution)
     drift: Drift = field(default_factory=Drift)
+
+
+def used(project: Project) -> Mapping[str, Sequence[Evaluator]]:
+    """The evaluators that some benchmark uses, by name, each as every benchmark configures it."""
+    found: dict[str, list[Evaluator]] = {}
+    for benchmark in project.benchmarks.values():
+        for evaluator in benchmark.evaluators:
+            found.setdefault(evaluator.name, []).append(evaluator)
+    names = [name for name in catalog.catalogue() if name in found]
+    # What is made of others comes after them.
+    names.sort(key=lambda name: isinstance(found[name][0], CompositeEvaluator))
+    return {name: found[name] for name in names}
+
+
+def configured(project: Project, benchmark: str, evaluator: str) -> Evaluator | None:
+    """An evaluator with the parameters of one benchmark; None where that does not use it."""
+    for candidate in project.benchmarks[benchmark].evaluators:
+        if candidate.name == evaluator:
+            return candidate
+    return None
+
+
+def is_judged(evaluator: Evaluator) -> bool:
+    """Whether an evaluator asks a judge."""
+    return isinstance(evaluator, FlowEvaluator) and JUDGE in evaluator.asked()

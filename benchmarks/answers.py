@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from assets.batches import score_batches
+from assets.scoring.batches import score_batches
 from benchmarks.measure import table
 from evaluators import catalog
 from evaluators.kinds.row import RowEvaluator

@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 from uuid import uuid4
 
-from assets.grading import grade
+from assets.leaderboard.refresh import refresh
 from assets.project import Benchmark
-from assets.standings import refresh
+from assets.scoring.score import grade
 from benchmarks.measure import table
 from evaluators import catalog
 from warehouse.errors import WarehouseError

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from assets.report.writing import FOLDER, write_report
+from assets.publishing.report.write import FOLDER, write_report
 from benchmarks.measure import program, table
 from warehouse.publish.snapshot import FILE_NAME, Snapshot
 

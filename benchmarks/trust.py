@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assets.blocks import Block
+from assets.leaderboard.metric_slice import Block
 from benchmarks.measure import cost_of, table
 from evaluators.metric import Metric
 from evaluators.statistics.clusters import Groups

@@ -6,7 +6,7 @@ import json
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from assets.freshness import digest_of, files
+from assets.fingerprints.digests import digest_of, files
 from warehouse.errors import WarehouseError
 from warehouse.formats.paths import expand
 

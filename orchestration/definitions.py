@@ -44,12 +44,12 @@ def build(
     with warnings.catch_warnings():
         # Backfill policies work; Dagster keeps the right to rename them.
         warnings.simplefilter("ignore", dg.BetaWarning)
-        from assets import pipeline
+        from assets import definitions
 
         chosen = executor(project)
         return dg.Definitions(
-            assets=pipeline.assets(project),
-            asset_checks=pipeline.checks(project),
+            assets=definitions.assets(project),
+            asset_checks=definitions.checks(project),
             jobs=jobs(chosen),
             schedules=schedules(project),
             sensors=sensors(project),

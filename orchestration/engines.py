@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from assets.answering import Answering
+    from assets.engines.run_engines import Answering
     from evaluators.engines.contract import Judge as JudgeEngine
     from evaluators.engines.judge.judgment import Ledger
     from evaluators.engines.judge.planning import PlanningJudge
@@ -125,7 +125,7 @@ class Identities:
 
 def answering(judge: Judge | None, models: Models, home: Path, warehouse: Place) -> Answering:
     """Who answers the evaluators of a project."""
-    from assets.answering import Answering
+    from assets.engines.run_engines import Answering
     from evaluators.engines.models import models as made
 
     found, absent = made(model_choices(models, home, warehouse))

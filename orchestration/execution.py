@@ -107,7 +107,7 @@ def run_config(
         choices: What the run is narrowed to.
         look_in: The benchmarks in one of which each chosen system must occur; none: unchecked.
     """
-    from assets.ingest import RunChoices
+    from assets.run_config import RunChoices
 
     given = RunChoices(systems=list(choices.systems), look_in=list(look_in), force=choices.force)
     taking = [

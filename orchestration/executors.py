@@ -60,7 +60,7 @@ def executor(project: Project) -> dg.ExecutorDefinition:
         requirements=_requirements,
     )
     def chosen_executor(context: dg.InitExecutorContext) -> Executor:
-        from assets import contracts
+        from assets.checks import expectations
 
         kind, config = _chosen(context.executor_config)
         if kind == CELERY:
@@ -69,7 +69,7 @@ def executor(project: Project) -> dg.ExecutorDefinition:
             return StepsForWorkers(queue_of(project.warehouse))
         if kind == MULTIPROCESS:
             # Before the first step, for all of them.
-            contracts.begin(project, shared=True)
+            expectations.begin(project, shared=True)
         definition = dg.in_process_executor if kind == IN_PROCESS else dg.multiprocess_executor
         create = definition.executor_creation_fn
         if create is None:

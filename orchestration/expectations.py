@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from assets.score_contracts import columns_of_scores
+from assets.checks.score_expectations import columns_of_scores
 from evaluators.errors import nearest
 from warehouse.schema.tables import table_named
 from warehouse.validation.expectation import Expectation

@@ -17,7 +17,7 @@ from dagster_celery.core_execution_loop import core_celery_execution_loop
 from dagster_celery.executor import CeleryExecutor, _submit_task
 from kombu.entity import Queue
 
-from assets.freshness import digest_of
+from assets.fingerprints.digests import digest_of
 from orchestration.errors import OrchestrationError
 from orchestration.orphans import name_process
 from warehouse.storage.location import Lake

@@ -7,7 +7,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from assets.judging import is_judged
+from assets.project import is_judged
 from evaluators.engines.judge.errors import JudgeFailure
 from orchestration.engines import HUMAN, judge_settings
 from orchestration.finding import Finding

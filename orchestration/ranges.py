@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from assets.freshness import digest_of
+from assets.fingerprints.digests import digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

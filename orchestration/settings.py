@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
-from assets.addresses import UnknownMetric, sample_metrics
+from assets.analysis.metric_names import UnknownMetric, sample_metrics
 from assets.project import Alerts, Automation, Benchmark, Drift, Execution, Gate, Project
 from evaluators.errors import nearest
 from orchestration.document import Document, read_document

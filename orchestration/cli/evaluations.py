@@ -20,8 +20,8 @@ def write_evaluations(project: Project, benchmarks: tuple[str, ...]) -> tuple[st
     Returns:
         Those that have no retrieval, citation or rubric results, for which nothing was printed.
     """
-    from assets.exports.evaluation import evaluate
-    from assets.exports.summary import summary
+    from assets.publishing.exports.document_qa import evaluate
+    from assets.publishing.exports.document_qa_summary import summary
     from orchestration import published
 
     others = []

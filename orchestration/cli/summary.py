@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assets.stages import REPORT
+from assets.fingerprints.stages import REPORT
 
 if TYPE_CHECKING:
     from assets.project import Project

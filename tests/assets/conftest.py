@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import dagster as dg
 import pytest
 
-from assets import pipeline
+from assets import definitions
 from assets.keys import BENCHMARKS, LEADERBOARD, scores_key
 from assets.project import Benchmark, Gate, Project
 from evaluators import catalog
@@ -112,7 +112,7 @@ def materialise(
     instance.add_dynamic_partitions(BENCHMARKS.name, names)
     config = {"config": choices}
     return dg.materialize(
-        [*pipeline.assets(project), *pipeline.checks(project)],
+        [*definitions.assets(project), *definitions.checks(project)],
         instance=instance,
         selection=dg.AssetSelection.assets(*last).upstream() if last else None,
         resources={"warehouse": Warehouse(project.warehouse), "project": project},

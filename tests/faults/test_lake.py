@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 WRITER = """
 import json, sys
 from pathlib import Path
-from assets.grading import grade
+from assets.scoring.score import grade
 from assets.project import Benchmark
-from assets.standings import refresh
+from assets.leaderboard.refresh import refresh
 from evaluators import catalog
 from warehouse.ingest.ingest import ingest
 from warehouse.storage.location import place_described

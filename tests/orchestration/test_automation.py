@@ -12,7 +12,7 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from assets.automation import again_later, allowed
+from assets.judging.budget import again_later, allowed
 from assets.keys import BENCHMARKS
 from assets.project import Automation
 from orchestration import definitions, sensors, settings, starter

@@ -10,7 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from assets.steadiness import ORDER, steadiness
+from assets.judging.robustness import ORDER, steadiness
 from evaluators.steadiness import INJECTIONS
 from tests.judge_server import JudgeServer, Said
 from tests.orchestration.judged_project import JudgedProject

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from assets import automation
+from assets.judging import budget
 from orchestration import definitions, instance, orphans
 from orchestration.choices import Choices
 from orchestration.execution import run_config
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def test_it_is_asked_in_the_second_attempt_of_the_step(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(automation, "FIRST_PAUSE_S", 1)
+    monkeypatch.setattr(budget, "FIRST_PAUSE_S", 1)
     with JudgeServer() as server:
         port = server.port
     # Nobody listens there now; somebody does as soon as the first attempt has failed.
@@ -38,15 +38,15 @@ def test_it_is_asked_in_the_second_attempt_of_the_step(
     home = JudgedProject(tmp_path / "home", judge, evaluators=["context_relevancy"])
     project = home.project()
     later = JudgeServer(port=port)
-    again = automation.again_later
+    again = budget.again_later
 
     def come_up(tags: dict[str, str], retry: int) -> dg.RetryRequested | None:
         later.__enter__()
         return again(tags, retry)
 
-    monkeypatch.setattr("assets.judgments.again_later", come_up)
+    monkeypatch.setattr("assets.judging.asset.again_later", come_up)
     job = definitions.build(project, None).resolve_job_def(EVALUATE)
-    tags = {**range_tags("rooms", "rooms"), **orphans.process_tags(), automation.NOBODY[0]: "test"}
+    tags = {**range_tags("rooms", "rooms"), **orphans.process_tags(), budget.NOBODY[0]: "test"}
     with instance.opened(project) as opened:
         try:
             result = job.execute_in_process(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assets.planning import ingested, plan
+from assets.judging.dry_run import ingested, plan
 from orchestration.cli.summary import judge_line
 from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject, predictions

@@ -60,11 +60,11 @@ def command(benchmark: str, form: str, out: Path, config: Path) -> None:
     else:
         with copy.held() as held:
             if form == "archive":
-                from assets.exports.archive import write_archive
+                from assets.publishing.exports.archive import write_archive
 
                 written = [write_archive(held, name, out, settings.file)]
             else:
-                from assets.exports.evaluation import evaluate
+                from assets.publishing.exports.document_qa import evaluate
 
                 evaluation = evaluate(held, project.benchmarks[name])
                 if not any(evaluation.results.values()):

@@ -11,7 +11,7 @@ import click
 from orchestration.cli.options import config_option, debug_option, format_option, known, load
 
 if TYPE_CHECKING:
-    from assets.gating import Gated
+    from assets.analysis.regression_gate import Gated
     from orchestration.cli.output import Form
 
 COLUMNS = (
@@ -70,8 +70,8 @@ def command(
     """
     project = load(config).project
 
-    from assets.addresses import sample_metrics
-    from assets.gating import gate
+    from assets.analysis.metric_names import sample_metrics
+    from assets.analysis.regression_gate import gate
     from orchestration import published
     from orchestration.cli.output import write
     from orchestration.errors import ChecksFailed

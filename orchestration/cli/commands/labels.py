@@ -39,8 +39,8 @@ def import_(file: Path, config: Path) -> None:
 
     import polars as pl
 
-    from assets.calibration import calibrate
-    from assets.problems import look
+    from assets.analysis.asset import look
+    from assets.analysis.calibration import calibrate
     from orchestration.cli.output import write_frame
     from warehouse.ingest.labels import import_labels
     from warehouse.publish import snapshot

@@ -24,7 +24,7 @@ from orchestration.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assets.planning import Planned
+    from assets.judging.dry_run import Planned
     from assets.project import Project
     from orchestration.cli.output import Form
 
@@ -66,7 +66,7 @@ def command(
     """
     project = load(config).project
 
-    from assets.planning import ingested, plan
+    from assets.judging.dry_run import ingested, plan
     from orchestration.cli.output import write
 
     choices = narrowed(project, benchmarks, systems, evaluators, judge=not no_judge)

@@ -72,8 +72,8 @@ def command(
     settings = load(config)
     project = settings.project
 
-    from assets import contracts
-    from assets.freshness import is_current
+    from assets.checks import expectations
+    from assets.fingerprints.up_to_date import is_current
     from orchestration.cli.summary import write_nothing_changed, write_summary
     from orchestration.published import copy
     from warehouse.queries.samples import require_systems
@@ -87,7 +87,7 @@ def command(
         return
 
     # Great Expectations takes as long to load as Dagster: side by side, each on a core.
-    contracts.begin(project, shared=project.execution.executor == "multiprocess")
+    expectations.begin(project, shared=project.execution.executor == "multiprocess")
 
     from orchestration.definitions import CONFIG_VARIABLE
     from orchestration.execution import evaluate

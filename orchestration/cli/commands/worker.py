@@ -37,7 +37,7 @@ def command(concurrency: int, config: Path) -> None:
     """
     settings = load(config)
 
-    from assets.contracts import FULL
+    from assets.checks.expectations import FULL
     from orchestration.definitions import CONFIG_VARIABLE
     from orchestration.errors import OrchestrationError
 

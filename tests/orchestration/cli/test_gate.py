@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from assets.gating import Gated
+from assets.analysis.regression_gate import Gated
 from orchestration.cli.commands.gate import seems_certain
 from orchestration.cli.program import program
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from assets.gating import Verdict
+    from assets.analysis.regression_gate import Verdict
 
 
 def test_a_gate_that_opens_says_so(done_project: Path) -> None:

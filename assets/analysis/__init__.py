@@ -1,0 +1,1 @@
+"""What a leaderboard shows beyond its numbers: problems, insights, calibration, the gate."""

@@ -1,0 +1,63 @@
+"""Comparability: two systems may be held against each other when they were treated alike."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assets.scoring.stale_samples import stale_samples
+from warehouse.errors import WarehouseError
+from warehouse.queries.comparisons import judges_of, signatures_of, unasked
+
+if TYPE_CHECKING:
+    from assets.leaderboard.score_matrix import Source
+    from assets.project import Benchmark
+    from evaluators.evaluator import Evaluator
+
+
+class NotComparable(WarehouseError):  # noqa: N818 - the name says what is the matter
+    """Two systems were not asked the same, or not judged in the same way."""
+
+
+def require_comparable(
+    source: Source, benchmark: Benchmark, system: str, baseline: str, evaluator: Evaluator
+) -> None:
+    """Check that both systems were asked, scored and judged alike, and as things are now.
+
+    Raises:
+        NotComparable: They were not; says what differs.
+    """
+    if system == baseline:
+        raise NotComparable(f"{system!r} cannot be held against itself")
+    place = f"{evaluator.name!r} on {benchmark.name!r}"
+    both = [system, baseline]
+    query = signatures_of(benchmark.name, evaluator.name, both)
+    signatures = dict(source.fetch(query.sql, query.parameters).iter_rows())
+    for name in both:
+        if signatures.get(name) != [evaluator.signature]:
+            raise NotComparable(
+                f"{name!r} was not scored by {place} as it is configured now: `scoreline run` first"
+            )
+    query = unasked(benchmark.name, evaluator.name, system, baseline)
+    different = source.fetch(query.sql, query.parameters)["question_id"].to_list()
+    if different:
+        shown = ", ".join(repr(each) for each in different[:5])
+        raise NotComparable(
+            f"{system!r} and {baseline!r} were not asked the same questions by {place}: "
+            f"{len(different)} differ, such as {shown}"
+        )
+    query = stale_samples(benchmark, evaluator, systems=both)
+    changed = source.fetch(
+        f"SELECT system, count(*) AS n FROM ({query.sql}) GROUP BY system",  # noqa: S608
+        query.parameters,
+    )
+    if changed.height:
+        told = ", ".join(f"{n} of {name!r}" for name, n in sorted(changed.iter_rows()))
+        raise NotComparable(
+            f"questions or answers have changed since they were scored by {place} ({told}): "
+            "`scoreline run` first"
+        )
+    query = judges_of(benchmark.name, evaluator.name, both)
+    judges = dict(source.fetch(query.sql, query.parameters).iter_rows())
+    if len({tuple(models) for models in judges.values()}) > 1:
+        told = "; ".join(f"{name!r} by {', '.join(models)}" for name, models in judges.items())
+        raise NotComparable(f"{place} was judged by different models: {told}")

@@ -1,0 +1,1 @@
+"""Charts that the report and the Dagster interface share."""

@@ -1,0 +1,1 @@
+"""Asset checks: expectations of every table, gates and drift."""

@@ -1,0 +1,1 @@
+"""The engines that evaluators call in a run, over the ledger of the warehouse."""

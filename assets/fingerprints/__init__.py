@@ -1,0 +1,1 @@
+"""What each stage was made from, as digests, so that equal means up to date."""

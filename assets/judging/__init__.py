@@ -1,0 +1,1 @@
+"""Calls to the judge: the asset that makes them, the dry run that counts them."""

@@ -1,0 +1,1 @@
+"""The leaderboard: aggregation, uncertainty and comparisons."""

@@ -1,0 +1,167 @@
+"""A benchmark's numbers as matrices: a row a question, a column a system."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+import numpy as np
+
+from evaluators.statistics.clusters import Groups
+from warehouse.errors import WarehouseError
+from warehouse.queries.score_matrices import (
+    bound,
+    clustered_questions,
+    graded_values,
+    sliced_questions,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from assets.project import Benchmark
+    from evaluators.evaluator import Evaluator
+    from evaluators.statistics.arrays import Floats, Integers
+    from warehouse.storage.transaction import Parameters
+
+    Keys: TypeAlias = NDArray[np.uint64]
+
+ALL = "all"
+"""The slice of all questions."""
+
+
+class Source(Protocol):
+    """What answers queries: a warehouse, or its published copy."""
+
+    def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
+        """The result of a query."""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What binds the questions of a benchmark together.
+
+    Attributes:
+        keys: The questions that have a cluster, sorted; none where each stands for itself.
+        clusters: Their clusters, in the same order.
+        slices: The questions of each slice but `all`.
+    """
+
+    keys: Keys
+    clusters: Keys
+    slices: dict[str, Keys] = field(default_factory=dict)
+
+    def cluster_of(self, questions: Keys) -> Integers:
+        """The clusters of some questions, as numbers from 0 without a gap."""
+        return np.unique(self.bonds(questions), return_inverse=True)[1].astype(np.int64)
+
+    def bonds(self, questions: Keys) -> Keys:
+        """The keys of the clusters of some questions."""
+        return self.clusters[np.searchsorted(self.keys, questions)] if len(self.keys) else questions
+
+    def groups(self, questions: Keys) -> Groups:
+        """Which of some questions, each named once, belong together."""
+        return Groups(self.cluster_of(questions)) if len(self.keys) else Groups()
+
+
+@dataclass(frozen=True)
+class Matrices:
+    """All numbers of one evaluator.
+
+    Attributes:
+        systems: The systems, in the order of the columns.
+        questions: The keys of the questions, in the order of the rows.
+        values: By metric, shape (questions, systems); NaN where there is no number.
+    """
+
+    systems: list[str]
+    questions: Keys
+    values: dict[str, Floats]
+
+    def rows(self, slice_: str, questions: Questions) -> Integers | slice:
+        """The rows of a slice."""
+        if slice_ == ALL:
+            return slice(None)
+        return np.flatnonzero(np.isin(self.questions, questions.slices[slice_]))
+
+
+def distinct(keys: Keys) -> Keys:
+    """The different ones of some keys, sorted.
+
+    `numpy.unique` puts them into a hash table first, which takes three times as long.
+    """
+    ordered = np.sort(keys)
+    first = np.ones(len(ordered), dtype=bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
+
+
+def bound_questions(source: Source, benchmark: Benchmark) -> Questions:
+    """The clusters and slices of a benchmark's questions.
+
+    Raises:
+        WarehouseError: Two questions have the same key, which in practice never happens.
+    """
+    query = bound(benchmark.name)
+    if benchmark.cluster or not source.fetch(query.sql, query.parameters).is_empty():
+        query = clustered_questions(benchmark.name, benchmark.cluster or "cluster")
+    found = source.fetch(query.sql, query.parameters).sort("question")
+    if found["question"].n_unique() < found.height:
+        raise WarehouseError(f"two questions of {benchmark.name!r} have the same hash")
+    slices: dict[str, Keys] = {}
+    if benchmark.slices:
+        query = sliced_questions(benchmark.name, benchmark.slices)
+        members = source.fetch(query.sql, query.parameters)
+        for (name,), group in members.partition_by("slice", as_dict=True).items():
+            slices[str(name)] = group["question"].to_numpy()
+    keys, clusters = (found[name].to_numpy() for name in ("question", "cluster"))
+    return Questions(keys, clusters, dict(sorted(slices.items())))
+
+
+def matrices(source: Source, benchmark: Benchmark, evaluator: Evaluator) -> Matrices:
+    """The numbers of an evaluator as it is configured."""
+    query = graded_values(benchmark.name, evaluator.name, evaluator.signature)
+    grades = source.fetch(query.sql, query.parameters)
+    systems = grades["system"].unique().sort().to_list()
+    questions = grades["question"].to_numpy()
+    row = np.arange(len(questions))
+    if len(systems) > 1:
+        questions, row = np.unique(questions, return_inverse=True)
+    column = grades["system"].replace_strict(systems, range(len(systems)), return_dtype=None)
+    place = row * max(1, len(systems)) + column.cast(int).to_numpy()
+    names = [metric.name for metric in evaluator.sample_metrics]
+    flat = grades["values"].explode().to_numpy().reshape(-1, max(1, len(names)))
+    shape = (len(questions), len(systems))
+    values = {}
+    for at, name in enumerate(names):
+        matrix = np.full(shape, np.nan)
+        matrix.ravel()[place] = flat[:, at]
+        values[name] = matrix
+    return Matrices(systems, questions, values)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The questions that one system was asked on a slice.
+
+    Attributes:
+        keys: Their keys, sorted.
+        questions: What binds them together.
+    """
+
+    keys: Keys
+    questions: Questions
+
+    @cached_property
+    def counts(self) -> tuple[int, int]:
+        """How many questions these are, and how many clusters."""
+        return len(self.keys), len(distinct(self.questions.bonds(self.keys)))
+
+    def shared(self, other: Asked) -> tuple[int, int]:
+        """How many questions both systems were asked, and how many clusters these are."""
+        if self.keys is other.keys or np.array_equal(self.keys, other.keys):
+            return self.counts
+        both = np.intersect1d(self.keys, other.keys, assume_unique=True)
+        return Asked(both, self.questions).counts

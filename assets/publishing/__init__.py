@@ -1,0 +1,1 @@
+"""The published copy, the report and the exports."""

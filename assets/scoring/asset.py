@@ -1,0 +1,137 @@
+"""The scoring stage: one asset for each evaluator that the project uses."""
+
+import inspect
+from collections.abc import Iterator, Mapping, Sequence
+
+import dagster as dg
+from dagster._core.definitions.metadata import RawMetadataValue
+
+from assets import metadata
+from assets.fingerprints.digests import digest_of
+from assets.keys import (
+    BACKFILL,
+    BENCHMARKS,
+    MODELS_POOL,
+    OWNERS,
+    PREDICTIONS,
+    QUESTIONS,
+    judgments_key,
+    scores_key,
+)
+from assets.metadata import tell_dagster
+from assets.project import UNUSED, Project, configured, is_judged, used
+from assets.run_config import RunChoices
+from assets.scoring.score import Graded, grade
+from evaluators import catalog
+from evaluators.evaluator import Evaluator
+from evaluators.kinds.composite import CompositeEvaluator
+from evaluators.metric import Metric
+from warehouse.ledger import ledger
+from warehouse.store import Warehouse
+
+STEP = "score"
+"""One step scores with every evaluator, so that a model is loaded once."""
+
+
+def scores(project: Project) -> dg.AssetsDefinition:
+    """The assets `scores/<evaluator>`, of which a run may select any."""
+    specs = [_spec(name, group) for name, group in used(project).items()]
+
+    @dg.multi_asset(
+        name=STEP,
+        specs=specs,
+        can_subset=True,
+        partitions_def=BENCHMARKS,
+        backfill_policy=BACKFILL,
+        pool=MODELS_POOL,
+    )
+    def score(
+        context: dg.AssetExecutionContext,
+        config: RunChoices,
+        warehouse: dg.ResourceParam[Warehouse],
+        project: dg.ResourceParam[Project],
+    ) -> Iterator[dg.MaterializeResult[None]]:
+        """Bring the selected evaluators' scores of each benchmark up to date.
+
+        No judge is asked: what one said is taken from the ledger.
+        """
+        selected = {key.path[-1] for key in context.selected_asset_keys}
+        with ledger.opened(warehouse, context.run.run_id) as tables:
+            engines = project.answering.replaying(tables, warehouse)
+            for name in used(project):
+                if name not in selected:
+                    continue
+                key = scores_key(name)
+                told: dict[tuple[dg.AssetKey, str], Mapping[str, RawMetadataValue]] = {}
+                for benchmark in context.partition_keys:
+                    evaluator = configured(project, benchmark, name)
+                    if evaluator is None:
+                        told[key, benchmark] = UNUSED
+                        continue
+                    graded = grade(
+                        warehouse,
+                        project.benchmarks[benchmark],
+                        evaluator,
+                        run_id=context.run.run_id,
+                        systems=config.systems,
+                        force=config.force,
+                        engines=engines,
+                    )
+                    told[key, benchmark] = _report(evaluator, graded)
+                tell_dagster(context, told)
+                # Also where no benchmark uses it: without a result, what follows is skipped.
+                yield dg.MaterializeResult[None](asset_key=key)
+
+    return score
+
+
+def _spec(name: str, group: Sequence[Evaluator]) -> dg.AssetSpec:
+    evaluator = group[0]
+    signatures = sorted({each.signature for each in group})
+    return dg.AssetSpec(
+        scores_key(name),
+        deps=_deps(evaluator),
+        group_name=catalog.family(name),
+        kinds={"polars", "duckdb"},
+        owners=OWNERS,
+        code_version=signatures[0] if len(signatures) == 1 else digest_of(*signatures),
+        description="\n\n".join(
+            [
+                inspect.getdoc(type(evaluator)) or "",
+                "\n".join(map(_listed, evaluator.measured())),
+                "One row is one number about one sample, or the reason why there is none.",
+            ]
+        ),
+        metadata={"signatures": dg.MetadataValue.json(signatures)},
+    )
+
+
+def _deps(evaluator: Evaluator) -> list[dg.AssetKey]:
+    if isinstance(evaluator, CompositeEvaluator):
+        return [scores_key(name) for name in sorted({p.partition(".")[0] for p in evaluator.parts})]
+    judged = [judgments_key(evaluator.name)] if is_judged(evaluator) else []
+    return [QUESTIONS, PREDICTIONS, *judged]
+
+
+def _listed(metric: Metric) -> str:
+    """One line of Markdown about a metric."""
+    low, high = metric.bounds
+    primary = ", primary" if metric.primary else ""
+    return (
+        f"* `{metric.name}` ({low:g} to {high:g}, {metric.best} is best{primary}): {metric.summary}"
+    )
+
+
+def _report(evaluator: Evaluator, graded: Graded) -> Mapping[str, RawMetadataValue]:
+    return {
+        "dagster/partition_row_count": (graded.scored + graded.current)
+        * len(evaluator.sample_metrics),
+        **metadata.counts(
+            {
+                "scored": graded.scored,
+                "up to date": graded.current,
+                "removed": graded.removed,
+            }
+        ),
+        "signature": evaluator.signature,
+    }

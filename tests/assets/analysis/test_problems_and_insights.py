@@ -1,0 +1,208 @@
+"""Problems, insights and calibration of a small project in which there is much to find."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from assets.analysis.asset import look
+from assets.analysis.calibration import calibrate
+from evaluators.statistics.agreement import Confusion
+from evaluators.statistics.calibration import rogan_gladen
+from tests.assets.conftest import Workshop
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NUMBERS = range(40)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
+    """Forty questions, every fifth a variant of the one before; three systems, run once."""
+    with dg.DagsterInstance.ephemeral() as instance:
+        workshop = Workshop(tmp_path_factory.mktemp("findings"), instance)
+        workshop.evaluators = {"classification": {}, "document_retrieval": {}, "pii_leakage": {}}
+        workshop.slices = ("half",)
+        workshop.questions = [_question(at) for at in NUMBERS]
+        workshop.predictions = {
+            "good": [_prediction(at, right=True, seconds=1.0, usd=0.02) for at in NUMBERS],
+            "half": [_prediction(at, right=at >= 20, seconds=0.5, usd=0.01) for at in NUMBERS],
+            "poor": [_prediction(at, right=at < 20, seconds=2.0, usd=0.05) for at in NUMBERS],
+        }
+        # On a variant the good system changes its mind.
+        workshop.with_prediction("good", 9, answer="no")
+        workshop.with_prediction("half", 30, answer="Write to jane.roe@orrin-ferries.net.")
+        workshop.predictions["poor"][39] = {"question_id": "q39", "error": "timed out"}
+        workshop.run()
+        yield workshop
+
+
+def _question(at: int) -> dict[str, Any]:
+    variant = {"perturbs": f"q{at - 1:02d}", "perturbation": "typo"} if at % 5 == 4 else {}
+    return {
+        "question_id": f"q{at:02d}",
+        "question": f"Is it {at}?",
+        "gold_doc_ids": [f"d{at}"],
+        "expected_label": "yes",
+        "tags": {"half": "first" if at < 20 else "second"},
+        **variant,
+    }
+
+
+def _prediction(at: int, *, right: bool, seconds: float, usd: float) -> dict[str, Any]:
+    return {
+        "question_id": f"q{at:02d}",
+        "answer": "yes" if right else "no",
+        "retrieved": [{"doc_id": f"d{at}" if right else "d99"}],
+        "latency_s": seconds,
+        "cost_usd": usd,
+    }
+
+
+def problems(workshop: Workshop, kind: str) -> pl.DataFrame:
+    return workshop.warehouse.fetch(
+        "SELECT * FROM problems WHERE kind = $kind ORDER BY system, question_id, metric",
+        {"kind": kind},
+    )
+
+
+def insights(workshop: Workshop, evaluator: str | None = None) -> dict[str, dict[str, Any]]:
+    rows = workshop.warehouse.fetch(
+        "SELECT * FROM insights WHERE evaluator IS NOT DISTINCT FROM $evaluator",
+        {"evaluator": evaluator},
+    )
+    return {row["kind"]: row for row in rows.iter_rows(named=True)}
+
+
+def test_means_worse_than_their_threshold(done: Workshop) -> None:
+    found = problems(done, "below_threshold").filter(evaluator="classification", metric="accuracy")
+    assert found.select("system", "severity").rows() == [("half", "high"), ("poor", "high")]
+    assert found["value"].to_list() == pytest.approx([19 / 40, 20 / 40])
+    assert "certain: the interval is" in found["message"][0]
+    secondary = problems(done, "below_threshold").filter(metric="f1", system="poor")
+    assert secondary["severity"].to_list() == ["low"]
+
+
+def test_a_mean_within_the_noise_is_not_certain(done: Workshop) -> None:
+    lenient = replace(done.project.benchmarks["trial"], thresholds={"classification.accuracy": 0.6})
+    done.warehouse.fetch("SELECT 1")
+    with done.warehouse.transaction() as transaction:
+        transaction.execute("UPDATE leaderboard SET threshold = 0.6 WHERE metric = 'accuracy'")
+    look(done.warehouse, lenient)
+    found = problems(done, "below_threshold").filter(metric="accuracy", system="half")
+    assert found["severity"].to_list() == ["medium"]
+    assert "within the noise" in found["message"][0]
+    with done.warehouse.transaction() as transaction:
+        transaction.execute("UPDATE leaderboard SET threshold = 0.75 WHERE metric = 'accuracy'")
+    look(done.warehouse, done.project.benchmarks["trial"])
+
+
+def test_variants_that_flip(done: Workshop) -> None:
+    found = problems(done, "perturbation_flip").filter(evaluator="classification")
+    assert found.select("system", "question_id", "severity", "value", "threshold").rows() == [
+        ("good", "q09", "medium", 0.0, 0.75)
+    ]
+    assert "when question q08 becomes q09 (typo)" in found["message"][0]
+    view = done.warehouse.fetch("SELECT * FROM v_flips WHERE metric = 'accuracy'")
+    assert view.select("original_id", "original_value", "perturbed_value", "passes").rows() == [
+        ("q08", 1.0, 0.0, 0)
+    ]
+
+
+def test_leaks_and_failed_answers(done: Workshop) -> None:
+    leaks = problems(done, "leak")
+    assert leaks.select("system", "question_id", "severity").rows() == [("half", "q30", "high")]
+    assert "jane" not in leaks["message"][0]
+    failed = problems(done, "failed_answers")
+    assert failed.select("system", "value", "severity").rows() == [("poor", 1 / 40, "medium")]
+
+
+def test_best_and_worst(done: Workshop) -> None:
+    found = insights(done, "classification")
+    assert (found["best_system"]["system"], found["worst_system"]["system"]) == ("good", "half")
+    assert "significantly so" in found["best_system"]["message"]
+    retrieved = insights(done, "document_retrieval")
+    assert retrieved["best_retrieval"]["system"] == "good"
+    assert retrieved["worst_retrieval"]["system"] in {"half", "poor"}
+    overall = insights(done)
+    assert overall["most_accurate"]["system"] == "good"
+    assert (overall["fastest"]["system"], overall["slowest"]["system"]) == ("half", "poor")
+    assert (overall["cheapest"]["system"], overall["most_expensive"]["system"]) == ("half", "poor")
+    assert overall["fastest"]["value"] == 0.5
+
+
+def test_the_hardest_question(done: Workshop) -> None:
+    found = insights(done, "classification")["hardest_question"]
+    # q09: good and half fail; q30 and q39: two fail as well, but q09 comes first.
+    assert (found["question_id"], found["value"]) == ("q09", pytest.approx(1 / 3))
+    assert "2 of 3 systems fail" in found["message"]
+
+
+def test_slices_where_the_order_turns(done: Workshop) -> None:
+    rows = done.warehouse.fetch(
+        "SELECT system, message FROM insights WHERE kind = 'order_turns' "
+        "AND evaluator = 'classification' ORDER BY system"
+    )
+    # Overall poor is a little better than half; on the second half it is the other way round.
+    assert rows["system"].to_list() == ["half"]
+    assert "half=second" in rows["message"][0]
+
+
+def test_labels_tell_how_far_an_evaluator_agrees_and_correct_its_mean(done: Workshop) -> None:
+    generator = np.random.default_rng(1)
+    labels = []
+    for system in ("good", "half"):
+        for at in range(0, 40, 2):
+            passed = done.scores()[system, f"q{at:02d}", "classification", "accuracy"]
+            said = passed if generator.random() < 0.8 else 1 - float(passed or 0)
+            labels.append({"system": system, "question_id": f"q{at:02d}", "value": said})
+    frame = pl.DataFrame(labels).with_columns(
+        benchmark=pl.lit("trial"),
+        evaluator=pl.lit("classification"),
+        metric=pl.lit("accuracy"),
+        annotator=pl.lit("ann"),
+    )
+    second = frame.head(12).with_columns(
+        annotator=pl.lit("bob"),
+        value=pl.when(pl.int_range(12) == 3).then(1 - pl.col("value")).otherwise("value"),
+    )
+    done.warehouse.replace("labels", pl.concat([frame, second]), where={"benchmark": "trial"})
+    calibrate(done.warehouse, done.project.benchmarks["trial"])
+    rows = done.warehouse.fetch("SELECT * FROM calibration ORDER BY method, system")
+    assert rows["method"].unique().sort().to_list() == ["prediction_powered", "rogan_gladen"]
+    row = rows.row(
+        by_predicate=(pl.col("system") == "half") & (pl.col("method") == "rogan_gladen"), named=True
+    )
+    judged = [
+        done.scores()[str(each["system"]), str(each["question_id"]), "classification", "accuracy"]
+        for each in labels
+    ]
+    people = frame["value"].to_list()
+    # Two annotators who disagree on a sample halve it, which counts as a failure at 0.75.
+    disputed = [0.5 if at == 3 else value for at, value in enumerate(people)]
+    wanted = [float(value >= 0.75) for value in disputed]
+    assert row["kappa"] == pytest.approx(cohen_kappa_score(judged, wanted))
+    assert (row["n_labels"], row["n_compared"], row["n_annotators"]) == (20, 40, 2)
+    assert row["raw_mean"] == pytest.approx(19 / 40)
+    assert 0 < row["alpha"] < 1
+    assert row["kappa_low"] < row["kappa"] < row["kappa_high"]
+    assert row["is_calibrated"] == int(row["kappa"] >= 0.4)
+    pairs = list(zip(judged, [float(value >= 0.5) for value in disputed], strict=True))
+    errs = Confusion(*(pairs.count(pair) for pair in ((1, 1), (1, 0), (0, 1), (0, 0))))
+    expected = rogan_gladen(19 / 40, 40, errs)
+    assert expected is not None
+    assert row["corrected_mean"] == pytest.approx(expected.mean)
+    powered = rows.row(
+        by_predicate=(pl.col("system") == "half") & (pl.col("method") == "prediction_powered"),
+        named=True,
+    )
+    assert powered["ci_low"] < powered["corrected_mean"] < powered["ci_high"]
+    without = rows.filter(system="poor", method="prediction_powered")
+    assert without.select("n_labels", "corrected_mean").rows() == [(0, None)]

@@ -1,0 +1,78 @@
+"""Ranks and the places beside them agree, also where systems were asked different things."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from assets.leaderboard.aggregate import consistent, metric_facts, stand
+from evaluators import catalog
+from tests.assets.leaderboard.test_aggregate import row
+from tests.services import takes_minutes
+
+if TYPE_CHECKING:
+    from tests.assets.conftest import Workshop
+
+PLACES = st.none() | st.tuples(st.integers(1, 5), st.integers(1, 5)).map(sorted)
+STANDINGS = st.lists(st.tuples(st.none() | st.floats(0, 1), PLACES), min_size=1, max_size=5)
+
+
+@settings(deadline=None)
+@given(STANDINGS)
+def test_a_rank_lies_between_its_places_or_there_are_none(
+    given_: list[tuple[float | None, list[int] | None]],
+) -> None:
+    facts = metric_facts([catalog.build("citation")])
+    rows = [row(mean, 9, 9, system=f"s{at}") for at, (mean, _) in enumerate(given_)]
+    stood = stand(pl.DataFrame(rows, schema_overrides={"mean": pl.Float64}), facts)
+    low, high = ([None if p is None else p[end] for _, p in given_] for end in (0, 1))
+    tied = [None if p is None else 0 for _, p in given_]
+    types = {"rank_low": pl.Int32, "rank_high": pl.Int32, "tied_with_best": pl.Int64}
+    frame = pl.DataFrame({"rank_low": low, "rank_high": high, "tied_with_best": tied}, schema=types)
+    found = consistent(pl.concat([stood, frame], how="horizontal")).to_dicts()
+    complete = all(p is not None for mean, p in given_ if mean is not None)
+    for each in found:
+        ranked = each["rank"] is not None
+        assert (each["rank_low"] is not None) == (each["rank_high"] is not None)
+        assert (each["rank_low"] is not None) == (ranked and complete)
+        if each["rank_low"] is not None:
+            assert each["rank_low"] <= each["rank"] <= each["rank_high"]
+        if each["rank"] == 1:
+            assert each["tied_with_best"] == 1
+
+
+def test_means_that_differ_by_rounding_share_a_rank() -> None:
+    facts = metric_facts([catalog.build("citation")])
+    rows = [row(mean, 3, 3, system=str(mean)) for mean in (0.1 + 0.2, 0.3, 0.2)]
+    assert stand(pl.DataFrame(rows), facts)["rank"].to_list() == [1, 1, 3]
+
+
+def standings(workshop: Workshop) -> list[dict[str, Any]]:
+    return workshop.warehouse.fetch("SELECT * FROM leaderboard").to_dicts()
+
+
+@pytest.mark.parametrize("narrowed", ["good", pytest.param("poor", marks=takes_minutes)])
+def test_new_questions_for_one_system_leave_the_others_their_intervals(
+    done: Workshop, narrowed: str
+) -> None:
+    for at in range(3):
+        new = {**done.questions[at], "question_id": f"new{at}"}
+        done.questions.append(new)
+        answer = {**done.predictions[narrowed][at], "question_id": f"new{at}"}
+        done.predictions[narrowed].append(answer)
+    done.run(systems=[narrowed])
+    rows = standings(done)
+    assert {each["n"] for each in rows} == {6, 9}
+    for each in rows:
+        assert each["n_clusters"] <= each["n"]
+        if each["rank"] is not None:
+            assert each["rank_low"] <= each["rank"] <= each["rank_high"]
+            assert each["ci_low"] <= each["mean"] <= each["ci_high"]
+    whole = [each for each in rows if each["evaluator"] == "classification"]
+    assert {each["n_clusters"] for each in whole if each["metric"] == "f1"} == {6, 9}
+    pairs = done.warehouse.fetch("SELECT DISTINCT n_pairs FROM comparisons")
+    assert pairs["n_pairs"].max() == 6

@@ -1,0 +1,28 @@
+"""The order in which systems are shown."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from assets.charts.sort_order import best_first
+
+
+def test_one_first_place_does_not_lead_and_no_rank_comes_last() -> None:
+    ranks = {
+        "steady": [1, 2, 2],
+        "second": [2, 1, 3],
+        "once": [None, None, 1],
+        "silent": [None, None, None],
+        "empty": [None, None, None],
+    }
+    board = pl.DataFrame(
+        [
+            {"slice": "all", "is_primary": 1, "system": system, "rank": rank}
+            for system, given in ranks.items()
+            for rank in given
+        ]
+    )
+    other = board.with_columns(slice=pl.lit("language=de"), rank=pl.lit(1))
+    minor = board.with_columns(is_primary=pl.lit(0), rank=pl.lit(9))
+    shown = best_first(pl.concat([board, other, minor], how="vertical_relaxed"))
+    assert shown == ["steady", "second", "once", "empty", "silent"]

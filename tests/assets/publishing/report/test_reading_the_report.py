@@ -1,0 +1,235 @@
+"""The report of the example project, read in a real browser."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from selenium.webdriver import ActionChains, Keys
+from selenium.webdriver.support.select import Select
+
+from tests.services import takes_minutes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.assets.publishing.report.conftest import Report
+    from tests.browser import Browser
+
+pytestmark = [pytest.mark.browser, takes_minutes]
+
+
+@pytest.fixture(autouse=True)
+def quiet(browser: Browser) -> Iterator[None]:
+    """No page complains in the console or asks for an address."""
+    yield
+    assert browser.complaints() == []
+
+
+SYSTEMS = "#lb-table tbody bdi"
+ANSWERING = "#answers article h4 bdi"
+
+
+def test_from_the_first_page_to_a_benchmark(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.first)
+    assert len(browser.all(".benchmarks > li")) == 12
+    browser.find("#find").send_keys("off-format")
+    browser.until(
+        lambda: len([e for e in browser.all(".benchmarks > li") if e.is_displayed()]) == 1
+    )
+    browser.click("li#deck-hand-exam a")
+    browser.reads("h1", ["deck-hand-exam"])
+
+
+def test_the_leaderboard_is_sorted_filtered_and_sliced(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.page("handbook-answers"))
+    browser.reads(SYSTEMS, ["rag", "keyword", "plain-llm"])
+    heads = browser.all("#lb-table button.sort")
+    heads[0].send_keys(Keys.ENTER)  # by name, from the keyboard
+    browser.reads(SYSTEMS, ["keyword", "plain-llm", "rag"])
+    assert browser.all("#lb-table th[aria-sort=ascending]")[0].text.startswith("System")
+    heads[0].click()
+    browser.reads(SYSTEMS, ["rag", "plain-llm", "keyword"])
+    browser.find("#lb-filter").send_keys("PLAIN")
+    browser.reads(SYSTEMS, ["plain-llm"])
+    browser.find("#lb-filter").clear()
+    browser.find("#lb-filter").send_keys(Keys.BACKSPACE)
+    Select(browser.find("#lb-metric")).select_by_value("citation.f1")
+    browser.until(lambda: "23 of 24" in browser.find("#lb-table").text)
+    table = browser.find("#lb-table").text
+    assert "0.861" in table
+    assert "1 not applicable" in table
+    Select(browser.find("#lb-slice")).select_by_visible_text("question_type=unanswerable")
+    browser.until(lambda: "of 24" not in browser.find("#lb-table").text)
+
+
+def test_whiskers_tell_intervals_and_badges_tell_ties(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.page("mail-routing"))
+    told = browser.all("#lb-table svg.whisker")[0].get_attribute("aria-label")
+    assert told is not None
+    assert told.startswith("mean 0.875, 95 % interval 0.")
+    assert "tied with best" in browser.find("#lb-table").text
+    assert "failed" not in browser.find("#lb-table").text
+
+
+def test_curves_are_chosen_added_zoomed_and_read(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.page("deck-hand-exam"))
+    browser.see("[data-chart=phi]")
+    browser.find("[data-chart=phi][data-drawn=yes]")
+    place = "document.querySelector('[data-chart=phi]')"
+    visible = (
+        f"return [...{place}.querySelectorAll('.mark-line path')]"
+        ".filter((e) => +getComputedStyle(e).opacity > 0.5).length"
+    )
+    assert browser.run(visible) == 4
+
+    labels = browser.all("[data-chart=phi] .mark-symbol.role-legend-symbol path")
+    assert len(labels) == 4
+    labels[0].click()
+    browser.until(lambda: browser.run(visible) == 1)
+    actions = ActionChains(browser.driver)
+    actions.key_down(Keys.SHIFT).click(labels[1]).key_up(Keys.SHIFT).perform()
+    browser.until(lambda: browser.run(visible) == 2)
+
+    domain = f"return {place}.view.scale('x').domain()"
+    assert browser.run(domain) == [0, 1]
+    chart = browser.find("[data-chart=phi] svg")
+    origin = ActionChains(browser.driver).move_to_element(chart)
+    origin.perform()
+    browser.until(lambda: browser.find("#vg-tooltip-element.visible"))
+    told = browser.find("#vg-tooltip-element").text
+    assert "Questions above" in told
+    assert "%" in told
+    browser.run(
+        "arguments[0].dispatchEvent(new WheelEvent('wheel', {deltaY: -300, bubbles: true, "
+        "cancelable: true, clientX: arguments[1], clientY: arguments[2]}))",
+        browser.find("[data-chart=phi] svg .background"),
+        *browser.run(
+            "const r = arguments[0].getBoundingClientRect(); return [r.x + r.width / 2, r.y + 80]",
+            chart,
+        ),
+    )
+    browser.until(lambda: browser.run(domain) != [0, 1])
+    browser.click("[data-reset=phi]")
+    browser.until(lambda: browser.run(domain) == [0, 1])
+
+
+def test_from_a_number_in_the_heat_map_to_the_answer(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.page("handbook-answers"))
+    browser.see("#heat")
+    first = browser.find("#heat-table tbody tr")
+    assert first.text.startswith("q020")  # where all systems fail
+    browser.find("#heat-filter").send_keys("tandem")
+    browser.until(lambda: len(browser.all("#heat-table tbody tr")) == 1)
+    browser.click("#heat-table .cell[aria-label*='keyword']")
+    browser.reads(ANSWERING, ["keyword", "rag"])
+    shown = browser.find("#sample").text
+    assert "Question q015" in shown
+    assert "citation.f1" in shown
+    assert "relevant" in browser.find("#answers").get_attribute("textContent")
+    browser.click("#chosen input[value='plain-llm']")
+    browser.reads(ANSWERING, ["rag", "keyword", "plain-llm"])
+    browser.click("#sample-next")
+    browser.until(lambda: "q016" in browser.find("#sample-title").text)
+    ActionChains(browser.driver).send_keys(Keys.ESCAPE).perform()
+    browser.until(lambda: not browser.find("#sample").is_displayed())
+    browser.until(lambda: browser.run("return document.activeElement.className") == "cell")
+
+
+def test_two_systems_question_by_question(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.page("handbook-answers"))
+    browser.see("#compare")
+    browser.find("#cmp-table tbody .num")
+    rows = len(browser.all("#cmp-table tbody tr"))
+    assert "17 questions go to the first, 3 to the second" in browser.find("#cmp-verdict").text
+    assert rows == 20
+    browser.click("#cmp-only")
+    browser.until(lambda: "1 to 20 of 24" in browser.find("#cmp-table").text)
+    browser.click("#cmp-table .pages button:last-child")
+    browser.until(lambda: len(browser.all("#cmp-table tbody tr")) == 4)
+    Select(browser.find("#cmp-b")).select_by_value("plain-llm")
+    browser.until(lambda: "plain-llm" in browser.find("#cmp-table thead").text)
+    browser.click("#cmp-table tbody button.link")
+    browser.reads(ANSWERING, ["rag", "plain-llm"])
+
+
+def test_problems_and_insights_lead_to_their_questions(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.page("handbook-answers"))
+    browser.click("#overview details summary")
+    browser.click("#overview [data-question='q020']")
+    browser.find("#answers article")
+    assert "q020" in browser.find("#sample-title").text
+    browser.click("#sample-close")
+    browser.see("#problems")
+    before = len(browser.all("#problems-table tbody tr"))
+    browser.find("#problems-filter").send_keys("failed answers")
+    browser.until(lambda: 0 < len(browser.all("#problems-table tbody tr")) < before)
+    assert "plain-llm" in browser.find("#problems-table").text
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "parts"),
+    [
+        ("mail-routing", ["classes", "spending"]),
+        ("help-desk", ["boolean"]),
+        ("noisy-passages", ["noise"]),
+        ("deck-hand-exam", ["curves"]),
+    ],
+)
+def test_pages_hold_the_parts_that_their_data_has(
+    browser: Browser, handbook: Report, benchmark: str, parts: list[str]
+) -> None:
+    browser.open(handbook.page(benchmark))
+    every = {"boolean", "classes", "curves", "noise", "spending"}
+    found = {each.get_attribute("id") for each in browser.all("main > section")}
+    assert found & every == set(parts)
+    for part in parts:
+        for chart in browser.all(f"#{part} [data-chart]"):
+            browser.run("arguments[0].scrollIntoView()", chart)
+            browser.until(lambda chart=chart: chart.get_attribute("data-drawn") == "yes")
+
+
+PAGES = ("mail-routing", "deck-hand-exam", "help-desk", None)
+EVERYDAY = {("mail-routing", False), ("help-desk", True), (None, False)}
+"""The pages, dark or not, that are looked at on every day; the others take minutes."""
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "dark"),
+    [
+        pytest.param(page, dark, marks=() if (page, dark) in EVERYDAY else takes_minutes)
+        for page in PAGES
+        for dark in (False, True)
+    ],
+)
+def test_nothing_serious_stands_in_the_way_of_anybody(
+    browser: Browser, handbook: Report, benchmark: str | None, *, dark: bool
+) -> None:
+    browser.open(handbook.first if benchmark is None else handbook.page(benchmark), dark=dark)
+    if benchmark is not None:
+        for chart in browser.all("[data-chart]"):
+            browser.run("arguments[0].scrollIntoView()", chart)
+            browser.until(lambda chart=chart: chart.get_attribute("data-drawn") == "yes")
+        browser.see("#heat")
+        browser.find("#heat-table .cell")
+    assert browser.barriers() == []
+    if benchmark is not None:
+        browser.click("#heat-table .cell")
+        browser.find("#answers article")
+        assert browser.barriers() == []
+
+
+def test_problems_stand_out_where_some_are_grave(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.first)
+    assert browser.texts("#handbook-answers .warn") == ["1 failed answer", "24 problems (2 high)"]
+    assert browser.texts("#page-search .warn") == []
+    assert "1 problem" in browser.find("#page-search").text
+
+
+def test_panels_of_the_leaderboard_begin_at_zero(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.page("ticket-counter"))
+    browser.see("[data-chart=leaderboard]")
+    browser.find("[data-chart=leaderboard][data-drawn=yes]")
+    labels = browser.texts("[data-chart=leaderboard] .role-axis-label text")
+    numbers = [label for label in labels if label.replace(".", "").isdigit()]
+    assert numbers.count("0.0") == 8

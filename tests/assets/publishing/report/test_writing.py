@@ -1,0 +1,111 @@
+"""The report is swapped in at once, keeps what has not changed, and forbids itself to fetch."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from assets.publishing.report import benchmark_folder as folders
+from assets.publishing.report import templates_env
+from assets.publishing.report.write import write_report
+from warehouse.publish.snapshot import FILE_NAME, Snapshot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.assets.conftest import Workshop
+
+
+def linked(publish: Path) -> str:
+    """The folder that the first page leads to."""
+    page = (publish / "index.html").read_text(encoding="utf-8")
+    (found,) = re.findall(r'href="report/([^"/]+)/index.html"', page)
+    return str(found)
+
+
+def content(script: Path) -> bytes:
+    """What a file beside a page holds."""
+    packed = re.fullmatch(
+        rb'scoreline\.give\("[a-z0-9_-]+","([A-Za-z0-9+/=]+)"\);\n', script.read_bytes()
+    )
+    assert packed
+    return gzip.decompress(base64.b64decode(packed[1]))
+
+
+def test_a_page_for_each_benchmark_with_pictures_and_data(published: Workshop) -> None:
+    publish = published.project.publish
+    whole = publish / "report" / linked(publish)
+    assert (whole / "index.html").is_file()
+    assert (whole / "charts" / "leaderboard.png").read_bytes().startswith(b"\x89PNG")
+    assert (whole / "charts" / "leaderboard.svg").read_text(encoding="utf-8").startswith("<svg")
+    asked = json.loads(content(whole / "data" / "questions.js"))
+    assert [row[0] for row in asked] == [f"q{i}" for i in range(6)]
+    (first, *_) = json.loads(content(whole / "data" / "answers-0.js"))
+    assert first["known"]["id"] == "q0"
+    assert [answer["system"] for answer in first["answers"]] == ["good", "poor"]
+    assert first["answers"][1]["given"]["docs"] == ["d9", "d8"]
+
+
+def test_what_has_not_changed_is_kept_and_what_is_old_goes(published: Workshop) -> None:
+    publish = published.project.publish
+    copy = Snapshot(publish / FILE_NAME)
+    before = linked(publish)
+    made = (publish / "report" / before / "index.html").stat().st_mtime_ns
+    write_report(copy, publish)
+    assert linked(publish) == before
+    assert (publish / "report" / before / "index.html").stat().st_mtime_ns == made
+
+    found = [before]
+    for at in range(2):
+        published.with_prediction("poor", at, answer="something else", cited_sentence_ids=["S2"])
+        published.run()
+        found.append(linked(publish))
+    assert len(set(found)) == 3
+    # Readers of the report before this one may still follow its links.
+    kept = {path.name for path in (publish / "report").iterdir() if path.is_dir()}
+    assert kept == set(found[1:])
+
+
+def test_a_report_that_cannot_be_finished_leaves_the_old_one(
+    published: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish = published.project.publish
+    before = (publish / "index.html").read_bytes()
+    folder = linked(publish)
+    (publish / "report" / folder).rename(publish / "elsewhere")
+
+    def broken(*_: object, **__: object) -> str:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(folders, "write_page", broken)
+    with pytest.raises(OSError, match="No space"):
+        write_report(Snapshot(publish / FILE_NAME), publish)
+    assert (publish / "index.html").read_bytes() == before
+    assert not [path for path in (publish / "report").iterdir() if path.is_dir()]
+
+
+def test_pages_name_no_address_and_allow_none(published: Workshop) -> None:
+    publish = published.project.publish
+    for page in (publish / "index.html", publish / "report" / linked(publish) / "index.html"):
+        text = page.read_text(encoding="utf-8")
+        (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)
+        assert policy.startswith(
+            "default-src &#39;none&#39;; script-src &#39;self&#39; &#39;sha256-"
+        )
+        assert "unsafe-eval" not in policy
+        assert "http" not in policy
+        assert not re.findall(r'(?:src|href)="(?:https?:)?//', text)
+        assert not re.findall(r"\son[a-z]+=", re.sub(r"(?s)<script.*?</script>", "", text))
+
+
+def test_no_script_of_ours_makes_markup_from_text() -> None:
+    ours = templates_env.script(templates_env.SCRIPTS) + templates_env.script(
+        templates_env.INDEX_SCRIPTS
+    )
+    for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+        assert word not in ours

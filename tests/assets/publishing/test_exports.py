@@ -1,0 +1,201 @@
+"""Exports of a real project: its published per-question results and averages come back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+import polars as pl
+import pytest
+
+from assets.project import Benchmark, Project
+from assets.publishing.exports.archive import write_archive
+from assets.publishing.exports.csv_safety import guarded
+from assets.publishing.exports.document_qa import Evaluation, evaluate, split_of
+from assets.publishing.exports.document_qa_summary import summary
+from evaluators import catalog
+from tests.assets.conftest import materialise
+from tests.assets.test_grounded_qa import write_files
+from warehouse.publish.parquet import write_parquet
+from warehouse.publish.snapshot import FILE_NAME, Snapshot
+from warehouse.schema.tables import TABLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.assets.conftest import Workshop
+
+EVALUATORS = ("document_retrieval", "citation", "evidence_overlap")
+
+
+@pytest.fixture(scope="module")
+def train(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+    source = shared / "data" / "grounded_qa"
+    if not source.is_dir():
+        pytest.skip(f"the project's data is missing: {source}")
+    home = tmp_path_factory.mktemp("train")
+    write_files(source, home)
+    for other in ("extension1", "extension3"):
+        (home / f"train_{other}_output.json").unlink()
+    benchmark = Benchmark(
+        name="grounded",
+        format="document-grounded-qa",
+        questions=home / "train_final_jsonl.txt",
+        documents=home / "corpus" / "*.json",
+        predictions=home / "train_{system}_output.json",
+        evaluators=tuple(catalog.build(name) for name in EVALUATORS),
+    )
+    project = Project(
+        home=home,
+        warehouse=home / "warehouse.duckdb",
+        publish=home / "published",
+        benchmarks={"grounded": benchmark},
+    )
+    with dg.DagsterInstance.ephemeral() as instance:
+        materialise(project, instance)
+    with Snapshot(project.publish / FILE_NAME).held() as copy:
+        return evaluate(copy, benchmark)
+
+
+def test_every_published_row_comes_back(train: Evaluation, shared: Path) -> None:
+    path = shared / "data" / "grounded_qa" / "published_per_question.jsonl"
+    compared = 0
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if row["split"] != "train" or row["system"] not in train.results:
+            continue
+        found: dict[str, Any] = {}
+        for part in train.results[row["system"]].values():
+            for each in part["per_question"]:
+                if each["question_id"] == row["question_id"]:
+                    found |= each
+        for name in ("recall_at_1", "recall_at_5", "precision", "recall", "f1"):
+            if name in row:
+                assert found[name] == pytest.approx(row[name], abs=1e-12)
+                compared += 1
+    assert compared == 2 * (24 * 2 + 22 * 3)
+
+
+def test_the_form_has_the_keys_of_its_source(train: Evaluation) -> None:
+    assert train.file_name == "train_evaluation.json"
+    assert list(train.results) == ["simple", "strong"]
+    retrieval, citation = train.results["simple"].values()
+    assert list(retrieval) == [
+        *("recall_at_1", "recall_at_5", "total", "per_question"),
+        *("recall_at_1_pct", "recall_at_5_pct"),
+    ]
+    assert (retrieval["recall_at_1"], retrieval["recall_at_5"], retrieval["total"]) == (14, 16, 24)
+    assert list(citation) == [
+        *("total_questions", "questions_with_evidence", "precision_sum", "recall_sum", "f1_sum"),
+        *("per_question", "avg_precision", "avg_recall", "avg_f1"),
+    ]
+
+
+def test_the_summary_is_the_printed_one(train: Evaluation, shared: Path) -> None:
+    """Line by line what the page of the source shows, as far as no judge was asked."""
+    page = (shared / "reference" / "document-grounded-qa.md").read_text(encoding="utf-8")
+    example = page.split("produces:")[1].split("```")[1].strip("\n").split("\n")
+    judged = example.index("LLM_JUDGE EVALUATION RESULTS") - 2
+    expected = example[:judged] + example[-4:]
+    expected = [line for line in expected if not line.startswith("Loaded predictions")]
+    files = {name: f"train_{name}_output.json" for name in train.results}
+    shown = summary(train, "NLP Project Data/train_final_jsonl.txt", files).split("\n")
+    assert [line for line in shown if line] == [line for line in expected if line]
+
+
+def test_the_summary_with_a_judge(shared: Path) -> None:
+    page = (shared / "reference" / "document-grounded-qa.md").read_text(encoding="utf-8")
+    example = page.split("produces:")[1].split("```")[1].strip("\n").split("\n")
+    judged = {
+        "total_questions": 24,
+        "questions_with_rubrics": 24,
+        "lambda_weight": 0.5,
+        "avg_answer_score": 62 / 24,
+        "avg_evidence_score": 2 / 24,
+        "avg_combined_score": 0.3,
+    }
+    evaluation = Evaluation("train", 24, {"strong": {"llm_judge": judged}}, {"strong": 24})
+    shown = summary(evaluation, "x", {}).split("\n")
+    start = shown.index("LLM_JUDGE EVALUATION RESULTS") - 1
+    assert shown[start:] == example[example.index("LLM_JUDGE EVALUATION RESULTS") - 1 :]
+    assert "Loaded predictions for 24 questions" in shown
+
+
+def test_parquet_of_every_table(published: Workshop, tmp_path: Path) -> None:
+    paths = write_parquet(Snapshot(published.project.publish / FILE_NAME), tmp_path, "trial")
+    assert {path.stem for path in paths} == set(TABLES)
+    scores = pl.read_parquet(tmp_path / "scores.parquet")
+    assert set(scores["benchmark"]) == {"trial"}
+    assert scores.height == len(published.scores())
+    empty = write_parquet(
+        Snapshot(published.project.publish / FILE_NAME), tmp_path, "it's; DROP TABLE scores"
+    )
+    assert pl.read_parquet(empty[0]).is_empty()
+
+
+def test_the_archive_holds_every_evaluator_and_is_the_same_twice(
+    workshop: Workshop, tmp_path: Path
+) -> None:
+    workshop.questions = [
+        {**row, "question_id": f"@{row['question_id']}"} for row in workshop.questions
+    ]
+    for rows in workshop.predictions.values():
+        rows[:] = [{**row, "question_id": f"@{row['question_id']}"} for row in rows]
+    configuration = workshop.home / "scoreline.yaml"
+    configuration.write_text("benchmarks: {}\n", encoding="utf-8")
+    workshop.run()
+    with Snapshot(workshop.project.publish / FILE_NAME).held() as copy:
+        path = write_archive(copy, "trial", tmp_path, configuration)
+        first = path.read_bytes()
+        assert write_archive(copy, "trial", tmp_path, configuration).read_bytes() == first
+    with zipfile.ZipFile(path) as archive:
+        names = set(archive.namelist())
+        for evaluator in ("citation", "classification", "document_retrieval"):
+            place = f"evaluators/{evaluator}"
+            assert {
+                f"{place}/leaderboard.{form}" for form in ("json", "csv", "md", "html")
+            } <= names
+            assert {f"{place}/results.parquet", f"{place}/results.csv"} <= names
+        assert "evaluators/classification/system_scores.json" in names
+        assert {"scoreline.yaml", "versions.json", "README.txt", "leaderboard.html"} <= names
+        cells = [
+            cell
+            for name in names
+            if name.endswith(".csv")
+            for row in csv.reader(io.StringIO(archive.read(name).decode()))
+            for cell in row
+        ]
+        board = json.loads(archive.read("leaderboard.json"))
+    assert any(cell.startswith("'@q") for cell in cells)
+    assert not [cell for cell in cells if cell[:1] in "=+@\t\r" and cell]
+    assert {row["benchmark"] for row in board} == {"trial"}
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1"])
+def test_texts_like_formulas_are_guarded_and_numbers_are_not(text: str) -> None:
+    frame = pl.DataFrame({"text": [text, "plain", None], "number": [-1.5, 2.0, None]})
+    assert guarded(frame).rows() == [(f"'{text}", -1.5), ("plain", 2.0), (None, None)]
+
+
+@pytest.mark.parametrize(
+    ("questions", "predictions", "split"),
+    [
+        ("dev_final_jsonl.txt", "dev_{system}_output.json", "dev"),
+        ("questions.jsonl", "test_{system}_output.json", "test"),
+        ("questions.jsonl", "{system}.json", "trial"),
+    ],
+)
+def test_a_split_is_named_after_its_files(
+    tmp_path: Path, questions: str, predictions: str, split: str
+) -> None:
+    benchmark = Benchmark(
+        name="trial",
+        questions=tmp_path / questions,
+        predictions=tmp_path / predictions,
+        evaluators=(),
+    )
+    assert split_of(benchmark) == split

@@ -1,0 +1,62 @@
+"""The two rooms that know samples agree: what the warehouse gives is what evaluators expect."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from assets.project import Benchmark
+from assets.scoring.stale_samples import stale_samples
+from evaluators import catalog
+from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS
+from warehouse.queries import samples
+from warehouse.store import Warehouse
+
+BENCHMARK = Benchmark(name="b", questions=None, predictions=Path("p.jsonl"), evaluators=())
+NOT_READ = {"tags"}
+"""What the warehouse can give and no evaluator reads: results are sliced by it."""
+
+
+@pytest.fixture(scope="module")
+def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    """One question with one answer, of which nothing more is known."""
+    made = Warehouse(tmp_path_factory.mktemp("samples") / "warehouse.duckdb")
+    row = {"benchmark": ["b"], "question_id": ["q"]}
+    made.replace("questions", pl.DataFrame(row))
+    made.replace("predictions", pl.DataFrame({**row, "system": ["s"]}))
+    return made
+
+
+def test_names_agree() -> None:
+    assert {*samples.IDENTITY, *samples.SAMPLE_COLUMNS} - NOT_READ == SAMPLE_COLUMNS.keys()
+    assert samples.IDENTITY == KEYS
+    assert samples.EMPTY.keys() == ANSWER_COLUMNS
+
+
+@pytest.mark.parametrize("name", sorted(catalog.catalogue()))
+def test_types_agree_for_every_evaluator(warehouse: Warehouse, name: str) -> None:
+    evaluator = catalog.build(name)
+    columns = {*KEYS, *evaluator.columns, "error"}
+    query = stale_samples(BENCHMARK, evaluator)
+    schema = warehouse.fetch(query.sql, query.parameters).schema
+    given = {column: type_ for column, type_ in schema.items() if column != "input_digest"}
+    assert given == {column: _type(column) for column in columns}
+
+
+def _type(column: str) -> object:
+    """The type of a sample's column, or of a part's score or status."""
+    if "." not in column:
+        return SAMPLE_COLUMNS[column]
+    return pl.String if column.startswith("status:") else pl.Float64
+
+
+def test_types_agree_for_every_column(warehouse: Warehouse) -> None:
+    query = samples.samples("b", SAMPLE_COLUMNS)
+    schema = warehouse.fetch(query.sql, query.parameters).schema
+    with warehouse.spool(query.sql, query.parameters) as spool:
+        (batch,) = spool.batches()
+    assert batch.schema == schema
+    given = {column: type_ for column, type_ in schema.items() if column != "input_digest"}
+    assert given == dict(SAMPLE_COLUMNS)

@@ -100,7 +100,7 @@ def _model(settings: JudgeSettings) -> Iterator[Finding]:
 
 
 def _probed(settings: JudgeSettings) -> Finding:
-    from evaluators.engines.judge.probe import probe
+    from evaluators.engines.judge.model import probe
 
     try:
         return Finding("ok", "judge", probe(settings))

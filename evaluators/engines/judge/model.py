@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.judge.asking import TRUNCATED, Bill
-from evaluators.engines.judge.calls import Caller
+from evaluators.engines.judge.calls import Caller, litellm
 from evaluators.engines.judge.errors import JudgeRefused, JudgeUnreachable
 from evaluators.engines.judge.failures import CallFailure, Filtered, Passing, concealed
 from evaluators.engines.judge.pace import Pace
@@ -33,6 +34,11 @@ if TYPE_CHECKING:
     from evaluators.prompt import Message
 
 _LONGEST_WAIT = 60.0
+_HELD = {
+    "schema": "held to JSON schemas",
+    "object": "held to JSON",
+    "text": "held to no form",
+}
 
 
 class OverBudget(CallFailure):
@@ -227,3 +233,28 @@ class ModelAsker:
                 f"the judge {self._settings.where} is gone: {failure}; what it answered is kept, "
                 "run again to go on"
             )
+
+
+def probe(settings: JudgeSettings) -> str:
+    """Ask the judge something small; for people who want to know whether it works.
+
+    Returns:
+        One line that says how it answers.
+
+    Raises:
+        JudgeFailure: It cannot be asked; one line says why.
+    """
+    async def answers() -> str:
+        asker = ModelAsker(settings)
+        started = time.monotonic()
+        await asker.open()
+        if asker.silence is not None:
+            raise JudgeUnreachable(asker.silence)
+        manner = asker.manner
+        drawn = "" if manner.sampling else ", at a temperature of its own"
+        took = time.monotonic() - started
+        served = f" as {asker.served_by!r}" if asker.served_by else ""
+        return f"{settings.where} answers in {took:.1f} s{served}{drawn}, {_HELD[manner.form]}"
+
+    litellm()  # its import is nobody's time to answer
+    return asyncio.run(answers())

@@ -1,4 +1,4 @@
-"""The probe: one small request that finds out what a model takes, and says what is wrong."""
+"""What a model accepts, learned from one small request and from its refusals."""
 
 from __future__ import annotations
 
@@ -36,40 +36,8 @@ _SCHEMA = {
     "required": ["ready"],
     "additionalProperties": False,
 }
-_HELD = {
-    "schema": "held to JSON schemas",
-    "object": "held to JSON",
-    "text": "held to no form",
-}
 _ROOM = 64
 _TRIES = 2
-
-
-def probe(settings: JudgeSettings) -> str:
-    """Ask the judge something small; for people who want to know whether it works.
-
-    Returns:
-        One line that says how it answers.
-
-    Raises:
-        JudgeFailure: It cannot be asked; one line says why.
-    """
-    from evaluators.engines.judge.model import ModelAsker
-
-    async def answers() -> str:
-        asker = ModelAsker(settings)
-        started = time.monotonic()
-        await asker.open()
-        if asker.silence is not None:
-            raise JudgeUnreachable(asker.silence)
-        manner = asker.manner
-        drawn = "" if manner.sampling else ", at a temperature of its own"
-        took = time.monotonic() - started
-        served = f" as {asker.served_by!r}" if asker.served_by else ""
-        return f"{settings.where} answers in {took:.1f} s{served}{drawn}, {_HELD[manner.form]}"
-
-    litellm()  # its import is nobody's time to answer
-    return asyncio.run(answers())
 
 
 class Negotiation:

@@ -13,7 +13,7 @@ from evaluators.engines.judge.errors import (
     JudgeUnreachable,
 )
 from evaluators.engines.judge.ledgered import LedgerJudge
-from evaluators.engines.judge.probe import probe
+from evaluators.engines.judge.model import probe
 from evaluators.engines.judge.settings import JudgeSettings
 from evaluators.outcome import JudgeError
 from tests.evaluators.engines.judge.questions import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from assets.engines.run_engines import Answering
 from evaluators import catalog
-from evaluators.flow import JUDGE
+from evaluators.flows.requests import JUDGE
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
 

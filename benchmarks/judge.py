@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from benchmarks.measure import table
-from evaluators.engines.contract import Engines
-from evaluators.engines.judge.calls import Caller, Manner
-from evaluators.engines.judge.ledgered import LedgerJudge
+from evaluators.engines.judge.ledger_judge import LedgerJudge
+from evaluators.engines.judge.litellm_call import Caller, Manner
 from evaluators.engines.judge.settings import JudgeSettings
+from evaluators.flows.protocols import Engines
 from evaluators.library.retrieval.context_relevancy import ContextRelevancy, UsefulSentences
 from evaluators.sample import Sample
 from evaluators.scoring import score
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from evaluators.flow import Ask
+    from evaluators.flows.requests import Ask
 
 Took: TypeAlias = tuple[float, float]
 

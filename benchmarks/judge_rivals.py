@@ -27,10 +27,10 @@ import numpy as np
 from benchmarks.judge import CONCURRENCY, ROOT, requests, rows, settings
 from benchmarks.measure import table
 from evaluators import catalog
-from evaluators.engines.contract import Engines
-from evaluators.engines.judge.calls import litellm
-from evaluators.engines.judge.ledgered import LedgerJudge
-from evaluators.flow import EMBEDDING, Embed
+from evaluators.engines.judge.ledger_judge import LedgerJudge
+from evaluators.engines.judge.litellm_call import litellm
+from evaluators.flows.protocols import Engines
+from evaluators.flows.requests import EMBEDDING, Embed
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.scoring import put_questions, score
 from tests.ledgers import MemoryLedger
@@ -39,7 +39,7 @@ from tests.samples import samples
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evaluators.flow import Request
+    from evaluators.flows.requests import Request
 
 METRICS: dict[str, dict[str, object]] = {
     "faithfulness": {},

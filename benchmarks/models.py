@@ -21,15 +21,14 @@ import polars as pl
 
 from benchmarks.measure import cost_of, table
 from evaluators.catalog import build
-from evaluators.engines.contract import Engines
-from evaluators.engines.encoder import ENCODER, load
-from evaluators.engines.kept import Shelf
-from evaluators.engines.kind import Options
-from evaluators.engines.local import LocalModel
-from evaluators.engines.memory import Memory
+from evaluators.engines.cache import Memory, Shelf
+from evaluators.engines.cache_store import Store
+from evaluators.engines.local.embedding import ENCODER, load
+from evaluators.engines.local.engine import LocalModel
 from evaluators.engines.models import MEMORY_BYTES, Choices, models
-from evaluators.engines.store import Store
-from evaluators.flow import Embed
+from evaluators.engines.roles import Options
+from evaluators.flows.protocols import Engines
+from evaluators.flows.requests import Embed
 from evaluators.scoring import score
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from scipy.stats import rankdata, spearmanr
 
 from benchmarks.measure import table
 from evaluators.catalog import build
-from evaluators.engines.contract import Engines
 from evaluators.engines.models import Choices, models
+from evaluators.flows.protocols import Engines
 from evaluators.sample import SAMPLE_COLUMNS
 from evaluators.scoring import score
 

@@ -24,7 +24,7 @@ from evaluators.scoring import score
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from evaluators.grades import Grades
+    from evaluators.score_grid import Grades
 
 Judgements = dict[str, dict[str, int]]
 Run = dict[str, dict[str, float]]

@@ -20,9 +20,9 @@ import numpy as np
 from assets.leaderboard.metric_slice import Block
 from benchmarks.measure import cost_of, table
 from evaluators.metric import Metric
+from evaluators.statistics.bootstrap import DRAWS
 from evaluators.statistics.clusters import Groups
-from evaluators.statistics.resampling import DRAWS
-from evaluators.statistics.signflips import FLIPS
+from evaluators.statistics.permutation_test import FLIPS
 
 SIZES = ((10, 1_000, 10), (100, 1_000, 10), (100, 10_000, 10), (200, 10_000, 10))
 """Systems, questions, metrics."""

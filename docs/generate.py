@@ -10,10 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import evaluators.pages
-import orchestration.pages
-import warehouse.formats.pages
-import warehouse.schema.ddl
+from docs.generators import configuration, evaluators, formats, tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,10 +18,10 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 
 PAGES: dict[str, Callable[[str], str]] = {
-    "configuration.md": lambda _: orchestration.pages.markdown(),
-    "evaluators.md": lambda _: evaluators.pages.markdown(),
-    "formats.md": warehouse.formats.pages.renewed,
-    "warehouse-schema.md": lambda _: warehouse.schema.ddl.markdown(),
+    "configuration.md": lambda _: configuration.markdown(),
+    "evaluators.md": lambda _: evaluators.markdown(),
+    "formats.md": formats.renewed,
+    "warehouse-schema.md": lambda _: tables.markdown(),
 }
 """What each page is to be, given what it is."""
 

@@ -10,7 +10,8 @@ import importlib
 import inspect
 import json
 import pkgutil
-from dataclasses import fields
+import re
+from dataclasses import dataclass, fields
 from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -18,11 +19,17 @@ from typing import TYPE_CHECKING, Any
 from evaluators import library
 from evaluators.errors import BadParameters, BrokenPromise, UnknownEvaluator, nearest
 from evaluators.evaluator import Evaluator
+from evaluators.flows.requests import setting_of
+from evaluators.kinds.composite import CompositeEvaluator
+from evaluators.kinds.flow import FlowEvaluator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from pydantic import BaseModel
+
+    from evaluators.metric import Metric
+
 
 _EVERYTHING = "all"
 
@@ -176,3 +183,110 @@ def _known(name: str) -> type[Evaluator]:
 
 def _family(cls: type[Evaluator]) -> str:
     return cls.__module__.split(".")[-2]
+
+
+_PARAMETERS = "\n\nAttributes:\n"
+_PARAMETER = re.compile(r"^    (\w+): (.+(?:\n        .+)*)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of an evaluator.
+
+    Attributes:
+        name: As it is set in the configuration.
+        default: Its value unless set, of types that JSON knows.
+        meaning: What it does.
+    """
+
+    name: str
+    default: Any
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What there is to read about an evaluator.
+
+    Attributes:
+        name: The evaluator's name.
+        family: The family that it belongs to.
+        question: The question that it answers.
+        prose: The question, the formula, the sources and the edges, in paragraphs.
+        metrics: What it measures with these parameters.
+        parameters: Its parameters.
+        reads: The sample columns that it needs.
+        optional: The sample columns that it also looks at.
+        asks: The keys of `scoreline.yaml` that say whom it asks, such as `judge`.
+    """
+
+    name: str
+    family: str
+    question: str
+    prose: str
+    metrics: tuple[Metric, ...]
+    parameters: tuple[Parameter, ...]
+    reads: tuple[str, ...]
+    optional: tuple[str, ...]
+    asks: tuple[str, ...]
+
+    @property
+    def primary(self) -> Metric:
+        """The metric that stands for the evaluator."""
+        return next(metric for metric in self.metrics if metric.primary)
+
+
+def page(evaluator: Evaluator) -> Page:
+    """Read the page of an evaluator off its class and its parameters."""
+    prose = inspect.cleandoc(type(evaluator).__doc__ or "").partition(_PARAMETERS)[0]
+    meanings = _meanings(type(evaluator))
+    return Page(
+        name=evaluator.name,
+        family=family(evaluator.name),
+        question=_line(prose.partition("\n\n")[0]),
+        prose=prose,
+        metrics=evaluator.measured(),
+        parameters=tuple(
+            Parameter(field.name, evaluator.parameters[field.name], meanings.get(field.name, ""))
+            for field in fields(evaluator)
+            if not field.metadata.get("settled")
+        ),
+        reads=tuple(sorted(evaluator.reads)),
+        optional=tuple(sorted(evaluator.optional)),
+        asks=tuple(sorted(_asked(evaluator))),
+    )
+
+
+def pages() -> list[Page]:
+    """The pages of all evaluators with their default parameters, by family and name."""
+    return [page(build(name)) for name in catalogue()]
+
+
+def _asked(evaluator: Evaluator) -> set[str]:
+    """The judge and the models that it asks itself, or that its parts do."""
+    if isinstance(evaluator, CompositeEvaluator):
+        parts = {part.partition(".")[0] for part in evaluator.parts}
+        return {key for part in parts for key in _asked(build(part))}
+    asked = evaluator.asked() if isinstance(evaluator, FlowEvaluator) else frozenset()
+    return {setting_of(role) for role in asked}
+
+
+def family_question(family: str) -> str:
+    """The question that the evaluators of a family have in common."""
+    text = importlib.import_module(f"{library.__name__}.{family}").__doc__ or ""
+    question = _line(text.partition(": ")[2])
+    return question[:1].upper() + question[1:]
+
+
+def _meanings(cls: type[Evaluator]) -> Mapping[str, str]:
+    """What is said of each parameter in the class that brings it."""
+    found: dict[str, str] = {}
+    for ancestor in reversed(cls.__mro__):
+        text = inspect.cleandoc(vars(ancestor).get("__doc__") or "")
+        listed = text.partition(_PARAMETERS)[2]
+        found |= {name: _line(meaning) for name, meaning in _PARAMETER.findall(listed)}
+    return found
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

@@ -10,7 +10,7 @@ from functools import cached_property
 from importlib.metadata import version as installed_version
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from evaluators.engines.contract import NO_ENGINES, Engines
+from evaluators.flows.protocols import NO_ENGINES, Engines
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from evaluators.engines.contract import NO_ENGINES, Engines
 from evaluators.errors import BadSamples, BrokenPromise
-from evaluators.grades import Grades, pack, unscored
+from evaluators.flows.protocols import NO_ENGINES, Engines
+from evaluators.flows.scheduler import OPEN_FLOWS, Scheduler
 from evaluators.outcome import Graded, Status, Unscored, graded
 from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS
-from evaluators.scheduler import OPEN_FLOWS, Scheduler
+from evaluators.score_grid import Grades, pack, unscored
 from evaluators.text.references import WRITTEN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from evaluators.engines.contract import Origin
     from evaluators.evaluator import Evaluator
-    from evaluators.flow import Flow
+    from evaluators.flows.protocols import Origin
+    from evaluators.flows.requests import Flow
     from evaluators.kinds.flow import FlowEvaluator
     from evaluators.metric import Metric
 

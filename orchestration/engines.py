@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from evaluators.engines.contract import Repeats
 from evaluators.engines.judge.settings import RECORDED, JudgeSettings
-from evaluators.flow import JUDGE
+from evaluators.flows.protocols import Repeats
+from evaluators.flows.requests import JUDGE
 from orchestration.progress import judge_at_work, model_at_work
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from assets.engines.run_engines import Answering
-    from evaluators.engines.contract import Judge as JudgeEngine
+    from evaluators.engines.judge.dry_run import PlanningJudge
     from evaluators.engines.judge.judgment import Ledger
-    from evaluators.engines.judge.planning import PlanningJudge
     from evaluators.engines.models import Choices
+    from evaluators.flows.protocols import Judge as JudgeEngine
     from orchestration.engine_keys import Judge, Models
     from warehouse.storage.location import Place
 
@@ -68,8 +68,8 @@ def repeats(judge: Judge | None) -> Repeats:
 
 def model_choices(models: Models, home: Path, warehouse: Place) -> Choices:
     """The other models in the form that their engines take."""
-    from evaluators.engines.kind import Options
     from evaluators.engines.models import ROLES, Choices
+    from evaluators.engines.roles import Options
 
     named = {role: getattr(models, role, None) for role in ROLES}
     return Choices(
@@ -146,7 +146,7 @@ class Maker:
     @contextmanager
     def live(self, ledger: Ledger) -> Iterator[JudgeEngine]:
         """A judge that asks what the ledger does not hold."""
-        from evaluators.engines.judge.ledgered import LedgerJudge
+        from evaluators.engines.judge.ledger_judge import LedgerJudge
 
         budget = self.settings.budget_usd
         left = None if budget is None else max(0.0, budget - self._spent_usd)
@@ -159,13 +159,13 @@ class Maker:
 
     def replay(self, ledger: Ledger) -> JudgeEngine:
         """A judge that answers from the ledger alone."""
-        from evaluators.engines.judge.ledgered import Replay
+        from evaluators.engines.judge.ledger_judge import Replay
 
         return Replay(self.settings, ledger)
 
     def planning(self, ledger: Ledger, counted: set[str]) -> PlanningJudge:
         """A judge that takes note of what would be asked."""
-        from evaluators.engines.judge.planning import PlanningJudge
+        from evaluators.engines.judge.dry_run import PlanningJudge
 
         return PlanningJudge(self.settings, ledger, counted)
 

@@ -78,7 +78,7 @@ def _people(project: Project) -> Finding:
 
 
 def _recorded(settings: JudgeSettings) -> Finding:
-    from evaluators.engines.judge.ledgered import asker_for
+    from evaluators.engines.judge.ledger_judge import asker_for
 
     try:
         asyncio.run(asker_for(settings).open())
@@ -100,7 +100,7 @@ def _model(settings: JudgeSettings) -> Iterator[Finding]:
 
 
 def _probed(settings: JudgeSettings) -> Finding:
-    from evaluators.engines.judge.model import probe
+    from evaluators.engines.judge.llm_asker import probe
 
     try:
         return Finding("ok", "judge", probe(settings))
@@ -110,7 +110,7 @@ def _probed(settings: JudgeSettings) -> Finding:
 
 
 def _price(settings: JudgeSettings) -> Finding:
-    from evaluators.engines.judge.prices import Prices, require_price
+    from evaluators.engines.judge.cost import Prices, require_price
 
     subject = "judge price"
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evaluators.flow import JUDGE
+from evaluators.flows.requests import JUDGE
 from evaluators.kinds.flow import FlowEvaluator
 from orchestration.engines import model_choices
 from orchestration.finding import Finding
@@ -21,9 +21,9 @@ def model_findings(found: Settings) -> Iterator[Finding]:
     users = _users(found.project)
     if not users:
         return
-    from evaluators.engines.local import LocalModel
+    from evaluators.engines.local.engine import LocalModel
     from evaluators.engines.models import models
-    from evaluators.engines.remote import RemoteLanguageModel
+    from evaluators.engines.remote_lm import RemoteLanguageModel
 
     project = found.project
     choices = model_choices(found.models, project.home, project.warehouse)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evaluators.flow import Embed
+from evaluators.flows.requests import Embed
 from evaluators.outcome import Unscored
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from evaluators.catalog import build
-from evaluators.engines.contract import TokenLikelihood
+from evaluators.flows.protocols import TokenLikelihood
 from tests.models import Answers, graded
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from evaluators.engines.contract import Engines
+from evaluators.flows.protocols import Engines
 from evaluators.outcome import ParseFailure, Unscored
 from evaluators.scoring import score
 from tests.samples import samples
@@ -15,9 +15,9 @@ from tests.samples import samples
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from evaluators.engines.contract import Model, Origin
     from evaluators.evaluator import Evaluator
-    from evaluators.flow import Ask
+    from evaluators.flows.protocols import Model, Origin
+    from evaluators.flows.requests import Ask
 
 
 class Scripted:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from evaluators.engines.judge.judgment import Held
 
 if TYPE_CHECKING:
-    from evaluators.engines.contract import Origin
     from evaluators.engines.judge.judgment import Judgment
+    from evaluators.flows.protocols import Origin
 
 
 class MemoryLedger:

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evaluators.engines.contract import Engines, TokenLikelihood
+from evaluators.flows.protocols import Engines, TokenLikelihood
 from evaluators.scoring import score
 from tests.samples import Outcome, samples
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from evaluators.engines.contract import Model
     from evaluators.evaluator import Evaluator
-    from evaluators.flow import Embed, Likelihood, Pair, Request
+    from evaluators.flows.protocols import Model
+    from evaluators.flows.requests import Embed, Likelihood, Pair, Request
 
 
 class Answers:

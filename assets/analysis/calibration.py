@@ -13,10 +13,10 @@ import polars as pl
 from assets.leaderboard.score_matrix import bound_questions
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.statistics.agreement import confusion, kappa
-from evaluators.statistics.alpha import krippendorff_alpha
 from evaluators.statistics.calibration import Corrected, prediction_powered, rogan_gladen
 from evaluators.statistics.intervals import is_pass_fail
-from evaluators.statistics.wobble import wobble
+from evaluators.statistics.judge_variance import wobble
+from evaluators.statistics.krippendorff import krippendorff_alpha
 from warehouse.queries.human_labels import labelled_scores, labels_of, repeated_judgements
 
 if TYPE_CHECKING:

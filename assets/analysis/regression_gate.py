@@ -12,9 +12,9 @@ from assets.analysis.comparability import require_comparable
 from assets.leaderboard.score_matrix import bound_questions
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.comparisons import compare
+from evaluators.statistics.holm import holm
 from evaluators.statistics.intervals import is_pass_fail
-from evaluators.statistics.multiplicity import holm
-from evaluators.statistics.signflips import least_p
+from evaluators.statistics.permutation_test import least_p
 from warehouse.queries.comparisons import paired_scores
 
 if TYPE_CHECKING:

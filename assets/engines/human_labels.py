@@ -10,7 +10,7 @@ from evaluators.outcome import NotApplicable
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evaluators.engines.contract import Origin
+    from evaluators.flows.protocols import Origin
     from warehouse.store import Warehouse
 
 

@@ -9,8 +9,8 @@ from evaluators.engines.judge.judgment import Held
 from evaluators.outcome import Status
 
 if TYPE_CHECKING:
-    from evaluators.engines.contract import Origin
     from evaluators.engines.judge.judgment import Judgment
+    from evaluators.flows.protocols import Origin
     from warehouse.ledger.ledger import Ledger
 
 

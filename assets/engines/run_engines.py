@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Protocol
 
 from assets.engines.human_labels import PeoplesLabels
 from assets.engines.ledger_adapter import WarehouseLedger
-from evaluators.engines.contract import Engines, Repeats
-from evaluators.flow import JUDGE
+from evaluators.flows.protocols import Engines, Repeats
+from evaluators.flows.requests import JUDGE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from evaluators.engines.contract import Judge, Model
+    from evaluators.engines.judge.dry_run import PlanningJudge
     from evaluators.engines.judge.judgment import Ledger
-    from evaluators.engines.judge.planning import PlanningJudge
+    from evaluators.flows.protocols import Judge, Model
     from warehouse.ledger.ledger import Ledger as Tables
     from warehouse.store import Warehouse
 

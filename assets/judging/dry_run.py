@@ -14,9 +14,9 @@ from assets.ingest import files_of, inspect
 from assets.project import is_judged
 from assets.scoring.batches import TEXT_ROWS
 from assets.scoring.stale_samples import stale_samples
-from evaluators.engines.contract import Engines, Origin
-from evaluators.engines.judge.planning import NothingComputed
-from evaluators.flow import JUDGE
+from evaluators.engines.judge.dry_run import NothingComputed
+from evaluators.flows.protocols import Engines, Origin
+from evaluators.flows.requests import JUDGE
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.sample import Sample
 from evaluators.scoring import score
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from assets.project import Project
-    from evaluators.engines.judge.planning import Cost
+    from evaluators.engines.judge.dry_run import Cost
     from evaluators.evaluator import Evaluator
     from warehouse.ledger.ledger import Ledger
     from warehouse.queries.samples import Query

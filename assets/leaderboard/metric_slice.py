@@ -10,11 +10,11 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
+from evaluators.statistics.bootstrap import LARGE, resampled_means
 from evaluators.statistics.clusters import Groups, clustered
 from evaluators.statistics.comparisons import BETTER, WORSE, compare, every_pair
 from evaluators.statistics.intervals import uncertainty
 from evaluators.statistics.ranks import rank_intervals
-from evaluators.statistics.resampling import LARGE, resampled_means
 
 if TYPE_CHECKING:
     from assets.leaderboard.score_matrix import Asked

@@ -15,8 +15,8 @@ from assets.leaderboard.score_matrix import bound_questions, distinct
 from assets.leaderboard.uncertainty import PLACE, Spread, assess
 from evaluators import scoring
 from evaluators.outcome import Status, Unscored
-from evaluators.statistics.resampling import DRAWS, SEED
-from evaluators.statistics.signflips import FLIPS
+from evaluators.statistics.bootstrap import DRAWS, SEED
+from evaluators.statistics.permutation_test import FLIPS
 from warehouse.queries.leaderboard import folded_scores, graded_samples
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ import polars as pl
 
 from assets.leaderboard.metric_slice import COMPARISONS, STANDINGS, Block
 from assets.leaderboard.score_matrix import ALL, Asked, Questions, matrices
-from evaluators.jackknife import parts_of, pseudo_values
 from evaluators.statistics.clusters import Groups
 from evaluators.statistics.intervals import is_pass_fail
+from evaluators.statistics.jackknife import parts_of, pseudo_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

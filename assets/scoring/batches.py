@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from evaluators.engines.contract import NO_ENGINES, Engines
+from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.row import RowEvaluator

@@ -15,7 +15,7 @@ from assets.fingerprints import stages
 from assets.fingerprints.digests import scores_digest
 from assets.scoring.batches import FRAME_ROWS, score_batches, score_stream
 from assets.scoring.stale_samples import stale_samples
-from evaluators.engines.contract import NO_ENGINES, Engines
+from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.frame import FrameEvaluator
 from evaluators.kinds.row import RowEvaluator

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from evaluators.boolean import NO_CONTEXTS, NOT_JUDGED, BooleanEvaluator, verdict
 from evaluators.detectors.plain import plain, plain_expr
-from evaluators.engines.contract import NO_ENGINES, Engines
+from evaluators.flows.protocols import NO_ENGINES, Engines
+from evaluators.kinds.pass_fail import NO_CONTEXTS, NOT_JUDGED, BooleanEvaluator, verdict
 from evaluators.kinds.row import RowEvaluator, record, records
 from evaluators.outcome import Graded
 

@@ -6,18 +6,17 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from evaluators.engines import pairs
-from evaluators.engines.encoder import ENCODER
-from evaluators.engines.kept import Shelf
-from evaluators.engines.kind import Options
-from evaluators.engines.labels import LABELLER
-from evaluators.engines.likelihood import LANGUAGE
-from evaluators.engines.local import LocalModel
-from evaluators.engines.memory import Memory
-from evaluators.engines.remote import NAMED, Endpoint, RemoteLanguageModel
-from evaluators.engines.store import Store
+from evaluators.engines.cache import Memory, Shelf
+from evaluators.engines.cache_store import Store
+from evaluators.engines.local import cross_encoder
+from evaluators.engines.local.causal_lm import LANGUAGE
+from evaluators.engines.local.embedding import ENCODER
+from evaluators.engines.local.engine import LocalModel
+from evaluators.engines.local.labels import LABELLER
+from evaluators.engines.remote_lm import NAMED, Endpoint, RemoteLanguageModel
+from evaluators.engines.roles import Options
 from evaluators.errors import Unavailable, nearest
-from evaluators.flow import (
+from evaluators.flows.requests import (
     EMBEDDING,
     ENTAILMENT,
     FAIRNESS_BIAS,
@@ -31,17 +30,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from evaluators.engines.contract import Model
-    from evaluators.engines.kind import Kind, Network
+    from evaluators.engines.roles import Kind, Network
+    from evaluators.flows.protocols import Model
 
 ROLES: Mapping[str, Kind] = MappingProxyType(
     {
         EMBEDDING: ENCODER,
-        ENTAILMENT: pairs.kind(frozenset({"entailment"})),
+        ENTAILMENT: cross_encoder.kind(frozenset({"entailment"})),
         FAIRNESS_BIAS: LABELLER,
-        HALLUCINATION: pairs.kind(frozenset({"score", "entailment"})),
+        HALLUCINATION: cross_encoder.kind(frozenset({"score", "entailment"})),
         LANGUAGE_MODEL: LANGUAGE,
-        SIMILARITY: pairs.kind(frozenset({"score"})),
+        SIMILARITY: cross_encoder.kind(frozenset({"score"})),
         TOXICITY: LABELLER,
     }
 )

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
-from evaluators.digest import digest_of
-from evaluators.engines.contract import NO_ENGINES, Engines
 from evaluators.evaluator import SETTLED, Evaluator
+from evaluators.flows.digest import digest_of
+from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.outcome import Status
 
 if TYPE_CHECKING:

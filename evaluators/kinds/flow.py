@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from evaluators.engines.contract import NO_ENGINES, Engines, Origin
 from evaluators.errors import BrokenPromise, Unavailable
 from evaluators.evaluator import SETTLED, Evaluator
-from evaluators.flow import repeated
+from evaluators.flows.protocols import NO_ENGINES, Engines, Origin
+from evaluators.flows.requests import repeated
+from evaluators.flows.scheduler import Scheduler
 from evaluators.kinds.row import record, records
 from evaluators.outcome import Graded, NotApplicable, Scores, TargetError, Unscored, graded
 from evaluators.sample import Sample
-from evaluators.scheduler import Scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from evaluators.flow import Flow
+    from evaluators.flows.prompt import Instruction
+    from evaluators.flows.reply import Reply
+    from evaluators.flows.requests import Flow
     from evaluators.outcome import Value
-    from evaluators.prompt import Instruction
-    from evaluators.reply import Reply
 
 
 NOBODY = "none"

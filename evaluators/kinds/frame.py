@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
-from evaluators.engines.contract import NO_ENGINES, Engines
 from evaluators.evaluator import Evaluator
+from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.outcome import Status
 
 if TYPE_CHECKING:

@@ -6,15 +6,15 @@ from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evaluators.boolean import BooleanEvaluator, verdict
-from evaluators.flow import JUDGE
+from evaluators.flows.requests import JUDGE
 from evaluators.kinds.flow import FlowEvaluator
+from evaluators.kinds.pass_fail import BooleanEvaluator, verdict
 from evaluators.outcome import Graded, NotApplicable, ParseFailure, Scores, Unscored
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
 EMPTY_ANSWER = "empty_answer"

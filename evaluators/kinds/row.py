@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from evaluators.engines.contract import NO_ENGINES, Engines
 from evaluators.errors import BrokenPromise
 from evaluators.evaluator import Evaluator
+from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.outcome import Graded, Scores, TargetError, Unscored, graded
 from evaluators.sample import Sample
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from evaluators.statistics.arrays import CONFIDENCE
-from evaluators.statistics.resampling import cluster_weights
+from evaluators.statistics.bootstrap import cluster_weights
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

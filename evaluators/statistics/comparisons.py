@@ -9,9 +9,9 @@ import numpy as np
 
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.clusters import Clustered, Groups, clustered
+from evaluators.statistics.holm import holm
 from evaluators.statistics.intervals import student
-from evaluators.statistics.multiplicity import holm
-from evaluators.statistics.signflips import least_p, sign_flip_p
+from evaluators.statistics.permutation_test import least_p, sign_flip_p
 
 if TYPE_CHECKING:
     from evaluators.statistics.arrays import Booleans, Floats, Integers

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from evaluators.statistics.arrays import CONFIDENCE
-from evaluators.statistics.resampling import LARGE
+from evaluators.statistics.bootstrap import LARGE
 
 if TYPE_CHECKING:
     from evaluators.statistics.arrays import Floats, Integers

@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pydantic import ValidationError
 
-from evaluators.engines.contract import Engines, TokenLikelihood
-from evaluators.flow import JUDGE, Ask, Classify, Embed, Likelihood, Pair
+from evaluators.flows.protocols import Engines, TokenLikelihood
+from evaluators.flows.requests import JUDGE, Ask, Classify, Embed, Likelihood, Pair
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.outcome import JudgeError, ParseFailure, Undefined, Unscored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evaluators.engines.contract import Origin
     from evaluators.evaluator import Evaluator
-    from evaluators.flow import Request
+    from evaluators.flows.protocols import Origin
+    from evaluators.flows.requests import Request
 
 BLOCK = re.compile(r"<<(\w+) ([0-9a-f]{12})>>\n(.*?)\n<</\1 \2>>", re.DOTALL)
 _KEYED = re.compile(r"^\[([^\]\s]+)\] ", re.MULTILINE)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from evaluators.evaluator import Evaluator
-    from evaluators.grades import Grades
+    from evaluators.score_grid import Grades
 
 Score: TypeAlias = "Callable[[Evaluator, pl.DataFrame], Grades]"
 Property: TypeAlias = "Callable[[Score, Evaluator, pl.DataFrame], None]"

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from evaluators import catalog, scoring
 from evaluators.errors import BrokenPromise
-from evaluators.grades import Grades
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.outcome import Undefined
+from evaluators.score_grid import Grades
 from evaluators.scoring import score
 from tests.doubles import metric, of_frame, of_rows
 from tests.evaluators import properties

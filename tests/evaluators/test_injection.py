@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators import prompt
 from evaluators.catalog import build, catalogue
-from evaluators.flow import JUDGE
+from evaluators.flows import prompt
+from evaluators.flows.requests import JUDGE
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.judged import JudgedEvaluator
 from evaluators.scoring import score
@@ -24,7 +24,7 @@ from tests.samples import samples
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evaluators.flow import Ask
+    from evaluators.flows.requests import Ask
 
 JUDGED: dict[str, FlowEvaluator] = {
     name: evaluator

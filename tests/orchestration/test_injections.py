@@ -10,8 +10,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from assets.judging.robustness import ORDER, steadiness
-from evaluators.steadiness import INJECTIONS
+from assets.judging.robustness import INJECTIONS, ORDER, steadiness
 from tests.judge_server import JudgeServer, Said
 from tests.orchestration.judged_project import JudgedProject
 from tests.services import takes_minutes

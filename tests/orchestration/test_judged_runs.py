@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from evaluators.engines.judge.errors import JudgeRefused
+from evaluators.flows.prompt import Instruction
 from evaluators.library.retrieval.context_relevancy import ContextRelevancy
-from evaluators.prompt import Instruction
 from tests.judge_said import Said
 from tests.judge_server import JudgeServer, faithful
 from tests.orchestration.judged_project import JudgedProject, predictions

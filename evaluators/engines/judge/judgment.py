@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    from evaluators.engines.contract import Origin
+    from evaluators.flows.prompt import Message
+    from evaluators.flows.protocols import Origin
     from evaluators.outcome import Status
-    from evaluators.prompt import Message
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evaluators.engines.judge.asking import EMPTY, FILTERED, REFUSAL
+from evaluators.engines.judge.asker import EMPTY, FILTERED, REFUSAL
 
 if TYPE_CHECKING:
-    from evaluators.engines.judge.calls import Said
     from evaluators.engines.judge.judgment import Question
-    from evaluators.engines.judge.reading import Faulty
-    from evaluators.prompt import Message
+    from evaluators.engines.judge.litellm_call import Said
+    from evaluators.engines.judge.parse import Faulty
+    from evaluators.flows.prompt import Message
 
 _LONGEST_SHOWN = 40_000
 """Characters of a faulty reply that the judge is shown again."""

@@ -13,8 +13,8 @@ from evaluators.engines.judge.judgment import Question
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evaluators.engines.contract import Origin
-    from evaluators.flow import Ask
+    from evaluators.flows.protocols import Origin
+    from evaluators.flows.requests import Ask
 
 RECORDED = "recorded:"
 

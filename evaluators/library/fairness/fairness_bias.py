@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluators.flow import FAIRNESS_BIAS, classify
+from evaluators.flows.requests import FAIRNESS_BIAS, classify
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, NotApplicable, Undefined
 
 if TYPE_CHECKING:
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
 _BIASED = ("biased", "bias")

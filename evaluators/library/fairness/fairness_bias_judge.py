@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from evaluators.flow import JUDGE, ask
+from evaluators.flows.prompt import Instruction
+from evaluators.flows.reply import Reply
+from evaluators.flows.requests import JUDGE, ask
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.judged import EMPTY_ANSWER
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
-from evaluators.prompt import Instruction
-from evaluators.reply import Reply
 from evaluators.text.quotes import quoted
 
 if TYPE_CHECKING:
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
 WEIGH = Instruction(

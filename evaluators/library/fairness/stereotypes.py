@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluators.boolean import BooleanEvaluator
-from evaluators.flow import ask
+from evaluators.flows.prompt import Instruction
+from evaluators.flows.reply import Reply
+from evaluators.flows.requests import ask
 from evaluators.kinds.judged import EMPTY_ANSWER, AnswerAndContextEvaluator, Opinion
+from evaluators.kinds.pass_fail import BooleanEvaluator
 from evaluators.metric import Metric
-from evaluators.prompt import Instruction
-from evaluators.reply import Reply
 from evaluators.text.quotes import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.outcome import Scores
     from evaluators.sample import Sample
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from evaluators.flow import TOXICITY, classify
+from evaluators.flows.requests import TOXICITY, classify
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, NotApplicable, Undefined
 from evaluators.text.sentences import SPLITTER, check_language, sentences
 
 if TYPE_CHECKING:
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.outcome import Value
     from evaluators.sample import Sample
 

@@ -5,14 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evaluators.flow import EMBEDDING, JUDGE, ask, embed
-from evaluators.kinds.flow import FlowEvaluator
-from evaluators.metric import Metric
-from evaluators.outcome import Graded, Unscored
-from evaluators.prompt import Instruction
-from evaluators.reply import Key, Reply, faults_by_id, verdicts_by_id
-from evaluators.similarity import cosine
-from evaluators.statements import (
+from evaluators.components.claims import (
     EXTRACT,
     NONE_RIGHT,
     Agreement,
@@ -20,6 +13,13 @@ from evaluators.statements import (
     Statements,
     statements,
 )
+from evaluators.components.similarity import cosine
+from evaluators.flows.prompt import Instruction
+from evaluators.flows.reply import Key, Reply, faults_by_id, verdicts_by_id
+from evaluators.flows.requests import EMBEDDING, JUDGE, ask, embed
+from evaluators.kinds.flow import FlowEvaluator
+from evaluators.metric import Metric
+from evaluators.outcome import Graded, Unscored
 from evaluators.text.references import alternatives, no_reference, written
 from evaluators.text.sentences import SPLITTER
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.outcome import Value
     from evaluators.sample import Sample
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from evaluators.flow import EMBEDDING, JUDGE, Ask, ask, embed
+from evaluators.components.similarity import cosine
+from evaluators.flows.prompt import Instruction
+from evaluators.flows.reply import Reply
+from evaluators.flows.requests import EMBEDDING, JUDGE, Ask, ask, embed
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
-from evaluators.prompt import Instruction
-from evaluators.reply import Reply
-from evaluators.similarity import cosine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
 _EVASIVE = (

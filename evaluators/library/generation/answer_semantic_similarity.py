@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from evaluators.flow import EMBEDDING, SIMILARITY, compare, embed
+from evaluators.components.similarity import cosines
+from evaluators.flows.requests import EMBEDDING, SIMILARITY, compare, embed
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined
-from evaluators.similarity import cosines
 from evaluators.text.references import no_reference, written
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
 

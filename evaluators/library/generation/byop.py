@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from evaluators.boolean import verdict
-from evaluators.flow import ask
+from evaluators.flows.prompt import Instruction, Prompt, block
+from evaluators.flows.reply import PlainReply, Reply
+from evaluators.flows.requests import ask
 from evaluators.kinds.judged import JudgedEvaluator
+from evaluators.kinds.pass_fail import verdict
 from evaluators.outcome import Graded
-from evaluators.prompt import Instruction, Prompt, block
-from evaluators.reply import PlainReply, Reply
 from evaluators.text.references import no_reference, written
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
 _COLUMNS = {

@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluators.flow import JUDGE, ask
+from evaluators.components.claims import EXTRACT, Statements, statements
+from evaluators.flows.prompt import Instruction
+from evaluators.flows.reply import Key, Reply, faults_by_id, verdicts_by_id
+from evaluators.flows.requests import JUDGE, ask
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined
-from evaluators.prompt import Instruction
-from evaluators.reply import Key, Reply, faults_by_id, verdicts_by_id
-from evaluators.statements import EXTRACT, Statements, statements
 from evaluators.text.keys import passage_keys
 from evaluators.text.sentences import SPLITTER
 
 if TYPE_CHECKING:
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
 VERIFY = Instruction(

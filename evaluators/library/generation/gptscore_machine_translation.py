@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from evaluators.gptscore import ReferencedGptScore, aspect
+from evaluators.components.gptscore import ReferencedGptScore, aspect
 
 INSTRUCTIONS = MappingProxyType(
     {

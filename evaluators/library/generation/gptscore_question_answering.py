@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from evaluators.gptscore import GptScore, aspect, scored
+from evaluators.components.gptscore import GptScore, aspect, scored
 from evaluators.outcome import Graded, Undefined
 
 if TYPE_CHECKING:
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
 QUALITIES = {

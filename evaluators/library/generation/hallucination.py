@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluators.flow import HALLUCINATION, compare
+from evaluators.flows.requests import HALLUCINATION, compare
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined, Unscored
@@ -13,7 +13,7 @@ from evaluators.outcome import Graded, Undefined, Unscored
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.outcome import Value
     from evaluators.sample import Sample
 

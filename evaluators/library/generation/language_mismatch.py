@@ -6,14 +6,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluators.flow import ask
+from evaluators.flows.prompt import Instruction
+from evaluators.flows.reply import Reply
+from evaluators.flows.requests import ask
 from evaluators.kinds.judged import AnswerAndContextEvaluator, Opinion
 from evaluators.outcome import Undefined
-from evaluators.prompt import Instruction
-from evaluators.reply import Reply
 
 if TYPE_CHECKING:
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
 UNDETERMINED = "und"

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from evaluators.flow import LANGUAGE_MODEL, Likelihood
+from evaluators.flows.requests import LANGUAGE_MODEL, Likelihood
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined
 from evaluators.text.likelihoods import average_negative, certain_zeros
 
 if TYPE_CHECKING:
-    from evaluators.engines.contract import TokenLikelihood
-    from evaluators.flow import Flow
+    from evaluators.flows.protocols import TokenLikelihood
+    from evaluators.flows.requests import Flow
     from evaluators.outcome import Scores
     from evaluators.sample import Sample
 

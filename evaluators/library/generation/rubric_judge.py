@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from evaluators.flow import JUDGE, ask
+from evaluators.flows.prompt import Instruction
+from evaluators.flows.reply import Reply
+from evaluators.flows.requests import JUDGE, ask
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, JudgeError, NotApplicable, ParseFailure, Scores, Unscored
-from evaluators.prompt import Instruction
-from evaluators.reply import Reply
 from evaluators.text.references import alternatives, no_reference
 from evaluators.text.rubrics import LEVELS, Rubric, read_rubric
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
 GRADE = Instruction(

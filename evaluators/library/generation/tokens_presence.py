@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from evaluators.boolean import BooleanEvaluator, no_verdict, verdict
+from evaluators.kinds.pass_fail import BooleanEvaluator, no_verdict, verdict
 from evaluators.kinds.row import RowEvaluator
 from evaluators.outcome import Graded, Undefined
 from evaluators.text.constraints import Constraint, any_of, read_constraints

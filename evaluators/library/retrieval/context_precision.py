@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from evaluators.digest import digest_of
-from evaluators.flow import JUDGE, ask, ask_all
+from evaluators.flows.digest import digest_of
+from evaluators.flows.prompt import Instruction
+from evaluators.flows.reply import Key, Reply, faults_by_id, verdicts_by_id
+from evaluators.flows.requests import JUDGE, ask, ask_all
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, NotApplicable, Unscored
-from evaluators.prompt import Instruction
-from evaluators.reply import Key, Reply, faults_by_id, verdicts_by_id
 from evaluators.text.references import alternatives, written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
 Usefulness = Literal["none", "partly", "fully"]

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluators.flow import JUDGE, ask
+from evaluators.components.claims import EXTRACT, Statements, statements
+from evaluators.flows.prompt import Instruction
+from evaluators.flows.reply import Key, Reply, faults_by_id, verdicts_by_id
+from evaluators.flows.requests import JUDGE, ask
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, NotApplicable, Scores, Undefined, Unscored
-from evaluators.prompt import Instruction
-from evaluators.reply import Key, Reply, faults_by_id, verdicts_by_id
-from evaluators.statements import EXTRACT, Statements, statements
 from evaluators.text.keys import answer_keys, passage_keys
 from evaluators.text.references import alternatives, no_reference, written
 from evaluators.text.sentences import SPLITTER
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
 ATTRIBUTE = Instruction(

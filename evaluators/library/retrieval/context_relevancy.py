@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluators.flow import JUDGE, ask
+from evaluators.flows.prompt import Instruction
+from evaluators.flows.reply import Key, Reply, too_many_unknown
+from evaluators.flows.requests import JUDGE, ask
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
-from evaluators.prompt import Instruction
-from evaluators.reply import Key, Reply, too_many_unknown
 from evaluators.text.keys import sentence_keys
 from evaluators.text.sentences import SPLITTER
 
 if TYPE_CHECKING:
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
 FIND = Instruction(

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluators.flow import EMBEDDING, embed
+from evaluators.components.similarity import cosines
+from evaluators.flows.requests import EMBEDDING, embed
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined
-from evaluators.similarity import cosines
 from evaluators.text.sentences import SPLITTER, check_language, comparable_sentences
 
 if TYPE_CHECKING:
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Literal
 
-from evaluators.flow import EMBEDDING, ENTAILMENT, embed, entail
+from evaluators.flows.requests import EMBEDDING, ENTAILMENT, embed, entail
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, NotApplicable, Undefined, Unscored
@@ -17,7 +17,7 @@ from evaluators.text.sentences import SPLITTER, check_language, long_sentences
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.outcome import Value
     from evaluators.sample import Sample
 

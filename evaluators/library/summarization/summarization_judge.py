@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from evaluators.boolean import verdict
-from evaluators.flow import ask
+from evaluators.flows.prompt import Instruction
+from evaluators.flows.reply import Reply
+from evaluators.flows.requests import ask
 from evaluators.kinds.judged import EMPTY_ANSWER, JudgedEvaluator
+from evaluators.kinds.pass_fail import verdict
 from evaluators.outcome import Graded
-from evaluators.prompt import Instruction
-from evaluators.reply import Reply
 from evaluators.text.references import WRITTEN, no_reference, written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evaluators.flow import Flow
-    from evaluators.prompt import Prompt
+    from evaluators.flows.prompt import Prompt
+    from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
 ASSESS = Instruction(

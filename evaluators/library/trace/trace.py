@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evaluators.flow import JUDGE, ask
+from evaluators.components.trace_marks import Empty, Marks, Unit
+from evaluators.flows.prompt import Instruction
+from evaluators.flows.reply import Key, Reply, faults_by_id, too_many_unknown, verdicts_by_id
+from evaluators.flows.requests import JUDGE, ask
 from evaluators.kinds.flow import FlowEvaluator
-from evaluators.marks import Empty, Marks, Unit
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
-from evaluators.prompt import Instruction
-from evaluators.reply import Key, Reply, faults_by_id, too_many_unknown, verdicts_by_id
 from evaluators.text.keys import answer_keys, sentence_keys
 from evaluators.text.sentences import SPLITTER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from evaluators.flow import Flow
+    from evaluators.flows.requests import Flow
     from evaluators.outcome import Scores
     from evaluators.sample import Sample
 

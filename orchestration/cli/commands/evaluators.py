@@ -10,7 +10,7 @@ import click
 from orchestration.cli.options import debug_option, format_option
 
 if TYPE_CHECKING:
-    from evaluators.pages import Page
+    from evaluators.catalog import Page
     from orchestration.cli.output import Form
 
 
@@ -34,17 +34,17 @@ def command(name: str | None, form: Form) -> None:
     A page says what the evaluator answers, its metrics with their bounds and thresholds, its
     parameters with their defaults, and the fields of the input that it reads.
     """
-    from evaluators import catalog, pages
-    from evaluators.origins import fields_of
+    from evaluators import catalog
+    from evaluators.sample import fields_of
     from orchestration.cli.output import write
 
     members = catalog.families().get(name or "")
     # `trace` is a family and its only evaluator: the page says more than a list of one.
     if name is not None and members in (None, (name,)):
-        _page(pages.page(catalog.build(name)), form)
+        _page(catalog.page(catalog.build(name)), form)
         return
     rows: list[list[Any]] = []
-    for one in pages.pages():
+    for one in catalog.pages():
         if members is not None and one.name not in members:
             continue
         names = [metric.name for metric in one.metrics]
@@ -59,7 +59,7 @@ def command(name: str | None, form: Form) -> None:
 
 
 def _page(page: Page, form: Form) -> None:
-    from evaluators.origins import fields_of, file_of
+    from evaluators.sample import fields_of, file_of
     from orchestration.cli.output import write
 
     columns = ["metric", "best", "low", "high", "threshold", "primary", "level", "summary"]

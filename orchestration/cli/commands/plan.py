@@ -92,7 +92,7 @@ def command(
 
 def _missing(project: Project, benchmarks: Sequence[str], planned: set[str]) -> list[str]:
     """The evaluators that have nobody to ask, with the keys of the configuration that say whom."""
-    from evaluators.flow import setting_of
+    from evaluators.flows.requests import setting_of
     from evaluators.kinds.flow import NOBODY, FlowEvaluator
 
     found: dict[str, str] = {}

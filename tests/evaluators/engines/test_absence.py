@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from evaluators.catalog import build
-from evaluators.engines.contract import Engines
 from evaluators.errors import Unavailable
+from evaluators.flows.protocols import Engines
 from evaluators.scoring import score
 from tests.models import Answers, vectors
 from tests.samples import samples

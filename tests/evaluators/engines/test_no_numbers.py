@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from evaluators.catalog import build
-from evaluators.engines.echo import Echo
+from evaluators.engines.cache_store import FILE
+from evaluators.engines.echo_logprobs import Echo
 from evaluators.engines.models import Choices, models
-from evaluators.engines.store import FILE
-from evaluators.flow import Classify, Likelihood, Pair
+from evaluators.flows.requests import Classify, Likelihood, Pair
 from evaluators.outcome import JudgeError, Undefined
 from tests.models import only
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evaluators.flow import Request
+    from evaluators.flows.requests import Request
 
 TEXT = "the cat sat on the mat ."
 

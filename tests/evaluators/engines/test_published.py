@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from evaluators.catalog import build
-from evaluators.engines.kind import Options
+from evaluators.engines.local.weights import locate
 from evaluators.engines.models import Choices, models
-from evaluators.engines.weights import locate
+from evaluators.engines.roles import Options
 from tests.golden_cases import golden
 from tests.models import only
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evaluators.catalog import build
-from evaluators.engines.contract import Engines
+from evaluators.flows.protocols import Engines
 from evaluators.outcome import JudgeError
 from evaluators.scoring import score
 from tests.judges import in_turn, judged, values

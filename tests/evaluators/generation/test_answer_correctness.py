@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from evaluators.catalog import build
+from evaluators.components.claims import Statements
 from evaluators.errors import BadParameters
 from evaluators.outcome import JudgeError, ParseFailure
 from evaluators.sample import Sample
-from evaluators.statements import Statements
 from tests.embeddings import Directions
 from tests.judges import Scripted, judged, values
 

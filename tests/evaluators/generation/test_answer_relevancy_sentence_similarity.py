@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from evaluators.catalog import build
-from evaluators.engines.contract import Engines
 from evaluators.errors import BadParameters
+from evaluators.flows.protocols import Engines
 from evaluators.scoring import score
 from tests.evaluators.engines.minilm import minilm
 from tests.golden_cases import golden

@@ -8,7 +8,7 @@ import pytest
 
 from evaluators.catalog import build
 from evaluators.errors import BadParameters
-from evaluators.reply import PlainReply
+from evaluators.flows.reply import PlainReply
 from tests.judges import Scripted, in_turn, judged, values
 
 ROW = {

@@ -7,9 +7,9 @@ import math
 import pytest
 
 from evaluators.catalog import build
-from evaluators.engines.contract import Engines, TokenLikelihood
 from evaluators.errors import BadParameters
-from evaluators.flow import Likelihood
+from evaluators.flows.protocols import Engines, TokenLikelihood
+from evaluators.flows.requests import Likelihood
 from evaluators.scoring import fold, score
 from tests.golden_cases import golden
 from tests.models import Answers, graded, logprobs, only

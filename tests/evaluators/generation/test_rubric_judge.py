@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from evaluators.catalog import build
-from evaluators.engines.contract import Engines
+from evaluators.flows.protocols import Engines
 from evaluators.outcome import JudgeError, ParseFailure
 from evaluators.sample import Sample
 from evaluators.scoring import score

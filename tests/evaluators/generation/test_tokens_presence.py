@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from evaluators.boolean import NOT_JUDGED
 from evaluators.catalog import build
 from evaluators.errors import BadConstraints, BadParameters
+from evaluators.kinds.pass_fail import NOT_JUDGED
 from evaluators.library.generation.tokens_presence import TokensPresence
 from evaluators.scoring import fold, score
 from tests.golden_cases import golden

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from evaluators.catalog import build, catalogue
-from evaluators.engines.contract import Engines, Origin
+from evaluators.flows.protocols import Engines, Origin
 from evaluators.kinds.judged import AnswerAndContextEvaluator, JudgedEvaluator
 from evaluators.outcome import JudgeError, ParseFailure
 from evaluators.scoring import fold, score
@@ -19,7 +19,7 @@ from tests.samples import samples
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evaluators.flow import Ask
+    from evaluators.flows.requests import Ask
 
 JUDGED = [name for name, cls in catalogue().items() if issubclass(cls, JudgedEvaluator)]
 OF_CONTEXT = [n for n in JUDGED if issubclass(catalogue()[n], AnswerAndContextEvaluator)]

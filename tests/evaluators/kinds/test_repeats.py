@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from evaluators.catalog import build
-from evaluators.engines.contract import Engines, Repeats
+from evaluators.flows.protocols import Engines, Repeats
 from evaluators.outcome import JudgeError, ParseFailure
 from evaluators.scoring import score
 from tests.judges import in_turn

@@ -23,8 +23,8 @@ from evaluators.statistics.comparisons import (
     every_pair,
     mcnemar_p,
 )
-from evaluators.statistics.multiplicity import holm
-from evaluators.statistics.signflips import least_p, sign_flip_p
+from evaluators.statistics.holm import holm
+from evaluators.statistics.permutation_test import least_p, sign_flip_p
 from tests.evaluators.statistics.simulate import benchmarks
 from tests.services import takes_minutes
 

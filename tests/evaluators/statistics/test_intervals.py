@@ -11,6 +11,7 @@ from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.proportion import proportion_confint
 
 from evaluators.statistics.arrays import CONFIDENCE
+from evaluators.statistics.bootstrap import LARGE, cluster_weights, resampled_means
 from evaluators.statistics.clusters import Groups, clustered
 from evaluators.statistics.intervals import (
     Uncertainty,
@@ -22,7 +23,6 @@ from evaluators.statistics.intervals import (
     unseen,
     wilson,
 )
-from evaluators.statistics.resampling import LARGE, cluster_weights, resampled_means
 from tests.evaluators.statistics.simulate import benchmarks
 from tests.golden_cases import golden
 from tests.services import takes_minutes

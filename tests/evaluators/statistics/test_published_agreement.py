@@ -12,9 +12,9 @@ import pytest
 from scipy import stats
 
 from evaluators.statistics.agreement import kappa
-from evaluators.statistics.alpha import krippendorff_alpha
 from evaluators.statistics.clusters import Groups, clustered
-from evaluators.statistics.wobble import wobble
+from evaluators.statistics.judge_variance import wobble
+from evaluators.statistics.krippendorff import krippendorff_alpha
 
 if TYPE_CHECKING:
     from pathlib import Path

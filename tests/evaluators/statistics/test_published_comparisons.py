@@ -12,12 +12,12 @@ import polars as pl
 import pytest
 
 from evaluators import catalog, scoring
-from evaluators.jackknife import parts_of, pseudo_values
+from evaluators.statistics.bootstrap import resampled_means
 from evaluators.statistics.clusters import Groups, clustered
 from evaluators.statistics.comparisons import compare, every_pair
 from evaluators.statistics.intervals import uncertainty
+from evaluators.statistics.jackknife import parts_of, pseudo_values
 from evaluators.statistics.ranks import rank_intervals
-from evaluators.statistics.resampling import resampled_means
 from evaluators.text import bleu as text
 from tests.services import takes_minutes
 

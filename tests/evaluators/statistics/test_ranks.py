@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import stats
 
+from evaluators.statistics.bootstrap import resampled_means
 from evaluators.statistics.clusters import Groups, clustered
 from evaluators.statistics.ranks import RankInterval, rank_intervals, ranks
-from evaluators.statistics.resampling import resampled_means
 
 
 def held(values: np.ndarray, best: str = "high") -> RankInterval:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from evaluators.catalog import build
-from evaluators.engines.judge.reading import Faulty, read
+from evaluators.engines.judge.parse import Faulty, read
 from evaluators.sample import Sample
 from evaluators.text.keys import letters
 from tests.evaluators.trace.marked import documents, sentences
@@ -20,7 +20,7 @@ from tests.judges import in_turn, judged, values
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from evaluators.flow import Ask
+    from evaluators.flows.requests import Ask
 
 
 TRACE: Any = build("trace", {"nothing_relevant": "zero"})

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from evaluators import catalog
-from evaluators.origins import fields_of, file_of
+from evaluators.sample import fields_of, file_of
 from orchestration.cli.program import program
 from warehouse.formats.records.document import Document
 from warehouse.formats.records.prediction import Prediction

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from evaluators.engines.contract import Origin
-from evaluators.engines.judge.ledgered import LedgerJudge
+from evaluators.engines.judge.ledger_judge import LedgerJudge
 from evaluators.engines.judge.settings import JudgeSettings
-from evaluators.flow import Ask
+from evaluators.flows.prompt import Instruction
+from evaluators.flows.protocols import Origin
+from evaluators.flows.reply import Reply, faults_by_id
+from evaluators.flows.requests import Ask
 from evaluators.outcome import Unscored
-from evaluators.prompt import Instruction
-from evaluators.reply import Reply, faults_by_id
 from tests.ledgers import MemoryLedger
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from evaluators.engines.judge.cost import Budget, Prices
 from evaluators.engines.judge.errors import BadJudgeSettings
-from evaluators.engines.judge.ledgered import LedgerJudge
-from evaluators.engines.judge.prices import Budget, Prices
+from evaluators.engines.judge.ledger_judge import LedgerJudge
 from evaluators.engines.judge.settings import JudgeSettings
 from evaluators.outcome import JudgeError, ParseFailure, Status
 from tests.evaluators.engines.judge.questions import YES, Verdict, about, origin, put, settings

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from evaluators.catalog import build
-from evaluators.engines.contract import Engines
-from evaluators.engines.judge.ledgered import LedgerJudge
+from evaluators.engines.judge.ledger_judge import LedgerJudge
+from evaluators.flows.protocols import Engines
 from evaluators.scoring import score
 from tests.evaluators.engines.judge.questions import settings
 from tests.judge_server import JudgeServer, Said

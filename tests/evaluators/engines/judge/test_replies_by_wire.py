@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from evaluators.flow import Ask
+from evaluators.flows.prompt import Instruction
+from evaluators.flows.requests import Ask
 from evaluators.outcome import Status, Unscored
-from evaluators.prompt import Instruction
 from tests.evaluators.engines.judge.questions import (
     BOTH,
     YES,

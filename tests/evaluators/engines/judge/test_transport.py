@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evaluators.engines.judge.ledgered import LedgerJudge
+from evaluators.engines.judge.ledger_judge import LedgerJudge
 from evaluators.outcome import Status, Unscored
 from tests.evaluators.engines.judge.questions import (
     PAGE,

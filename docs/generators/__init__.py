@@ -1,0 +1,1 @@
+"""Generators of documentation pages: each reads what the code declares."""

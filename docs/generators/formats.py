@@ -1,0 +1,87 @@
+"""The generated parts of the page of input formats: all formats, and the canonical fields."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from docs.generators.fields import cell, described
+from warehouse.formats.catalog import formats
+from warehouse.formats.records.document import Document
+from warehouse.formats.records.prediction import Prediction, Retrieved
+from warehouse.formats.records.question import Question
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warehouse.formats.format import Format
+    from warehouse.formats.records.record import Record
+
+_PART = re.compile(r"(<!-- (\w+): written by .*? -->\n).*?(<!-- end -->)", re.DOTALL)
+_QUESTIONS = {"files": "yes", "predictions": "no: in the files of predictions", "both": "yes"}
+_UNKNOWN = {
+    "reject": "rejected",
+    "note": "counted and named, not scored",
+    "match by text": "for the question with the same text; rejected without one",
+}
+_MISSING = {"failed": "a failed answer", "nothing retrieved": "an answer that retrieved nothing"}
+
+
+HEADS = (
+    *("format", "what its files are", "files of questions", "of documents"),
+    *("a prediction for an unknown question", "a question that a system left out"),
+)
+
+
+def parts() -> dict[str, str]:
+    """The generated parts by name."""
+    return {
+        "formats": _table(
+            HEADS,
+            [_format(each) for each in formats().values()],
+        ),
+        "questions": _fields(Question),
+        "predictions": _fields(Prediction),
+        "retrieved": _fields(Retrieved),
+        "documents": _fields(Document),
+    }
+
+
+def renewed(text: str) -> str:
+    """A page with its generated parts as they are to be.
+
+    Args:
+        text: The page; a part stands between `<!-- NAME: written by ... -->` and `<!-- end -->`.
+
+    Raises:
+        LookupError: A part is missing, or is none of those that are generated.
+    """
+    made = parts()
+    found = {name for _, name, _ in _PART.findall(text)}
+    if found != set(made):
+        raise LookupError(f"expected the parts {sorted(made)}, found {sorted(found)}")
+    return _PART.sub(lambda part: f"{part[1]}\n{made[part[2]]}\n{part[3]}", text)
+
+
+def _format(one: Format) -> list[str]:
+    return [
+        f"[`{one.name}`](#{one.name})",
+        one.summary,
+        _QUESTIONS[one.questions_from],
+        "no" if one.documents is None or one.questions_from == "predictions" else "if you like",
+        _UNKNOWN[one.unknown_questions],
+        _MISSING[one.missing_predictions],
+    ]
+
+
+def _fields(record: type[Record]) -> str:
+    rows = [
+        [f"`{each.name}`", each.kind + (", required" if each.required else ""), each.meaning]
+        for each in described(record)
+    ]
+    return _table(("field", "type", "meaning"), rows)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join(f"| {' | '.join(map(cell, line))} |\n" for line in lines)

@@ -1,0 +1,1 @@
+"""Parts that several evaluators share: claims, similarity, GPTScore, sentence labels."""

@@ -1,0 +1,126 @@
+"""GPTScore: how likely a language model finds a text that an instruction asks for.
+
+Source: Fu et al., "GPTScore: evaluate as you desire", 2023; the instructions and which text is
+scored are those of Eval Studio. The value is the average negative log-likelihood of the scored
+tokens: the paper's score with the opposite sign.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from evaluators.flows.digest import digest_of
+from evaluators.flows.requests import LANGUAGE_MODEL, Likelihood
+from evaluators.kinds.flow import FlowEvaluator
+from evaluators.metric import Metric
+from evaluators.outcome import Graded, Undefined
+from evaluators.text.likelihoods import average_negative, certain_zeros
+from evaluators.text.references import no_reference, written
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import polars as pl
+
+    from evaluators.flows.protocols import TokenLikelihood
+    from evaluators.flows.requests import Flow
+    from evaluators.sample import Sample
+
+
+def aspect(name: str, summary: str, *, primary: bool = False) -> Metric:
+    """The metric of one aspect: low is good, from 0 on without end, and every value passes."""
+    return Metric(
+        name=name,
+        summary=summary,
+        best="low",
+        bounds=(0.0, math.inf),
+        threshold=math.inf,
+        primary=primary,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class GptScore(FlowEvaluator):
+    """Scores texts by instructions, one for each aspect.
+
+    Attributes:
+        instructions: What the model is told, by aspect. They are the definition of the metrics:
+            their digests are part of the signature.
+    """
+
+    instructions: ClassVar[Mapping[str, str]]
+    needs = frozenset({LANGUAGE_MODEL})
+
+    def calls(self, sample: object) -> int:  # noqa: ARG002
+        """None: no judge is asked."""
+        return 0
+
+    def identity(self) -> Sequence[str]:
+        """The instructions, beside the rest."""
+        content = json.dumps(dict(self.instructions), ensure_ascii=False)
+        return [f"instructions:{digest_of(content)}", *super().identity()]
+
+
+def continued(instruction: str, source: str, text: str) -> Likelihood:
+    """Ask how likely a text is after an instruction that holds a source.
+
+    Args:
+        instruction: With `{}` where the source stands; the text comes after its end.
+        source: Gives way from its end where the whole does not fit the model's window.
+        text: Whose tokens count.
+
+    Raises:
+        Undefined: The text is blank.
+    """
+    if not text.strip():
+        raise Undefined("a text that is to be scored is blank")
+    before, after = instruction.split("{}")
+    given = source.strip()
+    shorten = (len(before), len(before) + len(given))
+    return Likelihood(f"{before}{given}{after}", text.strip(), shorten=shorten)
+
+
+def scored(
+    instructions: Mapping[str, str], source: str, text: str
+) -> Flow[tuple[dict[str, float], dict[str, int]]]:
+    """Score a text after each of several instructions that hold the same source.
+
+    Returns:
+        The average negative log-likelihood by aspect; and how many prefixes were shortened, and
+        how many tokens had the probability 0.
+    """
+    requests = tuple(continued(each, source, text) for each in instructions.values())
+    found: list[TokenLikelihood] = yield requests
+    values = [average_negative(each.logprobs) for each in found]
+    remarks = {
+        "truncated": sum(each.truncated for each in found),
+        "zeros": sum(certain_zeros(each.logprobs) for each in found),
+    }
+    return dict(zip(instructions, values, strict=True)), remarks
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReferencedGptScore(GptScore):
+    """Scores the answer after the expected answer and the other way round; the mean counts."""
+
+    reads = frozenset({"expected_answers", "answer"})
+    non_empty = frozenset({"expected_answers"})
+
+    def obstacles(self) -> Sequence[pl.Expr]:
+        """Expected answers that are all blank."""
+        return (no_reference(),)
+
+    def flow(self, sample: Sample) -> Flow[Graded]:
+        """Score the answer and the first expected answer, each after the other."""
+        (expected, *_), answer = written(sample.expected_answers), sample.answer or ""
+        forth, shown = yield from scored(self.instructions, expected, answer)
+        back, returned = yield from scored(self.instructions, answer, expected)
+        detail: dict[str, object] = {
+            "answer_given_expected": forth,
+            "expected_given_answer": back,
+            **{name: shown[name] + returned[name] for name in shown},
+        }
+        return Graded({name: (forth[name] + back[name]) / 2 for name in forth}, detail)

@@ -1,0 +1,196 @@
+"""Calls: one message to a model and its answer, through LiteLLM."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from evaluators.engines.judge.error_mapping import Passing, meaning
+from evaluators.engines.judge.errors import BadJudgeSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import ModuleType
+
+    from evaluators.engines.judge.settings import JudgeSettings
+    from evaluators.flows.prompt import Message
+
+Form: TypeAlias = Literal["schema", "object", "text"]
+_OPENAI = "openai/"
+FORMS: tuple[Form, ...] = ("schema", "object", "text")
+"""What a model can be held to, from the tightest: to a schema, to some object, to nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """What a model lets itself be told beside the messages.
+
+    Attributes:
+        form: How tightly it is held to the reply's form.
+        sampling: Whether it takes temperature and top_p.
+        seeded: Whether it takes a seed.
+    """
+
+    form: Form = "schema"
+    sampling: bool = True
+    seeded: bool = True
+
+    def looser(self) -> Manner | None:
+        """The same with the next looser form; None when there is none."""
+        place = FORMS.index(self.form) + 1
+        return replace(self, form=FORMS[place]) if place < len(FORMS) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a model answered.
+
+    Attributes:
+        text: The text; None when it gave none.
+        finish: Why it stopped (`stop`, `length`, `content_filter`, ...).
+        refusal: The text of a refusal that has a field of its own.
+        tokens_in: Tokens of the messages; None when not told.
+        tokens_out: Tokens of the reply; None when not told.
+        usage: Both in the provider's words, for the price.
+        served_by: Model and fingerprint as the provider names them.
+    """
+
+    text: str | None
+    finish: str | None
+    refusal: str | None
+    tokens_in: int | None
+    tokens_out: int | None
+    usage: Any
+    served_by: str
+
+
+@cache
+def litellm() -> ModuleType:
+    """LiteLLM, imported without use of the network and without its prints and reports."""
+    import logging
+    import warnings
+
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # else it fetches prices
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import litellm as library
+    # Said when it builds its types at the first call; concerns nobody but its authors.
+    warnings.filterwarnings("ignore", message="Item '.*' on TypedDict class")
+    # Said of calls that are broken off while LiteLLM prepares them in a thread of its own.
+    warnings.filterwarnings("ignore", message="coroutine '.*acompletion' was never awaited")
+    library.telemetry = False
+    library.suppress_debug_info = True
+    library.disable_hf_tokenizer_download = True
+    library.turn_off_message_logging = True
+    for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    return library
+
+
+class Caller:
+    """Sends messages to one model."""
+
+    def __init__(self, settings: JudgeSettings) -> None:
+        """Look up the key.
+
+        Raises:
+            BadJudgeSettings: The environment variable of the key is not set.
+        """
+        self._settings = settings
+        self.secret: str | None = None
+        if settings.api_key_env is not None:
+            self.secret = os.environ.get(settings.api_key_env)
+            if not self.secret:
+                raise BadJudgeSettings(
+                    f"the judge's key: the environment variable {settings.api_key_env!r} is not set"
+                )
+        self._fixed: dict[str, Any] = {
+            "model": settings.model,
+            "timeout": settings.timeout_s,
+            "max_retries": 0,
+            "num_retries": 0,
+            "no-log": True,
+        }
+        if settings.api_base is not None:
+            self._fixed["api_base"] = settings.api_base
+        if self.secret is not None:
+            self._fixed["api_key"] = self.secret
+        elif settings.api_base is not None and settings.model.startswith(_OPENAI):
+            # Servers of one's own want no key, the client will not start without one, and the key
+            # of OpenAI, which LiteLLM would find, is none of their business.
+            self._fixed["api_key"] = "none"
+
+    def __repr__(self) -> str:
+        return f"Caller({self._settings.model!r})"
+
+    async def call(
+        self,
+        messages: Sequence[Message],
+        schema: Mapping[str, Any],
+        manner: Manner,
+        *,
+        max_tokens: int,
+        seed: int,
+    ) -> Said:
+        """Send messages once.
+
+        Raises:
+            CallFailure: Nothing came of it.
+            JudgeRefused: Nothing will come of any other, either.
+        """
+        import openai
+
+        settings = self._settings
+        sent: dict[str, Any] = {**self._fixed, "messages": [*messages], "max_tokens": max_tokens}
+        if manner.sampling:
+            sent |= {"temperature": settings.temperature, "top_p": 1.0}
+        if manner.seeded:
+            sent["seed"] = seed
+        if schema and manner.form != "text":  # none: the prompt says by itself how to reply
+            sent["response_format"] = _response_format(manner.form, schema)
+        library = litellm()
+        _spare_its_logs()
+        try:
+            async with asyncio.timeout(settings.timeout_s):
+                response = await library.acompletion(**sent)
+        except (openai.OpenAIError, OSError) as error:  # time-outs are of the latter
+            raise meaning(error, self.secret) from None
+        return _said(response)
+
+
+def _spare_its_logs() -> None:
+    """Keep LiteLLM from making log entries of a call, a seventh of its work, that nobody reads."""
+    with suppress(ImportError):  # it is a matter of its inside, and of speed alone
+        from litellm._internal_context import is_internal_call
+
+        is_internal_call.set(True)
+
+
+def _response_format(form: Form, schema: Mapping[str, Any]) -> dict[str, Any]:
+    if form == "object":
+        return {"type": "json_object"}
+    named = {"name": "reply", "strict": True, "schema": dict(schema)}
+    return {"type": "json_schema", "json_schema": named}
+
+
+def _said(response: Any) -> Said:
+    if not response.choices:
+        raise Passing("transport: the answer holds no choices", garbled=True, billed=True)
+    choice = response.choices[0]
+    usage = getattr(response, "usage", None)
+    if usage is not None and not (usage.prompt_tokens or usage.completion_tokens):
+        usage = None  # LiteLLM writes 0 for what it was not told
+    fields = choice.message.provider_specific_fields or {}
+    return Said(
+        text=choice.message.content,
+        finish=choice.finish_reason,
+        refusal=fields.get("refusal"),
+        tokens_in=None if usage is None else usage.prompt_tokens,
+        tokens_out=None if usage is None else usage.completion_tokens,
+        usage=usage,
+        served_by=" ".join(filter(None, [response.model, response.system_fingerprint])),
+    )

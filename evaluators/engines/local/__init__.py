@@ -1,0 +1,1 @@
+"""Models that run in this process: embeddings, classifiers, cross-encoders, language models."""

@@ -1,0 +1,137 @@
+"""Language models: how likely the tokens of a given text are, by causal models of transformers."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evaluators.engines.local.classifier import window_of
+from evaluators.engines.local.device import batch_size, batches, device_of, quietly
+from evaluators.engines.local.token_windows import Reader
+from evaluators.engines.roles import Kind
+from evaluators.errors import Unavailable
+from evaluators.flows.protocols import TokenLikelihood
+from evaluators.outcome import Undefined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from evaluators.engines.local.token_windows import Span, Window
+    from evaluators.engines.roles import Options
+    from evaluators.flows.requests import Likelihood
+    from evaluators.outcome import Unscored
+
+_LOGITS = 50_000_000
+"""Logits that a batch may give, 200 MB of them in float32."""
+_LONGEST = 8_192
+"""Tokens beyond which no more is read at once, whatever the model could."""
+
+
+class LanguageModel:
+    """A loaded causal model."""
+
+    def __init__(self, model: Any, reader: Reader, batch: int) -> None:
+        """Take a model that is on its device."""
+        self.cut = 0
+        self._model = model
+        self._reader = reader
+        self._batch = batch
+
+    def compute(
+        self, requests: Sequence[Likelihood]
+    ) -> Iterator[tuple[int, TokenLikelihood | Unscored]]:
+        """The natural log-probability of each token of each continuation."""
+        spans: dict[int, Span] = {}
+        for place, request in enumerate(requests):
+            try:
+                spans[place] = self._reader.read(request)
+            except Undefined as reason:
+                yield place, reason
+        queue = [(place, at) for place, span in spans.items() for at in range(len(span.windows))]
+        found: dict[int, dict[int, list[float]]] = {place: {} for place in spans}
+        windows = [spans[place].windows[at] for place, at in queue]
+        most = _LOGITS // self._model.config.vocab_size
+        for chosen in batches([len(window.ids) for window in windows], self._batch, most):
+            scored = self._scored([windows[one] for one in chosen])
+            for (place, at), logprobs in zip((queue[one] for one in chosen), scored, strict=True):
+                found[place][at] = logprobs
+                if len(found[place]) == len(spans[place].windows):
+                    parts = found.pop(place)
+                    joined = [value for part in sorted(parts) for value in parts[part]]
+                    self.cut += spans[place].truncated
+                    yield place, TokenLikelihood(joined, spans[place].truncated)
+
+    def _scored(self, windows: Sequence[Window]) -> list[list[float]]:
+        """The log-probabilities of the tokens that count in each window.
+
+        Padding stands to the right and is masked by attention, so that no number depends on it.
+        """
+        import torch
+
+        width = max(len(window.ids) for window in windows)
+        ids = torch.zeros((len(windows), width), dtype=torch.long)
+        mask = torch.zeros((len(windows), width), dtype=torch.long)
+        for row, window in enumerate(windows):
+            ids[row, : len(window.ids)] = torch.tensor(window.ids)
+            mask[row, : len(window.ids)] = 1
+        device = self._model.device
+        with torch.inference_mode():
+            logits = self._model(input_ids=ids.to(device), attention_mask=mask.to(device)).logits
+            losses = torch.nn.functional.cross_entropy(
+                logits[:, :-1].float().flatten(0, 1),
+                ids[:, 1:].to(device).flatten(),
+                reduction="none",
+            )
+        rows = (-losses).view(len(windows), width - 1).cpu().tolist()
+        return [
+            row[window.scored - 1 : len(window.ids) - 1]
+            for row, window in zip(rows, windows, strict=True)
+        ]
+
+
+def load(folder: Path, options: Options) -> LanguageModel:
+    """Load the model of a folder; code that it brings is not run."""
+    with quietly():
+        import torch
+        from transformers import AutoModelForCausalLM, AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+        model: Any = AutoModelForCausalLM.from_pretrained(
+            str(folder), local_files_only=True, dtype=getattr(torch, options.dtype)
+        )
+    if not tokenizer.is_fast:
+        raise Unavailable("its tokenizer does not tell where in the text its tokens stand")
+    device = device_of(options)
+    model.to(device).eval()
+    window = min(window_of(model.config.to_dict(), tokenizer.model_max_length), _LONGEST)
+    return LanguageModel(model, Reader(tokenizer, window), batch_size(options, device))
+
+
+def _check(config: Mapping[str, Any], _: Path) -> None:
+    if config.get("is_encoder_decoder"):
+        raise Unavailable("it reads and writes separately; expected a causal language model")
+
+
+def pack(answer: TokenLikelihood) -> bytes:
+    """A flag, and the log-probabilities in float32."""
+    values = np.asarray(answer.logprobs, dtype=np.float32)
+    return struct.pack("?", answer.truncated) + values.tobytes()
+
+
+def unpack(content: bytes) -> TokenLikelihood:
+    """The opposite of `pack`."""
+    (truncated,) = struct.unpack("?", content[:1])
+    return TokenLikelihood(np.frombuffer(content[1:], dtype=np.float32).tolist(), truncated)
+
+
+LANGUAGE = Kind(
+    form="likelihood",
+    packages=("transformers", "torch"),
+    check=_check,
+    load=load,
+    pack=pack,
+    unpack=unpack,
+)

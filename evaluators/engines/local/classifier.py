@@ -1,0 +1,127 @@
+"""Classifiers: texts or pairs of them to one number for each label, by transformers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evaluators.engines.local.device import batch_size, batches, device_of, quietly
+from evaluators.errors import Unavailable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from evaluators.engines.roles import Options
+
+_TOKENS = 16_384
+"""Tokens that a batch may hold; what bounds the memory where texts are long."""
+_NO_LIMIT = 1_000_000
+"""Tokenizers that know no limit name a number far above this."""
+
+
+class Classifier:
+    """A loaded model that gives logits."""
+
+    def __init__(self, model: Any, tokenizer: Any, batch: int, window: int) -> None:
+        """Take a model that is on its device; it reads `window` tokens."""
+        self.cut = 0
+        self.window = window
+        self._model = model
+        self._tokenizer = tokenizer
+        self._batch = batch
+
+    def logits(
+        self, firsts: Sequence[str], seconds: Sequence[str] | None = None
+    ) -> Iterator[tuple[int, list[float]]]:
+        """The logits of each text, or pair of texts, in float32, batch by batch.
+
+        What exceeds the window is cut off; of a pair, only the first text is cut.
+        """
+        import torch
+
+        if seconds is None:
+            encoded = self._tokenizer(list(firsts), truncation=True, max_length=self.window)
+        else:
+            encoded = self._tokenizer(
+                list(firsts), list(seconds), truncation="only_first", max_length=self.window
+            )
+        lengths = [len(ids) for ids in encoded["input_ids"]]
+        self.cut += sum(length >= self.window for length in lengths)
+        for places in batches(lengths, self._batch, _TOKENS):
+            rows = {name: [column[place] for place in places] for name, column in encoded.items()}
+            padded = self._tokenizer.pad(rows, return_tensors="pt").to(self._model.device)
+            with torch.inference_mode():
+                values = self._model(**padded).logits.float().cpu().tolist()
+            yield from zip(places, values, strict=True)
+
+    def too_long(self, texts: Sequence[str], beside: int) -> list[bool]:
+        """Whether each text, with `beside` further tokens, exceeds the window."""
+        # A token is at least one character long.
+        long = [place for place, text in enumerate(texts) if len(text) + beside > self.window]
+        found = [False] * len(texts)
+        if long:
+            several = self._tokenizer(
+                [texts[place] for place in long], add_special_tokens=False, verbose=False
+            )
+            for place, ids in zip(long, several["input_ids"], strict=True):
+                found[place] = len(ids) + beside > self.window
+        return found
+
+
+def load(folder: Path, options: Options) -> Classifier:
+    """Load a model with a classification head; code that it brings is not run."""
+    with quietly():
+        import torch
+        from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+        model = AutoModelForSequenceClassification.from_pretrained(
+            str(folder), local_files_only=True, dtype=getattr(torch, options.dtype)
+        )
+    return on_device(model, tokenizer, options)
+
+
+def on_device(model: Any, tokenizer: Any, options: Options) -> Classifier:
+    """Make a loaded model ready."""
+    device = device_of(options)
+    model.to(device).eval()
+    window = window_of(model.config.to_dict(), tokenizer.model_max_length)
+    return Classifier(model, tokenizer, batch_size(options, device), window)
+
+
+def window_of(config: Mapping[str, Any], tokenizer_limit: float) -> int:
+    """The tokens that a model reads.
+
+    Raises:
+        Unavailable: Neither its configuration nor its tokenizer says.
+    """
+    limits = [int(tokenizer_limit)] if tokenizer_limit < _NO_LIMIT else []
+    positions = config.get("n_positions") or config.get("max_position_embeddings")
+    if positions and config.get("model_type") != "t5":
+        # The family of RoBERTa counts positions from the one after that of the padding.
+        shift = (config.get("pad_token_id") or 0) + 1 if "roberta" in _family(config) else 0
+        limits.append(int(positions) - shift)
+    if not limits:
+        raise Unavailable("neither config.json nor the tokenizer says how many tokens it reads")
+    return min(limits)
+
+
+def labels_of(config: Mapping[str, Any]) -> list[str]:
+    """The names of the labels in the order of the logits, in lower case; `score` if there is one.
+
+    Raises:
+        Unavailable: The configuration leaves them unnamed.
+    """
+    named = config.get("id2label")
+    if not isinstance(named, dict):
+        raise Unavailable("config.json names no labels (id2label)")
+    labels = [str(named[key]).strip().lower() for key in sorted(named, key=int)]
+    if len(labels) == 1:
+        return ["score"]
+    if any(label.startswith("label_") for label in labels):
+        raise Unavailable(f"config.json does not say what its labels mean (id2label: {labels})")
+    return labels
+
+
+def _family(config: Mapping[str, Any]) -> str:
+    return str(config.get("model_type", ""))

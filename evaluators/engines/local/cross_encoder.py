@@ -1,0 +1,117 @@
+"""Pair scorers: how two texts relate, by cross-encoders and models of entailment."""
+
+from __future__ import annotations
+
+import json
+import math
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from evaluators.engines.local import classifier, hhem
+from evaluators.engines.roles import Kind
+from evaluators.errors import Unavailable
+from evaluators.outcome import Undefined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from evaluators.engines.local.classifier import Classifier
+    from evaluators.engines.roles import Network, Options
+    from evaluators.flows.requests import Pair
+    from evaluators.outcome import Unscored
+
+_USUAL = MappingProxyType(
+    {
+        "entail": "entailment",
+        "supports": "entailment",
+        "contradict": "contradiction",
+        "refutes": "contradiction",
+        "not enough info": "neutral",
+    }
+)
+"""Names by which models of entailment call the same three things."""
+_BESIDE = 5
+"""Tokens that stand beside the second text: separators, and one of the first text."""
+
+
+class PairScorer:
+    """A loaded cross-encoder.
+
+    One logit becomes `score` by the logistic function, whatever activation the model's card names;
+    several become probabilities by label.
+    """
+
+    def __init__(self, model: Classifier, labels: Sequence[str]) -> None:
+        """Take a classifier and the names of its logits."""
+        self._model = model
+        self._labels = labels
+
+    @property
+    def cut(self) -> int:
+        """Pairs of which the first text was cut."""
+        return self._model.cut
+
+    def compute(
+        self, requests: Sequence[Pair]
+    ) -> Iterator[tuple[int, Mapping[str, float] | Unscored]]:
+        """The probability of each label for each pair."""
+        long = self._model.too_long([request.second for request in requests], _BESIDE)
+        fitting = [place for place, exceeds in enumerate(long) if not exceeds]
+        for place in (place for place, exceeds in enumerate(long) if exceeds):
+            yield place, Undefined(f"a text exceeds the model's {self._model.window} tokens")
+        if fitting:
+            answered = self._model.logits(
+                [requests[place].first for place in fitting],
+                [requests[place].second for place in fitting],
+            )
+            for at, values in answered:
+                found = [logistic(values[0])] if len(values) == 1 else softmax(values)
+                yield fitting[at], dict(zip(self._labels, found, strict=True))
+
+
+def kind(wanted: frozenset[str]) -> Kind:
+    """The kind of pair scorers that give at least one of some labels."""
+
+    def check(config: Mapping[str, Any], _: Path) -> None:
+        if config.get("model_type") == hhem.TYPE:
+            labels = ["score"]
+        else:
+            labels = [_USUAL.get(label, label) for label in classifier.labels_of(config)]
+        if not wanted & set(labels):
+            raise Unavailable(
+                f"its labels are {labels}; expected a model with {' or '.join(sorted(wanted))}"
+            )
+
+    return Kind(
+        form="pairs",
+        packages=("transformers", "torch"),
+        check=check,
+        load=load,
+        pack=lambda answer: json.dumps(answer).encode(),
+        unpack=json.loads,
+    )
+
+
+def load(folder: Path, options: Options) -> Network:
+    """Load the pair scorer of a folder."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    if config.get("model_type") == hhem.TYPE:
+        return hhem.load(folder, config, options)
+    labels = [_USUAL.get(label, label) for label in classifier.labels_of(config)]
+    return PairScorer(classifier.load(folder, options), labels)
+
+
+def logistic(logit: float) -> float:
+    """1 / (1 + e^-x), without overflow."""
+    if logit >= 0:
+        return 1 / (1 + math.exp(-logit))
+    power = math.exp(logit)
+    return power / (1 + power)
+
+
+def softmax(logits: Sequence[float]) -> list[float]:
+    """e^x of each over their sum."""
+    highest = max(logits)
+    powers = [math.exp(logit - highest) for logit in logits]
+    return [power / sum(powers) for power in powers]

@@ -1,0 +1,61 @@
+"""Detoxify's checkpoints: read without running what a pickled file may bring along.
+
+The library itself unpickles them whole. Here a folder holds the checkpoint beside `config.json` and
+the tokenizer of the model that it was trained from, and only tensors and plain values are read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from evaluators.engines.local.classifier import Classifier, on_device
+from evaluators.engines.local.device import quietly
+from evaluators.errors import Unavailable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from evaluators.engines.roles import Options
+
+
+def checkpoint(folder: Path) -> Path | None:
+    """The checkpoint of a folder that has no weights in another form."""
+    if next(folder.glob("*.safetensors"), None) is not None:
+        return None
+    return next(iter(sorted(folder.glob("*.ckpt"))), None)
+
+
+def load(file: Path, folder: Path, options: Options) -> tuple[list[str], Classifier]:
+    """Load a checkpoint: the names of its labels, and the classifier.
+
+    Raises:
+        Unavailable: It holds more than tensors and plain values, or is no such checkpoint.
+    """
+    with quietly():
+        import pickle
+
+        import torch
+        from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+
+        try:
+            content: Any = torch.load(file, map_location="cpu", weights_only=True)
+        except pickle.UnpicklingError as error:
+            raise Unavailable(
+                f"{file.name} holds more than weights and is not read: {str(error)[:120]}"
+            ) from error
+        try:
+            labels = [str(name) for name in content["config"]["dataset"]["args"]["classes"]]
+            state = content["state_dict"]
+        except (KeyError, TypeError) as error:
+            raise Unavailable(f"{file.name} is no checkpoint of Detoxify") from error
+        tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
+        shape = AutoConfig.from_pretrained(
+            str(folder), local_files_only=True, num_labels=len(labels)
+        )
+        made: Any = AutoModelForSequenceClassification
+        model = made.from_config(shape)
+        # Older checkpoints keep the positions, which the model makes anew.
+        given = {name: value for name, value in state.items() if "position_ids" not in name}
+        model.load_state_dict(given)
+        model.to(getattr(torch, options.dtype))
+    return [name.lower() for name in labels], on_device(model, tokenizer, options)

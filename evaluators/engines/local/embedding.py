@@ -1,0 +1,108 @@
+"""The encoder: texts to vectors, by sentence-transformers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evaluators.engines.local.device import batch_size, device_of, quietly
+from evaluators.engines.roles import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from sentence_transformers import SentenceTransformer
+
+    from evaluators.engines.roles import Options
+    from evaluators.flows.requests import Embed
+
+_BATCHES_AT_ONCE = 16
+"""Batches that are handed over together: what stands between two reports of progress."""
+
+
+class Encoder:
+    """A loaded sentence-transformers model."""
+
+    def __init__(self, model: SentenceTransformer, batch: int) -> None:
+        """Take a model that is on its device."""
+        self.cut = 0
+        self._model = model
+        self._batch = batch
+
+    def compute(self, requests: Sequence[Embed]) -> Iterator[tuple[int, np.ndarray[Any, Any]]]:
+        """A vector of float32 and length 1 for each text; 0 for a blank one.
+
+        The longest texts go first, so that those that share a batch are padded little, and a
+        memory that does not suffice is noticed at once.
+        """
+        texts = [request.text for request in requests]
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]), reverse=True)
+        written = [place for place in order if texts[place].strip()]
+        size = self._batch * _BATCHES_AT_ONCE
+        for start in range(0, len(written), size):
+            places = written[start : start + size]
+            some = [texts[place] for place in places]
+            vectors = self._model.encode(
+                some,
+                batch_size=self._batch,
+                show_progress_bar=False,
+                convert_to_numpy=True,
+                normalize_embeddings=True,
+            )
+            self.cut += self._longer(some)
+            yield from zip(places, np.asarray(vectors, dtype=np.float32), strict=True)
+        if len(written) < len(texts):
+            nothing = np.zeros(self._width(), dtype=np.float32)
+            yield from ((place, nothing) for place in order if not texts[place].strip())
+
+    def _width(self) -> int:
+        width = self._model.get_embedding_dimension()
+        return len(self._model.encode("a")) if width is None else int(width)
+
+    def _longer(self, texts: Sequence[str]) -> int:
+        """How many texts have more tokens than the model reads."""
+        window = self._model.max_seq_length
+        # A token is at least one character long.
+        long = [text for text in texts if window is not None and len(text) > window - 2]
+        if not long or window is None:
+            return 0
+        tokens = self._model.tokenizer(long, truncation=False, verbose=False)["input_ids"]
+        return sum(len(each) > window for each in tokens)
+
+
+def load(folder: Path, options: Options) -> Encoder:
+    """Load the model of a folder; its code, if it brings any, is not run."""
+    with quietly():
+        import torch
+        from sentence_transformers import SentenceTransformer
+
+        device = device_of(options)
+        model = SentenceTransformer(
+            str(folder),
+            device=device,
+            local_files_only=True,
+            trust_remote_code=False,
+            model_kwargs={"dtype": getattr(torch, options.dtype)},
+        )
+        model.eval()
+    return Encoder(model, batch_size(options, device))
+
+
+def _any_model(_: Mapping[str, Any], __: Path) -> None:
+    """A transformer without heads serves as well: sentence-transformers then takes the mean."""
+
+
+def _unpacked(content: bytes) -> np.ndarray[Any, Any]:
+    return np.frombuffer(content, dtype=np.float32)
+
+
+ENCODER = Kind(
+    form="vector",
+    packages=("sentence_transformers", "torch"),
+    check=_any_model,
+    load=load,
+    pack=lambda vector: vector.tobytes(),
+    unpack=_unpacked,
+)

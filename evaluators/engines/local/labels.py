@@ -1,0 +1,84 @@
+"""Labellers: what classifiers say of a text, as a probability for each label."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from evaluators.engines.local import classifier, detoxify
+from evaluators.engines.local.cross_encoder import logistic, softmax
+from evaluators.engines.roles import Kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from evaluators.engines.local.classifier import Classifier
+    from evaluators.engines.roles import Options
+    from evaluators.flows.requests import Classify
+
+_SEVERAL = "multi_label_classification"
+_TOGETHER = frozenset(
+    {"toxic", "toxicity", "severe_toxic", "severe_toxicity", "obscene", "threat", "insult"}
+    | {"identity_hate", "identity_attack"}
+)
+"""Labels of which a comment may have several, whether or not the configuration says so."""
+
+
+class Labeller:
+    """A loaded classifier of texts."""
+
+    def __init__(self, model: Classifier, labels: Sequence[str], *, several: bool) -> None:
+        """Take a classifier, and say whether a text may have several of its labels."""
+        self._model = model
+        self._labels = labels
+        self._several = several
+
+    @property
+    def cut(self) -> int:
+        """Texts that were cut."""
+        return self._model.cut
+
+    def compute(self, requests: Sequence[Classify]) -> Iterator[tuple[int, Mapping[str, float]]]:
+        """The probability of each label for each text."""
+        for place, values in self._model.logits([request.text for request in requests]):
+            found = list(map(logistic, values)) if self._several else softmax(values)
+            yield place, dict(zip(self._labels, found, strict=True))
+
+
+def several_at_once(config: Mapping[str, Any]) -> bool:
+    """Whether each label has a probability of its own.
+
+    By `problem_type`; where that is not given, by being the only label, or one of Detoxify's.
+    """
+    named = {str(label).lower() for label in (config.get("id2label") or {}).values()}
+    kind = config.get("problem_type")
+    if kind is not None:
+        return bool(kind == _SEVERAL)
+    return len(named) == 1 or len(named & _TOGETHER) > 1
+
+
+def load(folder: Path, options: Options) -> Labeller:
+    """Load the classifier of a folder."""
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    checkpoint = detoxify.checkpoint(folder)
+    if checkpoint is not None:
+        labels, model = detoxify.load(checkpoint, folder, options)
+        return Labeller(model, labels, several=True)
+    model = classifier.load(folder, options)
+    return Labeller(model, classifier.labels_of(config), several=several_at_once(config))
+
+
+def _check(config: Mapping[str, Any], folder: Path) -> None:
+    if detoxify.checkpoint(folder) is None:
+        classifier.labels_of(config)
+
+
+LABELLER = Kind(
+    form="labels",
+    packages=("transformers", "torch"),
+    check=_check,
+    load=load,
+    pack=lambda answer: json.dumps(answer).encode(),
+    unpack=json.loads,
+)

@@ -1,0 +1,1 @@
+"""Flows: the requests that evaluators yield, prompts and replies, and their scheduler."""

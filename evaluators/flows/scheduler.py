@@ -1,0 +1,162 @@
+"""The scheduler: advances the flows of many samples side by side.
+
+Questions to the judge are put as they appear, so that as many are under way as the judge allows.
+Requests to models are gathered until nothing else can go on, then answered in one batch, each
+different one once.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from evaluators.flows.requests import Ask
+from evaluators.outcome import Unscored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from concurrent.futures import Future
+
+    from evaluators.flows.protocols import Engines, Origin
+    from evaluators.flows.requests import Flow, Request
+
+T = TypeVar("T")
+
+OPEN_FLOWS = 1_000
+"""Samples that are under way at a time; what bounds the memory."""
+
+
+@dataclass(slots=True, eq=False)
+class _Running(Generic[T]):
+    """One flow on its way."""
+
+    place: int
+    flow: Flow[T]
+    origin: Origin
+    steps: int = 0
+    many: bool = False
+    missing: int = 0
+    answers: list[Any] = field(default_factory=list)
+
+
+class Scheduler(Generic[T]):
+    """Runs flows to their ends; one scheduler, one run."""
+
+    def __init__(self, engines: Engines, open_flows: int = OPEN_FLOWS) -> None:
+        self._engines = engines
+        self._limit = open_flows
+        self._open: set[_Running[T]] = set()
+        self._arrived: SimpleQueue[tuple[_Running[T], int, Future[Any]]] = SimpleQueue()
+        self._gathered: dict[str, dict[Request, list[tuple[_Running[T], int]]]] = {}
+        self._asked = 0
+        self._done: list[tuple[int, T | Unscored]] = []
+
+    def run(self, flows: Iterable[tuple[Origin, Flow[T]]]) -> Iterator[tuple[int, T | Unscored]]:
+        """What came of each flow, as they end.
+
+        Args:
+            flows: The flows, each with the origin of its first question. They are started as
+                others end, so that an iterator of a million of them takes little room.
+
+        Yields:
+            The position of a flow, and its result or the reason that it raised.
+
+        Raises:
+            KeyError: A flow asks an engine that is not there.
+        """
+        waiting = enumerate(flows)
+        more = True
+        try:
+            while more or self._open or self._done:
+                while more and len(self._open) < self._limit and len(self._done) < self._limit:
+                    started = next(waiting, None)
+                    if started is None:
+                        more = False
+                    else:
+                        self._start(*started)
+                yield from self._done
+                self._done.clear()
+                if self._open:
+                    self._wait()
+        finally:
+            for running in self._open:
+                running.flow.close()
+
+    def _start(self, place: int, started: tuple[Origin, Flow[T]]) -> None:
+        origin, flow = started
+        running = _Running(place, flow, origin)
+        self._open.add(running)
+        self._advance(running, flow.__next__)
+
+    def _wait(self) -> None:
+        """Take in what has arrived; answer what was gathered only when nothing has."""
+        if self._asked and (not self._gathered or not self._arrived.empty()):
+            self._take(*self._arrived.get())
+            while not self._arrived.empty():
+                self._take(*self._arrived.get())
+        else:
+            self._answer()
+
+    def _take(self, running: _Running[T], slot: int, answer: Future[Any]) -> None:
+        self._asked -= 1
+        failure = answer.exception()
+        if failure is not None and not isinstance(failure, Unscored):
+            raise failure
+        self._deliver(running, slot, failure if failure is not None else answer.result())
+
+    def _answer(self) -> None:
+        gathered, self._gathered = self._gathered, {}
+        for engine, requests in gathered.items():
+            answers = self._engines.models[engine].answer(list(requests))
+            for places, answer in zip(requests.values(), answers, strict=True):
+                for running, slot in places:
+                    self._deliver(running, slot, answer)
+
+    def _deliver(self, running: _Running[T], slot: int, answer: Any) -> None:
+        running.answers[slot] = answer
+        running.missing -= 1
+        if running.missing:
+            return
+        answers = running.answers
+        reason = next((each for each in answers if isinstance(each, Unscored)), None)
+        if reason is not None:
+            self._advance(running, lambda: running.flow.throw(reason))
+        else:
+            self._advance(
+                running, lambda: running.flow.send(answers if running.many else answers[0])
+            )
+
+    def _advance(self, running: _Running[T], step: Callable[[], Any]) -> None:
+        try:
+            wanted = step()
+        except StopIteration as end:
+            self._end(running, end.value)
+        except Unscored as reason:
+            self._end(running, reason)
+        else:
+            running.many = isinstance(wanted, tuple)
+            requests = wanted if running.many else (wanted,)
+            running.answers = [None] * len(requests)
+            running.missing = len(requests)
+            for slot, request in enumerate(requests):
+                self._place(running, slot, request)
+            if not requests:
+                self._advance(running, lambda: running.flow.send([]))
+
+    def _end(self, running: _Running[T], result: T | Unscored) -> None:
+        self._open.discard(running)
+        self._done.append((running.place, result))
+
+    def _place(self, running: _Running[T], slot: int, request: Request) -> None:
+        if not isinstance(request, Ask):
+            same = self._gathered.setdefault(request.engine, {})
+            same.setdefault(request, []).append((running, slot))
+            return
+        if self._engines.judge is None:
+            raise KeyError(request.engine)
+        origin = running.origin._replace(step=running.origin.step + running.steps)
+        running.steps += 1
+        self._asked += 1
+        answer = self._engines.judge.ask(request, origin)
+        answer.add_done_callback(lambda done: self._arrived.put((running, slot, done)))

@@ -1,0 +1,90 @@
+"""The jackknife: how sure a number about a whole set is, told by leaving parts of the set out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evaluators import scoring
+from evaluators.outcome import Unscored
+from evaluators.statistics.bootstrap import SEED
+
+if TYPE_CHECKING:
+    import polars as pl
+    from numpy.typing import NDArray
+
+    from evaluators.evaluator import Evaluator
+    from evaluators.outcome import Scores
+    from evaluators.statistics.arrays import Floats, Integers
+
+PARTS = 200
+"""The parts of a set; each is left out once. With fewer clusters, each cluster is a part."""
+
+LARGE = 10_000
+"""Samples from which a part of them is folded again; the spread is then scaled to all."""
+
+
+def parts_of(clusters: NDArray[np.uint64]) -> Integers:
+    """The part that each sample of a system belongs to; -1 for those that are not looked at.
+
+    Few clusters are dealt out evenly by chance, many by their keys, which are as good as chance.
+
+    Args:
+        clusters: The key of each sample's cluster, evenly spread over 64 bits.
+    """
+    if len(clusters) > LARGE:
+        dealt = (clusters % np.uint64(PARTS * -(-len(clusters) // LARGE))).astype(np.int64)
+        return np.where(dealt < PARTS, dealt, -1)
+    codes = np.unique(clusters, return_inverse=True)[1].astype(np.int64)
+    count = int(codes.max(initial=-1)) + 1
+    if count <= PARTS:
+        return codes
+    parts: Integers = np.random.default_rng(SEED).permutation(count) % PARTS
+    return parts[codes]
+
+
+def pseudo_values(
+    evaluator: Evaluator,
+    rows: pl.DataFrame,
+    parts: Integers,
+    scores: Scores,
+    total: int | None = None,
+) -> dict[str, Floats]:
+    """What each part of the samples contributes to each system metric.
+
+    The mean of a metric's pseudo-values is the metric, and their spread is its uncertainty: they
+    can be resampled, compared and ranked like the numbers of single questions.
+
+    Args:
+        evaluator: Whose system metrics are looked at.
+        rows: The samples of one system, as `scoring.fold` takes them.
+        parts: The part of each sample; -1: not looked at.
+        total: How many parts there are; null: as many as the samples are of.
+        scores: The system metrics of all samples.
+
+    Returns:
+        By metric, one number for each part: NaN for parts that the samples are not of, and all NaN
+        where leaving one out leaves no value.
+
+    Source: Tukey 1958; delete-a-group, Kott 2001.
+    """
+    looked_at = scoring.unpacked(evaluator, rows.filter(parts >= 0))
+    part = parts[parts >= 0]
+    whole = scoring.folded(evaluator, looked_at).scores
+    present = np.unique(part)
+    count = len(present)
+    without = [scoring.folded(evaluator, looked_at.filter(part != left)).scores for left in present]
+    scale = np.sqrt(looked_at.height / rows.height) if rows.height else 1.0
+    found = {}
+    for name, score in scores.items():
+        values = np.array([_number(each[name]) for each in without])
+        pseudo = count * _number(whole[name]) - (count - 1) * values
+        own = _number(score) + (pseudo - pseudo.mean()) * scale if count else values
+        found[name] = np.full(int(present.max(initial=-1)) + 1 if total is None else total, np.nan)
+        found[name][present] = own
+    return found
+
+
+def _number(value: float | Unscored) -> float:
+    return np.nan if isinstance(value, Unscored) else float(value)

@@ -1,0 +1,101 @@
+"""Steadiness: prompts turned round say the same, and what changes is counted."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from assets.judging.robustness import (
+    INJECTIONS,
+    Steadiness,
+    injection_steadiness,
+    order_steadiness,
+    turned,
+)
+from evaluators.catalog import build
+from evaluators.errors import EvaluatorError
+from evaluators.flows.prompt import Instruction, Prompt
+from evaluators.flows.protocols import Engines
+from evaluators.outcome import ParseFailure
+from tests.judges import Scripted
+from tests.samples import samples
+
+if TYPE_CHECKING:
+    from evaluators.flows.requests import Ask
+
+ROWS = [
+    {
+        "question": f"What is in room {number}?",
+        "expected_answers": ["The maps."],
+        "answer": f"Answer {number}.",
+        "contexts": ["One is here. Two is here."],
+        "rubric": '{"description": "Does it say what is there?"}',
+    }
+    for number in range(4)
+]
+
+
+def test_blocks_and_lists_stand_the_other_way_round_and_keys_stay() -> None:
+    ask = Instruction("Look at `answer` and `context`.")
+    prompt = ask.about(answer="One.\nTwo.", context={"c0": "First.", "c1": "Second."}, extra=None)
+    other = ask.about(context={"c1": "Second.", "c0": "First."}, answer="One.\nTwo.")
+    assert turned(prompt) == other
+    assert turned(other) == prompt
+
+
+def test_a_template_of_ones_own_stays_as_it_is() -> None:
+    block = Instruction("").about(answer="One.").material
+    prompt = Prompt("", f"Is this kind?\n\n{block}")
+    assert turned(prompt) == prompt
+
+
+def test_who_looks_at_the_first_block_is_found_out() -> None:
+    def graded(request: Ask[Any]) -> dict[str, Any]:
+        first = request.prompt.material.startswith("<<question ")
+        # Only of some questions does the order matter.
+        moved = "room 1" in request.prompt.material or "room 2" in request.prompt.material
+        score = 5 if first or not moved else 1
+        return {"reasoning": "", "missing": [], "incorrect": [], "score": score}
+
+    found = order_steadiness(build("rubric_judge"), samples(ROWS), Engines(judge=Scripted(graded)))
+    assert found == Steadiness(samples=4, compared=4, changed=2, flipped=2, better=0)
+    assert found.flip_rate == 0.5
+
+
+def test_who_obeys_is_found_out_and_what_cannot_be_compared_is_not_counted() -> None:
+    def obeying(request: Ask[Any]) -> Any:
+        asked = request.prompt.material
+        if "room 3" in asked and "perfect" in asked:
+            return ParseFailure("?")
+        score = 4 if "perfect" in asked else 3
+        return {"reasoning": "", "missing": [], "incorrect": [], "score": score}
+
+    rows = samples([*ROWS, {**ROWS[0], "answer": " "}])
+    judge = Scripted(obeying)
+    found = injection_steadiness(
+        build("rubric_judge"), rows, Engines(judge=judge), INJECTIONS["end of block"]
+    )
+    # From 0.6 to 0.8, over the threshold of 0.75; the blank answer stays blank.
+    assert found == Steadiness(samples=5, compared=4, changed=3, flipped=3, better=3)
+
+
+def test_numbers_that_stay_on_their_side_change_without_flipping() -> None:
+    def useful(request: Ask[Any]) -> dict[str, Any]:
+        first = re.search(r"\[(\w+)\]", request.prompt.material)
+        assert first is not None
+        return {"reasoning": "", "useful_keys": ["0a"] if first[1] == "0a" else []}
+
+    found = order_steadiness(
+        build("context_relevancy"), samples(ROWS), Engines(judge=Scripted(useful))
+    )
+    assert (found.changed, found.flipped, found.better) == (4, 0, 0)
+
+
+def test_nothing_to_compare_has_no_rate() -> None:
+    judge = Scripted(lambda _: ParseFailure("?"))
+    found = order_steadiness(build("rubric_judge"), samples(ROWS), Engines(judge=judge))
+    assert (found.compared, found.flip_rate) == (0, None)
+    with pytest.raises(EvaluatorError, match="no judge"):
+        order_steadiness(build("rubric_judge"), samples(ROWS), Engines())

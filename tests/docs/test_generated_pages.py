@@ -1,0 +1,228 @@
+"""The generated pages in `docs/` are what the code declares."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+from pydantic import BaseModel, Field
+
+from docs import generate
+from docs.generators import configuration, tables
+from docs.generators import evaluators as evaluators_page
+from docs.generators import formats as formats_page
+from docs.generators.fields import described
+from evaluators import catalog
+from orchestration import schema, settings
+from warehouse.formats.catalog import formats
+from warehouse.formats.records.prediction import Prediction
+from warehouse.formats.records.question import Question
+from warehouse.schema.tables import TABLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_the_pages_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
+    assert generate.main(["--check"]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", generate.PAGES)
+def test_a_change_by_hand_is_found_and_undone(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for page in generate.PAGES:
+        shutil.copy(generate.HERE / page, tmp_path)
+    page = tmp_path / name
+    right = page.read_text(encoding="utf-8")
+    line = max((line for line in right.splitlines() if line.startswith("| `")), key=len)
+    page.write_text(right.replace(line, line.replace(" ", "  ", 1), 1), encoding="utf-8")
+    assert generate.main(["--check"], tmp_path) == 1
+    assert capsys.readouterr().err == f"docs/{name} is stale: run `make docs`\n"
+    assert generate.main([], tmp_path) == 0
+    assert page.read_text(encoding="utf-8") == right
+
+
+def test_the_page_of_tables_shows_every_column() -> None:
+    page = tables.markdown()
+    for table in TABLES.values():
+        section = page.split(f"### `{table.name}`")[1].split("\n### ")[0]
+        assert table.one_row in section
+        for column in table.columns:
+            assert f"| `{column.name}` | `{column.type}` |" in section
+
+
+every_evaluator = pytest.mark.parametrize("name", list(catalog.catalogue()))
+
+
+@every_evaluator
+def test_a_page_has_what_its_evaluator_declares(name: str) -> None:
+    evaluator = catalog.build(name)
+    page = catalog.page(evaluator)
+    assert (page.name, page.family) == (name, catalog.family(name))
+    assert page.question.endswith("?")
+    assert page.prose.replace("\n", " ").startswith(page.question)
+    assert "Attributes:" not in page.prose
+    assert page.metrics == evaluator.measured()
+    assert {p.name: p.default for p in page.parameters} == evaluator.parameters
+    assert (set(page.reads), set(page.optional)) == (evaluator.reads, evaluator.optional)
+
+
+@every_evaluator
+def test_every_parameter_is_explained_in_a_sentence(name: str) -> None:
+    for parameter in catalog.page(catalog.build(name)).parameters:
+        assert parameter.meaning[:1].strip(), parameter.name
+        assert parameter.meaning.endswith("."), parameter.name
+
+
+def test_a_meaning_of_several_lines_is_joined_and_inherited_ones_are_found() -> None:
+    page = catalog.page(catalog.build("pii_leakage", {"region": "US"}))
+    told = {parameter.name: parameter for parameter in page.parameters}
+    assert told["region"].default == "US"
+    assert told["region"].meaning == (
+        "The country whose national phone numbers count, such as `US`; without it only "
+        "international ones do."
+    )
+    assert told["check_context"].meaning == "Whether the retrieved passages are read, too."
+
+
+def test_the_page_of_evaluators_shows_every_metric_and_parameter() -> None:
+    document = evaluators_page.markdown()
+    for page in catalog.pages():
+        section = document.split(f"### `{page.name}`\n")[1].split("\n### ")[0]
+        assert page.prose in section
+        for metric in page.metrics:
+            name = f"**`{metric.name}`**" if metric.primary else f"`{metric.name}`"
+            (row,) = [line for line in section.splitlines() if line.startswith(f"| {name} |")]
+            assert row.endswith(f"| {metric.level} | {metric.summary} |")
+        for parameter in page.parameters:
+            default = json.dumps(parameter.default, ensure_ascii=False)
+            assert f"| `{parameter.name}` | `{default}` |" in section
+
+
+def test_bounds_on_the_page_of_evaluators_may_be_open() -> None:
+    document = evaluators_page.markdown()
+    assert "| `negative_log_likelihood` | low | 0 to ∞ | 0.75 | sample |" in document
+    assert "| `corpus_bleu` | high | 0 to 100 | - | system |" in document
+
+
+def test_every_link_on_the_page_of_evaluators_leads_to_a_heading() -> None:
+    document = evaluators_page.markdown()
+    headings = [
+        line.lstrip("# ").strip("`").replace(" ", "-").replace("(", "").replace(")", "")
+        for line in document.splitlines()
+        if line.startswith("#")
+    ]
+    assert len(set(headings)) == len(headings)
+    links = [part.partition(")")[0] for part in document.split("](#")[1:]]
+    assert len(links) == len(catalog.families()) + len(catalog.catalogue())
+    assert set(links) <= set(headings)
+
+
+def keys(model: type[BaseModel]) -> set[str]:
+    """The keys of a model and of those below it."""
+    found = set()
+    for field in described(model):
+        found.add(field.name)
+        if field.part is not None:
+            found |= keys(getattr(schema, field.part))
+    return found
+
+
+def given(part: Any) -> set[str]:
+    """All keys in a document."""
+    if isinstance(part, list):
+        return set().union(*map(given, part))
+    if not isinstance(part, dict):
+        return set()
+    return set(part).union(*map(given, part.values()))
+
+
+def test_the_complete_configuration_is_valid_and_complete(tmp_path: Path) -> None:
+    text = configuration.COMPLETE.read_text(encoding="utf-8")
+    file = tmp_path / "scoreline.yaml"
+    file.write_text(text, encoding="utf-8")
+    assert list(settings.read(file).project.benchmarks) == ["support"]
+    assert keys(schema.ProjectKeys) <= given(yaml.safe_load(text))
+
+
+def test_every_key_has_a_row_with_type_default_meaning_and_example() -> None:
+    page = configuration.markdown()
+    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| `")]
+    assert {row[0].strip("| `") for row in rows} == keys(schema.ProjectKeys)
+    assert all(len(row) == 5 and all(row[:4]) for row in rows)
+    assert "| `budget_usd` | number, at least 0 | - |" in page
+    assert "| `timezone` | text | `UTC` |" in page
+    assert "## `benchmarks.<name>.gates[]`" in page
+
+
+def test_a_key_that_nobody_explained_is_named() -> None:
+    class Some(BaseModel):
+        """Some keys.
+
+        Attributes:
+            one: The first.
+        """
+
+        one: int = 1
+        other: list[list[int]] = Field(default_factory=list)
+
+    with pytest.raises(LookupError, match="Some: the docstring says nothing about 'other'"):
+        described(Some)
+
+
+def test_types_in_plain_words() -> None:
+    class Kinds(BaseModel):
+        """Kinds.
+
+        Attributes:
+            a: A.
+            b: B.
+            c: C.
+            d: D.
+        """
+
+        a: list[list[int]]
+        b: dict[str, list[float]] | None = None
+        c: list[str | list[str]] = Field(default_factory=list)
+        d: float = Field(default=1, ge=0, lt=5)
+
+    found = {each.name: (each.kind, each.required) for each in described(Kinds)}
+    assert found == {
+        "a": ("list of lists of whole numbers", True),
+        "b": ("mapping of names to lists of numbers", False),
+        "c": ("list of texts or lists of texts", False),
+        "d": ("number, at least 0, less than 5", False),
+    }
+
+
+def test_every_format_and_every_field_has_a_row() -> None:
+    parts = formats_page.parts()
+    for name in formats():
+        assert f"| [`{name}`](#{name}) |" in parts["formats"]
+    for field in Question.model_fields:
+        assert f"| `{field}` |" in parts["questions"]
+    for field in Prediction.model_fields:
+        assert f"| `{field}` |" in parts["predictions"]
+    assert "| `expected_answer` | text or list of texts |" in parts["questions"]
+    assert "| `correct_choice` | whole number or text |" in parts["questions"]
+
+
+def test_only_what_is_generated_is_renewed() -> None:
+    page = "before\n" + "between\n".join(
+        f"<!-- {name}: written by hand -->\nstale words\n<!-- end -->\n"
+        for name in formats_page.parts()
+    )
+    after = formats_page.renewed(page)
+    assert after.startswith("before\n<!-- formats: written by hand -->\n")
+    assert after.count("between") == page.count("between")
+    assert "stale words" not in after
+    assert formats_page.renewed(after) == after
+
+
+def test_a_part_that_is_missing_or_unknown_is_named() -> None:
+    with pytest.raises(LookupError, match="found \\['nonsense'\\]"):
+        formats_page.renewed("<!-- nonsense: written by hand -->\n<!-- end -->\n")

@@ -1,0 +1,59 @@
+"""Devices and batches: where a model runs, and what goes through it together."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evaluators.engines.local.device import batch_size, batches, device_of
+from evaluators.engines.roles import Options
+from evaluators.flows.requests import Likelihood
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@given(st.lists(st.integers(0, 300), max_size=60), st.integers(1, 9), st.integers(1, 900))
+def test_every_text_is_in_one_batch_that_keeps_its_bounds(
+    lengths: list[int], most: int, tokens: int
+) -> None:
+    found = list(batches(lengths, most, tokens))
+    assert sorted(place for batch in found for place in batch) == list(range(len(lengths)))
+    for batch in found:
+        longest = max(lengths[place] for place in batch)
+        assert len(batch) <= most
+        assert len(batch) == 1 or len(batch) * longest <= tokens
+    order = [lengths[place] for batch in found for place in batch]
+    assert order == sorted(order, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("cuda", "mps", "expected"),
+    [(True, True, "cuda"), (False, True, "mps"), (False, False, "cpu")],
+)
+def test_a_graphics_processor_is_taken_where_there_is_one(
+    cuda: bool, mps: bool, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setattr("torch.cuda.is_available", lambda: cuda)
+    monkeypatch.setattr("torch.backends.mps.is_available", lambda: mps)
+    assert device_of(Options()) == expected
+    assert device_of(Options(device="cpu")) == "cpu"
+
+
+def test_a_graphics_processor_takes_larger_batches() -> None:
+    assert (batch_size(Options(), "cpu"), batch_size(Options(), "cuda")) == (32, 256)
+    assert batch_size(Options(batch_size=7), "cuda") == 7
+
+
+def test_another_type_of_numbers_is_another_model(engine: Callable[..., Any]) -> None:
+    plain = engine("language_model", "gpt2")
+    coarse = engine("language_model", "gpt2", dtype="bfloat16")
+    asked = [Likelihood("", "paris is the capital of france")]
+    (one,), (other,) = plain.answer(asked), coarse.answer(asked)
+    assert plain.identity.removesuffix("float32") == coarse.identity.removesuffix("bfloat16")
+    assert one.logprobs == pytest.approx(other.logprobs, rel=0.05)
+    assert one.logprobs != pytest.approx(other.logprobs, rel=1e-5)

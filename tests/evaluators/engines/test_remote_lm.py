@@ -1,0 +1,117 @@
+"""Remote language models: the probe that sorts out servers, and boundaries from offsets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evaluators.catalog import build
+from evaluators.engines.echo_logprobs import Echo
+from evaluators.engines.models import Choices, models
+from evaluators.engines.roles import Options
+from evaluators.errors import Unavailable
+from evaluators.flows.requests import Likelihood
+from evaluators.outcome import JudgeError, NotApplicable, Undefined
+from tests.evaluators.engines.echo_server import FAULTS, EchoServer, logprobs, tokens
+from tests.models import only
+
+ROW = {"answer": "The capital of France."}
+
+
+def remote(server: EchoServer, store: Path | None = None) -> Any:
+    choices = Choices(
+        names={"language_model": "litellm:text-completion-openai/tiny"},
+        home=Path(),
+        store=store,
+        api_base=server.address,
+        api_key="sk-hidden-key",
+    )
+    return models(choices)[0]["language_model"]
+
+
+def test_given_texts_are_scored() -> None:
+    prefix, text = "Rewrite it: Paris. In other words, ", "the capital of France."
+    with EchoServer() as server:
+        (found,) = remote(server).answer([Likelihood(prefix, text)])
+    words = tokens(prefix + text)
+    assert list(found.logprobs) == logprobs(words)[-len(tokens(text)) :]
+
+
+def test_an_evaluator_works_with_it(tmp_path: Path) -> None:
+    with EchoServer() as server:
+        model = remote(server, tmp_path)
+        found = only(build("perplexity"), ROW, language_model=model)
+        again = only(build("perplexity"), ROW, language_model=remote(server, tmp_path))
+        asked = [prompt for prompt in server.prompts if prompt == ROW["answer"]]
+    assert found.status == "scored"
+    assert again.value == pytest.approx(found.value, rel=1e-6)
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_server_that_cannot_do_it_is_found_out_and_scores_nothing(fault: str) -> None:
+    with EchoServer(fault) as server:
+        model = remote(server)
+        found = only(build("perplexity"), ROW, language_model=model)
+        probes = len(server.prompts)
+        with pytest.raises(Unavailable):
+            model.answer([Likelihood("", "a b")])
+        assert len(server.prompts) == probes
+    assert (found.value, found.status) == (None, "not_applicable")
+    assert "models.language_model: litellm:text-completion-openai/tiny" in (found.reason or "")
+    assert "sk-hidden-key" not in (found.reason or "")
+
+
+def test_what_goes_wrong_later_is_the_samples_affair() -> None:
+    with EchoServer() as server:
+        model = remote(server)
+        assert model.obstacle() is None
+        server.fault = "other text"
+        (found,) = model.answer([Likelihood("", "a b")])
+        server.fault = "not found"
+        (gone,) = model.answer([Likelihood("", "a b")])
+    assert isinstance(found, JudgeError)
+    assert isinstance(gone, JudgeError)
+
+
+def test_a_start_token_cannot_be_asked_for() -> None:
+    with EchoServer() as server:
+        (found,) = remote(server).answer([Likelihood("", "a b", start=True)])
+    assert isinstance(found, NotApplicable)
+
+
+@pytest.mark.parametrize("address", [None, "https://api.example", "http://localhost.example:80"])
+def test_the_network_is_not_asked_offline(address: str | None) -> None:
+    choices = Choices(
+        names={"language_model": "litellm:openai/x"},
+        home=Path(),
+        options=Options(offline=True),
+        api_base=address,
+    )
+    obstacle = models(choices)[0]["language_model"].obstacle()
+    assert obstacle is not None
+    assert "models.offline is set" in obstacle
+
+
+@pytest.mark.parametrize(
+    ("prefix", "continuation", "expected"),
+    [
+        ("The", " cat sat", [-1.0, -2.0]),
+        ("The ", "cat sat", [-1.0, -2.0]),  # the token of " cat" begins in the prefix
+        ("The cat", " sat", [-2.0]),
+        ("", "The cat sat", [-1.0, -2.0]),  # the first token has no probability
+        ("The cat s", "at", [-2.0]),
+    ],
+)
+def test_the_boundary_is_read_from_offsets(
+    prefix: str, continuation: str, expected: list[float]
+) -> None:
+    echo = Echo(["The", " cat", " sat", " on"], [None, -1.0, -2.0, -3.0], [0, 3, 7, 11])
+    assert echo.scored(prefix, continuation) == expected
+
+
+def test_a_text_without_a_scored_token_is_undefined() -> None:
+    with pytest.raises(Undefined):
+        Echo(["The", " on"], [None, -3.0], [0, 3]).scored("", "The")

@@ -1,0 +1,87 @@
+"""The jackknife: exact where the answer is known, near the bootstrap where it is not."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+
+from evaluators import catalog, scoring
+from evaluators.statistics.jackknife import LARGE, PARTS, parts_of, pseudo_values
+
+CLASSIFICATION = catalog.build("classification", {})
+
+
+def graded(n: int, seed: int) -> pl.DataFrame:
+    """Samples of three classes of which four in five are right."""
+    generator = np.random.default_rng(seed)
+    expected = generator.choice(["a", "b", "c"], size=n, p=[0.5, 0.3, 0.2])
+    given = np.where(generator.random(n) < 0.8, expected, generator.choice(["a", "b", "c"], n))
+    details = [
+        json.dumps({"expected": str(e), "given": str(g)})
+        for e, g in zip(expected, given, strict=True)
+    ]
+    right = (expected == given).astype(float)
+    return pl.DataFrame({"accuracy": right, "status": ["scored"] * n, "detail": details})
+
+
+def error_of(pseudo: np.ndarray) -> float:
+    return float(pseudo.std(ddof=1) / np.sqrt(len(pseudo)))
+
+
+def test_a_mean_has_the_error_of_a_mean() -> None:
+    rows = graded(PARTS, seed=1)
+    scores = scoring.fold(CLASSIFICATION, rows).scores
+    pseudo = pseudo_values(CLASSIFICATION, rows, np.arange(PARTS), scores)
+    # Where every label is expected, micro F1 is the accuracy, a mean; so are its pseudo-values.
+    assert pseudo["micro_f1"] == pytest.approx(rows["accuracy"].to_numpy())
+
+
+def test_f1_has_about_the_error_of_the_bootstrap() -> None:
+    rows = graded(300, seed=2)
+    scores = scoring.fold(CLASSIFICATION, rows).scores
+    parts = parts_of(np.arange(300, dtype=np.uint64))
+    pseudo = pseudo_values(CLASSIFICATION, rows, parts, scores)
+    unpacked = scoring.unpacked(CLASSIFICATION, rows)
+    generator = np.random.default_rng(3)
+    drawn = [
+        scoring.folded(CLASSIFICATION, unpacked[generator.integers(0, 300, 300)]).scores
+        for _ in range(200)
+    ]
+    for metric in ("f1", "weighted_f1", "precision"):
+        expected = np.std([float(each[metric]) for each in drawn])
+        assert pseudo[metric].mean() == pytest.approx(float(scores[metric]))
+        # Two hundred parts know the error to one part in twenty, the draws no better.
+        assert error_of(pseudo[metric]) == pytest.approx(expected, rel=0.2)
+
+
+def test_of_large_sets_a_part_is_looked_at() -> None:
+    n = 3 * LARGE
+    keys = np.random.default_rng(4).integers(0, 2**63, n).astype(np.uint64)
+    parts = parts_of(keys)
+    assert np.unique(parts).tolist() == list(range(-1, PARTS))
+    assert np.count_nonzero(parts >= 0) == pytest.approx(LARGE, rel=0.05)
+    rows = graded(n, seed=5)
+    scores = scoring.fold(CLASSIFICATION, rows).scores
+    error = error_of(pseudo_values(CLASSIFICATION, rows, parts, scores)["micro_f1"])
+    assert error == pytest.approx(np.sqrt(0.8667 * 0.1333 / n), rel=0.2)
+
+
+def test_clusters_are_never_divided() -> None:
+    clusters = np.repeat(np.arange(500, dtype=np.uint64) * 97, 3)
+    parts = parts_of(clusters)
+    by_cluster = {int(c): set(parts[clusters == c].tolist()) for c in clusters}
+    assert all(len(found) == 1 for found in by_cluster.values())
+    sizes = np.bincount(parts)
+    assert len(sizes) == PARTS
+    assert sizes.max() - sizes.min() <= 3
+    few = parts_of(np.repeat(np.arange(7, dtype=np.uint64), 2))
+    assert few.tolist() == np.repeat(np.arange(7), 2).tolist()
+
+
+def test_where_leaving_one_out_leaves_nothing_there_is_no_spread() -> None:
+    rows = graded(1, seed=6)
+    scores = scoring.fold(CLASSIFICATION, rows).scores
+    assert np.isnan(pseudo_values(CLASSIFICATION, rows, np.array([0]), scores)["f1"]).all()

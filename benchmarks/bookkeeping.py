@@ -123,9 +123,10 @@ def shares(file: Path) -> Shares:
     """Where the seconds of the latest run of a project went, as its events tell."""
     import dagster as dg
 
-    from orchestration import instance, settings
+    from orchestration import instance
+    from orchestration.config import load
 
-    with instance.opened(settings.read(file).project) as opened:
+    with instance.opened(load.read(file).project) as opened:
         (run,) = opened.get_run_records(limit=1)
         if run.start_time is None or run.end_time is None:
             raise RuntimeError(f"the run of {file} has not ended")

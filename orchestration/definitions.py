@@ -20,10 +20,10 @@ CONFIG_VARIABLE = "SCORELINE_CONFIG"
 @dg.definitions
 def defs() -> dg.Definitions:
     """The definitions of the project whose configuration file `SCORELINE_CONFIG` names."""
-    from orchestration import settings
+    from orchestration.config import load
 
-    file = Path(os.environ.get(CONFIG_VARIABLE, str(settings.DEFAULT_FILE)))
-    return build(settings.read(file).project)
+    file = Path(os.environ.get(CONFIG_VARIABLE, str(load.DEFAULT_FILE)))
+    return build(load.read(file).project)
 
 
 def build(
@@ -35,11 +35,11 @@ def build(
         project: What to evaluate.
         loggers: Who listens to the runs in place of Dagster's own console logger.
     """
-    from orchestration.executors import executor
+    from orchestration.automation.schedules import schedules
+    from orchestration.automation.sensors import sensors
+    from orchestration.executors.executors import executor
     from orchestration.jobs import jobs
     from orchestration.resources import resources
-    from orchestration.schedules import schedules
-    from orchestration.sensors import sensors
 
     with warnings.catch_warnings():
         # Backfill policies work; Dagster keeps the right to rename them.

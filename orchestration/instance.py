@@ -9,7 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from orchestration.errors import OrchestrationError
-from orchestration.orphans import close_orphans
+from orchestration.executors.orphans import close_orphans
 from warehouse.storage.file_lock import FileLock
 
 if TYPE_CHECKING:
@@ -121,9 +121,9 @@ def _make(folder: Path) -> None:
 
 
 def _write_settings(folder: Path) -> None:
-    settings = folder / SETTINGS
-    if not settings.exists():
-        settings.write_text(DAGSTER_YAML, encoding="utf-8")
+    file = folder / SETTINGS
+    if not file.exists():
+        file.write_text(DAGSTER_YAML, encoding="utf-8")
 
 
 def _alone(folder: Path) -> AbstractContextManager[None]:
@@ -195,9 +195,9 @@ def main(arguments: Sequence[str]) -> None:
     """Make the instance of the project of a configuration file ready, with all its partitions."""
     from pathlib import Path
 
-    from orchestration import settings
+    from orchestration.config import load
 
-    with opened(settings.read(Path(arguments[0])).project):
+    with opened(load.read(Path(arguments[0])).project):
         pass
 
 

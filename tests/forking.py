@@ -27,7 +27,7 @@ from warehouse.formats import records
 LIBRARIES = (
     *("alembic.config", "altair", "duckdb", "pandas", "polars", "scipy.special"),
     *("dagster._core.storage.sqlite_storage", "orchestration.definitions"),
-    *("orchestration.execution", "orchestration.progress"),
+    *("orchestration.runs.run", "orchestration.runs.progress"),
 )
 PACKAGES = (assets, library, statistics, formats, records, cli)
 

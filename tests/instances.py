@@ -8,7 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from orchestration import instance, settings, starter
+from orchestration import instance, starter
+from orchestration.config import load
 
 if TYPE_CHECKING:
     from assets.project import Project
@@ -26,6 +27,6 @@ def _new() -> TemporaryDirectory[str]:
     """The folder of an instance of its own, which nobody uses; removed at the exit."""
     made: TemporaryDirectory[str] = TemporaryDirectory(prefix="instance-")
     starter.write(Path(made.name, "project"))
-    project = settings.read(Path(made.name, "project", "scoreline.yaml")).project
+    project = load.read(Path(made.name, "project", "scoreline.yaml")).project
     instance.prepare(project).rename(Path(made.name, "dagster"))
     return made

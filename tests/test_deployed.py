@@ -18,7 +18,7 @@ import pytest
 import yaml
 
 from orchestration import starter
-from orchestration.ranges import range_tags
+from orchestration.automation.partition_ranges import range_tags
 from tests import services
 from tests.orchestration.daemon import Interface, free_port, until
 

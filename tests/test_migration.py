@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from evaluators import catalog
-from orchestration import settings
+from orchestration.config import load
 from tests.documents import text
 from warehouse.formats.catalog import formats
 
@@ -28,7 +28,7 @@ CONFIGURATIONS = re.findall(r"```yaml\n(benchmarks:.*?)```", text("docs/migratio
 def test_configurations_are_valid(configuration: str, tmp_path: Path) -> None:
     file = tmp_path / "scoreline.yaml"
     file.write_text(configuration, encoding="utf-8")
-    assert len(settings.read(file).project.benchmarks) == 1
+    assert len(load.read(file).project.benchmarks) == 1
 
 
 def test_there_are_configurations() -> None:

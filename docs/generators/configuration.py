@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from docs.generators.fields import Described, cell, described
-from orchestration import schema
+from orchestration.config import schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -20,8 +20,8 @@ COMPLETE = Path(__file__).with_name("complete.yaml")
 _HEAD = """\
 # Configuration
 
-Written by `make docs` from the models in `orchestration/schema.py` and
-`orchestration/engine_keys.py`.
+Written by `make docs` from the models in `orchestration/config/schema.py` and
+`orchestration/config/engine_schema.py`.
 
 A project is one file, `scoreline.yaml`; `scoreline init` writes one with comments. Paths in it are
 relative to it. Keys that are not on this page are errors, with a near name suggested, and so are

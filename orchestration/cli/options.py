@@ -10,7 +10,7 @@ import click
 from orchestration.cli.program import debug_option
 
 if TYPE_CHECKING:
-    from orchestration.settings import Settings
+    from orchestration.config.load import Settings
 
 __all__ = ["benchmark_option", "config_option", "debug_option", "format_option", "known", "load"]
 
@@ -41,9 +41,9 @@ benchmark_option = click.option(
 
 def load(config: Path) -> Settings:
     """Reads the configuration; pydantic and the catalogue are imported only now."""
-    from orchestration import settings
+    from orchestration.config import load
 
-    return settings.read(config)
+    return load.read(config)
 
 
 def debugging() -> bool:

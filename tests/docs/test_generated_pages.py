@@ -16,7 +16,7 @@ from docs.generators import evaluators as evaluators_page
 from docs.generators import formats as formats_page
 from docs.generators.fields import described
 from evaluators import catalog
-from orchestration import schema, settings
+from orchestration.config import load, schema
 from warehouse.formats.catalog import formats
 from warehouse.formats.records.prediction import Prediction
 from warehouse.formats.records.question import Question
@@ -145,7 +145,7 @@ def test_the_complete_configuration_is_valid_and_complete(tmp_path: Path) -> Non
     text = configuration.COMPLETE.read_text(encoding="utf-8")
     file = tmp_path / "scoreline.yaml"
     file.write_text(text, encoding="utf-8")
-    assert list(settings.read(file).project.benchmarks) == ["support"]
+    assert list(load.read(file).project.benchmarks) == ["support"]
     assert keys(schema.ProjectKeys) <= given(yaml.safe_load(text))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from orchestration import settings
+from orchestration.config import load
 from tests import services
 from tests.contents import contents
 from tests.judge_server import JudgeServer
@@ -36,7 +36,7 @@ def made(home: Path, server: JudgeServer, executor: str) -> JudgedProject:
 
 
 def tables(project: JudgedProject) -> dict[str, list[tuple[Any, ...]]]:
-    return contents(Warehouse(settings.read(project.config).project.warehouse))
+    return contents(Warehouse(load.read(project.config).project.warehouse))
 
 
 def children(pid: int) -> list[int]:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from orchestration import settings, starter
+from orchestration import starter
+from orchestration.config import load
 from tests.faults.postgres import PASSWORD, server
 from tests.lakes import fresh, lake_at, told, unlike
 from tests.orchestration.conftest import scoreline
@@ -198,7 +199,7 @@ def test_a_server_that_is_restarted_in_the_middle_of_a_run(tmp_path: Path, momen
         )
         os.environ |= secret
         try:
-            place = settings.read(file).project.warehouse
+            place = load.read(file).project.warehouse
             until_marked(place, moment, run)
             postgres.restart()
             said, _ = run.communicate(timeout=300)
@@ -229,7 +230,7 @@ def until_marked(place: Place, stage: str, run: subprocess.Popen[str]) -> None:
 
 
 def kept(home: Path) -> Warehouse:
-    return Warehouse(settings.read(home / "scoreline.yaml").project.warehouse)
+    return Warehouse(load.read(home / "scoreline.yaml").project.warehouse)
 
 
 def test_a_password_that_is_not_set(tmp_path: Path) -> None:

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from orchestration import settings, starter
+from orchestration import starter
+from orchestration.automation.partition_ranges import range_tags
+from orchestration.config import load
 from orchestration.jobs import EVALUATE
-from orchestration.ranges import range_tags
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class Interface:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The result of a query on the warehouse."""
-        project = settings.read(self.folder / "scoreline.yaml").project
+        project = load.read(self.folder / "scoreline.yaml").project
         return Warehouse(project.warehouse).fetch(sql).rows()
 
 

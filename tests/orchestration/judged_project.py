@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from orchestration import settings
-from orchestration.choices import Choices
-from orchestration.execution import evaluate
+from orchestration.config import load
+from orchestration.runs.filters import Choices
+from orchestration.runs.run import evaluate
 from tests.instances import furnish
 from warehouse.store import Warehouse
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from assets.project import Project
-    from orchestration.listening import Record
+    from orchestration.runs.events import Record
 
 QUESTIONS = [
     {
@@ -111,7 +111,7 @@ class JudgedProject:
     def project(self) -> Project:
         """The project as its files say."""
         self.write()
-        return settings.read(self.config).project
+        return load.read(self.config).project
 
     def run(self, **choices: Any) -> Record:
         """What `scoreline run` does, in this process."""
@@ -121,7 +121,7 @@ class JudgedProject:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The result of a query on the warehouse."""
-        return Warehouse(settings.read(self.config).project.warehouse).fetch(sql).rows()
+        return Warehouse(load.read(self.config).project.warehouse).fetch(sql).rows()
 
     def statuses(self) -> dict[str, int]:
         """How many scores have which status."""

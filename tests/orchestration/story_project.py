@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from orchestration import settings, starter
+from orchestration import starter
+from orchestration.config import load
 from warehouse.publish.snapshot import FILE_NAME, Snapshot
 from warehouse.store import Warehouse
 
@@ -85,7 +86,7 @@ class StoryProject:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The result of a query on the warehouse."""
-        return Warehouse(settings.read(self.config).project.warehouse).fetch(sql).rows()
+        return Warehouse(load.read(self.config).project.warehouse).fetch(sql).rows()
 
     def published(self, sql: str) -> list[tuple[Any, ...]]:
         """The result of a query on the published copy."""

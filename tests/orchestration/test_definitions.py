@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import dagster as dg
 
-from orchestration import definitions, settings, starter
+from orchestration import definitions, starter
+from orchestration.config import load
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +34,7 @@ GRAPH = {
 
 def test_the_graph(tmp_path: Path) -> None:
     starter.write(tmp_path)
-    built = definitions.build(settings.read(tmp_path / "scoreline.yaml").project)
+    built = definitions.build(load.read(tmp_path / "scoreline.yaml").project)
     dg.Definitions.validate_loadable(built)
     specs = list(built.resolve_all_asset_specs())
     found = {

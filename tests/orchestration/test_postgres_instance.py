@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import dagster as dg
 import pytest
 
-from orchestration import settings, starter
+from orchestration import starter
+from orchestration.config import load
 from orchestration.instance import home
 from tests import services
 from tests.orchestration.conftest import scoreline
@@ -37,7 +38,7 @@ def database(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def test_runs_and_partitions_are_in_postgres(database: str, tmp_path: Path) -> None:
     starter.write(tmp_path)
-    project = settings.read(tmp_path / "scoreline.yaml").project
+    project = load.read(tmp_path / "scoreline.yaml").project
     folder = home(project)
     folder.mkdir(parents=True)
     shutil.copy(SHIPPED, folder / "dagster.yaml")

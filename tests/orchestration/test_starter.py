@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from orchestration import settings, starter
+from orchestration import starter
 from orchestration.cli.program import program
+from orchestration.config import load
 from warehouse.formats.paths import expand
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ def test_the_starter_is_a_whole_project(tmp_path: Path) -> None:
     result = CliRunner().invoke(program, ["init", str(folder)])
     assert result.exit_code == 0, result.output
     assert f"Next: cd {folder} && scoreline run" in result.stdout
-    project = settings.read(folder / "scoreline.yaml").project
+    project = load.read(folder / "scoreline.yaml").project
     (benchmark,) = project.benchmarks.values()
     assert benchmark.questions is not None
     questions = [json.loads(line) for line in benchmark.questions.read_text().splitlines()]

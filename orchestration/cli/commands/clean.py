@@ -41,7 +41,7 @@ def command(names: tuple[str, ...], carry_out: bool, days: float, config: Path) 
     paid for or takes long to make again (judgments, encodings, backups) goes only when it is named.
     Scores, leaderboards and what they are made from never go.
     """
-    from orchestration.cleaning import NAMES, clean, items
+    from orchestration.cleanup import NAMES, clean, items
 
     project = load(config).project
     wanted = known("thing to clean", names, list(NAMES))

@@ -59,7 +59,8 @@ def command(
     """
     project = load(config).project
 
-    from orchestration import pairs, published
+    from orchestration import published
+    from orchestration.cli import comparison
     from orchestration.cli.output import write_frame
 
     (name,) = known("benchmark", (benchmark,), list(project.benchmarks))
@@ -67,22 +68,22 @@ def command(
         raise click.UsageError(f"{a!r} cannot be compared with itself")
     known("system", (a, b), published.systems(project, name))
     copy = published.copy(project)
-    found = pairs.compared(copy, name, a, b, metrics, slice_)
+    found = comparison.compared(copy, name, a, b, metrics, slice_)
     if form in ("csv", "json"):
         write_frame(found, form)
         return
     part = "" if slice_ == "all" else f", {slice_}"
-    write_frame(found.select(pairs.SHOWN), form, f"{a} beside {b} on {name}{part}")
+    write_frame(found.select(comparison.SHOWN), form, f"{a} beside {b} on {name}{part}")
     click.echo()
     for row in found.iter_rows(named=True):
-        click.echo(pairs.sentence(row, a, b))
-    if any(pairs.rests_on_fewer(row) for row in found.iter_rows(named=True)):
+        click.echo(comparison.sentence(row, a, b))
+    if any(comparison.rests_on_fewer(row) for row in found.iter_rows(named=True)):
         click.echo(
             "Some questions have a number from one of the two only: a and b are the means of the "
             "leaderboard, and the difference is that on the questions in common."
         )
     for row in found.iter_rows(named=True):
-        changed = pairs.most_changed(copy, name, row["metric"], a, b, slice_, CHANGED)
+        changed = comparison.most_changed(copy, name, row["metric"], a, b, slice_, CHANGED)
         if changed.height:
             click.echo()
             write_frame(changed, form, f"{row['metric']}: where they differ most")

@@ -32,8 +32,8 @@ def command(form: Form, config: Path) -> None:
     Nothing is changed. A judge model gets one small request, which costs a few tokens; nothing else
     is sent anywhere. The exit code is 1 when something is in the way of a run.
     """
-    from orchestration.checkup import examine
     from orchestration.cli.output import write
+    from orchestration.doctor.project import examine
 
     findings = []
     for finding in examine(config):

@@ -65,7 +65,7 @@ def command(
     project = load(config).project
 
     from orchestration import published
-    from orchestration.cli.boards import write_boards
+    from orchestration.cli.leaderboard_table import write_boards
     from orchestration.cli.output import write_frame
 
     whole = published.leaderboard(project)

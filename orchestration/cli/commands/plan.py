@@ -7,12 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.narrowing import (
-    evaluator_option,
-    narrowed,
-    no_judge_option,
-    system_option,
-)
+from orchestration.cli.filters import evaluator_option, narrowed, no_judge_option, system_option
 from orchestration.cli.options import (
     benchmark_option,
     config_option,

@@ -8,12 +8,7 @@ from pathlib import Path  # noqa: TC003 - click gives it
 
 import click
 
-from orchestration.cli.narrowing import (
-    evaluator_option,
-    narrowed,
-    no_judge_option,
-    system_option,
-)
+from orchestration.cli.filters import evaluator_option, narrowed, no_judge_option, system_option
 from orchestration.cli.options import (
     benchmark_option,
     config_option,
@@ -74,7 +69,7 @@ def command(
 
     from assets.checks import expectations
     from assets.fingerprints.up_to_date import is_current
-    from orchestration.cli.summary import write_nothing_changed, write_summary
+    from orchestration.cli.run_summary import write_nothing_changed, write_summary
     from orchestration.published import copy
     from warehouse.queries.samples import require_systems
 
@@ -90,8 +85,8 @@ def command(
     expectations.begin(project, shared=project.execution.executor == "multiprocess")
 
     from orchestration.definitions import CONFIG_VARIABLE
-    from orchestration.execution import evaluate
-    from orchestration.progress import shown
+    from orchestration.runs.progress import shown
+    from orchestration.runs.run import evaluate
 
     # What processes of steps read, where the project has them.
     os.environ[CONFIG_VARIABLE] = str(settings.file)

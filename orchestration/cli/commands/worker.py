@@ -47,12 +47,17 @@ def command(concurrency: int, config: Path) -> None:
             "set execution: {executor: celery}"
         )
 
-    from orchestration.handout import QUEUE_VARIABLE, VALIDATES_VARIABLE, broker, queue_of
+    from orchestration.executors.celery_executor import (
+        QUEUE_VARIABLE,
+        VALIDATES_VARIABLE,
+        broker,
+        queue_of,
+    )
 
     broker()
     queue = queue_of(settings.project.warehouse)
     arguments = [
-        *("--app", "orchestration.workers", "worker", "--queues", queue),
+        *("--app", "orchestration.executors.celery_app", "worker", "--queues", queue),
         *("--concurrency", str(concurrency), "--loglevel", "DEBUG" if debugging() else "INFO"),
         *("--hostname", f"scoreline-{os.getpid()}@{socket.gethostname()}"),
         # Other workers are nobody's business here, and gossip costs traffic.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from orchestration.cli.boards import decisive
+from orchestration.cli.leaderboard_table import decisive
 from orchestration.cli.program import program
 from tests.orchestration.conftest import Ended
 

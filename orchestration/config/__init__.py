@@ -1,0 +1,1 @@
+"""The configuration file: its schema, and the project that it becomes."""

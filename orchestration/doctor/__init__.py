@@ -1,0 +1,1 @@
+"""What `scoreline doctor` looks at."""

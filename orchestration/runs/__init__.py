@@ -1,0 +1,1 @@
+"""Runs that the command line starts, and how far they have come."""

@@ -1,0 +1,303 @@
+"""Runs that nobody starts: by the clock, by files, by conditions; and what they may spend."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import dagster as dg
+import polars as pl
+import pytest
+
+from assets.judging.budget import again_later, allowed
+from assets.keys import BENCHMARKS
+from assets.project import Automation
+from orchestration import definitions, starter
+from orchestration.automation import sensors
+from orchestration.automation.file_watch import Watch
+from orchestration.automation.schedules import NIGHTLY
+from orchestration.config import load
+from orchestration.jobs import EVALUATE
+from warehouse.store import Warehouse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from assets.project import Project
+
+NOBODY = {"dagster/sensor_name": "prediction_files"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    starter.write(tmp_path)
+    found = load.read(tmp_path / "scoreline.yaml").project
+    return replace(found, automation=Automation(settle_s=10))
+
+
+@pytest.fixture
+def instance() -> Iterator[dg.DagsterInstance]:
+    with dg.instance_for_test() as made:
+        yield made
+
+
+class Clock:
+    """The time that the sensor is told."""
+
+    def __init__(self) -> None:
+        self.now = 1_000.0
+
+    def time(self) -> float:
+        """Now."""
+        return self.now
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(sensors, "time", made)
+    return made
+
+
+class Sensor:
+    """The sensor of files, evaluated by Dagster itself, tick after tick."""
+
+    def __init__(
+        self, project: Project, instance: dg.DagsterInstance, cursor: str | None = None
+    ) -> None:
+        self.repository = definitions.build(project).get_repository_def()
+        self.instance = instance
+        self.cursor = cursor
+
+    def tick(self) -> Any:
+        """One look."""
+        context = dg.build_sensor_context(
+            instance=self.instance, cursor=self.cursor, repository_def=self.repository
+        )
+        sensor = self.repository.get_sensor_def(sensors.ARRIVALS)
+        result = sensor.evaluate_tick(context)
+        self.cursor = result.cursor
+        return result
+
+
+def answers(project: Project) -> list[Path]:
+    (benchmark,) = project.benchmarks.values()
+    return sorted(benchmark.predictions.parent.glob("*"))
+
+
+def test_all_of_it_is_off_until_it_is_switched_on(project: Project) -> None:
+    repository = definitions.build(project).get_repository_def()
+    assert {each.name for each in repository.sensor_defs} == {
+        sensors.ARRIVALS,
+        sensors.CONDITIONS,
+    }
+    stopped = dg.DefaultSensorStatus.STOPPED
+    assert all(each.default_status is stopped for each in repository.sensor_defs)
+    (nightly,) = repository.schedule_defs
+    assert nightly.default_status is dg.DefaultScheduleStatus.STOPPED
+
+
+def test_the_nightly_schedule_runs_every_benchmark(
+    project: Project, instance: dg.DagsterInstance
+) -> None:
+    repository = definitions.build(project).get_repository_def()
+    schedule = repository.get_schedule_def(NIGHTLY)
+    assert (schedule.cron_schedule, schedule.execution_timezone) == ("0 2 * * *", "UTC")
+    when = datetime(2026, 11, 20, 2, tzinfo=UTC)
+    context = dg.build_schedule_context(
+        instance=instance, scheduled_execution_time=when, repository_def=repository
+    )
+    (request,) = schedule.evaluate_tick(context).run_requests or ()
+    assert request.tags["dagster/asset_partition_range_start"] == "harbour"
+    assert instance.get_dynamic_partitions(str(BENCHMARKS.name)) == list(project.benchmarks)
+    done = repository.get_job(EVALUATE).execute_in_process(
+        instance=instance, tags=dict(request.tags)
+    )
+    assert done.success
+    assert Warehouse(project.warehouse).fetch("SELECT count(*) FROM leaderboard").item() > 0
+
+
+def test_files_must_come_to_rest(
+    project: Project, instance: dg.DagsterInstance, clock: Clock
+) -> None:
+    sensor = Sensor(project, instance)
+    assert "still changing: harbour" in sensor.tick().skip_message
+    clock.now += 9
+    assert "still changing" in sensor.tick().skip_message
+    clock.now += 1
+    (request,) = sensor.tick().run_requests
+    assert request.tags["dagster/asset_partition_range_end"] == "harbour"
+    clock.now += 60
+    assert "no file is new" in sensor.tick().skip_message
+
+    # A file that is being written grows from one look to the next; a new system is a new file.
+    first = answers(project)[0]
+    (benchmark,) = project.benchmarks.values()
+    fresh = Path(str(benchmark.predictions).replace("{system}", "fresh"))
+    text = first.read_text(encoding="utf-8")
+    for part in (10, 200, len(text)):
+        fresh.write_text(text[:part], encoding="utf-8")
+        clock.now += 30
+        assert "still changing" in sensor.tick().skip_message
+    clock.now += 10
+    (request,) = sensor.tick().run_requests
+    clock.now += 10
+    assert sensor.tick().run_requests in (None, [])
+
+
+def test_a_benchmark_that_is_new_is_registered_and_run_alone(
+    project: Project, instance: dg.DagsterInstance, clock: Clock
+) -> None:
+    sensor = Sensor(project, instance)
+    sensor.tick()
+    clock.now += 10
+    assert sensor.tick().run_requests
+    (known,) = project.benchmarks.values()
+    more = {**project.benchmarks, "island": replace(known, name="island")}
+    later = Sensor(replace(project, benchmarks=more), instance, sensor.cursor)
+    assert "still changing: island" in later.tick().skip_message
+    clock.now += 10
+    (request,) = later.tick().run_requests
+    assert request.tags["dagster/asset_partition_range_start"] == "island"
+    assert request.tags["dagster/asset_partition_range_end"] == "island"
+    assert instance.get_dynamic_partitions(str(BENCHMARKS.name)) == ["harbour", "island"]
+
+
+def test_a_burst_is_one_run_and_waits_for_the_one_under_way(
+    project: Project, instance: dg.DagsterInstance, clock: Clock
+) -> None:
+    sensor = Sensor(project, instance)
+    sensor.tick()
+    for at, path in enumerate(answers(project) * 3):
+        path.write_bytes(path.read_bytes() + b"\n")
+        os.utime(path, ns=(at, at))
+        clock.now += 1
+        sensor.tick()
+    job = definitions.build(project).resolve_job_def(EVALUATE)
+    running = instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED)
+    clock.now += 10
+    assert "waiting for 1 runs to end" in sensor.tick().skip_message
+    instance.report_run_failed(running)
+    assert len(sensor.tick().run_requests) == 1
+    clock.now += 100
+    assert "no file is new" in sensor.tick().skip_message
+
+
+def test_a_clock_that_jumps_back_begins_the_waiting_anew(project: Project) -> None:
+    watch, _, moving = Watch().looked(project, 1_000)
+    assert moving == ["harbour"]
+    watch, ready, moving = watch.looked(project, 500)
+    assert (ready, moving) == ([], ["harbour"])
+    watch, ready, _ = watch.looked(project, 510)
+    assert ready == ["harbour"]
+    assert Watch.read(str(watch)) == watch
+
+
+def test_files_that_are_gone_are_waited_for(project: Project) -> None:
+    watch = Watch().looked(project, 0)[0]
+    for path in answers(project):
+        path.rename(path.with_suffix(".gone"))
+    watch, ready, moving = watch.looked(project, 100)
+    assert (ready, moving) == ([], [])
+
+
+@pytest.mark.filterwarnings("ignore:Parameter .include_sources.")  # Dagster's own use of it
+def test_conditions_make_what_follows_when_its_checks_hold(
+    project: Project, instance: dg.DagsterInstance
+) -> None:
+    instance.add_dynamic_partitions(str(BENCHMARKS.name), list(project.benchmarks))
+    built = definitions.build(project)
+    night = datetime(2026, 11, 20, 1, 59, tzinfo=UTC)
+    before = dg.evaluate_automation_conditions(built, instance=instance, evaluation_time=night)
+    assert before.total_requested == 0
+    after = dg.evaluate_automation_conditions(
+        built,
+        instance=instance,
+        cursor=before.cursor,
+        evaluation_time=night + timedelta(minutes=2),
+    )
+    asked = {
+        key.to_user_string()
+        for key in built.resolve_asset_graph().get_all_asset_keys()
+        if after.get_num_requested(key)
+    }
+    assert {"questions", "predictions"} <= asked
+    fresh = built.resolve_asset_graph().get(dg.AssetKey("leaderboard")).freshness_policy
+    assert fresh == dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=26))
+
+
+class Maker:
+    """A judge's maker that only knows its budget."""
+
+    def __init__(self, budget_usd: float | None = None) -> None:
+        self.budget_usd = budget_usd
+
+    def limited(self, budget_usd: float) -> Maker:
+        """The same with a budget."""
+        return Maker(budget_usd)
+
+
+def paid(project: Project, *ages_h: float) -> None:
+    """Judgments of 1 USD each, so many hours ago."""
+    now = datetime.now(UTC).replace(tzinfo=None)
+    rows = [
+        {
+            "digest": str(at),
+            "model": "m",
+            "messages": "[]",
+            "replicate": 0,
+            "status": "scored",
+            "cost_usd": 1.0,
+            "judged_at": now - timedelta(hours=age),
+        }
+        for at, age in enumerate(ages_h)
+    ]
+    Warehouse(project.warehouse).append("judgments", pl.DataFrame(rows))
+
+
+def test_runs_that_nobody_started_share_one_budget(project: Project) -> None:
+    warehouse = Warehouse(project.warehouse)
+    judged: Any = Maker()
+    asking = replace(project, answering=replace(project.answering, maker=judged))
+    people, why = allowed(asking, warehouse, {})
+    assert (people.maker, why) == (judged, None)
+    nobody, why = allowed(asking, warehouse, NOBODY)
+    assert nobody.maker is None
+    assert "set judge.budget_usd" in str(why)
+
+    limited = replace(asking, automation=Automation(daily_budget_usd=5))
+    # One long ago, two today, and one with the time of a clock that was ahead.
+    paid(project, 25, 23, 1, -3)
+    left: Any = allowed(limited, warehouse, NOBODY)[0].maker
+    assert left.budget_usd == 2.0
+    assert allowed(limited, warehouse, {})[0].maker is judged
+    spent, why = allowed(
+        replace(asking, automation=Automation(daily_budget_usd=3)), warehouse, NOBODY
+    )
+    assert spent.maker is None
+    assert "the 3 USD that automation may spend in 24 hours are spent" in str(why)
+
+
+def test_the_daily_budget_is_the_judges_where_no_other_is_given(tmp_path: Path) -> None:
+    starter.write(tmp_path)
+    file = tmp_path / "scoreline.yaml"
+    text = file.read_text(encoding="utf-8")
+    file.write_text(f"judge: {{model: openai/x, budget_usd: 2.5}}\n{text}", encoding="utf-8")
+    assert load.read(file).project.automation.daily_budget_usd == 2.5
+    more = "automation: {daily_budget_usd: 1, cron: '30 3 * * 1', timezone: Europe/Berlin}\n"
+    file.write_text(f"judge: {{model: openai/x, budget_usd: 2.5}}\n{more}{text}", encoding="utf-8")
+    automation = load.read(file).project.automation
+    assert (automation.daily_budget_usd, automation.cron) == (1, "30 3 * * 1")
+    for wrong, told in (("cron: daily", "as cron says it"), ("timezone: Berlin", "no time zone")):
+        file.write_text(f"automation: {{{wrong}}}\n{text}", encoding="utf-8")
+        with pytest.raises(load.SettingsError, match=told):
+            load.read(file)
+
+
+def test_only_runs_that_nobody_waits_for_try_again() -> None:
+    assert again_later({}, 0) is None
+    pauses = [again_later(NOBODY, retry) for retry in range(3)]
+    assert [each and each.seconds_to_wait for each in pauses] == [30, 60, 120]

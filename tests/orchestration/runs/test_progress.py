@@ -1,0 +1,33 @@
+"""Progress: a bar where somebody watches, with what judge and models do; nothing elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from orchestration.runs.progress import Bar, Quiet, judge_at_work, model_at_work, shown
+
+if TYPE_CHECKING:
+    import pytest
+
+
+def test_nothing_is_shown_where_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
+    with shown(quiet=False) as progress:
+        assert isinstance(progress, Quiet)
+        model_at_work("models.embedding: m", 1, 2)
+
+
+def test_a_terminal_sees_what_a_model_is_doing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with shown(quiet=False) as progress:
+        assert isinstance(progress, Bar)
+        progress.begin(3)
+        progress.step("score")
+        model_at_work("models.embedding: m", 1_000, 2_500)
+        (task,) = progress.bars.tasks
+        assert task.description == "models.embedding: m: 1,000 of 2,500"
+        assert task.total == 3
+        judge_at_work(1_204)
+        assert task.description == "judge: 1,204 replies"
+    model_at_work("models.embedding: m", 2_500, 2_500)

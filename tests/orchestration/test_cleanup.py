@@ -1,0 +1,160 @@
+"""What is cleaned away, what never is, and that looking changes nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from orchestration.cleanup import NAMES, items
+from orchestration.cli.program import program
+from orchestration.config import load
+from warehouse.errors import NoSpace
+from warehouse.maintenance import retention
+from warehouse.maintenance.compact import Space, compact, space
+from warehouse.store import Warehouse
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from assets.project import Project
+
+NOW = datetime.now(UTC).replace(tzinfo=None)
+
+
+def judgment(digest: str, age_days: float) -> dict[str, Any]:
+    return {
+        "digest": digest,
+        "model": "m",
+        "messages": "[]",
+        "replicate": 0,
+        "status": "scored",
+        "cost_usd": 1.0,
+        "judged_at": NOW - timedelta(days=age_days),
+    }
+
+
+@pytest.fixture
+def project(own_project: Path) -> Project:
+    """A project that was run today, with leftovers of a hundred days ago."""
+    found = load.read(own_project / "scoreline.yaml").project
+    warehouse = Warehouse(found.warehouse)
+    with warehouse.transaction() as transaction:
+        transaction.execute(
+            "INSERT INTO leaderboard_history BY NAME SELECT * REPLACE "
+            "(published_at - INTERVAL 100 DAY AS published_at) FROM leaderboard_history"
+        )
+        transaction.append(
+            "judgments", pl.DataFrame([judgment("old", 100), judgment("new", 1), judgment("a", 99)])
+        )
+        ask = {"benchmark": "b", "system": "s", "question_id": "q", "evaluator": "e", "step": 0}
+        transaction.append("asks", pl.DataFrame([{**ask, "digest": "a"}]))
+        old = {"run_id": "r", "table": "t", "expectation": "x", "success": 1, "severity": "warn"}
+        transaction.append("validations", pl.DataFrame([old]))
+    return found
+
+
+def cleaned(project: Project, *arguments: str) -> str:
+    config = str(project.home / "scoreline.yaml")
+    result = CliRunner().invoke(program, ["clean", *arguments, "--config", config])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def everything(project: Project) -> dict[str, str]:
+    return {
+        str(path): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in project.warehouse.parent.rglob("*")
+        if path.is_file() and path.suffix in (".duckdb", ".jsonl", ".yaml")
+    }
+
+
+def test_looking_changes_nothing(project: Project) -> None:
+    before = everything(project)
+    said = cleaned(project)
+    assert "judgments: 1 rows" in said
+    assert "(only when it is named)" in said
+    assert "nothing was removed: --yes does" in said
+    assert everything(project) == before
+    assert {item.name for item in items(project)} <= set(NAMES)
+
+
+def test_what_was_paid_for_goes_only_when_it_is_named(project: Project) -> None:
+    warehouse = Warehouse(project.warehouse)
+    kept = {
+        table: warehouse.fetch(f"SELECT * FROM {table} ORDER BY ALL")
+        for table in ("questions", "predictions", "grades", "leaderboard", "marks", "judgments")
+    }
+    published = warehouse.fetch("SELECT count(*) FROM leaderboard_history").item()
+    said = cleaned(project, "--yes")
+    assert "removed history" in said
+    assert "removed validations" in said
+    for table, rows in kept.items():
+        assert warehouse.fetch(f"SELECT * FROM {table} ORDER BY ALL").equals(rows), table
+    assert warehouse.fetch("SELECT count(*) FROM leaderboard_history").item() == published // 2
+    assert "removed judgments: 1 rows" in cleaned(project, "judgments", "--yes")
+    left = warehouse.fetch("SELECT digest FROM judgments ORDER BY digest")["digest"].to_list()
+    # One is asked for by a sample, the other is not old.
+    assert left == ["a", "new"]
+    assert "nothing to clean" in cleaned(project, "judgments", "--yes")
+
+
+def test_the_last_leaderboard_stays_however_old_it_is(project: Project) -> None:
+    cleaned(project, "--older-than", "0", "--yes")
+    left = Warehouse(project.warehouse).fetch(
+        "SELECT count(*), count(DISTINCT published_at) FROM leaderboard_history"
+    )
+    assert left.row(0)[1] == 1
+    runs = [item for item in items(project, 0) if item.name == "runs"]
+    assert runs == []
+
+
+def test_an_unknown_name_suggests_a_near_one(project: Project) -> None:
+    config = str(project.home / "scoreline.yaml")
+    result = CliRunner().invoke(program, ["clean", "judgment", "--config", config])
+    assert result.exit_code == 2
+    assert "did you mean 'judgments'" in result.output
+
+
+def test_free_space_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    with warehouse.transaction() as transaction:
+        transaction.execute(
+            "INSERT INTO questions BY NAME SELECT 'b' AS benchmark, 'q' || i AS question_id, "
+            "md5(i::VARCHAR) || md5((i + 1)::VARCHAR) AS question FROM range(600_000) t(i)"
+        )
+    with warehouse.transaction() as transaction:
+        transaction.execute("DELETE FROM questions WHERE question_id <> 'q7'")
+    # DuckDB finds out what is free when it is opened once more.
+    for _ in range(2):
+        with warehouse.transaction() as transaction:
+            transaction.mark("b", "s", "d")
+    before = space(warehouse)
+    assert before.is_worth_it
+    size = warehouse.path.stat().st_size
+    after = compact(warehouse)
+    assert warehouse.path.stat().st_size < size / 4
+    assert not after.is_worth_it
+    assert warehouse.fetch("SELECT question_id FROM questions").rows() == [("q7",)]
+    assert warehouse.fetch("SELECT count(*) FROM scores").item() == 0
+    assert [each.name for each in tmp_path.iterdir() if "compact" in each.name] == []
+    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 0}))
+    with pytest.raises(NoSpace, match="compacting"):
+        compact(warehouse)
+    assert warehouse.fetch("SELECT question_id FROM questions").rows() == [("q7",)]
+
+
+def test_little_free_space_is_left() -> None:
+    assert not Space(100_000_000, 20_000_000).is_worth_it
+    assert not Space(10_000_000, 9_000_000).is_worth_it
+    assert Space(100_000_000, 30_000_000).is_worth_it
+
+
+def test_every_leftover_can_be_counted(tmp_path: Path) -> None:
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    for leftover in retention.LEFTOVERS.values():
+        assert retention.count(warehouse, leftover, 0) == 0

@@ -22,7 +22,7 @@ from evaluators.kinds.row import RowEvaluator
 from evaluators.outcome import Unscored, graded
 from evaluators.sample import SAMPLE_COLUMNS, Sample
 from evaluators.scoring import score
-from warehouse.storage.scratch import Spool
+from warehouse.storage.scratch import ScratchResult
 
 WORDS = [
     "the",
@@ -96,7 +96,7 @@ def measure_rgb(answers: int) -> None:
             grades = Path(folder) / "grades"
             grades.mkdir()
             start = time.perf_counter()
-            score_batches(evaluator, Spool(path, frame.height), grades)
+            score_batches(evaluator, ScratchResult(path, frame.height), grades)
             ours = time.perf_counter() - start
             found = pl.concat(pl.read_parquet(file) for file in sorted(grades.iterdir()))
         start = time.perf_counter()

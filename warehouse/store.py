@@ -13,7 +13,7 @@ from warehouse.schema.ddl import literal, quoted
 from warehouse.storage.connection import Settings
 from warehouse.storage.duckdb_file import FileStorage
 from warehouse.storage.open import storage_at
-from warehouse.storage.scratch import Scratch, Spool
+from warehouse.storage.scratch import Scratch, ScratchResult
 from warehouse.storage.transaction import Parameters, Transaction, fetched
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Warehouse:
         return self.storage.read(lambda connection: fetched(connection, sql, parameters))
 
     @contextmanager
-    def spool(self, sql: str, parameters: Parameters | None = None) -> Iterator[Spool]:
+    def spool(self, sql: str, parameters: Parameters | None = None) -> Iterator[ScratchResult]:
         """The result of a query as a Parquet file beside the warehouse, removed at the end.
 
         The warehouse is released before the body of the `with` begins. JSON becomes text.
@@ -74,7 +74,7 @@ class Warehouse:
         with Scratch(self.path).place() as folder:
             path = folder / "spool.parquet"
             rows = self.storage.read(lambda connection: _copied(connection, sql, parameters, path))
-            yield Spool(path, rows)
+            yield ScratchResult(path, rows)
 
     @contextmanager
     def stream(

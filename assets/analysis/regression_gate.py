@@ -29,7 +29,7 @@ Verdict: TypeAlias = Literal["improved", "unchanged", "regressed", "not_enough_d
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gated:
+class GateResult:
     """One metric of a system beside a baseline's.
 
     Attributes:
@@ -60,7 +60,7 @@ def gate(
     baseline: str,
     metrics: Sequence[tuple[Evaluator, Metric]],
     tolerance: float = 0.0,
-) -> list[Gated]:
+) -> list[GateResult]:
     """Compare a system with a baseline, question by question.
 
     A metric has regressed when it is significantly worse by more than the tolerance, and improved
@@ -116,7 +116,7 @@ class _Compared:
 
     def gated(
         self, address: str, gain_p: float, loss_p: float, tolerance: float, tests: int
-    ) -> Gated:
+    ) -> GateResult:
         gain = self.sign * self.difference
         worst, best = sorted((self.sign * self.low, self.sign * self.high))
         verdict: Verdict = "unchanged"
@@ -127,7 +127,7 @@ class _Compared:
             verdict = "improved"
         elif not self.decidable(tests) or (tolerance > 0 and worst < -tolerance):
             verdict = "not_enough_data"
-        return Gated(
+        return GateResult(
             address=address,
             n_pairs=self.n,
             difference=self.difference,

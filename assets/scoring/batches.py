@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evaluators.evaluator import Evaluator
-    from warehouse.storage.scratch import Spool
+    from warehouse.storage.scratch import ScratchResult
 
 FRAME_ROWS = 50_000
 TEXT_ROWS = 5_000
@@ -89,7 +89,7 @@ class Batches:
     """
 
     writing: Writing
-    samples: Spool
+    samples: ScratchResult
     rows: int
 
     def write(self, number: int) -> int:
@@ -99,7 +99,7 @@ class Batches:
 
 def score_batches(
     evaluator: Evaluator,
-    samples: Spool,
+    samples: ScratchResult,
     folder: Path,
     engines: Engines = NO_ENGINES,
 ) -> int:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from warehouse.ingest.fast_path_rules import Field
 
 
-class Declined(Exception):  # noqa: N818 - not a failure
+class NotFastPath(Exception):  # noqa: N818 - not a failure
     """A file is not for the swift lane; says why."""
 
 
@@ -63,7 +63,7 @@ def question_lines(connection: duckdb.DuckDBPyConnection, path: Path) -> Lines:
     found = _survey(connection, path, QUESTIONS)
     fields = {name: type_ for name, type_ in QUESTION_FIELDS.items() if name in found.types}
     if {"gold_relevance", "gold_doc_ids"} <= fields.keys():
-        raise Declined("gold documents are given in two ways")
+        raise NotFastPath("gold documents are given in two ways")
     answers = found.types.get("expected_answer", set())
     if answers == {"VARCHAR"}:
         fields["expected_answer"] = "VARCHAR"
@@ -72,7 +72,7 @@ def question_lines(connection: duckdb.DuckDBPyConnection, path: Path) -> Lines:
     choices = found.types.get("correct_choice", set())
     if "VARCHAR" in choices:
         if choices != {"VARCHAR"}:
-            raise Declined("correct_choice is sometimes a letter")
+            raise NotFastPath("correct_choice is sometimes a letter")
         fields["correct_choice"] = "VARCHAR"
         _require_letters(connection, path)
     return Lines(
@@ -97,13 +97,13 @@ def prediction_lines(
     found = _survey(connection, path, PREDICTIONS)
     fields = {name: type_ for name, type_ in PREDICTION_FIELDS.items() if name in found.types}
     if {"choice_logprobs", "choice_probs"} <= fields.keys():
-        raise Declined("probabilities are given in two ways")
+        raise NotFastPath("probabilities are given in two ways")
     if "retrieved" in fields:
         fields["retrieved"] = retrieved_type(found.retrieved)
     if "system" in fields:
         _require_systems(connection, path, system)
     elif system is None:
-        raise Declined("no row names its system")
+        raise NotFastPath("no row names its system")
     return Lines(
         path=path,
         fields=fields,
@@ -119,7 +119,7 @@ def _survey(
     connection: duckdb.DuckDBPyConnection, path: Path, expected: Mapping[str, Field]
 ) -> Seen:
     if kind(path) not in {".jsonl", ".ndjson"}:
-        raise Declined("not JSON Lines")
+        raise NotFastPath("not JSON Lines")
     plain = glance(path, expected) if path.suffix == kind(path) else None
     if plain is not None:
         _require_apart(plain.names, expected)
@@ -138,7 +138,7 @@ def _closer(
         if not survey.names <= names:
             survey = _look(connection, objects, expected, survey.names)
     except duckdb.Error as error:
-        raise Declined(str(error)) from error
+        raise NotFastPath(str(error)) from error
     return survey
 
 
@@ -161,19 +161,19 @@ def _look(
         f"FROM {objects} GROUP BY 1, 2 LIMIT {MOST_SHAPES + 1}"
     ).fetchall()
     if not rows or len(rows) > MOST_SHAPES:
-        raise Declined("the file is empty, or hardly two rows look alike")
+        raise NotFastPath("the file is empty, or hardly two rows look alike")
     seen = Seen({name: set() for name in known}, set())
     for keys, types, is_odd in rows:
         # What is no object has no keys, and is no row.
         if not keys or len(set(keys)) < len(keys) or is_odd:
-            raise Declined("a row that DuckDB would read differently")
+            raise NotFastPath("a row that DuckDB would read differently")
         seen.names.update(keys)
         for name, found in zip(known, types, strict=True):
             if found not in {None, "NULL"}:
                 seen.types[name].add(found)
     for name in known:
         if not seen.types[name] <= expected[name].types:
-            raise Declined(f"{name} holds {sorted(seen.types[name])}")
+            raise NotFastPath(f"{name} holds {sorted(seen.types[name])}")
     _require_apart(seen.names, expected)
     return seen
 
@@ -191,15 +191,15 @@ def _require_apart(names: set[str], expected: Mapping[str, Field]) -> None:
     # DuckDB does not tell capitals from small letters in the names of columns.
     others = names - expected.keys()
     if len({name.lower() for name in names} | expected.keys()) < len(others) + len(expected):
-        raise Declined("fields differ only in capitals")
+        raise NotFastPath("fields differ only in capitals")
     if "" in others or len(others) > MOST_OTHERS:
-        raise Declined("a field without a name, or very many")
+        raise NotFastPath("a field without a name, or very many")
 
 
 def _require_letters(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     table = Lines(path=path, fields={"correct_choice": "VARCHAR"}).table
     if _count(connection, table, "NOT regexp_full_match(correct_choice, '[A-Za-z]')"):
-        raise Declined("correct_choice is no letter")
+        raise NotFastPath("correct_choice is no letter")
 
 
 def _require_systems(connection: duckdb.DuckDBPyConnection, path: Path, system: str | None) -> None:
@@ -209,7 +209,7 @@ def _require_systems(connection: duckdb.DuckDBPyConnection, path: Path, system: 
         if name is None and system is not None:
             continue
         if name is None or (system is not None and name != system) or unusable(name):
-            raise Declined("system is missing, contradicts the path or cannot be used")
+            raise NotFastPath("system is missing, contradicts the path or cannot be used")
 
 
 def _count(connection: duckdb.DuckDBPyConnection, table: str, condition: str) -> int:

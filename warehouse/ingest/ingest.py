@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from warehouse.errors import InputError, WarehouseError
 from warehouse.formats.catalog import format_named
 from warehouse.ingest.digests import predictions_digest, questions_digest
-from warehouse.ingest.fast_path import Declined
+from warehouse.ingest.fast_path import NotFastPath
 from warehouse.ingest.plan import Files, PredictionReading, QuestionReading
 from warehouse.ingest.result import Ingested, unchanged
 from warehouse.ingest.sources import require_usable
@@ -80,7 +80,7 @@ def ingest(
 
 
 class _Unusual(Exception):  # noqa: N818 - not a failure
-    def __init__(self, place: Place, reason: Declined) -> None:
+    def __init__(self, place: Place, reason: NotFastPath) -> None:
         super().__init__(str(reason))
         self.place = place
 
@@ -103,7 +103,7 @@ class _Plan:
             place = (self.files.benchmark, PREDICTIONS)
             if self.predictions is not None:
                 self.predictions.prepare(warehouse, folder, self.questions)
-        except Declined as reason:
+        except NotFastPath as reason:
             raise _Unusual(place, reason) from reason
 
 
@@ -170,7 +170,7 @@ def _written(
                     results[place] = Ingested(
                         rows=rows, problems=given.problems, notes=notes, digest=given.digest
                     )
-            except Declined as reason:
+            except NotFastPath as reason:
                 raise _Unusual(place, reason) from reason
 
     warehouse.write(put)
@@ -183,5 +183,5 @@ def _inspect(inspect: Inspection, transaction: Transaction, asked: QuestionReadi
         inspect(transaction, asked.files.benchmark)
     except InputError as error:
         if asked.swift:
-            raise Declined(str(error)) from error
+            raise NotFastPath(str(error)) from error
         raise

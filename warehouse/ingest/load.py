@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 import polars as pl
 
-from warehouse.ingest.fast_path import Declined
+from warehouse.ingest.fast_path import NotFastPath
 from warehouse.ingest.rows_sql import document_rows, prediction_rows, question_rows
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def put_questions(transaction: Transaction, benchmark: str, files: Sequence[Line
         {"benchmark": benchmark},
     )
     if distinct.item() < rows:
-        raise Declined("a question stands twice, or a row has no id")
+        raise NotFastPath("a question stands twice, or a row has no id")
     return rows
 
 
@@ -105,7 +105,7 @@ def require_known(transaction: Transaction, benchmark: str) -> None:
         {"benchmark": benchmark},
     )
     if any(row != (0, 0) for row in found.iter_rows()):
-        raise Declined("a prediction stands twice, or its question is not known")
+        raise NotFastPath("a prediction stands twice, or its question is not known")
 
 
 def finish_predictions(
@@ -214,4 +214,4 @@ def _insert(transaction: Transaction, table: str, select: str, values: Mapping[s
     try:
         return transaction.execute(f"INSERT INTO {table} BY NAME {select}", values)
     except (duckdb.InvalidInputException, duckdb.DataError, duckdb.IntegrityError) as error:
-        raise Declined(str(error)) from error
+        raise NotFastPath(str(error)) from error

@@ -18,7 +18,7 @@ from warehouse.schema.tables import table_named
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from warehouse.storage.scratch import Spool
+    from warehouse.storage.scratch import ScratchResult
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
 
@@ -115,7 +115,7 @@ class Ledger:
         return self._index
 
 
-def _made(file: Path, replies: Spool) -> sqlite3.Connection:
+def _made(file: Path, replies: ScratchResult) -> sqlite3.Connection:
     """An index of what the tables hold; a scratch file, so that nothing is lost with it."""
     index = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
     try:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Spool:
+class ScratchResult:
     """A query's result in a Parquet file; `Warehouse.spool` makes it and removes the file.
 
     Attributes:

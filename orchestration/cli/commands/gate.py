@@ -11,7 +11,7 @@ import click
 from orchestration.cli.options import config_option, debug_option, format_option, known, load
 
 if TYPE_CHECKING:
-    from assets.analysis.regression_gate import Gated
+    from assets.analysis.regression_gate import GateResult
     from orchestration.cli.output import Form
 
 COLUMNS = (
@@ -102,12 +102,12 @@ def command(
     click.echo(f"{system!r} passes: {counted}", err=True)
 
 
-def seems_certain(found: Gated) -> bool:
+def seems_certain(found: GateResult) -> bool:
     """Whether an interval without 0 stands beside a verdict that finds no difference."""
     return found.verdict == "unchanged" and found.low * found.high > 0
 
 
-def _cells(found: Gated) -> list[object]:
+def _cells(found: GateResult) -> list[object]:
     return [
         *(found.address, found.verdict, found.n_pairs, found.difference, found.low, found.high),
         *(found.p_value, found.detectable),

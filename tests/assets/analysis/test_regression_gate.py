@@ -13,7 +13,7 @@ from dagster._core.errors import DagsterAssetCheckFailedError
 
 from assets.analysis.comparability import NotComparable
 from assets.analysis.metric_names import UnknownMetric, sample_metrics
-from assets.analysis.regression_gate import Gated, gate
+from assets.analysis.regression_gate import GateResult, gate
 from assets.keys import LEADERBOARD
 from assets.project import Gate
 from tests.assets.conftest import Workshop
@@ -61,7 +61,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
         yield workshop
 
 
-def gated(workshop: Workshop, system: str, baseline: str, **choices: Any) -> dict[str, Gated]:
+def gated(workshop: Workshop, system: str, baseline: str, **choices: Any) -> dict[str, GateResult]:
     benchmark = workshop.project.benchmarks["trial"]
     metrics = sample_metrics(benchmark, choices.pop("metrics", ()))
     found = gate(workshop.warehouse, benchmark, system, baseline, metrics, **choices)

@@ -13,7 +13,7 @@ from evaluators import catalog
 from evaluators.errors import BadSamples, BrokenPromise
 from evaluators.scoring import score
 from tests.samples import samples
-from warehouse.storage.scratch import Spool
+from warehouse.storage.scratch import ScratchResult
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,11 +29,11 @@ def odd(tmp_path: Path) -> Path:
     return folder
 
 
-def spooled(folder: Path, frame: pl.DataFrame) -> Spool:
+def spooled(folder: Path, frame: pl.DataFrame) -> ScratchResult:
     """A frame as a spool."""
     path = folder / "samples.parquet"
     frame.write_parquet(path)
-    return Spool(path, frame.height)
+    return ScratchResult(path, frame.height)
 
 
 def text_samples() -> pl.DataFrame:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from assets.analysis.regression_gate import Gated
+from assets.analysis.regression_gate import GateResult
 from orchestration.cli.commands.gate import seems_certain
 from orchestration.cli.program import program
 
@@ -38,7 +38,7 @@ def test_a_gate_that_opens_says_so(done_project: Path) -> None:
 def test_an_interval_that_contradicts_its_verdict(
     low: float, high: float, verdict: Verdict, *, expected: bool
 ) -> None:
-    found = Gated(
+    found = GateResult(
         address="citation.f1",
         n_pairs=24,
         difference=(low + high) / 2,

@@ -15,7 +15,7 @@ from tests.services import REQUIRED
 from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse.errors import InputError
 from warehouse.ingest import plan
-from warehouse.ingest.fast_path import Declined
+from warehouse.ingest.fast_path import NotFastPath
 from warehouse.ingest.fast_path_rules import PREDICTIONS, QUESTIONS
 from warehouse.ingest.rows_sql import PREDICTION_FIELDS, QUESTION_FIELDS
 from warehouse.store import Warehouse
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def decline(*_: object) -> list[Any]:
-    raise Declined("told to")
+    raise NotFastPath("told to")
 
 
 def hold(*_: object, **__: object) -> list[Any]:

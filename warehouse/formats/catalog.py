@@ -5,10 +5,10 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from functools import cache
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-import warehouse.formats
 from warehouse.errors import UnknownFormat, near
 from warehouse.formats.format import Format
 
@@ -20,12 +20,8 @@ if TYPE_CHECKING:
 def formats() -> Mapping[str, Format]:
     """Every format by its name: each module of this folder that has a `FORMAT`."""
     found: dict[str, Format] = {}
-    for module in pkgutil.iter_modules(warehouse.formats.__path__):
-        if module.name == __name__.rpartition(".")[2]:
-            continue
-        candidate = getattr(
-            importlib.import_module(f"warehouse.formats.{module.name}"), "FORMAT", None
-        )
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)], f"{__package__}."):
+        candidate = getattr(importlib.import_module(module.name), "FORMAT", None)
         if isinstance(candidate, Format):
             found[candidate.name] = candidate
     return MappingProxyType(dict(sorted(found.items())))

@@ -8,21 +8,21 @@ import orjson
 
 from assets.publishing.report.page_bundle import per_chunk
 from assets.publishing.report.script_data import pack
-from warehouse.queries import report_samples
+from warehouse.queries import report as report_queries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from assets.publishing.report.page_data import Facts
-    from warehouse.publish.snapshot import HeldSnapshot
+    from warehouse.publish.snapshot import OpenSnapshot
     from warehouse.queries.samples import Query
 
 BLOCK_SAMPLES = 10_000
 """Answers that are read at once: many, as each reading looks through the tables, but not all."""
 
 
-def write_answers(copy: HeldSnapshot, facts: Facts, data: Path) -> None:
+def write_answers(copy: OpenSnapshot, facts: Facts, data: Path) -> None:
     """Write the list of questions, and their answers in chunks.
 
     Args:
@@ -43,7 +43,7 @@ def write_answers(copy: HeldSnapshot, facts: Facts, data: Path) -> None:
 
 
 def read_samples(
-    copy: HeldSnapshot, benchmark: str, question_ids: Sequence[str]
+    copy: OpenSnapshot, benchmark: str, question_ids: Sequence[str]
 ) -> list[dict[str, Any]]:
     """Some questions with all answers.
 
@@ -63,13 +63,13 @@ def read_samples(
     def rows(query: Query) -> list[tuple[Any, ...]]:
         return copy.fetch(query.sql, query.parameters).rows()
 
-    asked = rows(report_samples.asked(benchmark, question_ids))
-    cited = dict(rows(report_samples.cited(benchmark, question_ids)))
-    grades = {row[:2]: row[2] for row in rows(report_samples.graded(benchmark, question_ids))}
-    judged = {row[:2]: row[2] for row in rows(report_samples.judged(benchmark, question_ids))}
+    asked = rows(report_queries.question_details(benchmark, question_ids))
+    cited = dict(rows(report_queries.cited_sentences(benchmark, question_ids)))
+    grades = {row[:2]: row[2] for row in rows(report_queries.scores(benchmark, question_ids))}
+    judged = {row[:2]: row[2] for row in rows(report_queries.judgments(benchmark, question_ids))}
     texts: dict[str, dict[str, int]] = {name: {} for name, _ in asked}
     answers: dict[str, list[dict[str, Any]]] = {name: [] for name, _ in asked}
-    for question, system, contexts, given in rows(report_samples.answered(benchmark, question_ids)):
+    for question, system, contexts, given in rows(report_queries.answers(benchmark, question_ids)):
         known = texts[question]
         answers[question].append(
             {

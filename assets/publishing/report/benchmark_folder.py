@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from assets.charts.leaderboard import Spec
     from assets.publishing.report.page_data import Facts
-    from warehouse.publish.snapshot import HeldSnapshot
+    from warehouse.publish.snapshot import OpenSnapshot
 
 PARTS = (
     *(("overview", "At a glance"), ("leaderboard", "Leaderboard"), ("boolean", "Passes")),
@@ -33,7 +33,7 @@ PARTS = (
 )
 
 
-def write_folder(copy: HeldSnapshot, benchmark: str, digest: str, folder: Path) -> None:
+def write_folder(copy: OpenSnapshot, benchmark: str, digest: str, folder: Path) -> None:
     """Write everything about one benchmark into an empty folder.
 
     Args:
@@ -72,7 +72,7 @@ def interactive(facts: Facts) -> dict[str, Spec | None]:
     }
 
 
-def write_grids(copy: HeldSnapshot, facts: Facts, folder: Path) -> bool:
+def write_grids(copy: OpenSnapshot, facts: Facts, folder: Path) -> bool:
     """Write the numbers of every evaluator, and draw the hardest questions by the first metric.
 
     Returns:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from warehouse.queries import report_overview
+from warehouse.queries import report as report_queries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from assets.publishing.report.page_data import Facts
-    from warehouse.publish.snapshot import HeldSnapshot
+    from warehouse.publish.snapshot import OpenSnapshot
 
 UNKNOWN = 255
 """The code of a cell that has no grade at all."""
@@ -43,11 +43,11 @@ class Grid:
 
 
 def read_grid(
-    copy: HeldSnapshot, facts: Facts, evaluator: str, signature: str, metrics: Sequence[str]
+    copy: OpenSnapshot, facts: Facts, evaluator: str, signature: str, metrics: Sequence[str]
 ) -> Grid:
     """The numbers of one evaluator for the questions that are shown one by one."""
     ids = facts.questions["question_id"]
-    query = report_overview.grid(facts.benchmark, evaluator, signature, ids.to_list())
+    query = report_queries.score_matrix(facts.benchmark, evaluator, signature, ids.to_list())
     places = pl.DataFrame({"question_id": ids}).with_row_index("q")
     columns = pl.DataFrame({"system": facts.systems}).with_row_index("s")
     grades = copy.fetch(query.sql, query.parameters).join(places, on="question_id")

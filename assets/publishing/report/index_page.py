@@ -12,7 +12,7 @@ from assets.publishing.report import templates_env
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from warehouse.publish.snapshot import HeldSnapshot
+    from warehouse.publish.snapshot import OpenSnapshot
 
 Row = dict[str, Any]
 
@@ -44,7 +44,7 @@ ORDER BY benchmark
 """
 
 
-def write_overview(copy: HeldSnapshot, folders: Mapping[str, str]) -> str:
+def write_overview(copy: OpenSnapshot, folders: Mapping[str, str]) -> str:
     """The first page.
 
     Args:

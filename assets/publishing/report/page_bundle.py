@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from assets.publishing.report.page_data import ALL
-from warehouse.queries import report_overview
+from warehouse.queries import report as report_queries
 
 if TYPE_CHECKING:
     from assets.publishing.report.page_data import Facts
@@ -105,7 +105,7 @@ def contents(facts: Facts) -> dict[str, Any]:
         ],
         "n_shown": facts.questions.height,
         "per_chunk": per_chunk(facts),
-        "statuses": report_overview.STATUSES,
+        "statuses": report_queries.STATUSES,
         "problems": facts.problems.to_dicts(),
     }
 

@@ -9,10 +9,10 @@ import polars as pl
 
 from assets.charts import sort_order
 from assets.publishing.report import queries
-from warehouse.queries import report_overview
+from warehouse.queries import report as report_queries
 
 if TYPE_CHECKING:
-    from warehouse.publish.snapshot import HeldSnapshot
+    from warehouse.publish.snapshot import OpenSnapshot
     from warehouse.queries.samples import Query
 
 ALL = "all"
@@ -98,7 +98,7 @@ class Reader:
         benchmark: The benchmark.
     """
 
-    def __init__(self, copy: HeldSnapshot, benchmark: str) -> None:
+    def __init__(self, copy: OpenSnapshot, benchmark: str) -> None:
         self._copy = copy
         self.benchmark = benchmark
 
@@ -111,22 +111,22 @@ class Reader:
         return self._copy.fetch(query.sql, query.parameters)
 
 
-def benchmarks(copy: HeldSnapshot) -> list[str]:
+def benchmarks(copy: OpenSnapshot) -> list[str]:
     """The benchmarks that have been scored, by name."""
     found = copy.fetch("SELECT DISTINCT benchmark FROM leaderboard ORDER BY benchmark")
     return found["benchmark"].to_list()
 
 
-def digest(copy: HeldSnapshot, benchmark: str) -> str:
+def digest(copy: OpenSnapshot, benchmark: str) -> str:
     """A short text that differs as soon as anything about a benchmark differs."""
     import hashlib
 
-    query = report_overview.fingerprint(benchmark)
+    query = report_queries.report_fingerprint(benchmark)
     row = copy.fetch(query.sql, query.parameters).row(0)
     return hashlib.blake2b(repr(row).encode(), digest_size=6).hexdigest()
 
 
-def gather(copy: HeldSnapshot, benchmark: str, digest_: str) -> Facts:
+def gather(copy: OpenSnapshot, benchmark: str, digest_: str) -> Facts:
     """Read all that the page of a benchmark shows.
 
     Args:
@@ -143,10 +143,10 @@ def gather(copy: HeldSnapshot, benchmark: str, digest_: str) -> Facts:
         benchmark=benchmark,
         digest=digest_,
         n_questions=totals["questions"],
-        questions=reader.query(report_overview.hardest(benchmark, most)),
+        questions=reader.query(report_queries.hardest_questions(benchmark, most)),
         systems=systems,
         board=board,
-        evaluators=reader.query(report_overview.current(benchmark)),
+        evaluators=reader.query(report_queries.current_signatures(benchmark)),
         comparisons=reader.rows(queries.COMPARISONS, most=MOST_ROWS),
         system_scores=reader.rows(queries.SYSTEM_SCORES),
         problems=reader.rows(queries.PROBLEMS, most=MOST_PROBLEMS),

@@ -6,17 +6,17 @@ import json
 import shutil
 from typing import TYPE_CHECKING
 
-from assets.fingerprints.stages import REPORT
+from assets.project import REPORT_FILE
 from assets.publishing.report import page_data
 from assets.publishing.report.benchmark_folder import write_folder
 from assets.publishing.report.index_page import write_overview
-from warehouse.storage.atomic import replacing
+from warehouse.storage.atomic import replace_file
 from warehouse.storage.file_lock import FileLock
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from warehouse.publish.snapshot import HeldSnapshot, Snapshot
+    from warehouse.publish.snapshot import OpenSnapshot, Snapshot
 
 FOLDER = "report"
 MADE_BY = 2
@@ -47,16 +47,16 @@ def write_report(copy: Snapshot, publish: Path, patience_s: float = 60.0) -> Pat
     """
     root = publish / FOLDER
     root.mkdir(parents=True, exist_ok=True)
-    with FileLock(root / ".writing", patience_s).exclusive(), copy.held() as held:
+    with FileLock(root / ".writing", patience_s).exclusive(), copy.open() as held:
         made = {name: _folder(held, name, root) for name in page_data.benchmarks(held)}
-        page = publish / REPORT
-        with replacing(page) as beside:
+        page = publish / REPORT_FILE
+        with replace_file(page) as beside:
             beside.write_text(write_overview(held, made), encoding="utf-8")
         _tidy(root, set(made.values()))
     return page
 
 
-def _folder(copy: HeldSnapshot, benchmark: str, root: Path) -> str:
+def _folder(copy: OpenSnapshot, benchmark: str, root: Path) -> str:
     digest = page_data.digest(copy, benchmark)
     name = f"{benchmark}-{digest}-{MADE_BY}"
     if not (root / name).is_dir():

@@ -1,1 +1,0 @@
-"""The engines that evaluators call in a run, over the ledger of the warehouse."""

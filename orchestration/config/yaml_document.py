@@ -1,20 +1,20 @@
-"""YAML text as plain values that remember the line on which each of them stands."""
+"""YAML text as plain values whose lines can be looked up."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from yaml.constructor import ConstructorError
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from orchestration.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
-
-Step = str | int
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,30 +24,36 @@ class Document:
     Attributes:
         file: The file, as the user named it.
         content: Its values: mappings with text keys, lists and scalars.
-        lines: The line of every value by the keys and indices that lead to it; for a value in a
-            mapping, the line of its key.
+        root: The YAML node of `content`; None in an empty file.
     """
 
     file: Path
     content: Any
-    lines: dict[tuple[Step, ...], int]
+    root: Node | None
 
-    def line(self, path: Sequence[Step]) -> int:
-        """The line of the value at `path`, or of the nearest enclosing value that exists."""
-        steps = tuple(path)
-        while steps not in self.lines:
-            steps = steps[:-1]
-        return self.lines[steps]
+    def line(self, path: Sequence[str | int]) -> int:
+        """Return the line of the value at `path`, or of the nearest enclosing value that exists.
+
+        For a value in a mapping it is the line of its key.
+        """
+        node, line = self.root, 1
+        for step in path:
+            children = _children(node)
+            if step not in children:
+                break
+            start, node = children[step]
+            line = start.start_mark.line + 1
+        return line
 
 
 def read_document(file: Path) -> Document:
-    """Reads one YAML file.
+    """Read one YAML file.
 
     Keys are always text, as they are written (`2024:` is the key '2024').
 
     Raises:
-        SettingsError: The file is not UTF-8 text or not YAML, holds more than one document, gives
-            a key twice in one mapping, or refers to itself.
+        SettingsError: The file is not UTF-8 text or not YAML, holds more than one document, repeats
+            a key in one mapping, or refers to itself.
         OSError: The file cannot be read.
     """
     raw = file.read_bytes()
@@ -57,81 +63,68 @@ def read_document(file: Path) -> Document:
         line = raw.count(b"\n", 0, error.start) + 1
         fault = Fault(line, f"not UTF-8 text: byte {raw[error.start]:#04x}")
         raise SettingsError(file, [fault]) from None
+    faults: list[Fault] = []
     try:
-        loader, node = _read(text)
-        builder = _Builder(loader)
-        content = None if node is None else builder.value(node, ())
+        loader, root = _compose(text)
+        content = None if root is None else _value(root, loader, faults, ())
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        line = 1 if mark is None else mark.line + 1
-        raise SettingsError(file, [Fault(line, f"not YAML: {_problem(error)}")]) from None
+        problem = ", ".join(part for part in (error.context, error.problem) if part)
+        hint = " (a tab?)" if "'\\t'" in problem else ""
+        faults = [Fault(1 if mark is None else mark.line + 1, f"not YAML: {problem}{hint}")]
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
-        fault = Fault(line, f"the character {chr(error.character)!r} is not allowed in YAML")
-        raise SettingsError(file, [fault]) from None
-    if builder.faults:
-        raise SettingsError(file, builder.faults)
-    return Document(file, content, {(): 1, **builder.lines})
+        faults = [Fault(line, f"the character {chr(error.character)!r} is not allowed in YAML")]
+    except RecursionError:
+        faults = [Fault(1, "values are nested too deeply")]
+    if faults:
+        raise SettingsError(file, faults)
+    return Document(file, content, root)
 
 
-def _read(text: str) -> tuple[Any, yaml.Node | None]:
-    """The root of a YAML text, and what turns its nodes into values."""
+def _compose(text: str) -> tuple[Any, Node | None]:
+    """Return the loader and the root node of a YAML text."""
     if yaml.__with_libyaml__:
-        # Ten times as fast; of what is wrong the other one speaks more clearly.
+        # Ten times as fast, but its error messages are less clear than those of the other loader.
         with suppress(yaml.YAMLError):
-            quick = yaml.CSafeLoader(text)
-            return quick, quick.get_single_node()
+            loader = yaml.CSafeLoader(text)
+            return loader, loader.get_single_node()
     loader = yaml.SafeLoader(text)
     return loader, loader.get_single_node()
 
 
-def _problem(error: yaml.MarkedYAMLError) -> str:
-    said = ", ".join(part for part in (error.context, error.problem) if part)
-    return f"{said} (a tab?)" if "'\\t'" in said else said
-
-
-@dataclass(slots=True)
-class _Builder:
-    """Turns the nodes of one document into values; collects lines and repeated keys."""
-
-    loader: Any
-    lines: dict[tuple[Step, ...], int] = field(default_factory=dict)
-    faults: list[Fault] = field(default_factory=list)
-    _open: list[yaml.Node] = field(default_factory=list)
-
-    def value(self, node: yaml.Node, path: tuple[Step, ...]) -> Any:
-        if any(node is outer for outer in self._open):
-            raise yaml.constructor.ConstructorError(
-                None, None, "a value refers to itself", node.start_mark
-            )
-        self._open.append(node)
+def _value(node: Node, loader: Any, faults: list[Fault], outer: tuple[Node, ...]) -> Any:
+    """Build the plain value of a node; collect repeated keys in `faults`."""
+    if node in outer:
+        raise ConstructorError(None, None, "a value refers to itself", node.start_mark)
+    if isinstance(node, ScalarNode):
         try:
-            if isinstance(node, yaml.MappingNode):
-                return dict(self._entries(node, path))
-            if isinstance(node, yaml.SequenceNode):
-                return [self._placed(item, (*path, at), item) for at, item in enumerate(node.value)]
-            return self.loader.construct_object(node)
-        finally:
-            self._open.pop()
-
-    def _entries(self, node: yaml.MappingNode, path: tuple[Step, ...]) -> Iterator[tuple[str, Any]]:
+            return loader.construct_object(node)
+        except (ValueError, LookupError, AttributeError):  # of `2024-13-45` or `!!int x`
+            problem = "the value does not fit its type"
+            raise ConstructorError(None, None, problem, node.start_mark) from None
+    if isinstance(node, MappingNode):
         first: dict[str, int] = {}
         for key, _ in node.value:
+            if not isinstance(key, ScalarNode):
+                raise ConstructorError(None, None, "a key must be text", key.start_mark)
             line = key.start_mark.line + 1
-            if isinstance(key, yaml.ScalarNode) and key.value in first:
-                self.faults.append(
-                    Fault(line, f"{key.value!r} is given twice (first on line {first[key.value]})")
-                )
-            elif isinstance(key, yaml.ScalarNode):
-                first[key.value] = line
-        self.loader.flatten_mapping(node)  # carries out merge keys: `<<: *name`
-        for key, item in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise yaml.constructor.ConstructorError(
-                    None, None, "a key must be text", key.start_mark
-                )
-            yield key.value, self._placed(item, (*path, key.value), key)
+            if key.value in first:
+                message = f"{key.value!r} is given twice (first on line {first[key.value]})"
+                faults.append(Fault(line, message))
+            first.setdefault(key.value, line)
+        loader.flatten_mapping(node)  # resolves merge keys: `<<: *name`
+    children = {
+        step: _value(child, loader, faults, (*outer, node))
+        for step, (_, child) in _children(node).items()
+    }
+    return children if isinstance(node, MappingNode) else list(children.values())
 
-    def _placed(self, node: yaml.Node, path: tuple[Step, ...], at: yaml.Node) -> Any:
-        self.lines[path] = at.start_mark.line + 1
-        return self.value(node, path)
+
+def _children(node: Node | None) -> Mapping[str | int, tuple[Node, Node]]:
+    """Return the values in a node by key or index, each with the node where it starts."""
+    if isinstance(node, MappingNode):
+        return {key.value: (key, value) for key, value in node.value}
+    if isinstance(node, SequenceNode):
+        return {at: (item, item) for at, item in enumerate(node.value)}
+    return {}

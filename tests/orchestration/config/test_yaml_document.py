@@ -56,6 +56,8 @@ def test_an_empty_file_is_nothing(tmp_path: Path) -> None:
         ("a: 1\nb: !!python/name:os.system x\n", 2, "not YAML"),
         (b"a: 1\nb: \xff\n", 2, "not UTF-8 text: byte 0xff"),
         (b"a: 1\nb: \x07\n", 2, "'\\x07' is not allowed"),
+        ("a: 1\nb: 2024-13-45\n", 2, "not YAML: the value does not fit its type"),
+        ("a: " + "[" * 3000 + "]" * 3000, 1, "values are nested too deeply"),
     ],
 )
 def test_refused(tmp_path: Path, text: str | bytes, line: int, words: str) -> None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from evaluators import library
 from evaluators.errors import BadParameters, BrokenPromise, UnknownEvaluator, nearest
 from evaluators.evaluator import Evaluator
-from evaluators.flows.requests import setting_of
+from evaluators.flows.requests import config_key
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from evaluators.metric import Metric
 
 
-_EVERYTHING = "all"
+_ALL = "all"
 
-_WANTED = {
+_EXPECTED_TYPES = {
     "tuple_type": "a list",
     "dict_type": "a mapping",
     "string_type": "text",
@@ -54,7 +54,7 @@ def catalogue() -> Mapping[str, type[Evaluator]]:
     """
     found: dict[str, type[Evaluator]] = {}
     prefix = f"{library.__name__}."
-    for module in pkgutil.walk_packages(library.__path__, prefix, onerror=_fly):
+    for module in pkgutil.walk_packages(library.__path__, prefix, onerror=_reraise):
         if module.ispkg:
             continue
         name = module.name.rpartition(".")[2]
@@ -80,7 +80,7 @@ def catalogue() -> Mapping[str, type[Evaluator]]:
 
 def family(name: str) -> str:
     """The family of an evaluator: the folder that its file is in."""
-    return _family(_known(name))
+    return _family(_find(name))
 
 
 @cache
@@ -104,12 +104,12 @@ def select(names: Iterable[str]) -> list[str]:
     groups = families()
     chosen: set[str] = set()
     for name in names:
-        if name == _EVERYTHING:
+        if name == _ALL:
             chosen.update(catalogue())
         elif name in groups:
             chosen.update(groups[name])
         else:
-            chosen.add(_known(name).name)
+            chosen.add(_find(name).name)
     return [name for name in catalogue() if name in chosen]
 
 
@@ -125,7 +125,7 @@ def build(name: str, parameters: Mapping[str, object] | None = None) -> Evaluato
         UnknownEvaluator: When there is no such evaluator.
         BadParameters: When it takes no such parameter or refuses a value.
     """
-    cls = _known(name)
+    cls = _find(name)
     given = dict(parameters or {})
     taken = {each.name: each.type for each in fields(cls) if not each.metadata.get("settled")}
     for parameter in given:
@@ -135,13 +135,13 @@ def build(name: str, parameters: Mapping[str, object] | None = None) -> Evaluato
                 f"{name}: unknown parameter {parameter!r}{nearest(parameter, taken) or offer}"
             )
     try:
-        return cls(**_checked(cls, given)) if given else cls()
+        return cls(**_validate(cls, given)) if given else cls()
     except ValueError as error:
         raise BadParameters(f"{name}: {error}") from error
 
 
 @cache
-def _model(cls: type[Evaluator], parameters: frozenset[str]) -> type[BaseModel]:
+def _parameter_model(cls: type[Evaluator], parameters: frozenset[str]) -> type[BaseModel]:
     """What checks some parameters of an evaluator; many benchmarks give the same ones."""
     from pydantic import ConfigDict, create_model
 
@@ -152,32 +152,34 @@ def _model(cls: type[Evaluator], parameters: frozenset[str]) -> type[BaseModel]:
     return create_model(cls.__name__, __config__=config, __module__=cls.__module__, **types)
 
 
-def _checked(cls: type[Evaluator], given: Mapping[str, object]) -> dict[str, Any]:
+def _validate(cls: type[Evaluator], given: Mapping[str, object]) -> dict[str, Any]:
     """The given values as the types of the parameters have them (a list as a tuple, say)."""
     from pydantic import ValidationError
 
     try:
         # As JSON, because only there a list is strictly a tuple.
-        values = _model(cls, frozenset(given)).model_validate_json(json.dumps(given, default=str))
+        values = _parameter_model(cls, frozenset(given)).model_validate_json(
+            json.dumps(given, default=str)
+        )
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        wanted = _WANTED.get(first["type"])
+        wanted = _EXPECTED_TYPES.get(first["type"])
         said = f"expected {wanted}, got {first['input']!r}" if wanted else first["msg"]
         raise BadParameters(f"{cls.name}: parameter {place}: {said}") from error
     return {parameter: getattr(values, parameter) for parameter in given}
 
 
-def _fly(_: str) -> None:
+def _reraise(_: str) -> None:
     """Let a family that cannot be imported fail: `walk_packages` alone would leave it out."""
     raise  # noqa: PLE0704 - called while the exception is being handled
 
 
-def _known(name: str) -> type[Evaluator]:
+def _find(name: str) -> type[Evaluator]:
     try:
         return catalogue()[name]
     except KeyError:
-        offers = [*catalogue(), *families(), _EVERYTHING]
+        offers = [*catalogue(), *families(), _ALL]
         raise UnknownEvaluator(f"unknown evaluator {name!r}{nearest(name, offers)}") from None
 
 
@@ -205,7 +207,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class EvaluatorDoc:
     """What there is to read about an evaluator.
 
     Attributes:
@@ -217,7 +219,7 @@ class Page:
         parameters: Its parameters.
         reads: The sample columns that it needs.
         optional: The sample columns that it also looks at.
-        asks: The keys of `scoreline.yaml` that say whom it asks, such as `judge`.
+        engine_keys: The keys of `scoreline.yaml` that say whom it engine_keys, such as `judge`.
     """
 
     name: str
@@ -228,7 +230,7 @@ class Page:
     parameters: tuple[Parameter, ...]
     reads: tuple[str, ...]
     optional: tuple[str, ...]
-    asks: tuple[str, ...]
+    engine_keys: tuple[str, ...]
 
     @property
     def primary(self) -> Metric:
@@ -236,14 +238,14 @@ class Page:
         return next(metric for metric in self.metrics if metric.primary)
 
 
-def page(evaluator: Evaluator) -> Page:
+def describe(evaluator: Evaluator) -> EvaluatorDoc:
     """Read the page of an evaluator off its class and its parameters."""
     prose = inspect.cleandoc(type(evaluator).__doc__ or "").partition(_PARAMETERS)[0]
-    meanings = _meanings(type(evaluator))
-    return Page(
+    meanings = _parameter_summaries(type(evaluator))
+    return EvaluatorDoc(
         name=evaluator.name,
         family=family(evaluator.name),
-        question=_line(prose.partition("\n\n")[0]),
+        question=_one_line(prose.partition("\n\n")[0]),
         prose=prose,
         metrics=evaluator.measured(),
         parameters=tuple(
@@ -253,40 +255,40 @@ def page(evaluator: Evaluator) -> Page:
         ),
         reads=tuple(sorted(evaluator.reads)),
         optional=tuple(sorted(evaluator.optional)),
-        asks=tuple(sorted(_asked(evaluator))),
+        engine_keys=tuple(sorted(_engine_keys(evaluator))),
     )
 
 
-def pages() -> list[Page]:
+def describe_all() -> list[EvaluatorDoc]:
     """The pages of all evaluators with their default parameters, by family and name."""
-    return [page(build(name)) for name in catalogue()]
+    return [describe(build(name)) for name in catalogue()]
 
 
-def _asked(evaluator: Evaluator) -> set[str]:
-    """The judge and the models that it asks itself, or that its parts do."""
+def _engine_keys(evaluator: Evaluator) -> set[str]:
+    """The judge and the models that it engine_keys itself, or that its parts do."""
     if isinstance(evaluator, CompositeEvaluator):
         parts = {part.partition(".")[0] for part in evaluator.parts}
-        return {key for part in parts for key in _asked(build(part))}
-    asked = evaluator.asked() if isinstance(evaluator, FlowEvaluator) else frozenset()
-    return {setting_of(role) for role in asked}
+        return {key for part in parts for key in _engine_keys(build(part))}
+    asked = evaluator.engine_roles() if isinstance(evaluator, FlowEvaluator) else frozenset()
+    return {config_key(role) for role in asked}
 
 
 def family_question(family: str) -> str:
     """The question that the evaluators of a family have in common."""
     text = importlib.import_module(f"{library.__name__}.{family}").__doc__ or ""
-    question = _line(text.partition(": ")[2])
+    question = _one_line(text.partition(": ")[2])
     return question[:1].upper() + question[1:]
 
 
-def _meanings(cls: type[Evaluator]) -> Mapping[str, str]:
+def _parameter_summaries(cls: type[Evaluator]) -> Mapping[str, str]:
     """What is said of each parameter in the class that brings it."""
     found: dict[str, str] = {}
     for ancestor in reversed(cls.__mro__):
         text = inspect.cleandoc(vars(ancestor).get("__doc__") or "")
         listed = text.partition(_PARAMETERS)[2]
-        found |= {name: _line(meaning) for name, meaning in _PARAMETER.findall(listed)}
+        found |= {name: _one_line(meaning) for name, meaning in _PARAMETER.findall(listed)}
     return found
 
 
-def _line(text: str) -> str:
+def _one_line(text: str) -> str:
     return " ".join(text.split())

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evaluators.outcome import Graded, Scores
 
 
-SETTLED = {"settled": True}
+NOT_A_PARAMETER = {"settled": True}
 """Marks a field that is no parameter: the configuration settles it for all evaluators."""
 
 
@@ -36,7 +36,7 @@ class Evaluator(ABC):
         reads: The sample columns that it needs; a null in one of them: not applicable.
         optional: Sample columns that it also looks at and that may be null.
         non_empty: Those of `reads` in which an empty list or text counts as absent too.
-        evidence: The fields of the detail that `fold` is given back, with their types.
+        evidence: The fields of the detail that `aggregate` is given back, with their types.
         version: Raised whenever the numbers change for the same inputs and parameters.
         libraries: Distributions whose releases may change the numbers (a sentence splitter, a
             table of phone numbers); their installed versions are part of the signature.
@@ -101,7 +101,7 @@ class Evaluator(ABC):
         parts += self.identity()
         return "|".join([*parts, f"version:{self.version}"])
 
-    def obstacles(self) -> Sequence[pl.Expr]:
+    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Why else a sample may not be applicable, over `columns`: a text, null where it is.
 
         Beside a null in one of `reads`; for conditions that take several columns. They are looked
@@ -127,7 +127,7 @@ class Evaluator(ABC):
             without a status is undefined) and `detail` (JSON text).
         """
 
-    def fold(self, rows: pl.DataFrame) -> Scores | Graded:
+    def aggregate(self, rows: pl.DataFrame) -> Scores | Graded:
         """Compute the system metrics from all graded samples of one system.
 
         Args:
@@ -137,4 +137,6 @@ class Evaluator(ABC):
         Returns:
             A value, or the reason why there is none, for each system metric.
         """
-        raise NotImplementedError(f"{self.name} declares system metrics but no fold ({rows.width})")
+        raise NotImplementedError(
+            f"{self.name} declares system metrics but no aggregate ({rows.width})"
+        )

@@ -82,6 +82,6 @@ class Graded:
     remark: str | None = None
 
 
-def graded(result: Scores | Graded) -> Graded:
+def as_graded(result: Scores | Graded) -> Graded:
     """Give plain scores the form that may also carry evidence."""
     return result if isinstance(result, Graded) else Graded(result)

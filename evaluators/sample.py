@@ -134,7 +134,7 @@ class Sample:
 _FIELDS = tuple(field.name for field in fields(Sample))
 
 
-OTHERWISE: Mapping[str, tuple[str, ...]] = {
+_INPUT_FIELDS: Mapping[str, tuple[str, ...]] = {
     "expected_answers": ("expected_answer",),
     "document_sentences": ("sentences", "text"),
     "contexts": ("contexts", "retrieved"),
@@ -146,12 +146,12 @@ OTHERWISE: Mapping[str, tuple[str, ...]] = {
 _PREDICTED = ANSWER_COLUMNS | {"system", "latency_s", "cost_usd", "error"}
 
 
-def fields_of(column: str) -> tuple[str, ...]:
+def input_fields(column: str) -> tuple[str, ...]:
     """The fields of the input from which a column of samples is made; any of them is enough."""
-    return OTHERWISE.get(column, (column,))
+    return _INPUT_FIELDS.get(column, (column,))
 
 
-def file_of(column: str) -> str:
+def input_file(column: str) -> str:
     """The files in which these fields stand: `questions`, `predictions` or `documents`."""
     if column == "document_sentences":
         return "documents"

@@ -22,7 +22,7 @@ _TEXTS = pl.List(pl.String)
 
 
 @dataclass(frozen=True, slots=True)
-class Grades:
+class ScoreGrid:
     """What an evaluator made of a frame of samples.
 
     Attributes:
@@ -81,14 +81,14 @@ def pack(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame:
     marked = computed.with_columns(remarkable.alias("remarkable"))
     if not marked["remarkable"].any():
         return marked.select(
-            _listed(names).alias("values"),
+            _as_list(names).alias("values"),
             pl.lit(None, _TEXTS).alias("statuses"),
             pl.lit(None, _TEXTS).alias("reasons"),
             "detail",
         )
     numbered = marked.with_row_index("row")
-    plain = numbered.select("row", _listed(names).alias("values"), "detail")
-    special = numbered.filter("remarkable").select("row", *_outcomes(evaluator))
+    plain = numbered.select("row", _as_list(names).alias("values"), "detail")
+    special = numbered.filter("remarkable").select("row", *_outcome_columns(evaluator))
     return (
         plain.join(special, on="row", how="left", maintain_order="left")
         .with_columns(pl.coalesce("settled", "values").alias("values"))
@@ -96,18 +96,18 @@ def pack(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def unscored(evaluator: Evaluator, status: Status, reason: pl.Expr) -> list[pl.Expr]:
+def unscored_columns(evaluator: Evaluator, status: Status, reason: pl.Expr) -> list[pl.Expr]:
     """The packed columns of samples that have no value for a reason that holds for all metrics."""
     count = len(evaluator.sample_metrics)
     return [
         pl.lit([None] * count, dtype=pl.List(pl.Float64)).alias("values"),
         pl.lit([status.value] * count, dtype=_TEXTS).alias("statuses"),
-        _listed([reason] * count).alias("reasons"),
+        _as_list([reason] * count).alias("reasons"),
         pl.lit(None, pl.String).alias("detail"),
     ]
 
 
-def _outcomes(evaluator: Evaluator) -> list[pl.Expr]:
+def _outcome_columns(evaluator: Evaluator) -> list[pl.Expr]:
     """Values, statuses and reasons of samples of which there is something to say."""
     values, statuses, reasons = [], [], []
     for metric in evaluator.sample_metrics:
@@ -128,12 +128,12 @@ def _outcomes(evaluator: Evaluator) -> list[pl.Expr]:
         )
         reasons.append(pl.when(failed).then(pl.lit(FAILED)).otherwise(pl.col(f"reason:{name}")))
     return [
-        _listed(values).alias("settled"),
-        _listed(statuses).alias("statuses"),
-        _listed(reasons).alias("reasons"),
+        _as_list(values).alias("settled"),
+        _as_list(statuses).alias("statuses"),
+        _as_list(reasons).alias("reasons"),
     ]
 
 
-def _listed(parts: Sequence[str | pl.Expr]) -> pl.Expr:
+def _as_list(parts: Sequence[str | pl.Expr]) -> pl.Expr:
     """A list of one value from each column; `concat_list` takes forty times as long for it."""
     return pl.concat_arr(parts).arr.to_list()

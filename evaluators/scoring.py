@@ -14,10 +14,10 @@ import polars as pl
 from evaluators.errors import BadSamples, BrokenPromise
 from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.flows.scheduler import OPEN_FLOWS, Scheduler
-from evaluators.outcome import Graded, Status, Unscored, graded
+from evaluators.outcome import Graded, Status, Unscored, as_graded
 from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS
-from evaluators.score_grid import Grades, pack, unscored
-from evaluators.text.references import WRITTEN
+from evaluators.score_grid import ScoreGrid, pack, unscored_columns
+from evaluators.text.references import NON_BLANK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -32,7 +32,7 @@ _TOLERANCE = 1e-9
 """How far rounding may carry a value beyond its bounds; more is a defect."""
 
 
-def score(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> Grades:
+def score(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> ScoreGrid:
     """Grade samples with one evaluator.
 
     Args:
@@ -50,23 +50,23 @@ def score(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines = NO_ENG
             value that is not finite or out of bounds. Any other exception is a defect and flies.
     """
     identity = [*KEYS, *(name for name in ("input_digest",) if name in samples.columns)]
-    marked = _marked(evaluator, samples).with_row_index("row")
+    marked = _add_absent_reason(evaluator, samples).with_row_index("row")
     applicable = marked.filter(pl.col("absent").is_null())
-    computed = evaluator.compute(_emptied(applicable.drop("absent", "row")), engines)
-    _insist(evaluator, applicable, computed)
-    computed = _rounded(evaluator, computed)
+    computed = evaluator.compute(_blank_failed_answers(applicable.drop("absent", "row")), engines)
+    _validate_output(evaluator, applicable, computed)
+    computed = _clip_rounding(evaluator, computed)
     packed = pack(
         evaluator, computed.with_columns(applicable["error"].is_not_null().alias("failed"))
     )
     done = pl.concat([applicable.select("row", *identity), packed], how="horizontal")
     if applicable.height < samples.height:
-        reasons = unscored(evaluator, Status.NOT_APPLICABLE, pl.col("absent"))
+        reasons = unscored_columns(evaluator, Status.NOT_APPLICABLE, pl.col("absent"))
         skipped = marked.filter(pl.col("absent").is_not_null()).select("row", *identity, *reasons)
         done = pl.concat([done, skipped]).sort("row")
-    return Grades(tuple(metric.name for metric in evaluator.sample_metrics), done.drop("row"))
+    return ScoreGrid(tuple(metric.name for metric in evaluator.sample_metrics), done.drop("row"))
 
 
-def put_questions(parts: Iterable[tuple[FlowEvaluator, pl.DataFrame]], engines: Engines) -> None:
+def run_flows(parts: Iterable[tuple[FlowEvaluator, pl.DataFrame]], engines: Engines) -> None:
     """Run the flows of many evaluators side by side for what they ask; nothing is graded.
 
     So there is always somebody to be asked for: while the last replies of one evaluator are waited
@@ -80,12 +80,14 @@ def put_questions(parts: Iterable[tuple[FlowEvaluator, pl.DataFrame]], engines: 
     Raises:
         BadSamples: As for `score`. Exceptions of the judge and defects fly.
     """
-    lenient = engines.lenient()
+    lenient = engines.tolerate_missing_models()
 
     def flows() -> Iterator[tuple[Origin, Flow[Graded]]]:
         for evaluator, samples in parts:
-            marked = _marked(evaluator, samples)
-            applicable = _emptied(marked.filter(pl.col("absent").is_null()).drop("absent"))
+            marked = _add_absent_reason(evaluator, samples)
+            applicable = _blank_failed_answers(
+                marked.filter(pl.col("absent").is_null()).drop("absent")
+            )
             # What is in the way of a model is looked up again for each slice.
             for piece in applicable.iter_slices(OPEN_FLOWS):
                 yield from evaluator.flows(piece, lenient)
@@ -94,7 +96,7 @@ def put_questions(parts: Iterable[tuple[FlowEvaluator, pl.DataFrame]], engines: 
         pass
 
 
-def fold(evaluator: Evaluator, rows: pl.DataFrame) -> Graded:
+def aggregate(evaluator: Evaluator, rows: pl.DataFrame) -> Graded:
     """Compute an evaluator's system metrics from the graded samples of one system.
 
     Args:
@@ -107,10 +109,10 @@ def fold(evaluator: Evaluator, rows: pl.DataFrame) -> Graded:
     Raises:
         BrokenPromise: As for `score`.
     """
-    return folded(evaluator, unpacked(evaluator, rows))
+    return aggregate_unpacked(evaluator, unpack_evidence(evaluator, rows))
 
 
-def unpacked(evaluator: Evaluator, rows: pl.DataFrame) -> pl.DataFrame:
+def unpack_evidence(evaluator: Evaluator, rows: pl.DataFrame) -> pl.DataFrame:
     """Graded samples with the evidence that a fold reads in columns instead of JSON."""
     if not evaluator.evidence:
         return rows
@@ -124,11 +126,11 @@ def unpacked(evaluator: Evaluator, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.drop("detail").hstack(evidence)
 
 
-def folded(evaluator: Evaluator, rows: pl.DataFrame) -> Graded:
-    """Fold samples that are `unpacked`; see `fold`."""
+def aggregate_unpacked(evaluator: Evaluator, rows: pl.DataFrame) -> Graded:
+    """Fold samples that are `unpacked`; see `aggregate`."""
     promised = {metric.name: metric for metric in evaluator.system_metrics}
     try:
-        result = graded(evaluator.fold(rows))
+        result = as_graded(evaluator.aggregate(rows))
     except Unscored as reason:
         return Graded(dict.fromkeys(promised, reason))
     if set(result.scores) != set(promised):
@@ -137,22 +139,22 @@ def folded(evaluator: Evaluator, rows: pl.DataFrame) -> Graded:
             f"returned {sorted(result.scores)}"
         )
     for name, value in result.scores.items():
-        if not isinstance(value, Unscored) and not _within(promised[name], value):
+        if not isinstance(value, Unscored) and not _is_within_bounds(promised[name], value):
             raise BrokenPromise(
                 f"{evaluator.name}.{name} gave {value!r}: not within {promised[name].bounds}"
             )
     return result
 
 
-def _marked(evaluator: Evaluator, samples: pl.DataFrame) -> pl.DataFrame:
+def _add_absent_reason(evaluator: Evaluator, samples: pl.DataFrame) -> pl.DataFrame:
     """The samples, with the reason in `absent` why one is not applicable."""
     lacking = (evaluator.columns | {*KEYS, "error"}) - set(samples.columns)
     if lacking:
         raise BadSamples(f"{evaluator.name}: the samples lack the columns {sorted(lacking)}")
-    return samples.with_columns(_absence(evaluator).alias("absent"))
+    return samples.with_columns(_absent_reason(evaluator).alias("absent"))
 
 
-def _absence(evaluator: Evaluator) -> pl.Expr:
+def _absent_reason(evaluator: Evaluator) -> pl.Expr:
     """The reason why a sample is not applicable; null where it is.
 
     An answer that is empty because the system failed is no reason: that is its failure.
@@ -162,15 +164,15 @@ def _absence(evaluator: Evaluator) -> pl.Expr:
         gone = pl.col(name).is_null()
         if name in evaluator.non_empty:
             if SAMPLE_COLUMNS[name] == pl.String:
-                empty = ~pl.col(name).str.contains(WRITTEN)
+                empty = ~pl.col(name).str.contains(NON_BLANK)
             else:
                 empty = pl.col(name).list.len() == 0
             gone = gone | (empty & pl.col("error").is_null() if name in ANSWER_COLUMNS else empty)
         reasons.append(pl.when(gone).then(pl.lit(f"no {name}")))
-    return pl.coalesce(*reasons, *evaluator.obstacles())
+    return pl.coalesce(*reasons, *evaluator.not_applicable_reasons())
 
 
-def _emptied(samples: pl.DataFrame) -> pl.DataFrame:
+def _blank_failed_answers(samples: pl.DataFrame) -> pl.DataFrame:
     """Take away what failed answers carry, so that it cannot count for the system anywhere."""
     if samples["error"].null_count() == samples.height:
         return samples
@@ -188,7 +190,7 @@ def _emptied(samples: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _insist(evaluator: Evaluator, samples: pl.DataFrame, computed: pl.DataFrame) -> None:
+def _validate_output(evaluator: Evaluator, samples: pl.DataFrame, computed: pl.DataFrame) -> None:
     """Refuse other metrics or rows than promised, and values out of their bounds."""
     promised = [metric.name for metric in evaluator.sample_metrics]
     beside = {f"{kind}:{name}" for name in promised for kind in ("status", "reason")} | {"detail"}
@@ -213,7 +215,7 @@ def _insist(evaluator: Evaluator, samples: pl.DataFrame, computed: pl.DataFrame)
             )
 
 
-def _rounded(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame:
+def _clip_rounding(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame:
     """Take back what rounding added beyond a bound: a cosine of 1.0000000000000002 is 1."""
     beyond = [
         metric
@@ -223,6 +225,6 @@ def _rounded(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame:
     return computed.with_columns(pl.col(metric.name).clip(*metric.bounds) for metric in beyond)
 
 
-def _within(metric: Metric, value: float) -> bool:
+def _is_within_bounds(metric: Metric, value: float) -> bool:
     low, high = metric.bounds
     return math.isfinite(value) and low - _TOLERANCE <= value <= high + _TOLERANCE

@@ -113,7 +113,7 @@ NONE_RIGHT = Agreement(0, 0, 0, 0)
 """Of an answer that states nothing."""
 
 
-def statements(question: str | None, text: str) -> Flow[Extraction]:
+def extract_statements(question: str | None, text: str) -> Flow[Extraction]:
     """Ask the judge what a text asserts.
 
     Args:
@@ -128,7 +128,7 @@ def statements(question: str | None, text: str) -> Flow[Extraction]:
     asked = question if question and question.strip() else None
     found = yield from ask(
         Statements,
-        EXTRACT.about(question=asked, text=sentences),
+        EXTRACT.prompt(question=asked, text=sentences),
         check=lambda reply: _faults(reply, sentences),
     )
     texts = tuple(dict.fromkeys(" ".join(each.text.split()) for each in found.statements))

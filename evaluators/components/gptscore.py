@@ -17,8 +17,8 @@ from evaluators.flows.requests import LANGUAGE_MODEL, Likelihood
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined
-from evaluators.text.likelihoods import average_negative, certain_zeros
-from evaluators.text.references import no_reference, written
+from evaluators.text.likelihoods import average_negative, count_zeros
+from evaluators.text.references import no_reference_reason, non_blank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ class GptScore(FlowEvaluator):
     instructions: ClassVar[Mapping[str, str]]
     needs = frozenset({LANGUAGE_MODEL})
 
-    def calls(self, sample: object) -> int:  # noqa: ARG002
+    def expected_calls(self, sample: object) -> int:  # noqa: ARG002
         """None: no judge is asked."""
         return 0
 
@@ -64,7 +64,7 @@ class GptScore(FlowEvaluator):
         return [f"instructions:{digest_of(content)}", *super().identity()]
 
 
-def continued(instruction: str, source: str, text: str) -> Likelihood:
+def likelihood_request(instruction: str, source: str, text: str) -> Likelihood:
     """Ask how likely a text is after an instruction that holds a source.
 
     Args:
@@ -83,7 +83,7 @@ def continued(instruction: str, source: str, text: str) -> Likelihood:
     return Likelihood(f"{before}{given}{after}", text.strip(), shorten=shorten)
 
 
-def scored(
+def score_text(
     instructions: Mapping[str, str], source: str, text: str
 ) -> Flow[tuple[dict[str, float], dict[str, int]]]:
     """Score a text after each of several instructions that hold the same source.
@@ -92,12 +92,12 @@ def scored(
         The average negative log-likelihood by aspect; and how many prefixes were shortened, and
         how many tokens had the probability 0.
     """
-    requests = tuple(continued(each, source, text) for each in instructions.values())
+    requests = tuple(likelihood_request(each, source, text) for each in instructions.values())
     found: list[TokenLikelihood] = yield requests
     values = [average_negative(each.logprobs) for each in found]
     remarks = {
         "truncated": sum(each.truncated for each in found),
-        "zeros": sum(certain_zeros(each.logprobs) for each in found),
+        "zeros": sum(count_zeros(each.logprobs) for each in found),
     }
     return dict(zip(instructions, values, strict=True)), remarks
 
@@ -109,15 +109,15 @@ class ReferencedGptScore(GptScore):
     reads = frozenset({"expected_answers", "answer"})
     non_empty = frozenset({"expected_answers"})
 
-    def obstacles(self) -> Sequence[pl.Expr]:
+    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Expected answers that are all blank."""
-        return (no_reference(),)
+        return (no_reference_reason(),)
 
     def flow(self, sample: Sample) -> Flow[Graded]:
         """Score the answer and the first expected answer, each after the other."""
-        (expected, *_), answer = written(sample.expected_answers), sample.answer or ""
-        forth, shown = yield from scored(self.instructions, expected, answer)
-        back, returned = yield from scored(self.instructions, answer, expected)
+        (expected, *_), answer = non_blank(sample.expected_answers), sample.answer or ""
+        forth, shown = yield from score_text(self.instructions, expected, answer)
+        back, returned = yield from score_text(self.instructions, answer, expected)
         detail: dict[str, object] = {
             "answer_given_expected": forth,
             "expected_given_answer": back,

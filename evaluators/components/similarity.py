@@ -23,7 +23,7 @@ def cosines(
     products of equal vectors beyond 1 by more than scoring forgives. The vector of a blank text
     is 0 and has the cosine 0 with everything.
     """
-    found: np.ndarray[Any, Any] = _unit(texts) @ _unit(others).T
+    found: np.ndarray[Any, Any] = _unit_vectors(texts) @ _unit_vectors(others).T
     return found
 
 
@@ -38,23 +38,23 @@ def cosine(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
     return float(cosines([one], [other])[0, 0])
 
 
-def nearest(
+def nearest_neighbours(
     texts: Sequence[np.ndarray[Any, Any]], others: Sequence[np.ndarray[Any, Any]]
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     """For each text, its largest cosine with one of the others, and the place of that one."""
     import numpy as np
 
     # In blocks: two documents of ten thousand sentences have a hundred million cosines.
-    units = _unit(others)
+    units = _unit_vectors(others)
     values, places = np.empty(len(texts)), np.empty(len(texts), dtype=np.int64)
     for start in range(0, len(texts), _BLOCK):
         block = slice(start, start + _BLOCK)
-        found = _unit(texts[block]) @ units.T
+        found = _unit_vectors(texts[block]) @ units.T
         values[block], places[block] = found.max(axis=1), found.argmax(axis=1)
     return values, places
 
 
-def _unit(vectors: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+def _unit_vectors(vectors: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
     import numpy as np
 
     stacked = np.asarray(vectors, dtype=np.float64)

@@ -11,8 +11,8 @@ import polars as pl
 
 from evaluators.detectors.plain import plain, plain_expr
 from evaluators.flows.protocols import NO_ENGINES, Engines
-from evaluators.kinds.pass_fail import NO_CONTEXTS, NOT_JUDGED, BooleanEvaluator, verdict
-from evaluators.kinds.row import RowEvaluator, record, records
+from evaluators.kinds.pass_fail import NO_CONTEXTS, NOT_JUDGED, PassFailEvaluator, pass_fail_scores
+from evaluators.kinds.row import RowEvaluator, outcome_frame, outcome_row
 from evaluators.outcome import Graded
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _EMPTY = "empty_answer"
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeakageEvaluator(BooleanEvaluator, RowEvaluator):
+class LeakageEvaluator(PassFailEvaluator, RowEvaluator):
     """Fails an answer, or its context, in which a detector finds something.
 
     Most texts hold nothing that could be a finding; an expression over the whole column rules them
@@ -67,9 +67,9 @@ class LeakageEvaluator(BooleanEvaluator, RowEvaluator):
         answer = sample.answer or ""
         given = self._found(answer)
         passages = [self._found(text or "") for text in self._passages(sample)]
-        scores = verdict(
+        scores = pass_fail_scores(
             answer=not any(map(self.counts, given)),
-            context=self.unread(sample)
+            context=self.context_skip_reason(sample)
             or not any(self.counts(finding) for found in passages for finding in found),
         )
         listed = {
@@ -112,10 +112,12 @@ class LeakageEvaluator(BooleanEvaluator, RowEvaluator):
         """The columns of samples in which there is nothing to be found."""
         names = [metric.name for metric in self.sample_metrics]
         unread = NO_CONTEXTS if self.check_context else NOT_JUDGED
-        both = records(
+        both = outcome_frame(
             names,
             [
-                record(self.name, names, Graded(verdict(answer=True, context=context)))
+                outcome_row(
+                    self.name, names, Graded(pass_fail_scores(answer=True, context=context))
+                )
                 for context in (True, unread)
             ],
         )
@@ -131,7 +133,7 @@ class LeakageEvaluator(BooleanEvaluator, RowEvaluator):
         ]
 
     def _passages(self, sample: Sample) -> Sequence[str]:
-        return () if self.unread(sample) else sample.contexts or ()
+        return () if self.context_skip_reason(sample) else sample.contexts or ()
 
     @cached_property
     def _found(self) -> Callable[[str], tuple[Finding, ...]]:

@@ -24,25 +24,25 @@ from evaluators.outcome import Undefined, Unscored
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from evaluators.engines.cache_store import Store
-    from evaluators.engines.roles import Network, Progress
+    from evaluators.engines.cache_store import CacheStore
+    from evaluators.engines.roles import LoadedModel, Progress
     from evaluators.flows.requests import Request
 
 
 LOG = logging.getLogger(__name__)
-_AT_ONCE = 2_000
+_FLUSH_EVERY = 2_000
 """Answers after which those given are put into the store: what a killed run may lose."""
 _REPORT_S = 0.5
 
-NO_NUMBER = Undefined("the model gave something that is no number (NaN)")
+NAN_ANSWER = Undefined("the model gave something that is no number (NaN)")
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class AnswerCache:
     """Where answers are kept: in memory, and in a file if there is one."""
 
-    memory: Memory
-    store: Store | None = None
+    memory: LruCache
+    store: CacheStore | None = None
 
     def find(self, identity: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
         """Those answers of a model that are there."""
@@ -62,7 +62,7 @@ class Shelf:
             self.store.put(identity, answers)
 
 
-class KeptModel(ABC):
+class CachedModel(ABC):
     """A model whose answers are kept.
 
     Attributes:
@@ -70,7 +70,7 @@ class KeptModel(ABC):
         computed: Questions that reached the model itself.
     """
 
-    def __init__(self, label: str, shelf: Shelf, progress: Progress | None) -> None:
+    def __init__(self, label: str, shelf: AnswerCache, progress: Progress | None) -> None:
         """Note where answers are kept and who is told how it goes."""
         self.label = label
         self.computed = 0
@@ -79,7 +79,7 @@ class KeptModel(ABC):
 
     @property
     @abstractmethod
-    def kept_as(self) -> str:
+    def cache_namespace(self) -> str:
         """What its answers are kept under: what exactly answers, and in which form."""
 
     @property
@@ -88,7 +88,7 @@ class KeptModel(ABC):
         """How an answer becomes bytes, and bytes an answer."""
 
     @abstractmethod
-    def loaded(self) -> Network:
+    def get_network(self) -> LoadedModel:
         """What answers; raises `Unavailable` where it cannot be had."""
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Any | Unscored]:
@@ -97,15 +97,15 @@ class KeptModel(ABC):
         Raises:
             Unavailable: The model cannot be had.
         """
-        kept_as = self.kept_as
-        keys = [_key(kept_as, request) for request in requests]
-        known = self._shelf.find(kept_as, keys)
+        cache_namespace = self.cache_namespace
+        keys = [_key(cache_namespace, request) for request in requests]
+        known = self._shelf.find(cache_namespace, keys)
         _, unpack = self.form
         answers = [unpack(known[key]) if key in known else None for key in keys]
         asked = [place for place, key in enumerate(keys) if key not in known]
         if asked:
             self._compute(requests, keys, asked, answers)
-        return [NO_NUMBER if _lacks_numbers(answer) else answer for answer in answers]
+        return [NAN_ANSWER if _has_nan(answer) else answer for answer in answers]
 
     def _compute(
         self,
@@ -114,32 +114,32 @@ class KeptModel(ABC):
         asked: Sequence[int],
         answers: list[Any],
     ) -> None:
-        network, (pack, _) = self.loaded(), self.form
-        cut, told, fresh = network.cut, time.monotonic(), dict[bytes, bytes]()
+        network, (pack, _) = self.get_network(), self.form
+        cut, told, fresh = network.truncated_count, time.monotonic(), dict[bytes, bytes]()
         answered = network.compute([requests[place] for place in asked])
         for done, (at, answer) in enumerate(answered, start=1):
             answers[asked[at]] = answer
-            if not isinstance(answer, Unscored) and not _lacks_numbers(answer):
+            if not isinstance(answer, Unscored) and not _has_nan(answer):
                 fresh[keys[asked[at]]] = pack(answer)
-            if len(fresh) >= _AT_ONCE:
-                self._shelf.keep(self.kept_as, fresh)
+            if len(fresh) >= _FLUSH_EVERY:
+                self._shelf.keep(self.cache_namespace, fresh)
                 fresh = {}
             now = time.monotonic()
             if self._progress and (now - told > _REPORT_S or done == len(asked)):
                 self._progress(self.label, done, len(asked))
                 told = now
-        self._shelf.keep(self.kept_as, fresh)
+        self._shelf.keep(self.cache_namespace, fresh)
         self.computed += len(asked)
-        if network.cut > cut:
+        if network.truncated_count > cut:
             LOG.warning(
                 "%s: %d of %d texts were longer than its window; their ends did not count",
                 self.label,
-                network.cut - cut,
+                network.truncated_count - cut,
                 len(asked),
             )
 
 
-def _lacks_numbers(answer: Any) -> bool:
+def _has_nan(answer: Any) -> bool:
     """Whether something in an answer is no number; a reason lacks none.
 
     Models give NaN where their own type of numbers does not suffice. What is made of it (the
@@ -152,10 +152,10 @@ def _lacks_numbers(answer: Any) -> bool:
     return bool(np.isnan(np.asarray(listed, dtype=np.float64)).any())
 
 
-def _key(kept_as: str, request: Request) -> bytes:
+def _key(cache_namespace: str, request: Request) -> bytes:
     """The digest of what is asked of which model, whatever role it has."""
     asked = [getattr(request, each.name) for each in fields(request) if each.name != "engine"]
-    content = json.dumps([kept_as, *asked])
+    content = json.dumps([cache_namespace, *asked])
     return hashlib.blake2b(content.encode(), digest_size=16).digest()
 
 
@@ -163,7 +163,7 @@ _OVERHEAD = 200
 """Bytes that an entry takes beside its value: its key, its places in the table, headers."""
 
 
-class Memory:
+class LruCache:
     """The answers that were asked for last; the least recently used make room."""
 
     def __init__(self, limit_bytes: int) -> None:

@@ -29,13 +29,13 @@ CREATE TABLE IF NOT EXISTS answers (
 );
 CREATE INDEX IF NOT EXISTS answers_used ON answers (used);
 """
-_AT_ONCE = 500
+_BATCH = 500
 _DAY_S = 86_400
 _KEPT_SHARE = 0.8
 """The share of the limit that stays when room is made, so that this happens seldom."""
 
 
-class Store:
+class CacheStore:
     """A bounded file of answers; many threads and processes may use it at once."""
 
     def __init__(self, folder: Path, limit_bytes: int = 2_000_000_000) -> None:
@@ -56,8 +56,8 @@ class Store:
         today = int(time.time()) // _DAY_S
         with self._transaction() as connection:
             model = _model(connection, identity)
-            for start in range(0, len(questions), _AT_ONCE):
-                some = questions[start : start + _AT_ONCE]
+            for start in range(0, len(questions), _BATCH):
+                some = questions[start : start + _BATCH]
                 marks = ",".join("?" * len(some))
                 rows = connection.execute(
                     "SELECT question, answer, used FROM answers "  # noqa: S608 - only marks
@@ -82,7 +82,7 @@ class Store:
             )
             size = _size(connection)
             if size > self._limit:
-                _make_room(connection, 1 - _KEPT_SHARE * self._limit / size)
+                _evict(connection, 1 - _KEPT_SHARE * self._limit / size)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -140,7 +140,7 @@ def _size(connection: sqlite3.Connection) -> int:
     return (pages - free) * width
 
 
-def _make_room(connection: sqlite3.Connection, share: float) -> None:
+def _evict(connection: sqlite3.Connection, share: float) -> None:
     """Delete a share of the answers, those used longest ago first."""
     count = int(connection.execute("SELECT count(*) FROM answers").fetchone()[0])
     connection.execute(

@@ -70,7 +70,7 @@ class Echo(NamedTuple):
         return [float(value) for value in found]
 
 
-def fault_of(prefix: str, *echoes: tuple[str, Echo]) -> str | None:
+def find_fault(prefix: str, *echoes: tuple[str, Echo]) -> str | None:
     """What is wrong with the echoes of a fluent and of a scrambled text; None when nothing is.
 
     A server that scores given texts sends back the prompt, gives every token but the first a

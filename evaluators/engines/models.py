@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from evaluators.engines.cache import Memory, Shelf
-from evaluators.engines.cache_store import Store
+from evaluators.engines.cache import AnswerCache, LruCache
+from evaluators.engines.cache_store import CacheStore
 from evaluators.engines.local import cross_encoder
-from evaluators.engines.local.causal_lm import LANGUAGE
-from evaluators.engines.local.embedding import ENCODER
+from evaluators.engines.local.causal_lm import CAUSAL_LM
+from evaluators.engines.local.embedding import EMBEDDING_MODEL
 from evaluators.engines.local.engine import LocalModel
-from evaluators.engines.local.labels import LABELLER
-from evaluators.engines.remote_lm import NAMED, Endpoint, RemoteLanguageModel
+from evaluators.engines.local.labels import TEXT_CLASSIFIER
+from evaluators.engines.remote_lm import PREFIX, Endpoint, RemoteLanguageModel
 from evaluators.engines.roles import Options
 from evaluators.errors import Unavailable, nearest
 from evaluators.flows.requests import (
@@ -30,27 +30,27 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from evaluators.engines.roles import Kind, Network
+    from evaluators.engines.roles import LoadedModel, ModelKind
     from evaluators.flows.protocols import Model
 
-ROLES: Mapping[str, Kind] = MappingProxyType(
+ROLES: Mapping[str, ModelKind] = MappingProxyType(
     {
-        EMBEDDING: ENCODER,
-        ENTAILMENT: cross_encoder.kind(frozenset({"entailment"})),
-        FAIRNESS_BIAS: LABELLER,
-        HALLUCINATION: cross_encoder.kind(frozenset({"score", "entailment"})),
-        LANGUAGE_MODEL: LANGUAGE,
-        SIMILARITY: cross_encoder.kind(frozenset({"score"})),
-        TOXICITY: LABELLER,
+        EMBEDDING: EMBEDDING_MODEL,
+        ENTAILMENT: cross_encoder.cross_encoder_kind(frozenset({"entailment"})),
+        FAIRNESS_BIAS: TEXT_CLASSIFIER,
+        HALLUCINATION: cross_encoder.cross_encoder_kind(frozenset({"score", "entailment"})),
+        LANGUAGE_MODEL: CAUSAL_LM,
+        SIMILARITY: cross_encoder.cross_encoder_kind(frozenset({"score"})),
+        TOXICITY: TEXT_CLASSIFIER,
     }
 )
 """Every role that a model may have, and the kind of model that fills it."""
 
-MEMORY_BYTES = 500_000_000
+CACHE_BYTES = 500_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choices:
+class ModelSettings:
     """Which models a run has and how they are run.
 
     Attributes:
@@ -73,35 +73,35 @@ class Choices:
     api_key: str | None = field(default=None, repr=False)
 
 
-def models(choices: Choices) -> tuple[Mapping[str, Model], Mapping[str, str]]:
+def build_models(choices: ModelSettings) -> tuple[Mapping[str, Model], Mapping[str, str]]:
     """Make the engines of a run; nothing is imported, loaded or fetched before one is asked.
 
     Roles that name the same model share its weights.
 
     Returns:
         The model of each role that is configured; and for each that is not, why it is absent.
-        What only a look at the files can tell is told by `Model.obstacle`.
+        What only a look at the files can tell is told by `Model.unavailable_reason`.
 
     Raises:
         Unavailable: There is no such role.
     """
-    store = None if choices.store is None else Store(choices.store, choices.store_bytes)
-    shelf = Shelf(Memory(MEMORY_BYTES), store)
-    loaded: dict[str, Network] = {}
+    store = None if choices.store is None else CacheStore(choices.store, choices.store_bytes)
+    shelf = AnswerCache(LruCache(CACHE_BYTES), store)
+    loaded: dict[str, LoadedModel] = {}
     found: dict[str, Model] = {}
     for role, name in choices.names.items():
         kind = ROLES.get(role)
         if kind is None:
             raise Unavailable(f"no model has the role {role!r}{nearest(role, ROLES)}")
-        if role == LANGUAGE_MODEL and name.startswith(NAMED):
+        if role == LANGUAGE_MODEL and name.startswith(PREFIX):
             endpoint = Endpoint(
-                model=name.removeprefix(NAMED), api_base=choices.api_base, api_key=choices.api_key
+                model=name.removeprefix(PREFIX), api_base=choices.api_base, api_key=choices.api_key
             )
             found[role] = RemoteLanguageModel(role, endpoint, shelf, choices.options)
         else:
             found[role] = LocalModel(role, name, kind, choices.home, choices.options, shelf, loaded)
-    return found, {role: _unset(role) for role in ROLES if role not in choices.names}
+    return found, {role: _not_configured(role) for role in ROLES if role not in choices.names}
 
 
-def _unset(role: str) -> str:
+def _not_configured(role: str) -> str:
     return f"no {role} model is configured: set models.{role} to a folder or a name on the hub"

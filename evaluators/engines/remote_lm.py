@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from evaluators.engines.cache import KeptModel, Shelf
-from evaluators.engines.echo_logprobs import Echo, fault_of
+from evaluators.engines.cache import AnswerCache, CachedModel
+from evaluators.engines.echo_logprobs import Echo, find_fault
 from evaluators.engines.judge.litellm_call import litellm
 from evaluators.engines.local.causal_lm import pack, unpack
-from evaluators.engines.roles import Look
+from evaluators.engines.roles import Readiness
 from evaluators.errors import Unavailable
 from evaluators.flows.protocols import TokenLikelihood
 from evaluators.outcome import JudgeError, NotApplicable, Undefined
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from evaluators.flows.requests import Likelihood
     from evaluators.outcome import Unscored
 
-NAMED = "litellm:"
+PREFIX = "litellm:"
 """What the name of a remote model begins with."""
 _PROBE = "The capital of France is"
 _FLUENT = " Paris, a city on the river Seine."
@@ -83,14 +83,14 @@ class Endpoint:
         return Echo.of(reply)
 
 
-class RemoteLanguageModel(KeptModel):
+class RemoteLanguageModel(CachedModel):
     """A language model behind an endpoint; see `contract.Model`."""
 
-    def __init__(self, role: str, endpoint: Endpoint, shelf: Shelf, options: Options) -> None:
+    def __init__(self, role: str, endpoint: Endpoint, shelf: AnswerCache, options: Options) -> None:
         """Note the endpoint; nothing is asked before something is to be scored."""
         progress: Progress | None = options.progress
-        super().__init__(f"models.{role}: {NAMED}{endpoint.model}", shelf, progress)
-        self.cut = 0
+        super().__init__(f"models.{role}: {PREFIX}{endpoint.model}", shelf, progress)
+        self.truncated_count = 0
         self._endpoint = endpoint
         self._offline = options.offline
         self._obstacle: str | None = None
@@ -99,10 +99,10 @@ class RemoteLanguageModel(KeptModel):
     @property
     def identity(self) -> str:
         """The model and its address: a server does not tell which revision it runs."""
-        return f"{NAMED}{self._endpoint.model}@{self._endpoint.api_base or 'provider'}"
+        return f"{PREFIX}{self._endpoint.model}@{self._endpoint.api_base or 'provider'}"
 
     @property
-    def kept_as(self) -> str:
+    def cache_namespace(self) -> str:
         """The identity; see there."""
         return f"likelihood,{self.identity}"
 
@@ -111,11 +111,11 @@ class RemoteLanguageModel(KeptModel):
         """How an answer becomes bytes, and bytes an answer."""
         return pack, unpack
 
-    def obstacle(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """Why the endpoint cannot score given texts; found out by the echo probe, once."""
         if not self._probed:
             self._probed = True
-            look = self.look()
+            look = self.readiness()
             self._obstacle = self._probe() if look.usable else look.message
         return self._obstacle
 
@@ -124,16 +124,18 @@ class RemoteLanguageModel(KeptModel):
         base = self._endpoint.api_base or ""
         return urlsplit(base).hostname in {"localhost", "127.0.0.1", "::1"}
 
-    def look(self) -> Look:
+    def readiness(self) -> Readiness:
         """What can be said of it before it is asked anything."""
         where = self._endpoint.api_base or "its provider"
         if self._offline and not self._local:
-            return Look(usable=False, message=f"{self.label}: models.offline is set")
-        return Look(usable=True, message=f"{self._endpoint.model} at {where}; probed when needed")
+            return Readiness(usable=False, message=f"{self.label}: models.offline is set")
+        return Readiness(
+            usable=True, message=f"{self._endpoint.model} at {where}; probed when needed"
+        )
 
-    def loaded(self) -> RemoteLanguageModel:
+    def get_network(self) -> RemoteLanguageModel:
         """Itself, once the probe was passed."""
-        obstacle = self.obstacle()
+        obstacle = self.unavailable_reason()
         if obstacle is not None:
             raise Unavailable(obstacle)
         return self
@@ -165,5 +167,5 @@ class RemoteLanguageModel(KeptModel):
             scrambled = self._endpoint.echo(_PROBE + _SCRAMBLED)
         except JudgeError as error:
             return f"{self.label}: {error.reason}"
-        fault = fault_of(_PROBE, (_FLUENT, fluent), (_SCRAMBLED, scrambled))
+        fault = find_fault(_PROBE, (_FLUENT, fluent), (_SCRAMBLED, scrambled))
         return None if fault is None else f"{self.label}: cannot score given texts: {fault}"

@@ -32,18 +32,18 @@ class Options:
     progress: Progress | None = None
 
 
-class Network(Protocol):
+class LoadedModel(Protocol):
     """A loaded model."""
 
     @property
-    def cut(self) -> int:
+    def truncated_count(self) -> int:
         """Texts that were longer than its window, so that their ends did not count."""
 
     def compute(self, requests: Sequence[Any]) -> Iterator[tuple[int, Any]]:
         """Answer different requests in any order: the place of each, and its answer."""
 
 
-class Look(NamedTuple):
+class Readiness(NamedTuple):
     """What can be said of a model without loading, fetching or asking anything.
 
     Attributes:
@@ -56,7 +56,7 @@ class Look(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class ModelKind:
     """One kind of model.
 
     Attributes:
@@ -72,6 +72,6 @@ class Kind:
     form: str
     packages: tuple[str, ...]
     check: Callable[[Mapping[str, Any], Path], None]
-    load: Callable[[Path, Options], Network]
+    load: Callable[[Path, Options], LoadedModel]
     pack: Callable[[Any], bytes]
     unpack: Callable[[bytes], Any]

@@ -35,7 +35,7 @@ You grade texts and report your findings as data.
 Think before you decide: where the reply has a field for your reasons, fill it in first.
 Reply with one JSON object that follows the given JSON schema, and with nothing else."""
 
-_MARKS = re.compile(
+_MARKER = re.compile(
     r"<<\s{0,8}(?P<marker>/?\s{0,8}\w{1,64}\s{1,8}[0-9a-fA-F]{8,64})\s{0,8}>>"
     r"|<<(?P<system>/?SYS)>>"
     r"|<\|(?P<token>[\w\u2581]{1,64})\|>"
@@ -89,7 +89,7 @@ class Instruction:
         """The version of the wording, which goes into signatures."""
         return digest_of(f"{RULES}\n{self.text}")
 
-    def about(self, **blocks: str | Mapping[str, str] | None) -> Prompt:
+    def prompt(self, **blocks: str | Mapping[str, str] | None) -> Prompt:
         """Ask about texts.
 
         Args:
@@ -102,19 +102,19 @@ class Instruction:
 
 
 def block(name: str, content: str | Mapping[str, str]) -> str:
-    """A text, or texts by identifier, between two markers; see `Instruction.about`."""
+    """A text, or texts by identifier, between two markers; see `Instruction.prompt`."""
     if isinstance(content, str):
-        text = _unmarked(content)
+        text = _neutralise_markers(content)
     else:
-        text = "\n".join(f"[{_line(key)}] {_line(each)}" for key, each in content.items())
+        text = "\n".join(f"[{_one_line(key)}] {_one_line(each)}" for key, each in content.items())
     marker = f"{name} {digest_of(text)}"
     return f"<<{marker}>>\n{text}\n<</{marker}>>"
 
 
-def _line(text: str) -> str:
-    return " ".join(_unmarked(text).split())
+def _one_line(text: str) -> str:
+    return " ".join(_neutralise_markers(text).split())
 
 
-def _unmarked(text: str) -> str:
+def _neutralise_markers(text: str) -> str:
     # Put in round brackets, not deleted: what is left after a deletion could be a marker itself.
-    return _MARKS.sub(lambda found: f"({found[found.lastgroup or 0]})", text)
+    return _MARKER.sub(lambda found: f"({found[found.lastgroup or 0]})", text)

@@ -65,7 +65,7 @@ class Model(Protocol):
     def identity(self) -> str:
         """Name, revision and type of numbers: equal identities give comparable numbers."""
 
-    def obstacle(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """Why it cannot answer: what to install or to configure; None as far as is known.
 
         It is asked before an evaluator's first sample, looks without loading anything, and
@@ -124,7 +124,7 @@ class Engines:
     models: Mapping[str, Model] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
 
-    def lacking(self, needs: Iterable[str]) -> str | None:
+    def missing_reason(self, needs: Iterable[str]) -> str | None:
         """Why something cannot be computed: the first engine that is not there, or None."""
         for role in sorted(needs):
             if role == JUDGE:
@@ -135,23 +135,25 @@ class Engines:
             if not there:
                 return self.absent.get(role, f"no {role} model is configured")
             if self.labels is None and role in self.models:
-                obstacle = self.models[role].obstacle()
+                obstacle = self.models[role].unavailable_reason()
                 if obstacle is not None:
                     return obstacle
         return None
 
     def without(self, role: str, reason: str) -> Engines:
         """The same engines but one, in whose place every request is answered with a reason."""
-        models = {**self.models, role: _Absent(reason)}
+        models = {**self.models, role: _MissingModel(reason)}
         return replace(self, models=models, absent={**self.absent, role: reason})
 
-    def lenient(self) -> Engines:
+    def tolerate_missing_models(self) -> Engines:
         """The same engines, but what keeps a model from being loaded ends no more than a flow."""
-        return replace(self, models={role: _Lenient(model) for role, model in self.models.items()})
+        return replace(
+            self, models={role: _TolerantModel(model) for role, model in self.models.items()}
+        )
 
 
 @dataclass(frozen=True, slots=True)
-class _Lenient:
+class _TolerantModel:
     """A model that answers with the reason where it turns out that it cannot be had."""
 
     model: Model
@@ -160,8 +162,8 @@ class _Lenient:
     def identity(self) -> str:
         return self.model.identity
 
-    def obstacle(self) -> str | None:
-        return self.model.obstacle()
+    def unavailable_reason(self) -> str | None:
+        return self.model.unavailable_reason()
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Any | Unscored]:
         try:
@@ -171,13 +173,13 @@ class _Lenient:
 
 
 @dataclass(frozen=True, slots=True)
-class _Absent:
+class _MissingModel:
     """Stands where a model is not."""
 
     reason: str
     identity: str = "none"
 
-    def obstacle(self) -> str:
+    def unavailable_reason(self) -> str:
         return self.reason
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Any | Unscored]:

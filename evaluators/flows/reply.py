@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 _AROUND_KEYS = " \t\r\n[]().:"
-_MOST_UNKNOWN = 0.2
+_MAX_UNKNOWN_SHARE = 0.2
 
 
-def _bare(key: str) -> str:
+def _strip_brackets(key: str) -> str:
     return key.strip(_AROUND_KEYS)
 
 
-Key: TypeAlias = Annotated[str, AfterValidator(_bare)]
+Key: TypeAlias = Annotated[str, AfterValidator(_strip_brackets)]
 """An identifier that a judge was shown; the brackets around it, or a full stop, may be repeated."""
 
 
@@ -41,7 +41,7 @@ class Reply(BaseModel):
     @cache
     def schema_of(cls) -> dict[str, Any]:
         """The JSON schema, without titles and docstrings that tell a judge nothing."""
-        schema: dict[str, Any] = _plain(cls.model_json_schema())
+        schema: dict[str, Any] = _without_titles(cls.model_json_schema())
         return schema
 
     @classmethod
@@ -121,18 +121,18 @@ def too_many_unknown(given: Sequence[str], known: Collection[str]) -> list[str]:
     """Complain when more than a fifth of the different identifiers given are not known."""
     different = Counter(given)
     unknown = [name for name in different if name not in known]
-    if len(unknown) <= _MOST_UNKNOWN * len(different):
+    if len(unknown) <= _MAX_UNKNOWN_SHARE * len(different):
         return []
     return [f"unknown identifiers: {', '.join(unknown[:10])}"]
 
 
-def _plain(node: Any) -> Any:
+def _without_titles(node: Any) -> Any:
     if isinstance(node, dict):
         return {
-            name: {each: _plain(part) for each, part in value.items()}
+            name: {each: _without_titles(part) for each, part in value.items()}
             if name in {"properties", "$defs"}
-            else _plain(value)
+            else _without_titles(value)
             for name, value in node.items()
             if name not in {"title", "description"}
         }
-    return [_plain(part) for part in node] if isinstance(node, list) else node
+    return [_without_titles(part) for part in node] if isinstance(node, list) else node

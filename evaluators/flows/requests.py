@@ -30,7 +30,7 @@ TOXICITY = "toxicity"
 FAIRNESS_BIAS = "fairness_bias"
 
 
-def setting_of(role: str) -> str:
+def config_key(role: str) -> str:
     """The key of `scoreline.yaml` that says who plays a role."""
     return role if role == JUDGE else f"models.{role}"
 
@@ -135,30 +135,30 @@ def ask_all(reply: type[R], prompts: Sequence[Prompt]) -> Flow[list[R]]:
 
 def embed(texts: Sequence[str]) -> Flow[list[np.ndarray[Any, Any]]]:
     """The vectors of texts by the embedding model."""
-    return (yield from _each([Embed(text) for text in texts]))
+    return (yield from _request_all([Embed(text) for text in texts]))
 
 
 def entail(pairs: Sequence[tuple[str, str]]) -> Flow[list[Mapping[str, float]]]:
     """How the second text of each pair follows from the first, by the entailment model."""
-    return (yield from _each([Pair(first, second) for first, second in pairs]))
+    return (yield from _request_all([Pair(first, second) for first, second in pairs]))
 
 
 def compare(pairs: Sequence[tuple[str, str]], engine: str) -> Flow[list[Mapping[str, float]]]:
     """What a pair scorer says of each pair."""
-    return (yield from _each([Pair(first, second, engine) for first, second in pairs]))
+    return (yield from _request_all([Pair(first, second, engine) for first, second in pairs]))
 
 
 def classify(texts: Sequence[str], engine: str) -> Flow[list[Mapping[str, float]]]:
     """What a classifier says of each text."""
-    return (yield from _each([Classify(text, engine) for text in texts]))
+    return (yield from _request_all([Classify(text, engine) for text in texts]))
 
 
 def likelihood(spans: Sequence[tuple[str, str]]) -> Flow[list[Any]]:
     """The log-probabilities of continuations, given their prefixes, by the language model."""
-    return (yield from _each([Likelihood(prefix, text) for prefix, text in spans]))
+    return (yield from _request_all([Likelihood(prefix, text) for prefix, text in spans]))
 
 
-def repeated(flow: Flow[T], replicate: int) -> Flow[T]:
+def as_replicate(flow: Flow[T], replicate: int) -> Flow[T]:
     """The same flow, whose questions to the judge are those of another replicate."""
     stride = 1_000  # flows may number questions of their own below it
 
@@ -191,7 +191,7 @@ def _sending(flow: Flow[T], answer: Any) -> Callable[[], Any]:
     return lambda: flow.send(answer)
 
 
-def _each(requests: Sequence[Request]) -> Flow[list[Any]]:
+def _request_all(requests: Sequence[Request]) -> Flow[list[Any]]:
     if not requests:
         return []
     answers: list[Any] = yield tuple(requests)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
 
-from evaluators.evaluator import SETTLED, Evaluator
+from evaluators.evaluator import NOT_A_PARAMETER, Evaluator
 from evaluators.flows.digest import digest_of
 from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.outcome import Status
@@ -37,26 +37,26 @@ class CompositeEvaluator(Evaluator):
     Attributes:
         parts: The metrics it is made of, as `evaluator.metric`. The frame of samples has a column
             of that name for each, and `status:<part>` beside it (text, null where scored).
-        made_of: The evaluators of the parts and digests of their signatures; set by the
+        part_signatures: The evaluators of the parts and digests of their signatures; set by the
             configuration and no parameter.
     """
 
     parts: ClassVar[tuple[str, ...]]
     reads: ClassVar[frozenset[str]] = frozenset()
 
-    made_of: tuple[tuple[str, str], ...] = field(default=(), metadata=SETTLED)
+    part_signatures: tuple[tuple[str, str], ...] = field(default=(), metadata=NOT_A_PARAMETER)
 
-    def over(self, signatures: Mapping[str, str]) -> CompositeEvaluator:
+    def with_part_signatures(self, signatures: Mapping[str, str]) -> CompositeEvaluator:
         """The same evaluator, which knows the signatures of the evaluators it is made of."""
-        made_of = tuple(
+        part_signatures = tuple(
             (name, digest_of(signatures[name]))
             for name in sorted({part.partition(".")[0] for part in self.parts})
         )
-        return replace(self, made_of=made_of)
+        return replace(self, part_signatures=part_signatures)
 
     def identity(self) -> Sequence[str]:
         """The evaluators whose numbers it takes: other parameters there, other numbers here."""
-        return [f"{name}:{digest}" for name, digest in self.made_of]
+        return [f"{name}:{digest}" for name, digest in self.part_signatures]
 
     @property
     def columns(self) -> frozenset[str]:
@@ -74,7 +74,7 @@ class CompositeEvaluator(Evaluator):
         order = [(Status.NOT_APPLICABLE, failed), *((kind, pl.lit(True)) for kind in _WORST_FIRST)]
         columns = []
         for name, value in self.expressions().items():
-            parts = mentioned(value, self.parts)
+            parts = referenced_parts(value, self.parts)
             missing = [
                 (kind, part, where & pl.col(part).is_null() & (_status(part) == kind.value))
                 for kind, where in order
@@ -96,7 +96,7 @@ class CompositeEvaluator(Evaluator):
         return samples.select(columns)
 
 
-def mentioned(expression: pl.Expr, parts: Sequence[str]) -> list[str]:
+def referenced_parts(expression: pl.Expr, parts: Sequence[str]) -> list[str]:
     """The parts that an expression looks at; all of them where it looks at none."""
     names = set(expression.meta.root_names())
     return [part for part in parts if part in names] or list(parts)

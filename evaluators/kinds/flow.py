@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 
 from evaluators.errors import BrokenPromise, Unavailable
-from evaluators.evaluator import SETTLED, Evaluator
+from evaluators.evaluator import NOT_A_PARAMETER, Evaluator
 from evaluators.flows.protocols import NO_ENGINES, Engines, Origin
-from evaluators.flows.requests import repeated
+from evaluators.flows.requests import as_replicate
 from evaluators.flows.scheduler import Scheduler
-from evaluators.kinds.row import record, records
-from evaluators.outcome import Graded, NotApplicable, Scores, TargetError, Unscored, graded
+from evaluators.kinds.row import outcome_frame, outcome_row
+from evaluators.outcome import Graded, NotApplicable, Scores, TargetError, Unscored, as_graded
 from evaluators.sample import Sample
 
 if TYPE_CHECKING:
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from evaluators.outcome import Value
 
 
-NOBODY = "none"
+NOT_CONFIGURED = "none"
 """The identity of an engine that is not configured."""
 
-_TORN = 0.5
+_TIE = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,20 +40,20 @@ class FlowEvaluator(Evaluator):
 
     Attributes:
         needs: The engines it asks, by role: `judge`, `embedding`, `entailment`, ...
-        prompts: Every wording it puts to the judge; their digests are part of the signature.
-        replies: Every form of reply it asks for; their schemas are part of it, too.
-        spared: Engines that only some metrics need, with these metrics: where such an engine is
-            absent, only they have no value.
-        answered_by: Identity of each engine it asks, by role; set by the configuration and no
-            parameter. Scores of different engines are not comparable.
+        prompts: Every instruction it sends to the judge; their digests are part of the signature.
+        replies: Every reply schema it uses; their digests are part of the signature, too.
+        optional_engines: Roles that only some metrics need, with these metrics. If such an engine
+            is missing, only these metrics have no value.
+        engine_identities: The identity of each engine it calls, by role. The configuration sets
+            it; it is not a parameter. Scores by different engines are not comparable.
     """
 
     needs: ClassVar[frozenset[str]]
     prompts: ClassVar[tuple[Instruction, ...]] = ()
     replies: ClassVar[tuple[type[Reply], ...]] = ()
-    spared: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
+    optional_engines: ClassVar[Mapping[str, tuple[str, ...]]] = MappingProxyType({})
 
-    answered_by: tuple[tuple[str, str], ...] = field(default=(), metadata=SETTLED)
+    engine_identities: tuple[tuple[str, str], ...] = field(default=(), metadata=NOT_A_PARAMETER)
 
     @abstractmethod
     def flow(self, sample: Sample) -> Flow[Scores | Graded]:
@@ -63,11 +63,11 @@ class FlowEvaluator(Evaluator):
             Unscored: When the reason holds for all metrics.
         """
 
-    def asked(self) -> frozenset[str]:
+    def engine_roles(self) -> frozenset[str]:
         """The engines that these parameters ask; `needs` unless a parameter names others."""
         return self.needs
 
-    def calls(self, sample: Sample) -> int:  # noqa: ARG002 - for those whose calls depend on it
+    def expected_calls(self, sample: Sample) -> int:  # noqa: ARG002 - for those whose calls depend on it
         """How many questions a sample is likely to cost, for estimates before a run."""
         return len(self.prompts)
 
@@ -84,22 +84,26 @@ class FlowEvaluator(Evaluator):
         missing = NotApplicable("no person gave this number")
         return {metric.name: labels.get(metric.name, missing) for metric in self.sample_metrics}
 
-    def answering(self, identities: Mapping[str, str]) -> FlowEvaluator:
+    def with_engine_identities(self, identities: Mapping[str, str]) -> FlowEvaluator:
         """The same evaluator, which knows who will answer it."""
-        known = tuple((role, identities.get(role, NOBODY)) for role in sorted(self.asked()))
-        return replace(self, answered_by=known)
+        known = tuple(
+            (role, identities.get(role, NOT_CONFIGURED)) for role in sorted(self.engine_roles())
+        )
+        return replace(self, engine_identities=known)
 
     @property
     def is_configured(self) -> bool:
         """Whether every engine that it asks is configured; whether it works is another matter."""
-        return bool(self.answered_by) and all(name != NOBODY for _, name in self.answered_by)
+        return bool(self.engine_identities) and all(
+            name != NOT_CONFIGURED for _, name in self.engine_identities
+        )
 
     def identity(self) -> Sequence[str]:
         """What else the numbers depend on: wordings, forms of reply, engines."""
         return [
             *(f"prompt:{instruction.digest}" for instruction in self.prompts),
             *(f"reply:{reply.digest()}" for reply in self.replies),
-            *(f"{role}:{name}" for role, name in self.answered_by),
+            *(f"{role}:{name}" for role, name in self.engine_identities),
         ]
 
     def compute(self, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> pl.DataFrame:
@@ -111,43 +115,45 @@ class FlowEvaluator(Evaluator):
             return self._computed(samples, engines, str(reason))
 
     def flows(
-        self, samples: pl.DataFrame, engines: Engines, lacking: str | None = None
+        self, samples: pl.DataFrame, engines: Engines, missing: str | None = None
     ) -> Iterator[tuple[Origin, Flow[Graded]]]:
         """The flow of every sample, with the origin of its first question.
 
         Args:
             samples: As for `compute`.
             engines: The engines that will answer; whether they can is looked up first.
-            lacking: What is known to be in the way already.
+            missing: What is known to be in the way already.
         """
         if samples.is_empty():
             return
-        lacking = lacking or engines.lacking(self.asked() - set(self.spared))
+        missing = missing or engines.missing_reason(
+            self.engine_roles() - set(self.optional_engines)
+        )
         engines = self._bearing(engines)
         # A passage of which only the document is known has no text, but keeps its place.
         texts = pl.col(pl.List(pl.String)).list.eval(pl.element().fill_null(""))
         for row in samples.with_columns(texts).iter_rows(named=True):
             sample = Sample.of(row)
-            yield self._origin(sample), self._whole(sample, engines, lacking)
+            yield self._origin(sample), self._whole(sample, engines, missing)
 
     def _computed(
-        self, samples: pl.DataFrame, engines: Engines, lacking: str | None
+        self, samples: pl.DataFrame, engines: Engines, missing: str | None
     ) -> pl.DataFrame:
         names = [metric.name for metric in self.sample_metrics]
         rows: list[tuple[Any, ...] | None] = [None] * samples.height
         engines = self._bearing(engines)
-        flows = self.flows(samples, engines, lacking)
+        flows = self.flows(samples, engines, missing)
         for place, result in Scheduler[Graded](engines).run(flows):
-            rows[place] = record(self.name, names, result)
+            rows[place] = outcome_row(self.name, names, result)
         complete = [row for row in rows if row is not None]
         if len(complete) != samples.height:
             raise BrokenPromise(f"{self.name}: {samples.height - len(complete)} flows never ended")
-        return records(names, complete)
+        return outcome_frame(names, complete)
 
     def _bearing(self, engines: Engines) -> Engines:
-        """The engines, with a reason in the place of each that is not there and can be spared."""
-        for role in self.spared:
-            absent = engines.lacking({role} & self.asked())
+        """The engines, with a reason in the place of each that is not there and can be optional_engines."""
+        for role in self.optional_engines:
+            absent = engines.missing_reason({role} & self.engine_roles())
             if absent is not None:
                 engines = engines.without(role, absent)
         return engines
@@ -155,20 +161,20 @@ class FlowEvaluator(Evaluator):
     def _origin(self, sample: Sample) -> Origin:
         return Origin(sample.benchmark, sample.system, sample.question_id, self.name, 0)
 
-    def _whole(self, sample: Sample, engines: Engines, lacking: str | None) -> Flow[Graded]:
+    def _whole(self, sample: Sample, engines: Engines, missing: str | None) -> Flow[Graded]:
         """The flow of a sample with all that is the same for every evaluator."""
-        if lacking is not None:
-            raise NotApplicable(lacking)
+        if missing is not None:
+            raise NotApplicable(missing)
         if sample.error is not None:
             failed = {m.name: TargetError("the system gave no answer") for m in self.sample_metrics}
-            spared = {
+            optional_engines = {
                 name: NotApplicable(engines.absent[role])
-                for role, names in self.spared.items()
+                for role, names in self.optional_engines.items()
                 if role in engines.absent and engines.labels is None
                 for name in names
             }
             special = self.on_failure(sample)
-            return replace(special, scores={**failed, **spared, **special.scores})
+            return replace(special, scores={**failed, **optional_engines, **special.scores})
         if engines.labels is not None:
             return Graded(self.on_labels(engines.labels.of(self._origin(sample))))
         outcomes = [(yield from self._attempt(sample, 0))]
@@ -183,7 +189,7 @@ class FlowEvaluator(Evaluator):
     def _attempt(self, sample: Sample, replicate: int) -> Flow[Graded]:
         flow = self.flow(sample)
         try:
-            return graded((yield from repeated(flow, replicate) if replicate else flow))
+            return as_graded((yield from as_replicate(flow, replicate) if replicate else flow))
         except Unscored as reason:
             return Graded(self.on_reason(reason))
 
@@ -204,13 +210,15 @@ class FlowEvaluator(Evaluator):
             reasons = [value for value in given if isinstance(value, Unscored)]
             middle = median(values) if len(values) > len(reasons) else None
             # Of two verdicts that are left after a loss, neither is the majority.
-            torn = middle == _TORN and set(values) == {0.0, 1.0}
+            torn = middle == _TIE and set(values) == {0.0, 1.0}
             scores[metric.name] = reasons[0] if middle is None or torn else middle
         primary = next((m.name for m in self.sample_metrics if m.primary), None)
-        said = [] if primary is None else [_plain(each.scores[primary]) for each in outcomes]
+        said = (
+            [] if primary is None else [_value_or_status(each.scores[primary]) for each in outcomes]
+        )
         detail = {**(outcomes[0].detail or {}), "replicates": said}
         return Graded(scores, detail, outcomes[0].remark)
 
 
-def _plain(value: Value) -> float | str:
+def _value_or_status(value: Value) -> float | str:
     return value.status.value if isinstance(value, Unscored) else float(value)

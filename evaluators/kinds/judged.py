@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from evaluators.flows.requests import JUDGE
 from evaluators.kinds.flow import FlowEvaluator
-from evaluators.kinds.pass_fail import BooleanEvaluator, verdict
+from evaluators.kinds.pass_fail import PassFailEvaluator, pass_fail_scores
 from evaluators.outcome import Graded, NotApplicable, ParseFailure, Scores, Unscored
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     from evaluators.sample import Sample
 
 EMPTY_ANSWER = "empty_answer"
-_NOTHING_RETRIEVED = NotApplicable("no context with text")
+_NO_CONTEXT_TEXT = NotApplicable("no context with text")
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
+class Verdict:
     """What the judge made of one text.
 
     Attributes:
@@ -39,7 +39,7 @@ class Opinion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class JudgedEvaluator(BooleanEvaluator, FlowEvaluator):
+class JudgedEvaluator(PassFailEvaluator, FlowEvaluator):
     """Asks a judge whether the answer passes.
 
     A reply that cannot be understood is a parse failure and no verdict; people who judge in the
@@ -55,7 +55,7 @@ class JudgedEvaluator(BooleanEvaluator, FlowEvaluator):
 
     def on_failure(self, sample: Sample) -> Graded:
         """An answer that was not given was not judged, so that no verdict could be unclear."""
-        return self.nothing_judged(sample)
+        return self.unanswered_scores(sample)
 
     def on_labels(self, labels: Mapping[str, float]) -> Scores:
         """Whoever says that an answer passes says that it does not fail, and is understood."""
@@ -82,11 +82,11 @@ class AnswerAndContextEvaluator(JudgedEvaluator):
     evaluate_retrieved_context: bool = False
 
     @abstractmethod
-    def judge(self, sample: Sample, text: str) -> Flow[Opinion]:
+    def judge(self, sample: Sample, text: str) -> Flow[Verdict]:
         """Ask about one text that is not blank: the answer, or the joined context."""
 
     @abstractmethod
-    def blank(self) -> Opinion:
+    def blank_verdict(self) -> Verdict:
         """What holds of a blank answer, about which nobody is asked.
 
         Raises:
@@ -98,25 +98,25 @@ class AnswerAndContextEvaluator(JudgedEvaluator):
         """Whether the retrieved context is judged, too."""
         return self.evaluate_retrieved_context
 
-    def calls(self, sample: Sample) -> int:
+    def expected_calls(self, sample: Sample) -> int:
         """One question for each text that is not blank."""
         return sum(bool(text.strip()) for text in (sample.answer or "", self._context(sample)))
 
     def flow(self, sample: Sample) -> Flow[Graded]:
         """Ask about the answer, then about the context."""
         answer = sample.answer or ""
-        given = (yield from self.judge(sample, answer)) if answer.strip() else self.blank()
-        context: bool | Unscored = self.unread(sample) or _NOTHING_RETRIEVED
+        given = (yield from self.judge(sample, answer)) if answer.strip() else self.blank_verdict()
+        context: bool | Unscored = self.context_skip_reason(sample) or _NO_CONTEXT_TEXT
         detail = {"answer": given.detail} if given.detail else {}
         retrieved = self._context(sample)
         if retrieved.strip():
             found = yield from self.judge(sample, retrieved)
             context = found.holds
             detail |= {"context": found.detail} if found.detail else {}
-        scores = {**verdict(answer=given.holds, context=context), **given.scores}
+        scores = {**pass_fail_scores(answer=given.holds, context=context), **given.scores}
         return Graded(scores, detail or None, given.remark)
 
     def _context(self, sample: Sample) -> str:
-        if self.unread(sample):
+        if self.context_skip_reason(sample):
             return ""
         return "\n".join(text for text in sample.contexts or () if text)

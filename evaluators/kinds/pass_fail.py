@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _THRESHOLD = 0.5
 NOT_JUDGED = NotApplicable("the context was not judged")
 NO_CONTEXTS = NotApplicable("no contexts")
-_NOBODY_ASKED = NotApplicable("the system gave no answer, so nothing was judged")
+_NO_ANSWER = NotApplicable("the system gave no answer, so nothing was judged")
 
 
 def _failures(name: str, summary: str) -> Metric:
@@ -31,7 +31,7 @@ def _passes(
 
 
 @dataclass(frozen=True, kw_only=True)
-class BooleanEvaluator(Evaluator):
+class PassFailEvaluator(Evaluator):
     """Says whether an answer passes, and whether the answer or its context is to blame if not.
 
     To be combined with a kind: `class Sexism(BooleanEvaluator, FlowEvaluator)`. Means over samples
@@ -57,19 +57,19 @@ class BooleanEvaluator(Evaluator):
         """Whether the retrieved context must pass, too."""
         return False
 
-    def unread(self, sample: Sample) -> NotApplicable | None:
+    def context_skip_reason(self, sample: Sample) -> NotApplicable | None:
         """Why the context is not looked at, if it is not."""
         if not self.judges_context:
             return NOT_JUDGED
         return NO_CONTEXTS if sample.contexts is None else None
 
-    def nothing_judged(self, sample: Sample) -> Graded:
+    def unanswered_scores(self, sample: Sample) -> Graded:
         """What does not apply to an answer that was not given: no verdict could be unclear."""
-        unread = self.unread(sample)
+        unread = self.context_skip_reason(sample)
         judged = {"retrieval_failures": unread} if unread else {}
-        return Graded({"parse_failures": _NOBODY_ASKED, **judged})
+        return Graded({"parse_failures": _NO_ANSWER, **judged})
 
-    def fold(self, rows: pl.DataFrame) -> Scores:
+    def aggregate(self, rows: pl.DataFrame) -> Scores:
         """Count passes among passes, failures and verdicts that could not be understood."""
         passed, failed, unparsed = (
             int((rows[name] == 1).sum()) for name in ("passes", "failures", "parse_failures")
@@ -80,7 +80,7 @@ class BooleanEvaluator(Evaluator):
         return {"passes_of_all": passed / verdicts}
 
 
-def verdict(*, answer: bool, context: bool | Unscored = NOT_JUDGED) -> Scores:
+def pass_fail_scores(*, answer: bool, context: bool | Unscored = NOT_JUDGED) -> Scores:
     """The scores of a sample that was judged.
 
     Args:
@@ -97,12 +97,12 @@ def verdict(*, answer: bool, context: bool | Unscored = NOT_JUDGED) -> Scores:
     }
 
 
-def no_verdict(reason: Unscored, *, unparsed: bool = False) -> Scores:
+def unjudged_scores(reason: Unscored, *, unparsed: bool = False) -> Scores:
     """The scores of a sample that could not be judged, for a reason.
 
     Args:
         reason: Why.
         unparsed: Whether there was a verdict that could not be understood.
     """
-    names = [metric.name for metric in BooleanEvaluator.metrics if metric.level == "sample"]
+    names = [metric.name for metric in PassFailEvaluator.metrics if metric.level == "sample"]
     return {**dict.fromkeys(names, reason), "parse_failures": float(unparsed)}

@@ -12,7 +12,7 @@ import polars as pl
 from evaluators.errors import BrokenPromise
 from evaluators.evaluator import Evaluator
 from evaluators.flows.protocols import NO_ENGINES, Engines
-from evaluators.outcome import Graded, Scores, TargetError, Unscored, graded
+from evaluators.outcome import Graded, Scores, TargetError, Unscored, as_graded
 from evaluators.sample import Sample
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class RowEvaluator(Evaluator):
         """Say what scoring cannot know of a sample that the system failed to answer.
 
         Returns:
-            The metrics that do not apply to it, and the evidence that `fold` needs of it; all
+            The metrics that do not apply to it, and the evidence that `aggregate` needs of it; all
             other metrics get what a failed answer is worth.
         """
         return Graded({})
@@ -65,8 +65,8 @@ class RowEvaluator(Evaluator):
                 special = self.on_failure(sample)
                 failed = dict.fromkeys(names, TargetError("the system gave no answer"))
                 result = replace(special, scores={**failed, **special.scores})
-            rows.append(record(self.name, names, result))
-        results = records(names, rows)[order.arg_sort()]
+            rows.append(outcome_row(self.name, names, result))
+        results = outcome_frame(names, rows)[order.arg_sort()]
         if different.height == inputs.height:
             return results
         answered = pl.concat([different, results], how="horizontal")
@@ -83,12 +83,12 @@ class RowEvaluator(Evaluator):
 
     def _attempt(self, sample: Sample) -> Graded | Unscored:
         try:
-            return graded(self.grade(sample))
+            return as_graded(self.grade(sample))
         except Unscored as reason:
             return reason
 
 
-def record(evaluator: str, names: Sequence[str], result: Graded | Unscored) -> tuple[Any, ...]:
+def outcome_row(evaluator: str, names: Sequence[str], result: Graded | Unscored) -> tuple[Any, ...]:
     """Turn what came of one sample into a row of the frame that `compute` returns.
 
     Returns:
@@ -121,7 +121,7 @@ def record(evaluator: str, names: Sequence[str], result: Graded | Unscored) -> t
     return (*values, *statuses, *reasons, text)
 
 
-def records(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
+def outcome_frame(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
     """The frame that `compute` returns, of rows that `record` makes."""
     schema: dict[str, type[pl.DataType]] = dict.fromkeys(names, pl.Float64)
     schema |= {f"{kind}:{name}": pl.String for kind in ("status", "reason") for name in names}

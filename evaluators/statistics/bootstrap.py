@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evaluators.statistics.arrays import Floats
-    from evaluators.statistics.clusters import Clustered
+    from evaluators.statistics.clusters import ClusterSums
 
 DRAWS = 2_000
 SEED = 20_261_120
@@ -39,7 +39,7 @@ def cluster_weights(clusters: int, draws: int = DRAWS) -> NDArray[np.uint8]:
     return weights
 
 
-def resampled_means(data: Clustered) -> Floats:
+def resampled_means(data: ClusterSums) -> Floats:
     """The mean of each column in each draw of clusters with replacement.
 
     All columns see the same draws, so that differences and ranks can be read off a row.
@@ -70,7 +70,7 @@ def resampled_means(data: Clustered) -> Floats:
     return means
 
 
-def _normal_means(data: Clustered) -> Floats:
+def _normal_means(data: ClusterSums) -> Floats:
     residuals = data.residuals
     values, vectors = np.linalg.eigh(residuals.T @ residuals)
     # Rounding may make an eigenvalue of 0 negative.

@@ -46,7 +46,7 @@ class Groups:
 
 
 @dataclass(frozen=True)
-class Clustered:
+class ClusterSums:
     """Numbers in columns (a system's, say), added up within each cluster of questions.
 
     Attributes:
@@ -98,7 +98,7 @@ class Clustered:
         return errors
 
 
-def clustered(values: Floats, groups: Groups) -> Clustered:
+def sum_by_cluster(values: Floats, groups: Groups) -> ClusterSums:
     """Add up numbers within clusters.
 
     Args:
@@ -108,9 +108,9 @@ def clustered(values: Floats, groups: Groups) -> Clustered:
     there = np.isfinite(values)
     sums, counts = np.where(there, values, 0.0), there.astype(np.float64)
     if groups.alone:
-        return Clustered(sums, counts)
+        return ClusterSums(sums, counts)
     order, starts = groups.order, groups.starts
-    return Clustered(
+    return ClusterSums(
         np.add.reduceat(sums[order], starts, axis=0), np.add.reduceat(counts[order], starts, axis=0)
     )
 

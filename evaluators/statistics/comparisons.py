@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from evaluators.statistics.arrays import LEVEL
-from evaluators.statistics.clusters import Clustered, Groups, clustered
+from evaluators.statistics.clusters import ClusterSums, Groups, sum_by_cluster
 from evaluators.statistics.holm import holm
-from evaluators.statistics.intervals import student
+from evaluators.statistics.intervals import t_interval
 from evaluators.statistics.permutation_test import least_p, sign_flip_p
 
 if TYPE_CHECKING:
@@ -90,11 +90,11 @@ def compare(
     else:
         step = max(1, _BLOCK // max(1, len(values)))
         blocks = [
-            _gappy(values, groups, pairs[start : start + step], pass_fail=pass_fail)
+            _with_gaps(values, groups, pairs[start : start + step], pass_fail=pass_fail)
             for start in range(0, max(1, len(pairs)), step)
         ]
     n, found, difference, error, p = (np.concatenate(each) for each in zip(*blocks, strict=True))
-    low, high = student(difference, error, found)
+    low, high = t_interval(difference, error, found)
     adjusted = holm(np.where(n > 0, p, np.nan))
     tests = np.count_nonzero(n)
     return Comparisons(
@@ -150,7 +150,7 @@ def _complete(values: Floats, groups: Groups, pairs: Integers, *, pass_fail: boo
 
     All pairs then follow from what each two systems have in common, which takes one matrix product.
     """
-    data = clustered(values, groups)
+    data = sum_by_cluster(values, groups)
     a, b = pairs[:, 0], pairs[:, 1]
     shared = data.residuals.T @ data.residuals
     own = np.diag(shared)
@@ -167,10 +167,10 @@ def _complete(values: Floats, groups: Groups, pairs: Integers, *, pass_fail: boo
     return n, data.clusters[a], data.means[a] - data.means[b], error, p
 
 
-def _gappy(values: Floats, groups: Groups, pairs: Integers, *, pass_fail: bool) -> _Block:
+def _with_gaps(values: Floats, groups: Groups, pairs: Integers, *, pass_fail: bool) -> _Block:
     """The same for pairs that lack some numbers, each on the questions that it has."""
     differences = values[:, pairs[:, 0]] - values[:, pairs[:, 1]]
-    data = clustered(differences, groups)
+    data = sum_by_cluster(differences, groups)
     error = np.where(_constant(data, differences), np.nan, data.std_errors)
     if pass_fail and groups.alone:
         gained, lost = (np.count_nonzero(differences == sign, axis=0) for sign in (1, -1))
@@ -180,7 +180,7 @@ def _gappy(values: Floats, groups: Groups, pairs: Integers, *, pass_fail: bool) 
     return data.n.astype(np.int64), data.clusters, data.means, error, p
 
 
-def _constant(data: Clustered, differences: Floats) -> Booleans:
+def _constant(data: ClusterSums, differences: Floats) -> Booleans:
     """Where all differences of a pair are equal: then there is no variance to estimate from."""
     there = np.isfinite(differences)
     low = np.min(differences, axis=0, initial=np.inf, where=there)

@@ -13,10 +13,10 @@ from evaluators.statistics.bootstrap import LARGE
 
 if TYPE_CHECKING:
     from evaluators.statistics.arrays import Floats, Integers
-    from evaluators.statistics.clusters import Clustered
+    from evaluators.statistics.clusters import ClusterSums
 
 _ROUNDING = 1e-13
-_GLANCE = 1000
+_QUICK_CHECK = 1000
 
 FEW_CLUSTERS = 30
 """Fewer clusters than this, and an interval is only roughly what it says."""
@@ -48,7 +48,7 @@ class Uncertainty:
 
 def is_pass_fail(values: Floats) -> bool:
     """Whether there are numbers and each of them is 0 or 1."""
-    beginning = values[:_GLANCE]
+    beginning = values[:_QUICK_CHECK]
     either = (beginning == 0) | (beginning == 1) | np.isnan(beginning)
     if not either.all():
         return False
@@ -57,7 +57,7 @@ def is_pass_fail(values: Floats) -> bool:
 
 
 def uncertainty(
-    data: Clustered,
+    data: ClusterSums,
     draws: Floats,
     *,
     pass_fail: bool,
@@ -82,14 +82,16 @@ def uncertainty(
     errors = data.std_errors
     used: Method = "wilson" if pass_fail else method
     if pass_fail:
-        interval = wilson(data.sums.sum(axis=0), data.n, effective(data))
+        interval = wilson(data.sums.sum(axis=0), data.n, effective_sample_size(data))
     elif method == "t" or len(data.sums) > LARGE:
-        used, interval = "t", student(data.means, errors, data.clusters)
+        used, interval = "t", t_interval(data.means, errors, data.clusters)
     else:
-        interval = percentile(draws, data.clusters)
+        interval = bootstrap_interval(draws, data.clusters)
     if not pass_fail:
         constant = errors <= _ROUNDING * np.abs(data.means)
-        ends = unseen(data.means, data.clusters if clusters is None else clusters, bounds)
+        ends = constant_interval(
+            data.means, data.clusters if clusters is None else clusters, bounds
+        )
         low, high = (np.where(constant, *pair) for pair in zip(ends, interval, strict=True))
         interval = Interval(np.maximum(low, bounds[0]), np.minimum(high, bounds[1]))
     return Uncertainty(errors, interval, used)
@@ -116,7 +118,7 @@ def wilson(successes: Floats, n: Floats, sizes: Floats | None = None) -> Interva
     return Interval(low, np.where(share == 1, 1.0, middle + half))
 
 
-def effective(data: Clustered) -> Floats:
+def effective_sample_size(data: ClusterSums) -> Floats:
     """How many independent questions the passes and failures of each column are worth.
 
     Their number divided by the design effect (how much the clusters increase the variance, at
@@ -136,7 +138,7 @@ def effective(data: Clustered) -> Floats:
     return np.where(alone, n, size)
 
 
-def percentile(draws: Floats, clusters: Integers) -> Interval:
+def bootstrap_interval(draws: Floats, clusters: Integers) -> Interval:
     """The bootstrap's percentile interval, widened as Student's t is.
 
     The plain percentiles are too narrow by the root of (c - 1) / c and by the normal in place of
@@ -159,13 +161,13 @@ def percentile(draws: Floats, clusters: Integers) -> Interval:
     return Interval(low, high)
 
 
-def student(means: Floats, errors: Floats, clusters: Integers) -> Interval:
+def t_interval(means: Floats, errors: Floats, clusters: Integers) -> Interval:
     """Student's t interval with one degree of freedom less than there are clusters."""
     half = _quantile(clusters) * errors
     return Interval(means - half, means + half)
 
 
-def unseen(means: Floats, clusters: Integers, bounds: tuple[float, float]) -> Interval:
+def constant_interval(means: Floats, clusters: Integers, bounds: tuple[float, float]) -> Interval:
     """The interval where all numbers are equal: some share of the clusters may be otherwise.
 
     After c equal clusters a share of up to 1 - 0.05 ** (1 / c) others cannot be excluded (about

@@ -25,7 +25,7 @@ LARGE = 10_000
 """Samples from which a part of them is folded again; the spread is then scaled to all."""
 
 
-def parts_of(clusters: NDArray[np.uint64]) -> Integers:
+def assign_parts(clusters: NDArray[np.uint64]) -> Integers:
     """The part that each sample of a system belongs to; -1 for those that are not looked at.
 
     Few clusters are dealt out evenly by chance, many by their keys, which are as good as chance.
@@ -58,7 +58,7 @@ def pseudo_values(
 
     Args:
         evaluator: Whose system metrics are looked at.
-        rows: The samples of one system, as `scoring.fold` takes them.
+        rows: The samples of one system, as `scoring.aggregate` takes them.
         parts: The part of each sample; -1: not looked at.
         total: How many parts there are; null: as many as the samples are of.
         scores: The system metrics of all samples.
@@ -69,12 +69,15 @@ def pseudo_values(
 
     Source: Tukey 1958; delete-a-group, Kott 2001.
     """
-    looked_at = scoring.unpacked(evaluator, rows.filter(parts >= 0))
+    looked_at = scoring.unpack_evidence(evaluator, rows.filter(parts >= 0))
     part = parts[parts >= 0]
-    whole = scoring.folded(evaluator, looked_at).scores
+    whole = scoring.aggregate_unpacked(evaluator, looked_at).scores
     present = np.unique(part)
     count = len(present)
-    without = [scoring.folded(evaluator, looked_at.filter(part != left)).scores for left in present]
+    without = [
+        scoring.aggregate_unpacked(evaluator, looked_at.filter(part != left)).scores
+        for left in present
+    ]
     scale = np.sqrt(looked_at.height / rows.height) if rows.height else 1.0
     found = {}
     for name, score in scores.items():

@@ -14,7 +14,7 @@ _TWO = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Wobble:
+class VarianceComponents:
     """The variance of repeated judgements, split in two.
 
     Attributes:
@@ -38,9 +38,9 @@ class Wobble:
         return max(0.0, self.answer_variance) / whole if whole > 0 else None
 
 
-def wobble(
+def split_variance(
     judged: Floats, threshold: float | None = None, best: Literal["high", "low"] = "high"
-) -> Wobble | None:
+) -> VarianceComponents | None:
     """Split the variance of repeated judgements of the same answers.
 
     Args:
@@ -68,7 +68,9 @@ def wobble(
     if threshold is not None:
         passes = repeated >= threshold if best == "high" else repeated <= threshold
         verdicts = np.where(there, passes, np.nan)
-    return Wobble(answers, within, (between - within) / size, _flip_rate(verdicts, there))
+    return VarianceComponents(
+        answers, within, (between - within) / size, _flip_rate(verdicts, there)
+    )
 
 
 def _flip_rate(verdicts: Floats, there: Booleans) -> float:

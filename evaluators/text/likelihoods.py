@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-SMALLEST = math.log(1.401298464324817e-45)
+LOG_SMALLEST = math.log(1.401298464324817e-45)
 """The logarithm of the smallest number above 0 that float32 knows: a probability of 0 is taken for
 it, because nothing smaller can be told from it."""
 
@@ -20,9 +20,9 @@ def average_negative(logprobs: Sequence[float]) -> float:
         logprobs: Natural logarithms, at least one.
     """
     # Rounding may leave a certain token a little above 0.
-    return max(0.0, -math.fsum(max(value, SMALLEST) for value in logprobs) / len(logprobs))
+    return max(0.0, -math.fsum(max(value, LOG_SMALLEST) for value in logprobs) / len(logprobs))
 
 
-def certain_zeros(logprobs: Sequence[float]) -> int:
+def count_zeros(logprobs: Sequence[float]) -> int:
     """How many tokens have the probability 0, as far as float32 can tell."""
-    return sum(value < SMALLEST for value in logprobs)
+    return sum(value < LOG_SMALLEST for value in logprobs)

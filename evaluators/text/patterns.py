@@ -18,7 +18,7 @@ from typing import IO, cast
 from evaluators.errors import EvaluatorError
 
 _WORKER = Path(__file__).with_name("pattern_worker.py")
-_PATIENCE = 10
+_MAX_TIMEOUTS = 10
 _STARTING_S = 60.0
 # A busy machine may take so many times the limit on the clock. Where the process counts its own
 # processor time, the clock only has to end one that hangs.
@@ -31,7 +31,7 @@ _COUNT_OF_CHOICES = re.compile(r"[|?]")
 _BACKREFERENCE = re.compile(r"\\[1-9]")
 
 
-class RanAway(Exception):  # noqa: N818 - a result with a reason
+class PatternTimeout(Exception):  # noqa: N818 - a result with a reason
     """A search took longer than the limit, or the pattern did so too often to be tried again."""
 
 
@@ -61,18 +61,20 @@ class Matcher:
         Raises:
             RanAway: When that cannot be told within the limit.
         """
-        if cannot_take_long(pattern, len(text)):
+        if is_fast(pattern, len(text)):
             return _compiled(pattern).search(text) is not None
         with self._lock:
-            if self._runaways[pattern] >= _PATIENCE:
-                raise RanAway(f"{pattern!r} ran away on {_PATIENCE} texts and was not tried again")
+            if self._runaways[pattern] >= _MAX_TIMEOUTS:
+                raise PatternTimeout(
+                    f"{pattern!r} ran away on {_MAX_TIMEOUTS} texts and was not tried again"
+                )
             if self._worker is None:
                 self._worker = _Worker(self._limit_s)
             found = self._worker.search(pattern, text)
             if found is None:
                 self._worker = None
                 self._runaways[pattern] += 1
-                raise RanAway(f"{pattern!r} took longer than {self._limit_s:g} s")
+                raise PatternTimeout(f"{pattern!r} took longer than {self._limit_s:g} s")
             return found
 
 
@@ -81,7 +83,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def cannot_take_long(pattern: str, length: int) -> bool:
+def is_fast(pattern: str, length: int) -> bool:
     """Whether a pattern needs few steps on every text of this length.
 
     Without a repeat, each position costs at most two to the number of choices. A single repeat

@@ -18,7 +18,7 @@ def occurs(quote: str, text: str) -> bool:
     return bool(wanted) and wanted in _plain(text)
 
 
-def quoted(quotes: Iterable[str], text: str) -> list[dict[str, Any]]:
+def quote_evidence(quotes: Iterable[str], text: str) -> list[dict[str, Any]]:
     """Quotes as evidence: `unverified_quote` marks those that do not stand in the text."""
     return [
         {"text": quote} | ({} if occurs(quote, text) else {"unverified_quote": True})

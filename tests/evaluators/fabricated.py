@@ -152,7 +152,7 @@ class FabricatedModel:
         self.identity = f"fabricated {role}"
         self._labels = labels
 
-    def obstacle(self) -> None:
+    def unavailable_reason(self) -> None:
         """Nothing is in its way."""
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Any]:
@@ -207,7 +207,7 @@ def engines(evaluator: Evaluator, judge: FabricatedJudge | None = None) -> Engin
     """All that an evaluator asks, made up."""
     if not isinstance(evaluator, FlowEvaluator):
         return Engines()
-    asked = evaluator.asked()
+    asked = evaluator.engine_roles()
     labels = [metric.name for metric in evaluator.sample_metrics]
     return Engines(
         judge=(judge or FabricatedJudge()) if JUDGE in asked else None,

@@ -13,15 +13,15 @@ from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.row import RowEvaluator
 from evaluators.outcome import NotApplicable, Status
 from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS, Sample
-from evaluators.scoring import fold
+from evaluators.scoring import aggregate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from evaluators.evaluator import Evaluator
-    from evaluators.score_grid import Grades
+    from evaluators.score_grid import ScoreGrid
 
-Score: TypeAlias = "Callable[[Evaluator, pl.DataFrame], Grades]"
+Score: TypeAlias = "Callable[[Evaluator, pl.DataFrame], ScoreGrid]"
 Property: TypeAlias = "Callable[[Score, Evaluator, pl.DataFrame], None]"
 
 ROUNDING = 1e-9
@@ -145,10 +145,10 @@ def system_metrics_keep_their_bounds(
         pl.col("statuses").list.get(primary, null_on_oob=True).fill_null("scored").alias("status"),
         "detail",
     )
-    folded = fold(evaluator, rows)
+    folded = aggregate(evaluator, rows)
     for metric in evaluator.system_metrics:
         value = folded.scores[metric.name]
-        again = fold(evaluator, rows[_backwards(rows)]).scores[metric.name]
+        again = aggregate(evaluator, rows[_backwards(rows)]).scores[metric.name]
         if isinstance(value, float | int):
             low, high = metric.bounds
             assert math.isfinite(value)
@@ -191,7 +191,7 @@ def _outcomes(
 def _applicable(evaluator: Evaluator, frame: pl.DataFrame) -> list[bool]:
     """Whether each failed answer is graded: read off the declarations, apart from the scoring."""
     free = [True] * frame.height
-    for obstacle in evaluator.obstacles():
+    for obstacle in evaluator.not_applicable_reasons():
         reasons = frame.select(reason=obstacle)["reason"]
         free = [so_far and reason is None for so_far, reason in zip(free, reasons, strict=True)]
     return [

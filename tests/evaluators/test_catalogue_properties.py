@@ -15,7 +15,7 @@ from evaluators import catalog, scoring
 from evaluators.errors import BrokenPromise
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.outcome import Undefined
-from evaluators.score_grid import Grades
+from evaluators.score_grid import ScoreGrid
 from evaluators.scoring import score
 from tests.doubles import metric, of_frame, of_rows
 from tests.evaluators import properties
@@ -47,7 +47,7 @@ def test_every_property_holds(name: str, parameters: dict[str, Any], data: st.Da
     frame = data.draw(frames(evaluator), label="samples")
     made_up = engines(evaluator)
 
-    def answered(evaluator: Evaluator, frame: pl.DataFrame) -> Grades:
+    def answered(evaluator: Evaluator, frame: pl.DataFrame) -> ScoreGrid:
         return score(evaluator, frame, made_up)
 
     remembered = _remembering(answered)
@@ -68,9 +68,9 @@ def test_a_used_evaluator_can_be_sent_to_another_process(name: str) -> None:
 
 def _remembering(grade: Score) -> Score:
     """The same scoring, which scores a frame only once: many properties ask for the same one."""
-    seen: dict[int, tuple[pl.DataFrame, Grades]] = {}
+    seen: dict[int, tuple[pl.DataFrame, ScoreGrid]] = {}
 
-    def score_once(evaluator: Evaluator, frame: pl.DataFrame) -> Grades:
+    def score_once(evaluator: Evaluator, frame: pl.DataFrame) -> ScoreGrid:
         if id(frame) not in seen:
             seen[id(frame)] = (frame, grade(evaluator, frame))
         return seen[id(frame)][1]
@@ -94,7 +94,7 @@ SOUND = of_frame({"share": RATIO}, optional=frozenset({"answer"}))
 def _changed(**columns: pl.Expr) -> Score:
     """A scoring that does something to the grades before it hands them over."""
 
-    def wrong(evaluator: Evaluator, frame: pl.DataFrame) -> Grades:
+    def wrong(evaluator: Evaluator, frame: pl.DataFrame) -> ScoreGrid:
         grades = score(evaluator, frame)
         return dataclasses.replace(grades, frame=grades.frame.with_columns(**columns))
 
@@ -104,14 +104,14 @@ def _changed(**columns: pl.Expr) -> Score:
 def _rows(**rows: Any) -> Score:
     """A scoring that loses rows or changes their order."""
 
-    def wrong(evaluator: Evaluator, frame: pl.DataFrame) -> Grades:
+    def wrong(evaluator: Evaluator, frame: pl.DataFrame) -> ScoreGrid:
         grades = score(evaluator, frame)
         return dataclasses.replace(grades, frame=grades.frame[rows["kept"]])
 
     return wrong
 
 
-def _greedy(evaluator: Evaluator, frame: pl.DataFrame) -> Grades:
+def _greedy(evaluator: Evaluator, frame: pl.DataFrame) -> ScoreGrid:
     """A scoring that writes into what it was given."""
     grades = score(evaluator, frame)
     if frame.height:
@@ -119,28 +119,28 @@ def _greedy(evaluator: Evaluator, frame: pl.DataFrame) -> Grades:
     return grades
 
 
-def _lenient(evaluator: Evaluator, frame: pl.DataFrame) -> Grades:
+def _lenient(evaluator: Evaluator, frame: pl.DataFrame) -> ScoreGrid:
     """A scoring that takes failed answers for answers."""
     return score(evaluator, frame.with_columns(error=pl.lit(None, pl.String)))
 
 
-def _careless(evaluator: Evaluator, frame: pl.DataFrame) -> Grades:
+def _careless(evaluator: Evaluator, frame: pl.DataFrame) -> ScoreGrid:
     """A scoring that gives no worst value to anybody who failed."""
     return score(evaluator, frame.filter(pl.col("error").is_null()))
 
 
-def _peeking(evaluator: Evaluator, frame: pl.DataFrame) -> Grades:
+def _peeking(evaluator: Evaluator, frame: pl.DataFrame) -> ScoreGrid:
     """A scoring that keeps evidence out of failed answers."""
     grades = score(evaluator, frame)
-    return Grades(grades.metrics, grades.frame.with_columns(detail=frame["answer"]))
+    return ScoreGrid(grades.metrics, grades.frame.with_columns(detail=frame["answer"]))
 
 
 def _fold(scores: Mapping[str, Any] | None) -> Evaluator:
-    def fold(_: Evaluator, rows: pl.DataFrame) -> Mapping[str, Any]:
+    def aggregate(_: Evaluator, rows: pl.DataFrame) -> Mapping[str, Any]:
         return {"pooled": rows["share"].to_list()[0]} if scores is None else scores
 
     system = (metric("share", primary=True), metric("pooled", level="system"))
-    return of_frame({"share": RATIO}, metrics=system, fold=fold)
+    return of_frame({"share": RATIO}, metrics=system, aggregate=aggregate)
 
 
 POSITION = pl.int_range(pl.len()) / 10

@@ -65,7 +65,7 @@ def parameters(evaluator: Evaluator) -> bool:
 
 def folds(evaluator: Evaluator) -> bool:
     """There is a fold exactly when there are metrics of whole systems."""
-    return (type(evaluator).fold is not Evaluator.fold) == bool(evaluator.system_metrics)
+    return (type(evaluator).aggregate is not Evaluator.aggregate) == bool(evaluator.system_metrics)
 
 
 def columns(evaluator: Evaluator) -> bool:
@@ -159,7 +159,7 @@ WRONG: list[tuple[Callable[[Evaluator], bool], Evaluator]] = [
     (sources_and_edges, _double(__doc__="Who?\n\nEdges: none.")),
     (parameters, catalog.build("classification")),
     (folds, _double(PRIMARY, SYSTEM)),
-    (folds, _double(fold=lambda _self, _rows: {})),
+    (folds, _double(aggregate=lambda _self, _rows: {})),
     (columns, _double(reads=frozenset({"anwser"}))),
     (columns, _double(reads=frozenset({"system"}))),
     (columns, _double(optional=frozenset({"noise_ratio"}))),

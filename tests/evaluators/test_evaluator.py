@@ -101,8 +101,10 @@ def test_metrics_are_told_apart_by_level_and_keep_their_order() -> None:
 
 
 def test_system_metrics_without_a_fold_are_a_defect() -> None:
-    with pytest.raises(NotImplementedError, match="gpt4_share declares system metrics but no fold"):
-        Gpt4Share().fold(pl.DataFrame())
+    with pytest.raises(
+        NotImplementedError, match="gpt4_share declares system metrics but no aggregate"
+    ):
+        Gpt4Share().aggregate(pl.DataFrame())
 
 
 def test_an_evaluator_cannot_be_changed() -> None:

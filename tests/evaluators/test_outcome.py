@@ -13,7 +13,7 @@ from evaluators.outcome import (
     TargetError,
     Undefined,
     Unscored,
-    graded,
+    as_graded,
 )
 
 REASONS = {
@@ -41,9 +41,9 @@ def test_every_unscored_status_has_a_reason_to_raise() -> None:
 
 
 def test_plain_scores_are_graded_without_evidence() -> None:
-    assert graded({"f1": 0.5}) == Graded({"f1": 0.5}, None)
+    assert as_graded({"f1": 0.5}) == Graded({"f1": 0.5}, None)
 
 
 def test_graded_scores_stay_as_they_are() -> None:
     result = Graded({"f1": 0.5}, {"why": "because"})
-    assert graded(result) is result
+    assert as_graded(result) is result

@@ -10,7 +10,7 @@ import pytest
 
 from evaluators.errors import BrokenPromise
 from evaluators.outcome import Graded, Scores, Undefined
-from evaluators.scoring import fold, score
+from evaluators.scoring import aggregate, score
 from tests.doubles import metric, of_frame
 from tests.samples import samples
 
@@ -25,11 +25,11 @@ def test_system_metrics_come_from_the_evidence() -> None:
         {"share": RATIO},
         metrics=(metric("share", primary=True), metric("most", level="system")),
         evidence={"noise_ratio": pl.Float64},
-        fold=lambda _, rows: {"most": rows["noise_ratio"].max()},
+        aggregate=lambda _, rows: {"most": rows["noise_ratio"].max()},
     )
     graded = score(evaluator, samples([{"noise_ratio": 0.25}, {"noise_ratio": 0.5}, {}])).frame
     rows = graded.select(share=pl.col("values").list.first(), status=pl.lit(""), detail="detail")
-    assert fold(evaluator, rows).scores == {"most": 0.5}
+    assert aggregate(evaluator, rows).scores == {"most": 0.5}
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def test_system_metrics_come_from_the_evidence() -> None:
 )
 def test_system_metrics_keep_promises_too(scores: Scores, told: str) -> None:
     system = (metric("share", primary=True), metric("most", level="system"))
-    evaluator = of_frame({"share": RATIO}, metrics=system, fold=lambda _self, _rows: scores)
+    evaluator = of_frame({"share": RATIO}, metrics=system, aggregate=lambda _self, _rows: scores)
     with pytest.raises(BrokenPromise, match=told):
-        fold(evaluator, pl.DataFrame({"share": [1.0], "status": [""], "detail": [None]}))
+        aggregate(evaluator, pl.DataFrame({"share": [1.0], "status": [""], "detail": [None]}))
 
 
 def test_a_system_metric_may_be_undefined() -> None:
@@ -54,8 +54,8 @@ def test_a_system_metric_may_be_undefined() -> None:
         raise Undefined("too few")
 
     system = (metric("share", primary=True), metric("most", level="system"))
-    evaluator = of_frame({"share": RATIO}, metrics=system, fold=refuse)
+    evaluator = of_frame({"share": RATIO}, metrics=system, aggregate=refuse)
     rows = pl.DataFrame({"share": [1.0], "status": [""], "detail": [None]})
-    (most,) = fold(evaluator, rows).scores.values()
+    (most,) = aggregate(evaluator, rows).scores.values()
     assert isinstance(most, Undefined)
     assert most.reason == "too few"

@@ -8,28 +8,28 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from evaluators.engines.judge.judgment import Judgment
-from evaluators.engines.judge.parse import Faulty, read
+from evaluators.engines.judge.parse import InvalidReply, parse_reply
 from evaluators.outcome import JudgeError, ParseFailure, Status, Unscored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from evaluators.engines.judge.judgment import Held, Question
+    from evaluators.engines.judge.judgment import JudgeCall, StoredReply
     from evaluators.flows.protocols import Origin
     from evaluators.flows.reply import Reply
     from evaluators.flows.requests import Ask
 
-    Reading: TypeAlias = Callable[[str], Reply | Faulty]
+    Parser: TypeAlias = Callable[[str], Reply | InvalidReply]
 
 TRUNCATED = "truncated"
 REFUSAL = "refusal"
 FILTERED = "content_filter"
 EMPTY = "empty"
 
-_BEYOND_READING = (TRUNCATED, REFUSAL, FILTERED, EMPTY)
+_NOT_PARSED = (TRUNCATED, REFUSAL, FILTERED, EMPTY)
 """Failures that do not follow from the text of the reply, so that no reading can undo them."""
 
-_LONGEST_REASON = 500
+_MAX_REASON = 500
 
 
 class Asker(Protocol):
@@ -42,7 +42,7 @@ class Asker(Protocol):
     async def open(self) -> None:
         """Find out whether anything can be asked; raises `JudgeFailure` if not."""
 
-    async def settle(self, question: Question, origin: Origin, reading: Reading) -> Judgment:
+    async def ask(self, question: JudgeCall, origin: Origin, reading: Parser) -> Judgment:
         """Ask until something has come of it; raises `JudgeFailure` when nothing ever will."""
 
     async def close(self) -> None:
@@ -50,7 +50,7 @@ class Asker(Protocol):
 
 
 @dataclass(slots=True)
-class Bill:
+class CallUsage:
     """What one question has taken so far; a number that one answer does not tell is unknown."""
 
     attempts: int = 0
@@ -69,14 +69,18 @@ class Bill:
         self.cost_usd = cost_usd if first else _sum(self.cost_usd, cost_usd)
 
     def judgment(
-        self, question: Question, status: Status, reply: str | None = None, error: str | None = None
+        self,
+        question: JudgeCall,
+        status: Status,
+        reply: str | None = None,
+        error: str | None = None,
     ) -> Judgment:
         """What came of the question, with all that it took."""
         return Judgment(
             question=question,
             reply=reply,
             status=status,
-            error=None if error is None else error[:_LONGEST_REASON],
+            error=None if error is None else error[:_MAX_REASON],
             attempts=self.attempts,
             tokens_in=self.tokens_in,
             tokens_out=self.tokens_out,
@@ -86,8 +90,8 @@ class Bill:
         )
 
 
-def answered(
-    bill: Bill, question: Question, text: str, reading: Reading, error: str | None = None
+def parse_judgment(
+    bill: CallUsage, question: JudgeCall, text: str, reading: Parser, error: str | None = None
 ) -> Judgment:
     """The judgment of a text that cannot be asked to be put right.
 
@@ -98,15 +102,15 @@ def answered(
         reading: How it is read.
         error: What was found wrong with it before.
     """
-    if error is not None and error.startswith(_BEYOND_READING):
+    if error is not None and error.startswith(_NOT_PARSED):
         return bill.judgment(question, Status.PARSE_FAILURE, text, error)
     result = reading(text)
-    if isinstance(result, Faulty):
+    if isinstance(result, InvalidReply):
         return bill.judgment(question, Status.PARSE_FAILURE, text, result.reason)
     return bill.judgment(question, Status.SCORED, text)
 
 
-def answer(held: Held | Judgment, request: Ask[Any]) -> Reply | Unscored:
+def to_reply(held: StoredReply | Judgment, request: Ask[Any]) -> Reply | Unscored:
     """What a judgment means to the flow that asked.
 
     It follows from the reply's text as far as it can, so that another reading costs nothing.
@@ -114,10 +118,10 @@ def answer(held: Held | Judgment, request: Ask[Any]) -> Reply | Unscored:
     error = held.error or ""
     if held.status == Status.JUDGE_ERROR:
         return JudgeError(error)
-    if held.reply is None or error.startswith(_BEYOND_READING):
+    if held.reply is None or error.startswith(_NOT_PARSED):
         return ParseFailure(error)
-    result = read(held.reply, request)
-    return ParseFailure(result.reason[:_LONGEST_REASON]) if isinstance(result, Faulty) else result
+    result = parse_reply(held.reply, request)
+    return ParseFailure(result.reason[:_MAX_REASON]) if isinstance(result, InvalidReply) else result
 
 
 def _sum(one: float | None, other: float | None) -> Any:

@@ -7,15 +7,15 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from evaluators.engines.judge.asker import Bill
-from evaluators.engines.judge.error_mapping import CallFailure, Passing, Unfit
+from evaluators.engines.judge.asker import CallUsage
+from evaluators.engines.judge.error_mapping import CallFailure, TransientFailure, UnsupportedRequest
 from evaluators.engines.judge.errors import JudgeRefused, JudgeUnreachable
-from evaluators.engines.judge.litellm_call import Manner
+from evaluators.engines.judge.litellm_call import CallOptions
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from evaluators.engines.judge.litellm_call import Said
+    from evaluators.engines.judge.litellm_call import Completion
     from evaluators.engines.judge.settings import JudgeSettings
 
 _LOG = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ _ROOM = 64
 _TRIES = 2
 
 
-class Negotiation:
+class CapabilityProbe:
     """What a model takes: learned from its refusals, at start and for each schema.
 
     LiteLLM's list of what models can do lacks most of them, so that it is tried out instead.
@@ -50,12 +50,12 @@ class Negotiation:
 
     def __init__(self, settings: JudgeSettings) -> None:
         self._settings = settings
-        self.manner = Manner("text" if settings.structured_output == "off" else "schema")
+        self.manner = CallOptions("text" if settings.structured_output == "off" else "schema")
         self.silence: str | None = None
         self.served_by = ""
-        self._of_schema: dict[str, Manner] = {}
+        self._of_schema: dict[str, CallOptions] = {}
 
-    async def open(self, once: Callable[..., Awaitable[Said]]) -> None:
+    async def open(self, once: Callable[..., Awaitable[Completion]]) -> None:
         """Send the probe.
 
         Args:
@@ -66,16 +66,16 @@ class Negotiation:
             JudgeUnreachable: Nobody answers, or nobody who speaks the protocol.
         """
 
-        async def attempt(manner: Manner) -> Said:
-            return await once(_MESSAGES, _SCHEMA, manner, Bill(), _ROOM, self._settings.seed)
+        async def attempt(manner: CallOptions) -> Completion:
+            return await once(_MESSAGES, _SCHEMA, manner, CallUsage(), _ROOM, self._settings.seed)
 
         where = self._settings.where
         for left in reversed(range(_TRIES)):
             try:
                 said = await self.agree(None, attempt)
-            except Unfit as failure:
+            except UnsupportedRequest as failure:
                 raise JudgeRefused(f"the judge {where} takes no request: {failure}") from None
-            except Passing as failure:
+            except TransientFailure as failure:
                 if failure.unreachable or (failure.garbled and not left):
                     told = f"the judge {where} does not answer: {failure}"
                     raise JudgeUnreachable(told) from None
@@ -94,7 +94,7 @@ class Negotiation:
         _LOG.warning("%s", self.silence)
 
     async def agree(
-        self, schema: Mapping[str, Any] | None, attempt: Callable[[Manner], Awaitable[T]]
+        self, schema: Mapping[str, Any] | None, attempt: Callable[[CallOptions], Awaitable[T]]
     ) -> T:
         """Do something in the manner that the model takes.
 
@@ -107,8 +107,8 @@ class Negotiation:
         while True:
             try:
                 done = await attempt(manner)
-            except Unfit as failure:
-                other = _without(manner, str(failure).lower())
+            except UnsupportedRequest as failure:
+                other = _drop_rejected(manner, str(failure).lower())
                 if other is None:
                     raise
                 manner = other
@@ -116,7 +116,7 @@ class Negotiation:
                 self._learn(key, manner)
                 return done
 
-    def _learn(self, key: str, manner: Manner) -> None:
+    def _learn(self, key: str, manner: CallOptions) -> None:
         """Remember what worked, and only that: a refusal may have been the messages' fault."""
         if manner == self._of_schema.get(key, self.manner):
             return
@@ -126,7 +126,7 @@ class Negotiation:
         _LOG.warning("the judge %s is asked in the manner %s", self._settings.where, manner)
 
 
-def _without(manner: Manner, complaint: str) -> Manner | None:
+def _drop_rejected(manner: CallOptions, complaint: str) -> CallOptions | None:
     """The manner without what a model complains of; None when there is nothing left to drop."""
     if manner.sampling and ("temperature" in complaint or "top_p" in complaint):
         return replace(manner, sampling=False)

@@ -7,9 +7,9 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.judge.asker import answer
+from evaluators.engines.judge.asker import to_reply
 from evaluators.engines.judge.cost import Prices, count_tokens
-from evaluators.engines.judge.settings import Questions
+from evaluators.engines.judge.settings import JudgeCallBuilder
 from evaluators.outcome import JudgeError, Status, Unscored
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 PLANNED = "planned"
 
-COUNTED = 200
+TOKEN_SAMPLE = 200
 """Questions whose tokens are counted; the rest are taken to be like them."""
 
 TOKENS_OUT = 250
@@ -30,7 +30,7 @@ TOKENS_OUT = 250
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cost:
+class CostEstimate:
     """What questions would cost; null where it cannot be told.
 
     Attributes:
@@ -44,7 +44,7 @@ class Cost:
     usd: float | None
 
 
-class PlanningJudge:
+class DryRunJudge:
     """Answers from the ledger, and takes note of what it does not hold.
 
     Attributes:
@@ -66,7 +66,7 @@ class PlanningJudge:
         self.missing: set[str] = set()
         self.origins: Counter[Origin] = Counter()
         self._settings = settings
-        self._questions = Questions(settings)
+        self._questions = JudgeCallBuilder(settings)
         self._ledger = ledger
         self._counted = counted
         self._samples: dict[str, Sequence[dict[str, str]]] = {}
@@ -75,26 +75,26 @@ class PlanningJudge:
         """What the ledger holds; `JudgeError` for a question that would be asked."""
         question = self._questions.of(request, origin)
         digest = question.digest
-        held = self._ledger.held(digest)
+        held = self._ledger.find(digest)
         future: Future[Any] = Future()
         if held is None or held.status == Status.JUDGE_ERROR:
             if digest not in self._counted:
                 self._counted.add(digest)
                 self.missing.add(digest)
-            if len(self._samples) < COUNTED:
+            if len(self._samples) < TOKEN_SAMPLE:
                 self._samples.setdefault(digest, question.messages)
             self.origins[origin._replace(step=0)] += 1
             future.set_exception(JudgeError(PLANNED))
             return future
         self.held.add(digest)
-        reply = answer(held, request)
+        reply = to_reply(held, request)
         if isinstance(reply, Unscored):
             future.set_exception(reply)
         else:
             future.set_result(reply)
         return future
 
-    def cost(self, questions: int, tokens_out: float | None = None) -> Cost:
+    def cost(self, questions: int, tokens_out: float | None = None) -> CostEstimate:
         """What questions like the missing ones would cost.
 
         Args:
@@ -102,21 +102,21 @@ class PlanningJudge:
             tokens_out: The tokens that replies had until now, on average; None: not known.
         """
         if not questions or not self._samples:
-            return Cost(tokens_in=0, tokens_out=0, usd=0.0)
+            return CostEstimate(tokens_in=0, tokens_out=0, usd=0.0)
         counted = [count_tokens(self._settings.model, shown) for shown in self._samples.values()]
         each = sum(counted) / len(counted)
         tokens_in = round(each * questions)
         replies = round((tokens_out or TOKENS_OUT) * questions)
         usd = Prices.of(self._settings).usd(tokens_in, replies)
-        return Cost(tokens_in=tokens_in, tokens_out=replies, usd=usd)
+        return CostEstimate(tokens_in=tokens_in, tokens_out=replies, usd=usd)
 
 
-class NothingComputed:
+class DryRunModel:
     """A model that computes nothing: planning costs no more than the asking of the ledger."""
 
     identity = PLANNED
 
-    def obstacle(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """None: planning needs no model."""
         return None
 

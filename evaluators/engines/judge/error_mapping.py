@@ -36,7 +36,7 @@ class CallFailure(Exception):  # noqa: N818 - a finding about one call, caught b
     """One call came to nothing; the message is the reason in one line."""
 
 
-class Passing(CallFailure):
+class TransientFailure(CallFailure):
     """What may be over when the question is sent again.
 
     Attributes:
@@ -65,19 +65,19 @@ class Passing(CallFailure):
         self.billed = billed
 
 
-class Overflow(CallFailure):
+class ContextOverflow(CallFailure):
     """The messages do not fit into the model's window."""
 
 
-class Filtered(CallFailure):
+class ContentFiltered(CallFailure):
     """The provider will not have its model see the messages."""
 
 
-class Unfit(CallFailure):
+class UnsupportedRequest(CallFailure):
     """The request has something that the model does not take."""
 
 
-def meaning(error: Exception, secret: str | None) -> CallFailure | JudgeRefused:
+def map_error(error: Exception, secret: str | None) -> CallFailure | JudgeRefused:
     """What an exception of LiteLLM means.
 
     Args:
@@ -89,18 +89,18 @@ def meaning(error: Exception, secret: str | None) -> CallFailure | JudgeRefused:
     status = getattr(error, "status_code", None) or 0
     kinds = {type(each).__name__ for each in _chain(error)}
     if kinds & _TOO_SLOW:
-        return Passing("timeout", billed=True)
+        return TransientFailure("timeout", billed=True)
     if any(sign in lower for sign in _NO_CREDIT):
         return JudgeRefused(f"the judge refuses the account: {told}")
     if status == _BUSY:
-        return Passing("rate_limit", retry_after=_retry_after(error), busy=True)
+        return TransientFailure("rate_limit", retry_after=_retry_after(error), busy=True)
     if status in _REFUSALS or (status in _UNFIT and any(sign in lower for sign in _BAD_KEY)):
         return JudgeRefused(f"the judge refuses {_REFUSALS.get(status, 'the key')}: {told}")
-    nobody = next((each for each in _chain(error) if _nobody_there(each)), None)
+    nobody = next((each for each in _chain(error) if _is_unreachable(each)), None)
     if nobody is not None:
         said = _OBJECT.sub("", _line(str(nobody), secret))
-        return Passing(f"transport: no connection: {said}", unreachable=True)
-    return _about_messages(told, status, kinds) or Passing(
+        return TransientFailure(f"transport: no connection: {said}", unreachable=True)
+    return _request_failure(told, status, kinds) or TransientFailure(
         f"transport: {told}",
         retry_after=_retry_after(error),
         garbled=status == _FINE or any(sign in lower for sign in _GARBLED),
@@ -108,17 +108,17 @@ def meaning(error: Exception, secret: str | None) -> CallFailure | JudgeRefused:
     )
 
 
-def _about_messages(told: str, status: int, kinds: set[str]) -> CallFailure | None:
+def _request_failure(told: str, status: int, kinds: set[str]) -> CallFailure | None:
     """What is wrong with this one request, if that is what it is."""
     if "ContextWindowExceededError" in kinds or status == _TOO_LARGE:
-        return Overflow(f"context_overflow: {told}")
+        return ContextOverflow(f"context_overflow: {told}")
     filtered = any(sign in told.lower() for sign in _FILTERED)
     if "ContentPolicyViolationError" in kinds or (status in _UNFIT and filtered):
-        return Filtered(f"content_filter: {told}")
-    return Unfit(f"bad_request: {told}") if status in _UNFIT else None
+        return ContentFiltered(f"content_filter: {told}")
+    return UnsupportedRequest(f"bad_request: {told}") if status in _UNFIT else None
 
 
-def concealed(text: str, secret: str | None) -> str:
+def redact(text: str, secret: str | None) -> str:
     """The text without the key; what stands in for a key where none is needed is no secret."""
     if secret is None or len(secret) < _SHORTEST_SECRET:
         return text
@@ -128,7 +128,7 @@ def concealed(text: str, secret: str | None) -> str:
 def _line(text: str, secret: str | None) -> str:
     """A text in one line, without the key and the exceptions that LiteLLM wrapped it in."""
     # Concealed before it is cut: of a key that is cut through, a part would be left.
-    return _WRAPPERS.sub("", " ".join(concealed(text, secret).split()))[:_LONGEST]
+    return _WRAPPERS.sub("", " ".join(redact(text, secret).split()))[:_LONGEST]
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -143,7 +143,7 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
             waiting += [each.__cause__, each.__context__]
 
 
-def _nobody_there(error: BaseException) -> bool:
+def _is_unreachable(error: BaseException) -> bool:
     return isinstance(error, ConnectionRefusedError | socket.gaierror) or type(error).__name__ in {
         "ConnectError",
         "ConnectTimeout",

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class JudgeCall:
     """All that decides what a judge is sent; equal questions are asked once.
 
     Attributes:
@@ -66,7 +66,7 @@ class Judgment:
         judged_at: When it was settled (UTC, without a time zone).
     """
 
-    question: Question
+    question: JudgeCall
     reply: str | None
     status: Status
     error: str | None = None
@@ -78,7 +78,7 @@ class Judgment:
     judged_at: datetime
 
 
-class Held(NamedTuple):
+class StoredReply(NamedTuple):
     """What the ledger says of a question that was put before."""
 
     reply: str | None
@@ -89,13 +89,13 @@ class Held(NamedTuple):
 class Ledger(Protocol):
     """Where judgments are kept; safe to use from several threads."""
 
-    def held(self, digest: str) -> Held | None:
+    def find(self, digest: str) -> StoredReply | None:
         """What came of a question, if it was put before."""
 
-    def keep(self, judgment: Judgment) -> None:
+    def store(self, judgment: Judgment) -> None:
         """Keep a judgment, so that the end of this process does not lose it."""
 
-    def note(self, origin: Origin, digest: str) -> None:
+    def record_call(self, origin: Origin, digest: str) -> None:
         """Remember which sample's grading put which question."""
 
 

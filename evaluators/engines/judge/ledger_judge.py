@@ -8,18 +8,18 @@ from collections import Counter
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Self
 
-from evaluators.engines.judge.asker import answer
+from evaluators.engines.judge.asker import to_reply
 from evaluators.engines.judge.errors import JudgeFailure
 from evaluators.engines.judge.event_loop import LoopThread
-from evaluators.engines.judge.parse import read
-from evaluators.engines.judge.settings import Questions
+from evaluators.engines.judge.parse import parse_reply
+from evaluators.engines.judge.settings import JudgeCallBuilder
 from evaluators.outcome import JudgeError, Status, Unscored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from evaluators.engines.judge.asker import Asker
-    from evaluators.engines.judge.judgment import Judgment, Ledger, Question
+    from evaluators.engines.judge.judgment import JudgeCall, Judgment, Ledger
     from evaluators.engines.judge.settings import JudgeSettings
     from evaluators.flows.protocols import Origin
     from evaluators.flows.requests import Ask
@@ -27,30 +27,30 @@ if TYPE_CHECKING:
 NOT_ASKED = "not asked yet: run without --no-judge"
 
 
-def asker_for(settings: JudgeSettings) -> Asker:
+def make_asker(settings: JudgeSettings) -> Asker:
     """Who answers by these settings; raises `JudgeFailure` for settings that cannot hold."""
     if settings.recording is not None:
         from evaluators.engines.judge.replay_file import RecordedAsker
 
         return RecordedAsker(settings.recording)
-    from evaluators.engines.judge.llm_asker import ModelAsker
+    from evaluators.engines.judge.llm_asker import LlmAsker
 
-    return ModelAsker(settings)
+    return LlmAsker(settings)
 
 
-class Replay:
+class ReplayJudge:
     """Answers from the ledger alone and asks nobody: what rescoring has for a judge."""
 
     def __init__(self, settings: JudgeSettings, ledger: Ledger) -> None:
         self.identity = settings.identity
-        self._questions = Questions(settings)
+        self._questions = JudgeCallBuilder(settings)
         self._ledger = ledger
 
     def ask(self, request: Ask[Any], origin: Origin) -> Future[Any]:
         """What the ledger holds; `JudgeError` for a question that was never put."""
-        held = self._ledger.held(self._questions.of(request, origin).digest)
+        held = self._ledger.find(self._questions.of(request, origin).digest)
         future: Future[Any] = Future()
-        _settle(future, JudgeError(NOT_ASKED) if held is None else answer(held, request))
+        _complete(future, JudgeError(NOT_ASKED) if held is None else to_reply(held, request))
         return future
 
 
@@ -88,7 +88,7 @@ class LedgerJudge:
         self.identity = settings.identity
         self.tally: Counter[str] = Counter()
         self._settings = settings
-        self._questions = Questions(settings)
+        self._questions = JudgeCallBuilder(settings)
         self._ledger = ledger
         self._asker = asker
         self._progress = progress
@@ -122,7 +122,7 @@ class LedgerJudge:
         """
         question = self._questions.of(request, origin)
         digest = question.digest
-        self._ledger.note(origin, digest)
+        self._ledger.record_call(origin, digest)
         future: Future[Any] = Future()
         with self._lock:
             if self._failure is not None:
@@ -133,7 +133,7 @@ class LedgerJudge:
                 self.tally["shared"] += 1
                 waiting.append((request, future))
                 return future
-            held = self._ledger.held(digest)
+            held = self._ledger.find(digest)
             unknown = held is None or held.status == Status.JUDGE_ERROR
             self.tally["asked" if unknown else "held"] += 1
             if unknown:
@@ -141,7 +141,7 @@ class LedgerJudge:
                 self._start(self._put(digest, question, origin, request))
             crowded = len(self._under_way) >= self._settings.concurrency
         if held is not None and not unknown:
-            _settle(future, answer(held, request))
+            _complete(future, to_reply(held, request))
         elif crowded:
             # More could not be asked at once, and making them would hold the probe up.
             self._probed.wait()
@@ -165,13 +165,13 @@ class LedgerJudge:
         self._thread.run(work)
 
     async def _put(
-        self, digest: str, question: Question, origin: Origin, request: Ask[Any]
+        self, digest: str, question: JudgeCall, origin: Origin, request: Ask[Any]
     ) -> None:
         """Ask, keep, and answer everybody who waits; runs on the loop."""
         try:
             asker = await self._open()
-            judgment = await asker.settle(question, origin, lambda text: read(text, request))
-            self._ledger.keep(judgment)
+            judgment = await asker.ask(question, origin, lambda text: parse_reply(text, request))
+            self._ledger.store(judgment)
         except JudgeFailure as failure:
             self._give_up(failure)
         except Exception as defect:  # noqa: BLE001 - flies on in the thread that asked
@@ -183,7 +183,7 @@ class LedgerJudge:
                 self._progress(self._settled)
             waiting = self._finished(digest, judgment)
             for each, future in waiting:
-                _settle(future, answer(judgment, each))
+                _complete(future, to_reply(judgment, each))
 
     async def _open(self) -> Asker:
         """Whoever answers, once it is known that it can be asked."""
@@ -194,7 +194,7 @@ class LedgerJudge:
     async def _make(self) -> Asker:
         try:
             if self._asker is None:
-                self._asker = asker_for(self._settings)
+                self._asker = make_asker(self._settings)
             await self._asker.open()
         finally:
             self._probed.set()
@@ -225,7 +225,7 @@ class LedgerJudge:
             future.set_exception(self._failure)
 
 
-def _settle(future: Future[Any], result: Any) -> None:
+def _complete(future: Future[Any], result: Any) -> None:
     if isinstance(result, Unscored):
         future.set_exception(result)
     else:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from evaluators.engines.judge.error_mapping import Passing, meaning
+from evaluators.engines.judge.error_mapping import TransientFailure, map_error
 from evaluators.engines.judge.errors import BadJudgeSettings
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ FORMS: tuple[Form, ...] = ("schema", "object", "text")
 
 
 @dataclass(frozen=True, slots=True)
-class Manner:
+class CallOptions:
     """What a model lets itself be told beside the messages.
 
     Attributes:
@@ -39,14 +39,14 @@ class Manner:
     sampling: bool = True
     seeded: bool = True
 
-    def looser(self) -> Manner | None:
+    def looser(self) -> CallOptions | None:
         """The same with the next looser form; None when there is none."""
         place = FORMS.index(self.form) + 1
         return replace(self, form=FORMS[place]) if place < len(FORMS) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
+class Completion:
     """What a model answered.
 
     Attributes:
@@ -91,7 +91,7 @@ def litellm() -> ModuleType:
     return library
 
 
-class Caller:
+class LitellmClient:
     """Sends messages to one model."""
 
     def __init__(self, settings: JudgeSettings) -> None:
@@ -131,11 +131,11 @@ class Caller:
         self,
         messages: Sequence[Message],
         schema: Mapping[str, Any],
-        manner: Manner,
+        manner: CallOptions,
         *,
         max_tokens: int,
         seed: int,
-    ) -> Said:
+    ) -> Completion:
         """Send messages once.
 
         Raises:
@@ -153,16 +153,16 @@ class Caller:
         if schema and manner.form != "text":  # none: the prompt says by itself how to reply
             sent["response_format"] = _response_format(manner.form, schema)
         library = litellm()
-        _spare_its_logs()
+        _skip_call_logging()
         try:
             async with asyncio.timeout(settings.timeout_s):
                 response = await library.acompletion(**sent)
         except (openai.OpenAIError, OSError) as error:  # time-outs are of the latter
-            raise meaning(error, self.secret) from None
-        return _said(response)
+            raise map_error(error, self.secret) from None
+        return _completion(response)
 
 
-def _spare_its_logs() -> None:
+def _skip_call_logging() -> None:
     """Keep LiteLLM from making log entries of a call, a seventh of its work, that nobody reads."""
     with suppress(ImportError):  # it is a matter of its inside, and of speed alone
         from litellm._internal_context import is_internal_call
@@ -177,15 +177,15 @@ def _response_format(form: Form, schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": named}
 
 
-def _said(response: Any) -> Said:
+def _completion(response: Any) -> Completion:
     if not response.choices:
-        raise Passing("transport: the answer holds no choices", garbled=True, billed=True)
+        raise TransientFailure("transport: the answer holds no choices", garbled=True, billed=True)
     choice = response.choices[0]
     usage = getattr(response, "usage", None)
     if usage is not None and not (usage.prompt_tokens or usage.completion_tokens):
         usage = None  # LiteLLM writes 0 for what it was not told
     fields = choice.message.provider_specific_fields or {}
-    return Said(
+    return Completion(
         text=choice.message.content,
         finish=choice.finish_reason,
         refusal=fields.get("refusal"),

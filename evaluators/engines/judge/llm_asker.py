@@ -6,29 +6,34 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.judge.asker import TRUNCATED, Bill
-from evaluators.engines.judge.capabilities import Negotiation
+from evaluators.engines.judge.asker import TRUNCATED, CallUsage
+from evaluators.engines.judge.capabilities import CapabilityProbe
 from evaluators.engines.judge.cost import Budget, Prices, count_tokens, most_usd, require_price
-from evaluators.engines.judge.error_mapping import CallFailure, Filtered, Passing, concealed
+from evaluators.engines.judge.error_mapping import (
+    CallFailure,
+    ContentFiltered,
+    TransientFailure,
+    redact,
+)
 from evaluators.engines.judge.errors import JudgeRefused, JudgeUnreachable
-from evaluators.engines.judge.litellm_call import Caller, litellm
-from evaluators.engines.judge.parse import Faulty
-from evaluators.engines.judge.rate_limit import Pace
-from evaluators.engines.judge.repair import repair, without_text
+from evaluators.engines.judge.litellm_call import LitellmClient, litellm
+from evaluators.engines.judge.parse import InvalidReply
+from evaluators.engines.judge.rate_limit import RateLimiter
+from evaluators.engines.judge.repair import missing_text_reason, repair_messages
 from evaluators.outcome import Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evaluators.engines.judge.asker import Reading
-    from evaluators.engines.judge.judgment import Judgment, Question
-    from evaluators.engines.judge.litellm_call import Manner, Said
+    from evaluators.engines.judge.asker import Parser
+    from evaluators.engines.judge.judgment import JudgeCall, Judgment
+    from evaluators.engines.judge.litellm_call import CallOptions, Completion
     from evaluators.engines.judge.settings import JudgeSettings
     from evaluators.flows.prompt import Message
     from evaluators.flows.protocols import Origin
 
 _LONGEST_WAIT = 60.0
-_HELD = {
+_FORM_TEXT = {
     "schema": "held to JSON schemas",
     "object": "held to JSON",
     "text": "held to no form",
@@ -39,7 +44,7 @@ class OverBudget(CallFailure):
     """The largest possible price of a call does not fit into what is left."""
 
 
-class ModelAsker:
+class LlmAsker:
     """Asks one model through LiteLLM; used on one event loop."""
 
     def __init__(self, settings: JudgeSettings) -> None:
@@ -49,17 +54,17 @@ class ModelAsker:
             BadJudgeSettings: The key is not set, or a budget cannot be held.
         """
         self._settings = settings
-        self._caller = Caller(settings)
+        self._caller = LitellmClient(settings)
         self._prices = Prices.of(settings)
         require_price(settings, self._prices)
         self._budget = Budget(settings.budget_usd)
-        self._pace = Pace(settings)
-        self._terms = Negotiation(settings)
+        self._pace = RateLimiter(settings)
+        self._terms = CapabilityProbe(settings)
         self._unreachable = 0
         self._refused: JudgeRefused | None = None
 
     @property
-    def manner(self) -> Manner:
+    def manner(self) -> CallOptions:
         """How the model is asked, as far as is known."""
         return self._terms.manner
 
@@ -85,26 +90,26 @@ class ModelAsker:
     async def close(self) -> None:
         """Nothing is held open."""
 
-    async def settle(
+    async def ask(
         self,
-        question: Question,
+        question: JudgeCall,
         origin: Origin,  # noqa: ARG002 - a model is not told for whom it is asked
-        reading: Reading,
+        reading: Parser,
     ) -> Judgment:
         """Ask until something has come of it; raises `JudgeFailure` when nothing ever will."""
-        bill = Bill()
+        bill = CallUsage()
         try:
             status, reply, error = await self._ladder(question, reading, bill)
-        except Filtered as failure:
+        except ContentFiltered as failure:
             return bill.judgment(question, Status.PARSE_FAILURE, error=str(failure))
         except CallFailure as failure:
             self._count_unreachable(failure)
             return bill.judgment(question, Status.JUDGE_ERROR, error=str(failure))
-        shown = None if reply is None else concealed(reply, self._caller.secret)
+        shown = None if reply is None else redact(reply, self._caller.secret)
         return bill.judgment(question, status, shown, error)
 
     async def _ladder(
-        self, question: Question, reading: Reading, bill: Bill
+        self, question: JudgeCall, reading: Parser, bill: CallUsage
     ) -> tuple[Status, str | None, str | None]:
         """Ask, ask again with room for more if cut off, and have faults put right once."""
         room = self._settings.max_tokens
@@ -118,21 +123,21 @@ class ModelAsker:
                     return Status.PARSE_FAILURE, said.text, told
                 room *= 2
                 continue
-            without = without_text(said)
+            without = missing_text_reason(said)
             if without is not None:
                 return Status.PARSE_FAILURE, said.refusal or said.text, without
             text = said.text or ""
             result = reading(text)
-            if not isinstance(result, Faulty):
+            if not isinstance(result, InvalidReply):
                 return Status.SCORED, text, None
             if repaired:
                 return Status.PARSE_FAILURE, text, result.reason
             repaired = True
-            messages = repair(question, text, result)
+            messages = repair_messages(question, text, result)
 
     async def _send(
-        self, question: Question, messages: Sequence[Message], bill: Bill, room: int
-    ) -> Said:
+        self, question: JudgeCall, messages: Sequence[Message], bill: CallUsage, room: int
+    ) -> Completion:
         """Send messages in the manner that suits the model, again while that may help."""
         import tenacity
 
@@ -142,18 +147,18 @@ class ModelAsker:
 
         def wait(state: tenacity.RetryCallState) -> float:
             failure = None if state.outcome is None else state.outcome.exception()
-            asked = failure.retry_after if isinstance(failure, Passing) else None
+            asked = failure.retry_after if isinstance(failure, TransientFailure) else None
             return waits(state) if asked is None else asked
 
         retrying = tenacity.AsyncRetrying(
             stop=tenacity.stop_after_attempt(settings.max_attempts),
-            retry=tenacity.retry_if_exception_type(Passing),
+            retry=tenacity.retry_if_exception_type(TransientFailure),
             wait=wait,
             reraise=True,
         )
         seed = settings.seed + question.replicate
 
-        async def attempt(manner: Manner) -> Said:
+        async def attempt(manner: CallOptions) -> Completion:
             return await retrying(
                 self._once, messages, question.reply_schema, manner, bill, room, seed
             )
@@ -166,11 +171,11 @@ class ModelAsker:
         self,
         messages: Sequence[Message],
         schema: Mapping[str, Any],
-        manner: Manner,
-        bill: Bill,
+        manner: CallOptions,
+        bill: CallUsage,
         room: int,
         seed: int,
-    ) -> Said:
+    ) -> Completion:
         """Send messages once, within pace and budget."""
         tokens = 0
         if self._budget.limited or self._pace.counts_tokens:
@@ -192,7 +197,9 @@ class ModelAsker:
                         messages, schema, manner, max_tokens=room, seed=seed
                     )
                 except CallFailure as failure:
-                    spent = most if isinstance(failure, Passing) and failure.billed else 0.0
+                    spent = (
+                        most if isinstance(failure, TransientFailure) and failure.billed else 0.0
+                    )
                     self._slow_down(failure, sent_at)
                     raise
                 except JudgeRefused as refusal:
@@ -210,7 +217,7 @@ class ModelAsker:
 
     def _slow_down(self, failure: CallFailure, sent_at: int) -> None:
         """Ask less at once where too much was asked; give up where the wait would be too long."""
-        if not isinstance(failure, Passing):
+        if not isinstance(failure, TransientFailure):
             return
         asked = failure.retry_after
         if asked is not None and asked > self._settings.patience_s:
@@ -219,7 +226,7 @@ class ModelAsker:
             self._pace.lanes.busy(sent_at, asked)
 
     def _count_unreachable(self, failure: CallFailure) -> None:
-        if not (isinstance(failure, Passing) and failure.unreachable):
+        if not (isinstance(failure, TransientFailure) and failure.unreachable):
             return
         self._unreachable += 1
         if self._unreachable > self._settings.concurrency:
@@ -229,7 +236,7 @@ class ModelAsker:
             )
 
 
-def probe(settings: JudgeSettings) -> str:
+def check_judge(settings: JudgeSettings) -> str:
     """Ask the judge something small; for people who want to know whether it works.
 
     Returns:
@@ -240,7 +247,7 @@ def probe(settings: JudgeSettings) -> str:
     """
 
     async def answers() -> str:
-        asker = ModelAsker(settings)
+        asker = LlmAsker(settings)
         started = time.monotonic()
         await asker.open()
         if asker.silence is not None:
@@ -249,7 +256,7 @@ def probe(settings: JudgeSettings) -> str:
         drawn = "" if manner.sampling else ", at a temperature of its own"
         took = time.monotonic() - started
         served = f" as {asker.served_by!r}" if asker.served_by else ""
-        return f"{settings.where} answers in {took:.1f} s{served}{drawn}, {_HELD[manner.form]}"
+        return f"{settings.where} answers in {took:.1f} s{served}{drawn}, {_FORM_TEXT[manner.form]}"
 
     litellm()  # its import is nobody's time to answer
     return asyncio.run(answers())

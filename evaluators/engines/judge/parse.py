@@ -32,7 +32,7 @@ _ABOUT_FIELDS = frozenset({"missing", "extra_forbidden"})
 
 
 @dataclass(frozen=True, slots=True)
-class Faulty:
+class InvalidReply:
     """A text that is no reply, and everything that is wrong with it."""
 
     faults: Sequence[str]
@@ -43,45 +43,45 @@ class Faulty:
         return "; ".join(self.faults)
 
 
-def read(text: str, request: Ask[Any]) -> Reply | Faulty:
+def parse_reply(text: str, request: Ask[Any]) -> Reply | InvalidReply:
     """What a judge's text says, or what is wrong with it."""
     rest = _THOUGHTS.sub("", text).strip()
     if rest.startswith("<think>"):
-        return Faulty(["the reply ends within its thoughts"])
+        return InvalidReply(["the reply ends within its thoughts"])
     if issubclass(request.reply, PlainReply):
-        found: str | Faulty = json.dumps({"text": rest})
+        found: str | InvalidReply = json.dumps({"text": rest})
     else:
         found = _object(rest)
-    if isinstance(found, Faulty):
+    if isinstance(found, InvalidReply):
         return found
     try:
         # From JSON and not from Python: only there do strict types take lists for tuples.
         reply: Reply = request.reply.model_validate_json(found)
     except ValidationError as error:
-        return Faulty(_told(error))
+        return InvalidReply(_validation_faults(error))
     faults = list(request.check(reply)) if request.check is not None else []
-    return Faulty(faults) if faults else reply
+    return InvalidReply(faults) if faults else reply
 
 
-def _object(rest: str) -> str | Faulty:
+def _object(rest: str) -> str | InvalidReply:
     """The first object of a text as JSON."""
     if not rest.startswith("{"):
         fence = _FENCE.search(rest)
         rest = rest[fence.end() :] if fence and "{" in rest[fence.end() :] else rest
     if "{" not in rest:
-        return Faulty(["there is no JSON object in the reply"])
+        return InvalidReply(["there is no JSON object in the reply"])
     complaint = ""
     start = rest.find("{")
     while start >= 0:
         end = _balanced(rest, start)
         if end is None:
-            return Faulty([complaint or "the JSON object in the reply is not complete"])
+            return InvalidReply([complaint or "the JSON object in the reply is not complete"])
         value, problem = _value(rest[start:end])
         if problem is None:
             return value
         complaint = complaint or problem
         start = rest.find("{", end)
-    return Faulty([complaint])
+    return InvalidReply([complaint])
 
 
 def _balanced(text: str, start: int) -> int | None:
@@ -112,7 +112,7 @@ def _value(text: str) -> tuple[str, str | None]:
     import pyjson5
 
     try:
-        value = json.loads(text, strict=False, object_pairs_hook=_once)
+        value = json.loads(text, strict=False, object_pairs_hook=_reject_repeated)
     except json.JSONDecodeError as error:
         try:
             value = pyjson5.loads(text)
@@ -132,7 +132,7 @@ class _Repeated(Exception):  # noqa: N818 - a finding
     """A field that stands twice in one object."""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in pairs:
         if name in found and found[name] != value:
@@ -141,7 +141,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _told(error: ValidationError) -> list[str]:
+def _validation_faults(error: ValidationError) -> list[str]:
     faults = []
     for each in error.errors(include_url=False, include_context=False)[:_MOST_FAULTS]:
         place = ".".join(map(str, each["loc"])) or "the reply"

@@ -25,7 +25,7 @@ take turns on the loop, end together and start together again, and meanwhile the
 to do. More could not be started than this allows, as all lanes are taken."""
 
 
-class Lanes:
+class ConcurrencySlots:
     """How many requests may be under way: fewer when the server is too busy, slowly more again.
 
     Used on one event loop. A busy server halves the number; as many successes as there are lanes
@@ -112,7 +112,7 @@ class Lanes:
                 turn.set_result(None)
 
 
-class Rate:
+class MinuteRate:
     """So many units a minute, spread evenly: bursts of at most a second's worth."""
 
     def __init__(self, per_minute: int | None) -> None:
@@ -138,13 +138,13 @@ class Rate:
                 left -= part
 
 
-class Pace:
+class RateLimiter:
     """What keeps a judge within the limits of its settings."""
 
     def __init__(self, settings: JudgeSettings) -> None:
-        self.lanes = Lanes(settings.concurrency)
-        self._requests = Rate(settings.requests_per_minute)
-        self._tokens = Rate(settings.tokens_per_minute)
+        self.lanes = ConcurrencySlots(settings.concurrency)
+        self._requests = MinuteRate(settings.requests_per_minute)
+        self._tokens = MinuteRate(settings.tokens_per_minute)
         self._counted = settings.tokens_per_minute is not None
         self._usual_reply = float(settings.max_tokens)
         self._usual_s = 0.0

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 from evaluators.engines.judge.asker import EMPTY, FILTERED, REFUSAL
 
 if TYPE_CHECKING:
-    from evaluators.engines.judge.judgment import Question
-    from evaluators.engines.judge.litellm_call import Said
-    from evaluators.engines.judge.parse import Faulty
+    from evaluators.engines.judge.judgment import JudgeCall
+    from evaluators.engines.judge.litellm_call import Completion
+    from evaluators.engines.judge.parse import InvalidReply
     from evaluators.flows.prompt import Message
 
 _LONGEST_SHOWN = 40_000
 """Characters of a faulty reply that the judge is shown again."""
 
 
-def without_text(said: Said) -> str | None:
+def missing_text_reason(said: Completion) -> str | None:
     """Why there is no text to read, if there is none."""
     if said.refusal:
         return f"{REFUSAL}: {' '.join(said.refusal.split())}"
@@ -27,7 +27,7 @@ def without_text(said: Said) -> str | None:
     return None
 
 
-def repair(question: Question, text: str, faulty: Faulty) -> list[Message]:
+def repair_messages(question: JudgeCall, text: str, faulty: InvalidReply) -> list[Message]:
     """The messages that ask for a reply to be put right.
 
     Args:

@@ -13,16 +13,16 @@ import json
 import zlib
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from evaluators.engines.judge.asker import Bill, answered
+from evaluators.engines.judge.asker import CallUsage, parse_judgment
 from evaluators.engines.judge.errors import BadRecording
-from evaluators.engines.judge.judgment import Question
+from evaluators.engines.judge.judgment import JudgeCall
 from evaluators.outcome import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from evaluators.engines.judge.asker import Reading
+    from evaluators.engines.judge.asker import Parser
     from evaluators.engines.judge.judgment import Judgment
     from evaluators.flows.protocols import Origin
 
@@ -69,9 +69,9 @@ class RecordedAsker:
     async def close(self) -> None:
         """Nothing is held open."""
 
-    async def settle(self, question: Question, origin: Origin, reading: Reading) -> Judgment:
+    async def ask(self, question: JudgeCall, origin: Origin, reading: Parser) -> Judgment:
         """What the file says to a question; a judge error where it says nothing."""
-        bill = Bill(cost_usd=0.0)
+        bill = CallUsage(cost_usd=0.0)
         found = self._found(question, origin)
         if found is None:
             missing = (
@@ -83,9 +83,9 @@ class RecordedAsker:
             status = Status(found.status or Status.JUDGE_ERROR)
             error = found.error or f"line {found.line} of {self._file.name} holds no reply"
             return bill.judgment(question, status, error=error)
-        return answered(bill, question, found.text, reading, found.error)
+        return parse_judgment(bill, question, found.text, reading, found.error)
 
-    def _found(self, question: Question, origin: Origin) -> _Reply | None:
+    def _found(self, question: JudgeCall, origin: Origin) -> _Reply | None:
         exact = _Address(*origin)
         for address in (
             exact,
@@ -152,7 +152,7 @@ class RecordedAsker:
         replicate = row.get("replicate") or 0
         if not isinstance(replicate, int):
             raise self._bad(line, "a replicate that is a number", repr(replicate)[:80])
-        return Question(
+        return JudgeCall(
             model="",
             parameters={},
             messages=messages,

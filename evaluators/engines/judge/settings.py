@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evaluators.engines.judge.errors import BadRecording
-from evaluators.engines.judge.judgment import Question
+from evaluators.engines.judge.judgment import JudgeCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,7 +109,7 @@ class JudgeSettings:
         return f"{self.name} {json.dumps(dict(self.parameters), sort_keys=True)}"
 
 
-class Questions:
+class JudgeCallBuilder:
     """Makes questions of what flows ask; those of one judge."""
 
     def __init__(self, settings: JudgeSettings) -> None:
@@ -117,7 +117,7 @@ class Questions:
         self._parameters = settings.parameters
         self._recorded = settings.recording is not None
 
-    def of(self, request: Ask[Any], origin: Origin) -> Question:
+    def of(self, request: Ask[Any], origin: Origin) -> JudgeCall:
         """The question as it is sent and as the ledger knows it.
 
         People and models that are replayed may have said different things of equal texts, so that
@@ -126,7 +126,7 @@ class Questions:
         parameters = self._parameters
         if self._recorded:
             parameters = {**parameters, "origin": list(origin)}
-        return Question(
+        return JudgeCall(
             model=self._model,
             parameters=parameters,
             messages=request.prompt.messages(request.reply),

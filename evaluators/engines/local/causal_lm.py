@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evaluators.engines.local.classifier import window_of
-from evaluators.engines.local.device import batch_size, batches, device_of, quietly
-from evaluators.engines.local.token_windows import Reader
-from evaluators.engines.roles import Kind
+from evaluators.engines.local.classifier import context_length
+from evaluators.engines.local.device import (
+    batch_by_length,
+    batch_size,
+    select_device,
+    silence_transformers,
+)
+from evaluators.engines.local.token_windows import WindowSplitter
+from evaluators.engines.roles import ModelKind
 from evaluators.errors import Unavailable
 from evaluators.flows.protocols import TokenLikelihood
 from evaluators.outcome import Undefined
@@ -30,12 +35,12 @@ _LONGEST = 8_192
 """Tokens beyond which no more is read at once, whatever the model could."""
 
 
-class LanguageModel:
+class CausalLm:
     """A loaded causal model."""
 
-    def __init__(self, model: Any, reader: Reader, batch: int) -> None:
+    def __init__(self, model: Any, reader: WindowSplitter, batch: int) -> None:
         """Take a model that is on its device."""
-        self.cut = 0
+        self.truncated_count = 0
         self._model = model
         self._reader = reader
         self._batch = batch
@@ -54,14 +59,14 @@ class LanguageModel:
         found: dict[int, dict[int, list[float]]] = {place: {} for place in spans}
         windows = [spans[place].windows[at] for place, at in queue]
         most = _LOGITS // self._model.config.vocab_size
-        for chosen in batches([len(window.ids) for window in windows], self._batch, most):
+        for chosen in batch_by_length([len(window.ids) for window in windows], self._batch, most):
             scored = self._scored([windows[one] for one in chosen])
             for (place, at), logprobs in zip((queue[one] for one in chosen), scored, strict=True):
                 found[place][at] = logprobs
                 if len(found[place]) == len(spans[place].windows):
                     parts = found.pop(place)
                     joined = [value for part in sorted(parts) for value in parts[part]]
-                    self.cut += spans[place].truncated
+                    self.truncated_count += spans[place].truncated
                     yield place, TokenLikelihood(joined, spans[place].truncated)
 
     def _scored(self, windows: Sequence[Window]) -> list[list[float]]:
@@ -92,9 +97,9 @@ class LanguageModel:
         ]
 
 
-def load(folder: Path, options: Options) -> LanguageModel:
+def load(folder: Path, options: Options) -> CausalLm:
     """Load the model of a folder; code that it brings is not run."""
-    with quietly():
+    with silence_transformers():
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -104,10 +109,10 @@ def load(folder: Path, options: Options) -> LanguageModel:
         )
     if not tokenizer.is_fast:
         raise Unavailable("its tokenizer does not tell where in the text its tokens stand")
-    device = device_of(options)
+    device = select_device(options)
     model.to(device).eval()
-    window = min(window_of(model.config.to_dict(), tokenizer.model_max_length), _LONGEST)
-    return LanguageModel(model, Reader(tokenizer, window), batch_size(options, device))
+    window = min(context_length(model.config.to_dict(), tokenizer.model_max_length), _LONGEST)
+    return CausalLm(model, WindowSplitter(tokenizer, window), batch_size(options, device))
 
 
 def _check(config: Mapping[str, Any], _: Path) -> None:
@@ -127,7 +132,7 @@ def unpack(content: bytes) -> TokenLikelihood:
     return TokenLikelihood(np.frombuffer(content[1:], dtype=np.float32).tolist(), truncated)
 
 
-LANGUAGE = Kind(
+CAUSAL_LM = ModelKind(
     form="likelihood",
     packages=("transformers", "torch"),
     check=_check,

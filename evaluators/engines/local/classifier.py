@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.local.device import batch_size, batches, device_of, quietly
+from evaluators.engines.local.device import (
+    batch_by_length,
+    batch_size,
+    select_device,
+    silence_transformers,
+)
 from evaluators.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -24,7 +29,7 @@ class Classifier:
 
     def __init__(self, model: Any, tokenizer: Any, batch: int, window: int) -> None:
         """Take a model that is on its device; it reads `window` tokens."""
-        self.cut = 0
+        self.truncated_count = 0
         self.window = window
         self._model = model
         self._tokenizer = tokenizer
@@ -46,8 +51,8 @@ class Classifier:
                 list(firsts), list(seconds), truncation="only_first", max_length=self.window
             )
         lengths = [len(ids) for ids in encoded["input_ids"]]
-        self.cut += sum(length >= self.window for length in lengths)
-        for places in batches(lengths, self._batch, _TOKENS):
+        self.truncated_count += sum(length >= self.window for length in lengths)
+        for places in batch_by_length(lengths, self._batch, _TOKENS):
             rows = {name: [column[place] for place in places] for name, column in encoded.items()}
             padded = self._tokenizer.pad(rows, return_tensors="pt").to(self._model.device)
             with torch.inference_mode():
@@ -70,7 +75,7 @@ class Classifier:
 
 def load(folder: Path, options: Options) -> Classifier:
     """Load a model with a classification head; code that it brings is not run."""
-    with quietly():
+    with silence_transformers():
         import torch
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
@@ -83,13 +88,13 @@ def load(folder: Path, options: Options) -> Classifier:
 
 def on_device(model: Any, tokenizer: Any, options: Options) -> Classifier:
     """Make a loaded model ready."""
-    device = device_of(options)
+    device = select_device(options)
     model.to(device).eval()
-    window = window_of(model.config.to_dict(), tokenizer.model_max_length)
+    window = context_length(model.config.to_dict(), tokenizer.model_max_length)
     return Classifier(model, tokenizer, batch_size(options, device), window)
 
 
-def window_of(config: Mapping[str, Any], tokenizer_limit: float) -> int:
+def context_length(config: Mapping[str, Any], tokenizer_limit: float) -> int:
     """The tokens that a model reads.
 
     Raises:
@@ -106,7 +111,7 @@ def window_of(config: Mapping[str, Any], tokenizer_limit: float) -> int:
     return min(limits)
 
 
-def labels_of(config: Mapping[str, Any]) -> list[str]:
+def label_names(config: Mapping[str, Any]) -> list[str]:
     """The names of the labels in the order of the logits, in lower case; `score` if there is one.
 
     Raises:

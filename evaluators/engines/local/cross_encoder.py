@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.local import classifier, hhem
-from evaluators.engines.roles import Kind
+from evaluators.engines.roles import ModelKind
 from evaluators.errors import Unavailable
 from evaluators.outcome import Undefined
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evaluators.engines.local.classifier import Classifier
-    from evaluators.engines.roles import Network, Options
+    from evaluators.engines.roles import LoadedModel, Options
     from evaluators.flows.requests import Pair
     from evaluators.outcome import Unscored
 
-_USUAL = MappingProxyType(
+_LABEL_ALIASES = MappingProxyType(
     {
         "entail": "entailment",
         "supports": "entailment",
@@ -31,11 +31,11 @@ _USUAL = MappingProxyType(
     }
 )
 """Names by which models of entailment call the same three things."""
-_BESIDE = 5
+_EXTRA_TOKENS = 5
 """Tokens that stand beside the second text: separators, and one of the first text."""
 
 
-class PairScorer:
+class CrossEncoder:
     """A loaded cross-encoder.
 
     One logit becomes `score` by the logistic function, whatever activation the model's card names;
@@ -48,15 +48,15 @@ class PairScorer:
         self._labels = labels
 
     @property
-    def cut(self) -> int:
+    def truncated_count(self) -> int:
         """Pairs of which the first text was cut."""
-        return self._model.cut
+        return self._model.truncated_count
 
     def compute(
         self, requests: Sequence[Pair]
     ) -> Iterator[tuple[int, Mapping[str, float] | Unscored]]:
         """The probability of each label for each pair."""
-        long = self._model.too_long([request.second for request in requests], _BESIDE)
+        long = self._model.too_long([request.second for request in requests], _EXTRA_TOKENS)
         fitting = [place for place, exceeds in enumerate(long) if not exceeds]
         for place in (place for place, exceeds in enumerate(long) if exceeds):
             yield place, Undefined(f"a text exceeds the model's {self._model.window} tokens")
@@ -70,20 +70,20 @@ class PairScorer:
                 yield fitting[at], dict(zip(self._labels, found, strict=True))
 
 
-def kind(wanted: frozenset[str]) -> Kind:
+def cross_encoder_kind(wanted: frozenset[str]) -> ModelKind:
     """The kind of pair scorers that give at least one of some labels."""
 
     def check(config: Mapping[str, Any], _: Path) -> None:
         if config.get("model_type") == hhem.TYPE:
             labels = ["score"]
         else:
-            labels = [_USUAL.get(label, label) for label in classifier.labels_of(config)]
+            labels = [_LABEL_ALIASES.get(label, label) for label in classifier.label_names(config)]
         if not wanted & set(labels):
             raise Unavailable(
                 f"its labels are {labels}; expected a model with {' or '.join(sorted(wanted))}"
             )
 
-    return Kind(
+    return ModelKind(
         form="pairs",
         packages=("transformers", "torch"),
         check=check,
@@ -93,13 +93,13 @@ def kind(wanted: frozenset[str]) -> Kind:
     )
 
 
-def load(folder: Path, options: Options) -> Network:
+def load(folder: Path, options: Options) -> LoadedModel:
     """Load the pair scorer of a folder."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if config.get("model_type") == hhem.TYPE:
         return hhem.load(folder, config, options)
-    labels = [_USUAL.get(label, label) for label in classifier.labels_of(config)]
-    return PairScorer(classifier.load(folder, options), labels)
+    labels = [_LABEL_ALIASES.get(label, label) for label in classifier.label_names(config)]
+    return CrossEncoder(classifier.load(folder, options), labels)
 
 
 def logistic(logit: float) -> float:

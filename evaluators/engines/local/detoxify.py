@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.local.classifier import Classifier, on_device
-from evaluators.engines.local.device import quietly
+from evaluators.engines.local.device import silence_transformers
 from evaluators.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def load(file: Path, folder: Path, options: Options) -> tuple[list[str], Classif
     Raises:
         Unavailable: It holds more than tensors and plain values, or is no such checkpoint.
     """
-    with quietly():
+    with silence_transformers():
         import pickle
 
         import torch

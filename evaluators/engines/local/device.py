@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from evaluators.engines.roles import Options
 
 
-def device_of(options: Options) -> str:
+def select_device(options: Options) -> str:
     """The device that is configured; for `auto`, a graphics processor where there is one."""
     import torch
 
@@ -29,7 +29,7 @@ def batch_size(options: Options, device: str) -> int:
     return 32 if device == "cpu" else 256
 
 
-def batches(lengths: Sequence[int], most: int, tokens: int) -> Iterator[list[int]]:
+def batch_by_length(lengths: Sequence[int], most: int, tokens: int) -> Iterator[list[int]]:
     """Cut texts into batches of similar length, the longest first.
 
     Args:
@@ -52,7 +52,7 @@ def batches(lengths: Sequence[int], most: int, tokens: int) -> Iterator[list[int
 
 
 @contextmanager
-def quietly() -> Iterator[None]:
+def silence_transformers() -> Iterator[None]:
     """Keep the bars and reports that transformers prints when it loads off the terminal."""
     import transformers.utils
 

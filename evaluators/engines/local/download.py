@@ -23,7 +23,7 @@ _DESCRIBING = ("*.json", "*.txt", "*.model", "*.jinja")
 _ELSEWHERE = ("onnx/*", "openvino/*", "flax*", "tf_*", "rust_*", "coreml/*", "original/*")
 
 
-def fetch(weights: Weights, options: Options) -> None:
+def download(weights: Weights, options: Options) -> None:
     """Fetch the files of a model into the hub's cache; says which and how large on the log.
 
     Args:
@@ -33,7 +33,7 @@ def fetch(weights: Weights, options: Options) -> None:
     Raises:
         Unavailable: It may not, or the hub does not give the model.
     """
-    name = allowed(weights, options)
+    name = require_allowed(weights, options)
     from huggingface_hub import HfApi, snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
@@ -42,7 +42,7 @@ def fetch(weights: Weights, options: Options) -> None:
             str(weights.repository), revision=weights.revision, files_metadata=True, timeout=30
         )
         sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
-        wanted = chosen(list(sizes))
+        wanted = select_files(list(sizes))
         total = sum(sizes[file] for file in wanted)
         LOG.warning("fetching %s: %.0f MB", name, total / 1e6)
         if options.progress is not None:
@@ -56,7 +56,7 @@ def fetch(weights: Weights, options: Options) -> None:
         ) from error
 
 
-def allowed(weights: Weights, options: Options) -> str:
+def require_allowed(weights: Weights, options: Options) -> str:
     """Make sure that a model may be fetched; gives its name and revision.
 
     Raises:
@@ -73,7 +73,7 @@ def allowed(weights: Weights, options: Options) -> str:
     return name
 
 
-def chosen(files: Sequence[str]) -> list[str]:
+def select_files(files: Sequence[str]) -> list[str]:
     """Of all files of a repository those that are needed, weights in one form only."""
     own = [file for file in files if not any(fnmatch(file, alien) for alien in _ELSEWHERE)]
     safe = [file for file in own if any(fnmatch(file, pattern) for pattern in _SAFE)]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evaluators.engines.local.device import batch_size, device_of, quietly
-from evaluators.engines.roles import Kind
+from evaluators.engines.local.device import batch_size, select_device, silence_transformers
+from evaluators.engines.roles import ModelKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +27,7 @@ class Encoder:
 
     def __init__(self, model: SentenceTransformer, batch: int) -> None:
         """Take a model that is on its device."""
-        self.cut = 0
+        self.truncated_count = 0
         self._model = model
         self._batch = batch
 
@@ -51,7 +51,7 @@ class Encoder:
                 convert_to_numpy=True,
                 normalize_embeddings=True,
             )
-            self.cut += self._longer(some)
+            self.truncated_count += self._longer(some)
             yield from zip(places, np.asarray(vectors, dtype=np.float32), strict=True)
         if len(written) < len(texts):
             nothing = np.zeros(self._width(), dtype=np.float32)
@@ -74,11 +74,11 @@ class Encoder:
 
 def load(folder: Path, options: Options) -> Encoder:
     """Load the model of a folder; its code, if it brings any, is not run."""
-    with quietly():
+    with silence_transformers():
         import torch
         from sentence_transformers import SentenceTransformer
 
-        device = device_of(options)
+        device = select_device(options)
         model = SentenceTransformer(
             str(folder),
             device=device,
@@ -90,7 +90,7 @@ def load(folder: Path, options: Options) -> Encoder:
     return Encoder(model, batch_size(options, device))
 
 
-def _any_model(_: Mapping[str, Any], __: Path) -> None:
+def _check(_: Mapping[str, Any], __: Path) -> None:
     """A transformer without heads serves as well: sentence-transformers then takes the mean."""
 
 
@@ -98,10 +98,10 @@ def _unpacked(content: bytes) -> np.ndarray[Any, Any]:
     return np.frombuffer(content, dtype=np.float32)
 
 
-ENCODER = Kind(
+EMBEDDING_MODEL = ModelKind(
     form="vector",
     packages=("sentence_transformers", "torch"),
-    check=_any_model,
+    check=_check,
     load=load,
     pack=lambda vector: vector.tobytes(),
     unpack=_unpacked,

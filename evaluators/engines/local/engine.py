@@ -7,22 +7,22 @@ from importlib.util import find_spec
 from pickle import UnpicklingError
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.cache import KeptModel, Shelf
-from evaluators.engines.local.download import allowed, fetch
-from evaluators.engines.local.weights import described, locate
-from evaluators.engines.roles import Look
+from evaluators.engines.cache import AnswerCache, CachedModel
+from evaluators.engines.local.download import download, require_allowed
+from evaluators.engines.local.weights import locate, read_config
+from evaluators.engines.roles import Readiness
 from evaluators.errors import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from evaluators.engines.roles import Kind, Network, Options
+    from evaluators.engines.roles import LoadedModel, ModelKind, Options
 
 INSTALL = "pip install 'scoreline[models]'"
 
 
-class LocalModel(KeptModel):
+class LocalModel(CachedModel):
     """A model of this machine; see `contract.Model`.
 
     Attributes:
@@ -33,11 +33,11 @@ class LocalModel(KeptModel):
         self,
         role: str,
         name: str,
-        kind: Kind,
+        kind: ModelKind,
         home: Path,
         options: Options,
-        shelf: Shelf,
-        networks: dict[str, Network],
+        shelf: AnswerCache,
+        networks: dict[str, LoadedModel],
     ) -> None:
         """Note what is configured; nothing is looked at before something is asked.
 
@@ -78,14 +78,14 @@ class LocalModel(KeptModel):
         """
         found = locate(self._name, self._home)
         if found.folder is None:
-            fetch(found, self._options)
+            download(found, self._options)
             found = locate(self._name, self._home)
         if found.folder is None:
             raise Unavailable("the files were fetched, but there are no weights among them")
         return found.folder, found.identity
 
     @property
-    def kept_as(self) -> str:
+    def cache_namespace(self) -> str:
         """The very files that answer, not only what they are called."""
         return f"{self._kind.form},{self.files[1]},{self._options.dtype}"
 
@@ -94,7 +94,7 @@ class LocalModel(KeptModel):
         """How an answer becomes bytes, and bytes an answer."""
         return self._kind.pack, self._kind.unpack
 
-    def obstacle(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """Why it cannot answer, as far as can be known without loading it."""
         if self._obstacle is None:
             try:
@@ -103,37 +103,39 @@ class LocalModel(KeptModel):
                 self._obstacle = f"{self.label}: {reason}"
         return self._obstacle
 
-    def look(self) -> Look:
+    def readiness(self) -> Readiness:
         """What can be said of it before anything is loaded or fetched."""
         try:
             self._installed()
             found = locate(self._name, self._home)
             if found.folder is not None:
-                self._kind.check(described(found.folder), found.folder)
-                return Look(usable=True, message=f"{self.identity} in {found.folder}")
-            allowed(found, self._options)
+                self._kind.check(read_config(found.folder), found.folder)
+                return Readiness(usable=True, message=f"{self.identity} in {found.folder}")
+            require_allowed(found, self._options)
         except Unavailable as reason:
-            return Look(usable=False, message=f"{self.label}: {reason}")
-        return Look(usable=True, message=f"{self._name} is fetched from the hub when it is needed")
+            return Readiness(usable=False, message=f"{self.label}: {reason}")
+        return Readiness(
+            usable=True, message=f"{self._name} is fetched from the hub when it is needed"
+        )
 
-    def loaded(self) -> Network:
+    def get_network(self) -> LoadedModel:
         """The network in memory.
 
         Raises:
             Unavailable: It cannot be loaded; also every time after the first.
         """
-        if self.obstacle() is None:
-            network = self._networks.get(self.kept_as)
+        if self.unavailable_reason() is None:
+            network = self._networks.get(self.cache_namespace)
             if network is not None:
                 return network
             try:
                 network = self._kind.load(self._folder(), self._options)
-            except _unloadable() as error:
+            except _load_errors() as error:
                 what = " ".join(str(error).split())[:300]
                 self._obstacle = f"{self.label}: cannot be loaded: {type(error).__name__}: {what}"
             else:
                 self.loads += 1
-                self._networks[self.kept_as] = network
+                self._networks[self.cache_namespace] = network
                 return network
         raise Unavailable(self._obstacle)
 
@@ -145,11 +147,11 @@ class LocalModel(KeptModel):
     def _folder(self) -> Path:
         self._installed()
         folder, _ = self.files
-        self._kind.check(described(folder), folder)
+        self._kind.check(read_config(folder), folder)
         return folder
 
 
-def _unloadable() -> tuple[type[Exception], ...]:
+def _load_errors() -> tuple[type[Exception], ...]:
     """What the libraries raise for models that are broken, alien, too large or unsafe."""
     from safetensors import SafetensorError
 

@@ -8,8 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.local.device import batch_size, batches, device_of, quietly
-from evaluators.engines.local.download import fetch
+from evaluators.engines.local.device import (
+    batch_by_length,
+    batch_size,
+    select_device,
+    silence_transformers,
+)
+from evaluators.engines.local.download import download
 from evaluators.engines.local.weights import locate
 from evaluators.errors import Unavailable
 
@@ -34,7 +39,7 @@ _TIED = "transformer.encoder.embed_tokens.weight"
 class Hhem:
     """A loaded model; T5 knows no window, so nothing is cut."""
 
-    cut = 0
+    truncated_count = 0
 
     def __init__(self, model: Any, tokenizer: Any, batch: int, prompt: str) -> None:
         """Take a model that is on its device."""
@@ -50,7 +55,7 @@ class Hhem:
         texts = [self._prompt.format(text1=each.first, text2=each.second) for each in requests]
         encoded = self._tokenizer(texts, verbose=False)
         lengths = [len(ids) for ids in encoded["input_ids"]]
-        for places in batches(lengths, self._batch, _TOKENS):
+        for places in batch_by_length(lengths, self._batch, _TOKENS):
             rows = {name: [column[place] for place in places] for name, column in encoded.items()}
             padded = self._tokenizer.pad(rows, return_tensors="pt").to(self._model.device)
             with torch.inference_mode():
@@ -67,7 +72,7 @@ def load(folder: Path, config: Mapping[str, Any], options: Options) -> Hhem:
     """
     prompt = str(config.get("prompt", _PROMPT))
     foundation = _foundation(str(config.get("foundation", _FOUNDATION)), folder, options)
-    with quietly():
+    with silence_transformers():
         import torch
         from safetensors.torch import load_file
         from transformers import AutoConfig, AutoTokenizer, T5ForTokenClassification
@@ -84,7 +89,7 @@ def load(folder: Path, config: Mapping[str, Any], options: Options) -> Hhem:
         missing, unexpected = model.load_state_dict(state, strict=False)
         if unexpected or set(missing) - {_TIED}:
             raise Unavailable(f"its weights are not those of HHEM 2: {[*missing, *unexpected][:4]}")
-        device = device_of(options)
+        device = select_device(options)
         model.to(device=device, dtype=getattr(torch, options.dtype)).eval()
     return Hhem(model, tokenizer, batch_size(options, device), prompt)
 
@@ -92,7 +97,7 @@ def load(folder: Path, config: Mapping[str, Any], options: Options) -> Hhem:
 def _foundation(name: str, home: Path, options: Options) -> Path:
     found = locate(name, home)
     if found.folder is None:
-        fetch(found, options)
+        download(found, options)
         found = locate(name, home)
     if found.folder is None:
         raise Unavailable(f"its foundation {name} cannot be had")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.local import classifier, detoxify
 from evaluators.engines.local.cross_encoder import logistic, softmax
-from evaluators.engines.roles import Kind
+from evaluators.engines.roles import ModelKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from evaluators.engines.roles import Options
     from evaluators.flows.requests import Classify
 
-_SEVERAL = "multi_label_classification"
-_TOGETHER = frozenset(
+_MULTI_LABEL_TYPE = "multi_label_classification"
+_MULTI_LABELS = frozenset(
     {"toxic", "toxicity", "severe_toxic", "severe_toxicity", "obscene", "threat", "insult"}
     | {"identity_hate", "identity_attack"}
 )
 """Labels of which a comment may have several, whether or not the configuration says so."""
 
 
-class Labeller:
+class TextClassifier:
     """A loaded classifier of texts."""
 
     def __init__(self, model: Classifier, labels: Sequence[str], *, several: bool) -> None:
@@ -35,9 +35,9 @@ class Labeller:
         self._several = several
 
     @property
-    def cut(self) -> int:
+    def truncated_count(self) -> int:
         """Texts that were cut."""
-        return self._model.cut
+        return self._model.truncated_count
 
     def compute(self, requests: Sequence[Classify]) -> Iterator[tuple[int, Mapping[str, float]]]:
         """The probability of each label for each text."""
@@ -46,7 +46,7 @@ class Labeller:
             yield place, dict(zip(self._labels, found, strict=True))
 
 
-def several_at_once(config: Mapping[str, Any]) -> bool:
+def is_multi_label(config: Mapping[str, Any]) -> bool:
     """Whether each label has a probability of its own.
 
     By `problem_type`; where that is not given, by being the only label, or one of Detoxify's.
@@ -54,27 +54,27 @@ def several_at_once(config: Mapping[str, Any]) -> bool:
     named = {str(label).lower() for label in (config.get("id2label") or {}).values()}
     kind = config.get("problem_type")
     if kind is not None:
-        return bool(kind == _SEVERAL)
-    return len(named) == 1 or len(named & _TOGETHER) > 1
+        return bool(kind == _MULTI_LABEL_TYPE)
+    return len(named) == 1 or len(named & _MULTI_LABELS) > 1
 
 
-def load(folder: Path, options: Options) -> Labeller:
+def load(folder: Path, options: Options) -> TextClassifier:
     """Load the classifier of a folder."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     checkpoint = detoxify.checkpoint(folder)
     if checkpoint is not None:
         labels, model = detoxify.load(checkpoint, folder, options)
-        return Labeller(model, labels, several=True)
+        return TextClassifier(model, labels, several=True)
     model = classifier.load(folder, options)
-    return Labeller(model, classifier.labels_of(config), several=several_at_once(config))
+    return TextClassifier(model, classifier.label_names(config), several=is_multi_label(config))
 
 
 def _check(config: Mapping[str, Any], folder: Path) -> None:
     if detoxify.checkpoint(folder) is None:
-        classifier.labels_of(config)
+        classifier.label_names(config)
 
 
-LABELLER = Kind(
+TEXT_CLASSIFIER = ModelKind(
     form="labels",
     packages=("transformers", "torch"),
     check=_check,

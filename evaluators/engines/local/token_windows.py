@@ -33,7 +33,7 @@ class _Tokens(NamedTuple):
     """The place of the first token that belongs to the continuation."""
 
 
-class Reader:
+class WindowSplitter:
     """Cuts prefix and continuation into tokens as one text.
 
     Tokens of the two put together would not be those of the whole: a model that has read a blank

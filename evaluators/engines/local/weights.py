@@ -60,7 +60,7 @@ def locate(name: str, home: Path) -> Weights:
         return _packaged(name)
     folder = home / Path(name).expanduser()
     if folder.is_dir():
-        described(folder)
+        read_config(folder)
         return Weights(name, folder, f"{folder.name}#{_digest(folder)}")
     hub = _HUB.fullmatch(name)
     if hub is None or name.startswith(("./", "../", "/", "~")):
@@ -71,7 +71,7 @@ def locate(name: str, home: Path) -> Weights:
     return Weights(name, snapshot, f"{repository}@{commit}", repository, revision)
 
 
-def described(folder: Path) -> dict[str, Any]:
+def read_config(folder: Path) -> dict[str, Any]:
     """The `config.json` of a model (its first module's, in sentence-transformers folders).
 
     Raises:

@@ -81,7 +81,7 @@ class Citation(FrameEvaluator):
             "f1": pl.when(known).then(2 * right / (cited + gold)),
         }
 
-    def fold(self, rows: pl.DataFrame) -> Scores:
+    def aggregate(self, rows: pl.DataFrame) -> Scores:
         """Pool the counts of all samples with gold evidence."""
         known = rows.filter(pl.col("gold") > 0)
         right, cited, gold = (int(known[name].sum()) for name in ("right", "cited", "gold"))

@@ -102,7 +102,7 @@ class Classification(FrameEvaluator):
         """Whether the two labels are equal."""
         return {"accuracy": pl.col("expected") == pl.col("given")}
 
-    def fold(self, rows: pl.DataFrame) -> Graded:
+    def aggregate(self, rows: pl.DataFrame) -> Graded:
         """Average over the labels of the confusion matrix."""
         counts = rows.drop_nulls("expected").group_by("expected", "given").len()
         if not counts.height:

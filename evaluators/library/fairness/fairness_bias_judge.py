@@ -12,7 +12,7 @@ from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.judged import EMPTY_ANSWER
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
-from evaluators.text.quotes import quoted
+from evaluators.text.quotes import quote_evidence
 
 if TYPE_CHECKING:
     from evaluators.flows.requests import Flow
@@ -83,12 +83,12 @@ class FairnessBiasJudge(FlowEvaluator):
         answer = sample.answer or ""
         if not answer.strip():
             return Graded({"fairness_bias_judged": 0.0}, remark=EMPTY_ANSWER)
-        found = yield from ask(OpinionsWeighed, WEIGH.about(answer=answer), check=_faults)
+        found = yield from ask(OpinionsWeighed, WEIGH.prompt(answer=answer), check=_faults)
         opinions = found.opinions
         if not opinions:
             return Graded({"fairness_bias_judged": 0.0}, remark="no_opinions")
         biased = [opinion for opinion in opinions if opinion.biased]
-        shown = quoted([opinion.text for opinion in opinions], answer)
+        shown = quote_evidence([opinion.text for opinion in opinions], answer)
         return Graded(
             {"fairness_bias_judged": len(biased) / len(opinions)},
             {

@@ -11,7 +11,7 @@ from evaluators.components.claims import (
     Agreement,
     Extraction,
     Statements,
-    statements,
+    extract_statements,
 )
 from evaluators.components.similarity import cosine
 from evaluators.flows.prompt import Instruction
@@ -20,7 +20,7 @@ from evaluators.flows.requests import EMBEDDING, JUDGE, ask, embed
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Unscored
-from evaluators.text.references import alternatives, no_reference, written
+from evaluators.text.references import no_reference_reason, non_blank, numbered_alternatives
 from evaluators.text.sentences import SPLITTER
 
 if TYPE_CHECKING:
@@ -130,11 +130,11 @@ class AnswerCorrectness(FlowEvaluator):
         if self.beta <= 0:
             raise ValueError(f"beta: expected a number above 0, got {self.beta}")
 
-    def obstacles(self) -> Sequence[pl.Expr]:
+    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Expected answers that are all blank."""
-        return (no_reference(),)
+        return (no_reference_reason(),)
 
-    def calls(self, sample: Sample) -> int:
+    def expected_calls(self, sample: Sample) -> int:
         """Three (two of which others may share), or none for an empty answer."""
         return 3 if (sample.answer or "").strip() else 0
 
@@ -142,7 +142,7 @@ class AnswerCorrectness(FlowEvaluator):
         """Compare statements, then vectors; each may fail without the other."""
         names = [metric.name for metric in self.metrics]
         answer = sample.answer or ""
-        references = list(dict.fromkeys(written(sample.expected_answers)))
+        references = list(dict.fromkeys(non_blank(sample.expected_answers)))
         if not answer.strip():
             return Graded(dict.fromkeys(names, 0.0), remark="empty_answer")
         factuality: Value
@@ -171,8 +171,8 @@ class AnswerCorrectness(FlowEvaluator):
     ) -> Flow[tuple[Agreement, dict[str, Any]]]:
         """How the statements agree, and those that do not."""
         first, *others = references
-        given = yield from statements(question, answer)
-        wanted = yield from statements(question, first)
+        given = yield from extract_statements(question, answer)
+        wanted = yield from extract_statements(question, first)
         if given.evades and not wanted.evades:
             return NONE_RIGHT, {"noncommittal": True, "missed": list(wanted.texts)}
         return (yield from _matched(question, given.or_whole(), wanted.or_whole(), others))
@@ -192,11 +192,11 @@ def _matched(
     answered, expected = given.keyed("s"), wanted.keyed("r")
     found = yield from ask(
         Matches,
-        MATCH.about(
+        MATCH.prompt(
             question=question,
             answer=answered,
             expected=expected,
-            alternatives=alternatives(others) if others else None,
+            alternatives=numbered_alternatives(others) if others else None,
         ),
         check=lambda reply: [
             *faults_by_id(reply.answer, _key, _supported, answered),

@@ -107,7 +107,7 @@ class AnswerRelevancy(FlowEvaluator):
         if self.n_questions < 1:
             raise ValueError(f"n_questions: expected 1 or more, got {self.n_questions}")
 
-    def calls(self, sample: Sample) -> int:
+    def expected_calls(self, sample: Sample) -> int:
         """One, or one for each question where they are asked for singly."""
         if not (sample.answer or "").strip():
             return 0
@@ -138,13 +138,13 @@ class AnswerRelevancy(FlowEvaluator):
         number = self.n_questions
         found = yield from ask(
             GeneratedQuestions,
-            SEVERAL.about(number=str(number), answer=answer),
+            SEVERAL.prompt(number=str(number), answer=answer),
             check=lambda reply: _faults(reply.questions, number),
         )
         return found.questions
 
     def _each(self, answer: str) -> Flow[Sequence[GeneratedQuestion]]:
-        prompt = ONE.about(answer=answer)
+        prompt = ONE.prompt(answer=answer)
         found: list[GeneratedQuestion] = yield tuple(
             Ask(GeneratedQuestion, prompt, lambda reply: _faults([reply], 1), replicate)
             for replicate in range(self.n_questions)

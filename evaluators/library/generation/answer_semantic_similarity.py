@@ -10,7 +10,7 @@ from evaluators.flows.requests import EMBEDDING, SIMILARITY, compare, embed
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined
-from evaluators.text.references import no_reference, written
+from evaluators.text.references import no_reference_reason, non_blank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,18 +53,18 @@ class AnswerSemanticSimilarity(FlowEvaluator):
 
     by: Literal["embedding", "similarity"] = "embedding"
 
-    def asked(self) -> frozenset[str]:
+    def engine_roles(self) -> frozenset[str]:
         """The encoder or the cross-encoder."""
         return frozenset({SIMILARITY}) if self.by == "similarity" else self.needs
 
-    def obstacles(self) -> Sequence[pl.Expr]:
+    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Expected answers that are all blank."""
-        return (no_reference(),)
+        return (no_reference_reason(),)
 
     def flow(self, sample: Sample) -> Flow[Graded]:
         """Compare the answer with each expected answer and keep the nearest."""
         answer = sample.answer or ""
-        references = written(sample.expected_answers)
+        references = non_blank(sample.expected_answers)
         if not answer.strip():
             raise Undefined("the answer is blank")
         if self.by == "embedding":

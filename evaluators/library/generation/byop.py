@@ -12,9 +12,9 @@ from evaluators.flows.prompt import Instruction, Prompt, block
 from evaluators.flows.reply import PlainReply, Reply
 from evaluators.flows.requests import ask
 from evaluators.kinds.judged import JudgedEvaluator
-from evaluators.kinds.pass_fail import verdict
+from evaluators.kinds.pass_fail import pass_fail_scores
 from evaluators.outcome import Graded
-from evaluators.text.references import no_reference, written
+from evaluators.text.references import no_reference_reason, non_blank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -94,20 +94,20 @@ class Byop(JudgedEvaluator):
             known = ", ".join(f"{{{name}}}" for name in _COLUMNS)
             raise ValueError(f"prompt_template: at least one of {known} is needed")
 
-    def obstacles(self) -> Sequence[pl.Expr]:
+    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """What the template asks for and the sample does not have."""
         used = set(_PLACEHOLDER.findall(self.prompt_template))
         columns = [column for name, column in _COLUMNS.items() if name in used]
         gone = [
             pl.when(pl.col(column).is_null()).then(pl.lit(f"no {column}")) for column in columns
         ]
-        return (*gone, no_reference()) if "expected_answers" in columns else gone
+        return (*gone, no_reference_reason()) if "expected_answers" in columns else gone
 
     def flow(self, sample: Sample) -> Flow[Graded]:
         """Put the template to the judge."""
         texts = {
             "INPUT": sample.question or "",
-            "EXPECTED_OUTPUT": "\n".join(written(sample.expected_answers)),
+            "EXPECTED_OUTPUT": "\n".join(non_blank(sample.expected_answers)),
             "ACTUAL_OUTPUT": sample.answer or "",
             "CONTEXT": "\n".join(text for text in sample.contexts or () if text),
         }
@@ -116,9 +116,9 @@ class Byop(JudgedEvaluator):
         )
         if self.mode == "raw":
             said = yield from ask(PlainReply, Prompt("", filled), check=_faults)
-            return Graded(verdict(answer=_said(said.text) == "true"))
+            return Graded(pass_fail_scores(answer=_said(said.text) == "true"))
         found = yield from ask(OwnVerdict, Prompt(FRAME.text, filled))
-        return Graded(verdict(answer=found.verdict))
+        return Graded(pass_fail_scores(answer=found.verdict))
 
 
 def _said(reply: str) -> str | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluators.components.claims import EXTRACT, Statements, statements
+from evaluators.components.claims import EXTRACT, Statements, extract_statements
 from evaluators.flows.prompt import Instruction
 from evaluators.flows.reply import Key, Reply, faults_by_id, verdicts_by_id
 from evaluators.flows.requests import JUDGE, ask
@@ -92,7 +92,7 @@ class Faithfulness(FlowEvaluator):
         if self.no_claims_score not in {None, 0.0, 1.0}:
             raise ValueError(f"no_claims_score: expected 0, 1 or null, got {self.no_claims_score}")
 
-    def calls(self, sample: Sample) -> int:
+    def expected_calls(self, sample: Sample) -> int:
         """Two, or none where nothing was answered or retrieved."""
         nothing = not (sample.answer or "").strip() or not passage_keys(sample.contexts or ())
         return 0 if nothing else len(self.prompts)
@@ -105,13 +105,13 @@ class Faithfulness(FlowEvaluator):
             return Graded({"faithfulness": 0.0}, remark="empty_answer")
         if not passages:
             return Graded({"faithfulness": 0.0}, remark="no_context")
-        claims = yield from statements(sample.question, answer)
+        claims = yield from extract_statements(sample.question, answer)
         if claims.evades:
             return self._nothing_claimed()
         asserted = claims.keyed("s")
         judged = yield from ask(
             Verdicts,
-            VERIFY.about(question=sample.question, statements=asserted, context=passages),
+            VERIFY.prompt(question=sample.question, statements=asserted, context=passages),
             check=lambda reply: faults_by_id(
                 reply.verdicts, lambda each: each.statement, lambda each: each.supported, asserted
             ),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from evaluators.components.gptscore import GptScore, aspect, scored
+from evaluators.components.gptscore import GptScore, aspect, score_text
 from evaluators.outcome import Graded, Undefined
 
 if TYPE_CHECKING:
@@ -81,5 +81,5 @@ class GptscoreQuestionAnswering(GptScore):
         if not answer:
             raise Undefined("the answer is blank")
         history = f"human: {(sample.question or '').strip()}\nAI: {answer}"
-        values, detail = yield from scored(INSTRUCTIONS, history, "Answer: Yes")
+        values, detail = yield from score_text(INSTRUCTIONS, history, "Answer: Yes")
         return Graded(values, detail)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluators.components.similarity import nearest
+from evaluators.components.similarity import nearest_neighbours
 from evaluators.flows.requests import EMBEDDING, embed
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
@@ -67,7 +67,7 @@ class Groundedness(FlowEvaluator):
         if not evidence:
             raise Undefined("the context has no sentence")
         vectors = yield from embed([*claims, *(sentence for _, sentence in evidence)])
-        grounds, places = nearest(vectors[: len(claims)], vectors[len(claims) :])
+        grounds, places = nearest_neighbours(vectors[: len(claims)], vectors[len(claims) :])
         least = int(grounds.argmin())
         context, ground = evidence[int(places[least])]
         return Graded(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from evaluators.flows.prompt import Instruction
 from evaluators.flows.reply import Reply
 from evaluators.flows.requests import ask
-from evaluators.kinds.judged import AnswerAndContextEvaluator, Opinion
+from evaluators.kinds.judged import AnswerAndContextEvaluator, Verdict
 from evaluators.outcome import Undefined
 
 if TYPE_CHECKING:
@@ -72,16 +72,16 @@ class LanguageMismatch(AnswerAndContextEvaluator):
 
     respect_request: bool = False
 
-    def judge(self, sample: Sample, text: str) -> Flow[Opinion]:
+    def judge(self, sample: Sample, text: str) -> Flow[Verdict]:
         """Ask for the languages of the question and of a text."""
         found = yield from ask(
-            LanguagesNamed, NAME.about(question=sample.question, text=text), check=_faults
+            LanguagesNamed, NAME.prompt(question=sample.question, text=text), check=_faults
         )
         wanted = found.question_language
         if self.respect_request and found.requested_language is not None:
             wanted = found.requested_language
         unknown = UNDETERMINED in {_primary(wanted), _primary(found.text_language)}
-        return Opinion(
+        return Verdict(
             holds=unknown or _primary(wanted) == _primary(found.text_language),
             detail={
                 "question_language": found.question_language,
@@ -91,7 +91,7 @@ class LanguageMismatch(AnswerAndContextEvaluator):
             remark="language_undetermined" if unknown else None,
         )
 
-    def blank(self) -> Opinion:
+    def blank_verdict(self) -> Verdict:
         """A blank answer is in no language."""
         raise Undefined("a blank answer is in no language")
 

@@ -12,7 +12,7 @@ from evaluators.flows.requests import LANGUAGE_MODEL, Likelihood
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined
-from evaluators.text.likelihoods import average_negative, certain_zeros
+from evaluators.text.likelihoods import average_negative, count_zeros
 
 if TYPE_CHECKING:
     from evaluators.flows.protocols import TokenLikelihood
@@ -98,10 +98,10 @@ class Perplexity(FlowEvaluator):
             value = math.exp(average_negative(found.logprobs))
         except OverflowError:
             raise Undefined("the perplexity exceeds the largest number") from None
-        detail = {"tokens": len(found.logprobs), "zeros": certain_zeros(found.logprobs)}
+        detail = {"tokens": len(found.logprobs), "zeros": count_zeros(found.logprobs)}
         return Graded({"perplexity": value}, detail)
 
-    def fold(self, rows: pl.DataFrame) -> Scores:
+    def aggregate(self, rows: pl.DataFrame) -> Scores:
         """Pool the tokens of all answers, and take the middle answer."""
         scored = rows.filter(pl.col("perplexity").is_not_null())
         if scored.is_empty():

@@ -80,7 +80,7 @@ class Ragas(CompositeEvaluator):
         whole = pl.when(pl.min_horizontal(parts) > 0).then(mean).otherwise(0.0)
         return {"ragas": whole, **{name: pl.col(part) for name, part in _PARTS.items()}}
 
-    def fold(self, rows: pl.DataFrame) -> Scores:
+    def aggregate(self, rows: pl.DataFrame) -> Scores:
         """The harmonic mean of the means."""
         means = {name: rows[name].drop_nulls().mean() for name in _PARTS}
         values = [mean for mean in means.values() if isinstance(mean, float)]

@@ -13,7 +13,7 @@ from evaluators.flows.requests import JUDGE, ask
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, JudgeError, NotApplicable, ParseFailure, Scores, Unscored
-from evaluators.text.references import alternatives, no_reference
+from evaluators.text.references import no_reference_reason, numbered_alternatives
 from evaluators.text.rubrics import LEVELS, Rubric, read_rubric
 
 if TYPE_CHECKING:
@@ -94,11 +94,11 @@ class RubricJudge(FlowEvaluator):
     prompts = (GRADE,)
     replies = (Grade,)
 
-    def obstacles(self) -> Sequence[pl.Expr]:
+    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Expected answers that are all blank."""
-        return (no_reference(),)
+        return (no_reference_reason(),)
 
-    def calls(self, sample: Sample) -> int:
+    def expected_calls(self, sample: Sample) -> int:
         """One, or none for an empty answer."""
         return int(bool((sample.answer or "").strip()))
 
@@ -110,9 +110,9 @@ class RubricJudge(FlowEvaluator):
             return Graded(scores_of(1), remark="empty_answer")
         grade = yield from ask(
             Grade,
-            GRADE.about(
+            GRADE.prompt(
                 question=sample.question,
-                expected_answer=alternatives(sample.expected_answers),
+                expected_answer=numbered_alternatives(sample.expected_answers),
                 rubric=rubric.description,
                 scale=rubric.scale or None,
                 answer=answer,

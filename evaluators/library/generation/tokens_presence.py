@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from evaluators.kinds.pass_fail import BooleanEvaluator, no_verdict, verdict
+from evaluators.kinds.pass_fail import PassFailEvaluator, pass_fail_scores, unjudged_scores
 from evaluators.kinds.row import RowEvaluator
 from evaluators.outcome import Graded, Undefined
 from evaluators.text.constraints import Constraint, any_of, read_constraints
-from evaluators.text.patterns import Matcher, RanAway
-from evaluators.text.references import no_reference, written
+from evaluators.text.patterns import Matcher, PatternTimeout
+from evaluators.text.references import no_reference_reason, non_blank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,7 @@ _NOTHING_REQUIRED = "no_constraints"
 
 
 @dataclass(frozen=True, kw_only=True)
-class TokensPresence(BooleanEvaluator, RowEvaluator):
+class TokensPresence(PassFailEvaluator, RowEvaluator):
     """Does the answer contain what it must contain?
 
     Constraints are a list, all of which must hold: a text must occur in the answer, case and all;
@@ -67,10 +67,10 @@ class TokensPresence(BooleanEvaluator, RowEvaluator):
         """Whether the retrieved context must hold, too."""
         return self.check_context
 
-    def obstacles(self) -> Sequence[pl.Expr]:
+    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Neither constraints nor an expected answer, or a context to check that is not given."""
         unknown = pl.col("constraints").is_null()
-        unexpected = pl.col("expected_answers").is_null() | no_reference().is_not_null()
+        unexpected = pl.col("expected_answers").is_null() | no_reference_reason().is_not_null()
         nothing = pl.when(unknown & unexpected).then(
             pl.lit("neither constraints nor an expected answer")
         )
@@ -80,20 +80,22 @@ class TokensPresence(BooleanEvaluator, RowEvaluator):
         """Hold the answer, and the context if asked for, against the constraints."""
         constraints = _constraints(sample)
         texts = {"answer": sample.answer or ""}
-        unread = self.unread(sample)
+        unread = self.context_skip_reason(sample)
         if unread is None:
             texts["context"] = " ".join(text or "" for text in sample.contexts or ())
         try:
             failed = {name: self._failed(constraints, text) for name, text in texts.items()}
-        except RanAway as reason:
-            return Graded(no_verdict(Undefined(f"pattern {reason}")))
-        scores = verdict(answer=not failed["answer"], context=unread or not failed["context"])
+        except PatternTimeout as reason:
+            return Graded(unjudged_scores(Undefined(f"pattern {reason}")))
+        scores = pass_fail_scores(
+            answer=not failed["answer"], context=unread or not failed["context"]
+        )
         detail: dict[str, Any] = {name: numbers for name, numbers in failed.items() if numbers}
         return Graded(scores, detail or None, None if constraints else _NOTHING_REQUIRED)
 
     def on_failure(self, sample: Sample) -> Graded:
         """An answer that was not given fails, but nothing was to be understood."""
-        return self.nothing_judged(sample)
+        return self.unanswered_scores(sample)
 
     def _failed(self, constraints: Sequence[Constraint], text: str) -> list[int]:
         search = self._matcher.search
@@ -112,5 +114,5 @@ def _constraints(sample: Sample) -> tuple[Constraint, ...]:
     given = read_constraints(sample.constraints) if sample.constraints is not None else ()
     if given:
         return given
-    expected = written(sample.expected_answers)
+    expected = non_blank(sample.expected_answers)
     return (any_of(expected),) if expected else ()

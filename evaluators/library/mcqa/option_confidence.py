@@ -214,7 +214,7 @@ class OptionConfidence(FrameEvaluator):
             "tied": pl.col("equals") > 1,
         }
 
-    def fold(self, rows: pl.DataFrame) -> Scores:
+    def aggregate(self, rows: pl.DataFrame) -> Scores:
         """Hold confidence against accuracy, over the samples in which an option has probability."""
         known = rows.drop_nulls("confidence")
         if not known.height:

@@ -12,7 +12,7 @@ from evaluators.flows.requests import JUDGE, ask, ask_all
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, NotApplicable, Unscored
-from evaluators.text.references import alternatives, written
+from evaluators.text.references import non_blank, numbered_alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -132,7 +132,7 @@ class ContextPrecision(FlowEvaluator):
         if self.top_n is not None and self.top_n < 1:
             raise ValueError(f"top_n: expected 1 or more, or null, got {self.top_n}")
 
-    def calls(self, sample: Sample) -> int:
+    def expected_calls(self, sample: Sample) -> int:
         """One for each different passage (or all), and each answer they are held against."""
         asked = len(_different(self._passages(sample)))
         return len(self._held(sample)) * (min(asked, 1) if self.batched else asked)
@@ -164,7 +164,7 @@ class ContextPrecision(FlowEvaluator):
         """What passages are held against: its name in `detail`, its metrics, the answer."""
         held: list[tuple[str, tuple[str, ...], str | dict[str, str]]] = []
         if not self._no_expected(sample):
-            held.append(("useful", _BY_EXPECTED, alternatives(sample.expected_answers)))
+            held.append(("useful", _BY_EXPECTED, numbered_alternatives(sample.expected_answers)))
         if not self._no_answer(sample) and (sample.answer or "").strip():
             held.append(("used", (_BY_ANSWER,), sample.answer or ""))
         return held
@@ -181,14 +181,14 @@ class ContextPrecision(FlowEvaluator):
         return missing | ({_BY_ANSWER: answer} if answer else {})
 
     def _no_expected(self, sample: Sample) -> NotApplicable | None:
-        if written(sample.expected_answers):
+        if non_blank(sample.expected_answers):
             return None
         return NotApplicable("no expected answer with text")
 
     def _no_answer(self, sample: Sample) -> NotApplicable | None:
         if sample.answer is None:
             return NotApplicable("no answer")
-        if self.utilization == "always" or not written(sample.expected_answers):
+        if self.utilization == "always" or not non_blank(sample.expected_answers):
             return None
         return NotApplicable("there is an expected answer, and `utilization` is not `always`")
 
@@ -223,7 +223,7 @@ def _appraised(
 ) -> Flow[list[Usefulness]]:
     """How useful the passage at each rank is."""
     shown = _different(passages)
-    prompts = [APPRAISE.about(question=question, answer=answer, passage=text) for text in shown]
+    prompts = [APPRAISE.prompt(question=question, answer=answer, passage=text) for text in shown]
     replies = yield from ask_all(Appraisal, prompts)
     useful = {text: reply.usefulness for text, reply in zip(shown, replies, strict=True)}
     return [useful.get(text, "none") for text in passages]
@@ -237,7 +237,7 @@ def _appraised_together(
     keyed = {f"p{place}": text for place, text in enumerate(shown, start=1)}
     reply = yield from ask(
         Appraisals,
-        APPRAISE_ALL.about(question=question, answer=answer, passages=keyed),
+        APPRAISE_ALL.prompt(question=question, answer=answer, passages=keyed),
         check=lambda reply: faults_by_id(
             reply.verdicts, lambda each: each.passage, lambda each: each.usefulness, keyed
         ),

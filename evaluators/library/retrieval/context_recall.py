@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluators.components.claims import EXTRACT, Statements, statements
+from evaluators.components.claims import EXTRACT, Statements, extract_statements
 from evaluators.flows.prompt import Instruction
 from evaluators.flows.reply import Key, Reply, faults_by_id, verdicts_by_id
 from evaluators.flows.requests import JUDGE, ask
@@ -13,7 +13,7 @@ from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, NotApplicable, Scores, Undefined, Unscored
 from evaluators.text.keys import answer_keys, passage_keys
-from evaluators.text.references import alternatives, no_reference, written
+from evaluators.text.references import no_reference_reason, non_blank, numbered_alternatives
 from evaluators.text.sentences import SPLITTER
 
 if TYPE_CHECKING:
@@ -99,11 +99,11 @@ class ContextRecall(FlowEvaluator):
 
     claims: bool = True
 
-    def obstacles(self) -> Sequence[pl.Expr]:
+    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Expected answers that are all blank."""
-        return (no_reference(),)
+        return (no_reference_reason(),)
 
-    def calls(self, sample: Sample) -> int:
+    def expected_calls(self, sample: Sample) -> int:
         """Two (the statements are shared by all systems), one, or none where nothing was found."""
         return 1 + self.claims if passage_keys(sample.contexts or ()) else 0
 
@@ -113,25 +113,25 @@ class ContextRecall(FlowEvaluator):
         if not passages:
             scores = dict.fromkeys([metric.name for metric in self.metrics], 0.0)
             return Graded(scores, remark="no_context")
-        first, *others = dict.fromkeys(written(sample.expected_answers))
+        first, *others = dict.fromkeys(non_blank(sample.expected_answers))
         sentences = answer_keys(first)
         claims: dict[str, str] = {}
         why: Unscored = Undefined("no_claims: the expected answer states nothing")
         try:
             if not self.claims:
                 raise NotApplicable("the parameter claims is off")
-            found = yield from statements(sample.question, first)
+            found = yield from extract_statements(sample.question, first)
             claims = found.keyed("r")
         except Unscored as reason:
             why = reason
         items = sentences | claims
         judged = yield from ask(
             Attributions,
-            ATTRIBUTE.about(
+            ATTRIBUTE.prompt(
                 question=sample.question,
                 sentences=sentences,
                 statements=claims or None,
-                alternatives=alternatives(others) if others else None,
+                alternatives=numbered_alternatives(others) if others else None,
                 context=passages,
             ),
             check=lambda reply: faults_by_id(

@@ -70,7 +70,7 @@ class ContextRelevancy(FlowEvaluator):
             return Graded({"context_relevancy": 0.0}, remark="no_context")
         found = yield from ask(
             UsefulSentences,
-            FIND.about(question=sample.question, context=sentences),
+            FIND.prompt(question=sample.question, context=sentences),
             check=lambda reply: too_many_unknown(reply.useful_keys, sentences),
         )
         useful = [key for key in sentences if key in set(found.useful_keys)]

@@ -9,8 +9,13 @@ from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, NotApplicable, Undefined, Value
 from evaluators.text.rgb import exact, normalized
-from evaluators.text.rgb.flexible import Reply, detection
-from evaluators.text.rgb.rightness import EXPECTED, expected, nothing_expected, other_scenario
+from evaluators.text.rgb.flexible import NormalizedAnswer, find_detection
+from evaluators.text.rgb.rightness import (
+    EXPECTED,
+    expected_parts,
+    nothing_expected_reason,
+    other_scenario_reason,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -107,28 +112,28 @@ class CounterfactualRobustness(RowEvaluator):
 
     language: Literal["en", "zh"] = "en"
 
-    def obstacles(self) -> Sequence[pl.Expr]:
+    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Another scenario, or no expected answer."""
-        return other_scenario(self.name), nothing_expected()
+        return other_scenario_reason(self.name), nothing_expected_reason()
 
     def grade(self, sample: Sample) -> Graded:
         """Apply the three sets of rules; see the class."""
-        answer, parts = sample.answer or "", expected(sample)
-        reply, wrong = Reply(answer), sample.counterfactual_answer
-        phrase = detection(answer, wrong)
+        answer, parts = sample.answer or "", expected_parts(sample)
+        reply, wrong = NormalizedAnswer(answer), sample.counterfactual_answer
+        phrase = find_detection(answer, wrong)
         corrected = float(all(reply.corrects(spellings, wrong) for spellings in parts))
         scores: dict[str, Value] = {
             "error_detection_rate": float(phrase is not None),
             "error_correction_rate": corrected,
             "accuracy": corrected,
         }
-        text = exact.readable(answer, self.language)
-        right = exact.right(text, parts)
-        scores |= _correction("exact", detected=exact.detects(text), right=right)
+        text = exact.remove_spaces(answer, self.language)
+        right = exact.is_correct(text, parts)
+        scores |= _correction("exact", detected=exact.reports_errors(text), right=right)
         scores["accuracy_exact"] = float(right)
-        text = normalized.normal(answer)
-        right = normalized.right(text, parts)
-        scores |= _correction("sentence", detected=normalized.detects(text), right=right)
+        text = normalized.normalize(answer)
+        right = normalized.is_correct(text, parts)
+        scores |= _correction("sentence", detected=normalized.reports_errors(text), right=right)
         scores["accuracy_normalized"] = float(right)
         return Graded(scores, {"phrase": phrase})
 

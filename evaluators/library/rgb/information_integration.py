@@ -10,9 +10,9 @@ from evaluators.text.rgb.rightness import (
     ACCURACIES,
     EXPECTED,
     accuracies,
-    expected,
-    nothing_expected,
-    other_scenario,
+    expected_parts,
+    nothing_expected_reason,
+    other_scenario_reason,
 )
 
 if TYPE_CHECKING:
@@ -52,10 +52,10 @@ class InformationIntegration(RowEvaluator):
 
     language: Literal["en", "zh"] = "en"
 
-    def obstacles(self) -> Sequence[pl.Expr]:
+    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Another scenario, or no expected answer."""
-        return other_scenario(self.name), nothing_expected()
+        return other_scenario_reason(self.name), nothing_expected_reason()
 
     def grade(self, sample: Sample) -> Graded:
         """Apply the three sets of rules to every part; see the class."""
-        return accuracies(sample.answer or "", expected(sample), self.language)
+        return accuracies(sample.answer or "", expected_parts(sample), self.language)

@@ -9,8 +9,8 @@ from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
 from evaluators.text.rgb import exact, normalized
-from evaluators.text.rgb.flexible import rejection
-from evaluators.text.rgb.rightness import other_scenario
+from evaluators.text.rgb.flexible import find_rejection
+from evaluators.text.rgb.rightness import other_scenario_reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,17 +65,19 @@ class NegativeRejection(RowEvaluator):
 
     language: Literal["en", "zh"] = "en"
 
-    def obstacles(self) -> Sequence[pl.Expr]:
+    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Another scenario: there, declining to answer is wrong."""
-        return (other_scenario(self.name),)
+        return (other_scenario_reason(self.name),)
 
     def grade(self, sample: Sample) -> Graded:
         """Look for the phrases; see the class."""
         answer = sample.answer or ""
-        phrase = rejection(answer)
+        phrase = find_rejection(answer)
         scores = {
             "rejection_rate": float(phrase is not None),
-            "rejection_rate_exact": float(exact.refuses(exact.readable(answer, self.language))),
-            "rejection_rate_sentence": float(normalized.refuses(normalized.normal(answer))),
+            "rejection_rate_exact": float(
+                exact.is_refusal(exact.remove_spaces(answer, self.language))
+            ),
+            "rejection_rate_sentence": float(normalized.is_refusal(normalized.normalize(answer))),
         }
         return Graded(scores, {"phrase": phrase})

@@ -12,7 +12,7 @@ from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Scores, Undefined
 from evaluators.text import bleu
-from evaluators.text.references import no_reference, written
+from evaluators.text.references import no_reference_reason, non_blank
 from evaluators.text.sentences import SPLITTER, check_language
 
 if TYPE_CHECKING:
@@ -92,14 +92,14 @@ class Bleu(RowEvaluator):
         """
         check_language(self.language)
 
-    def obstacles(self) -> Sequence[pl.Expr]:
+    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Expected answers that are all blank."""
-        return (no_reference(),)
+        return (no_reference_reason(),)
 
     def grade(self, sample: Sample) -> Graded:
         """Count what the answer shares with its references; see the class."""
         answer = sample.answer or ""
-        nltk, corpus = _references(tuple(written(sample.expected_answers)), self.language)
+        nltk, corpus = _references(tuple(non_blank(sample.expected_answers)), self.language)
         words = bleu.words_of_sentences(answer, self.language)
         found = bleu.tally(nltk, words)
         scores = dict(zip(_NAMES, bleu.single_orders(found), strict=True))
@@ -108,10 +108,10 @@ class Bleu(RowEvaluator):
 
     def on_failure(self, sample: Sample) -> Graded:
         """An answer that was not given counts as an empty one in the corpus."""
-        _, corpus = _references(tuple(written(sample.expected_answers)), self.language)
+        _, corpus = _references(tuple(non_blank(sample.expected_answers)), self.language)
         return Graded({}, _evidence(bleu.tally(corpus, [])))
 
-    def fold(self, rows: pl.DataFrame) -> Scores:
+    def aggregate(self, rows: pl.DataFrame) -> Scores:
         """Compute corpus BLEU from the sums of the counts."""
         from sacrebleu.metrics.bleu import BLEU
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from evaluators.components.gptscore import GptScore, aspect, scored
+from evaluators.components.gptscore import GptScore, aspect, score_text
 from evaluators.outcome import Graded
 
 if TYPE_CHECKING:
@@ -75,5 +75,7 @@ class GptscoreSummarizationWithoutReference(GptScore):
 
     def flow(self, sample: Sample) -> Flow[Graded]:
         """Score the summary after each instruction."""
-        values, detail = yield from scored(INSTRUCTIONS, sample.question or "", sample.answer or "")
+        values, detail = yield from score_text(
+            INSTRUCTIONS, sample.question or "", sample.answer or ""
+        )
         return Graded(values, detail)

@@ -10,7 +10,7 @@ from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
 from evaluators.text.ngrams import Counts, matches, ngram_counts
-from evaluators.text.references import no_reference, written
+from evaluators.text.references import no_reference_reason, non_blank
 from evaluators.text.words import STEMMER, ascii_words, is_mostly_ascii, unicode_words
 
 if TYPE_CHECKING:
@@ -73,14 +73,14 @@ class Rouge(RowEvaluator):
 
     words: Literal["auto", "stemmed", "plain", "unicode"] = "auto"
 
-    def obstacles(self) -> Sequence[pl.Expr]:
+    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Expected answers that are all blank."""
-        return (no_reference(),)
+        return (no_reference_reason(),)
 
     def grade(self, sample: Sample) -> Graded:
         """Compare the answer with each expected answer and keep the best of each metric."""
         answer = sample.answer or ""
-        references = written(sample.expected_answers)
+        references = non_blank(sample.expected_answers)
         kinds = [self.words_of(reference, answer) for reference in references]
         scores = [
             f1_scores(_shared_text(reference, kind), prepared(answer, kind))

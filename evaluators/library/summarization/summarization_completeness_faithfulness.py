@@ -75,7 +75,7 @@ class SummarizationCompletenessFaithfulness(FlowEvaluator):
     non_empty = frozenset({"question"})
     libraries = (SPLITTER,)
     needs = frozenset({EMBEDDING, ENTAILMENT})
-    spared = {ENTAILMENT: (_CONV, _ZS)}  # noqa: RUF012 - a class variable, as declared above
+    optional_engines = {ENTAILMENT: (_CONV, _ZS)}  # noqa: RUF012 - a class variable, as declared above
 
     zs_variant: Literal["entailment", "published"] = "entailment"
     conv_weights: tuple[float, ...] = ()

@@ -11,9 +11,9 @@ from evaluators.flows.prompt import Instruction
 from evaluators.flows.reply import Reply
 from evaluators.flows.requests import ask
 from evaluators.kinds.judged import EMPTY_ANSWER, JudgedEvaluator
-from evaluators.kinds.pass_fail import verdict
+from evaluators.kinds.pass_fail import pass_fail_scores
 from evaluators.outcome import Graded
-from evaluators.text.references import WRITTEN, no_reference, written
+from evaluators.text.references import NON_BLANK, no_reference_reason, non_blank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -86,29 +86,29 @@ class SummarizationJudge(JudgedEvaluator):
 
     compare_with: Literal["reference", "source"] = "reference"
 
-    def obstacles(self) -> Sequence[pl.Expr]:
+    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Nothing to hold the summary against."""
         if self.compare_with == "source":
-            given = pl.col("question").str.contains(WRITTEN).fill_null(value=False)
+            given = pl.col("question").str.contains(NON_BLANK).fill_null(value=False)
             return (pl.when(~given).then(pl.lit("no question")),)
         unknown = pl.col("expected_answers").is_null()
-        return (pl.when(unknown).then(pl.lit("no expected_answers")), no_reference())
+        return (pl.when(unknown).then(pl.lit("no expected_answers")), no_reference_reason())
 
     def flow(self, sample: Sample) -> Flow[Graded]:
         """Ask for the verdict."""
         if not (sample.answer or "").strip():
-            return Graded(verdict(answer=False), remark=EMPTY_ANSWER)
+            return Graded(pass_fail_scores(answer=False), remark=EMPTY_ANSWER)
         found = yield from ask(SummaryAssessed, self._prompt(sample))
         conflict = found.good_summary != all(found.criteria.values())
         return Graded(
-            verdict(answer=found.good_summary),
+            pass_fail_scores(answer=found.good_summary),
             {"criteria": found.criteria},
             "criteria_conflict" if conflict else None,
         )
 
     def _prompt(self, sample: Sample) -> Prompt:
         if self.compare_with == "source":
-            return ASSESS.about(source=sample.question, summary=sample.answer)
-        references = written(sample.expected_answers)
+            return ASSESS.prompt(source=sample.question, summary=sample.answer)
+        references = non_blank(sample.expected_answers)
         keyed = {f"r{number}": text for number, text in enumerate(references, start=1)}
-        return ASSESS.about(references=keyed, summary=sample.answer)
+        return ASSESS.prompt(references=keyed, summary=sample.answer)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evaluators.components.trace_marks import Empty, Marks, Unit
+from evaluators.components.sentence_labels import Empty, Marks, Unit
 from evaluators.flows.prompt import Instruction
 from evaluators.flows.reply import Key, Reply, faults_by_id, too_many_unknown, verdicts_by_id
 from evaluators.flows.requests import JUDGE, ask
@@ -152,7 +152,7 @@ class Trace(FlowEvaluator):
     nothing_relevant: Empty = "as_used"
     length: Unit = "words"
 
-    def calls(self, sample: Sample) -> int:
+    def expected_calls(self, sample: Sample) -> int:
         """One, or none where there is neither a context nor an answer."""
         return int(bool(sentence_keys(sample.contexts or ()) or answer_keys(sample.answer or "")))
 
@@ -165,7 +165,7 @@ class Trace(FlowEvaluator):
             return Graded(self._scores(documents, (), (), ()), remark=remark)
         labels = yield from ask(
             TraceLabels,
-            LABEL.about(question=sample.question, documents=documents, response=response),
+            LABEL.prompt(question=sample.question, documents=documents, response=response),
             check=lambda reply: _faults(reply, documents, response),
         )
         supports, _ = verdicts_by_id(

@@ -18,27 +18,27 @@ _REFUSALS = ("insufficient information", "信息不足")
 _DETECTIONS = ("factual errors", "事实性错误")
 
 
-def readable(answer: str, language: Language) -> str:
+def remove_spaces(answer: str, language: Language) -> str:
     """The answer as the script looks at it: without any blanks in Chinese."""
     return answer.replace(" ", "") if language == "zh" else answer
 
 
-def refuses(answer: str) -> bool:
+def is_refusal(answer: str) -> bool:
     """Whether the answer says that the information is insufficient."""
     return any(phrase in answer for phrase in _REFUSALS)
 
 
-def detects(answer: str) -> bool:
+def reports_errors(answer: str) -> bool:
     """Whether the answer speaks of factual errors."""
     return any(phrase in answer for phrase in _DETECTIONS)
 
 
-def found(answer: str, parts: Sequence[Sequence[str]]) -> list[bool]:
+def found_parts(answer: str, parts: Sequence[Sequence[str]]) -> list[bool]:
     """For each part of the expected answer, whether one of its spellings is in the answer."""
     text = answer.lower()
     return [any(spelling.lower() in text for spelling in spellings) for spellings in parts]
 
 
-def right(answer: str, parts: Sequence[Sequence[str]]) -> bool:
+def is_correct(answer: str, parts: Sequence[Sequence[str]]) -> bool:
     """Whether the answer holds every part and is no refusal; false where there is no part."""
-    return bool(parts) and not refuses(answer) and all(found(answer, parts))
+    return bool(parts) and not is_refusal(answer) and all(found_parts(answer, parts))

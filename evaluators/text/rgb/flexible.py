@@ -68,7 +68,7 @@ _DETECTIONS = (
 
 
 @lru_cache(maxsize=1 << 16)
-def normal(text: str) -> str:
+def normalize(text: str) -> str:
     """Lower the case, drop the marks . ! ? , ; : at the end, and make white space one blank."""
     return " ".join(text.lower().strip().rstrip(_FINAL_MARKS).split())
 
@@ -78,11 +78,11 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-class Reply:
+class NormalizedAnswer:
     """A system's answer, normalised once for the many things it is compared with."""
 
     def __init__(self, answer: str) -> None:
-        self.text = normal.__wrapped__(answer)
+        self.text = normalize.__wrapped__(answer)
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -96,7 +96,7 @@ class Reply:
         at least 80 % of the expected answer's different words. Nothing is right, and nothing
         makes right, that is empty after normalising.
         """
-        truth = normal(expected)
+        truth = normalize(expected)
         if not self.text or not truth:
             return None
         if truth in self.text:
@@ -119,21 +119,22 @@ class Reply:
 
         It does repeat it where it contains the wrong answer and not the right one.
         """
-        wrong = normal(counterfactual or "")
+        wrong = normalize(counterfactual or "")
         repeats = bool(wrong) and wrong in self.text
         return any(
-            self.rule(spelling) is not None and not (repeats and normal(spelling) not in self.text)
+            self.rule(spelling) is not None
+            and not (repeats and normalize(spelling) not in self.text)
             for spelling in spellings
         )
 
 
-def rejection(answer: str) -> str | None:
+def find_rejection(answer: str) -> str | None:
     """The first phrase in which the answer declines to answer, or None."""
     text = answer.lower()
     return next((phrase for phrase in _REJECTIONS if phrase in text), None)
 
 
-def detection(answer: str, counterfactual: str | None) -> str | None:
+def find_detection(answer: str, counterfactual: str | None) -> str | None:
     """The first phrase in which the answer calls the documents wrong, or None.
 
     Beside fixed phrases these are "not X" and "X is wrong", X being the counterfactual answer.

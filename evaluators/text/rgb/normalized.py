@@ -21,25 +21,25 @@ _REFUSAL = "i can not answer the question because of the insufficient informatio
 _DETECTION = "there are factual errors in the provided documents"
 
 
-def normal(text: str) -> str:
+def normalize(text: str) -> str:
     """Make compatible characters one, lower the case, and make white space one blank."""
     return " ".join(unicodedata.normalize("NFKC", text).lower().split())
 
 
-_normal_spelling = lru_cache(maxsize=1 << 16)(normal)
+_normal_spelling = lru_cache(maxsize=1 << 16)(normalize)
 
 
-def refuses(reply: str) -> bool:
+def is_refusal(reply: str) -> bool:
     """Whether a normalised reply holds the sentence of rejection; "cannot" is "can not"."""
     return _REFUSAL in reply.replace("cannot", "can not")
 
 
-def detects(reply: str) -> bool:
+def reports_errors(reply: str) -> bool:
     """Whether a normalised reply holds the sentence about factual errors."""
     return _DETECTION in reply
 
 
-def right(reply: str, parts: Sequence[Sequence[str]]) -> bool:
+def is_correct(reply: str, parts: Sequence[Sequence[str]]) -> bool:
     """Whether a normalised reply holds every part in one of its spellings.
 
     A spelling that is blank after normalising is in no reply.

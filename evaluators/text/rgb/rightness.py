@@ -9,7 +9,7 @@ import polars as pl
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
 from evaluators.text.rgb import exact, normalized
-from evaluators.text.rgb.flexible import Reply
+from evaluators.text.rgb.flexible import NormalizedAnswer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,13 +37,13 @@ EXPECTED = frozenset({"expected_answers", "expected_parts"})
 """The columns that say what is right."""
 
 
-def other_scenario(scenario: str) -> pl.Expr:
+def other_scenario_reason(scenario: str) -> pl.Expr:
     """The reason not to grade questions that are said to test something else."""
     found = pl.col("scenario")
     return pl.when(found != scenario).then(pl.format("the scenario is {}", found))
 
 
-def nothing_expected() -> pl.Expr:
+def nothing_expected_reason() -> pl.Expr:
     """The reason not to grade questions whose right answer is not known."""
     answers = pl.col("expected_answers")
     spellings = pl.col("expected_parts").list.eval(pl.element().explode())
@@ -56,7 +56,7 @@ def nothing_expected() -> pl.Expr:
     )
 
 
-def expected(sample: Sample) -> list[list[str]]:
+def expected_parts(sample: Sample) -> list[list[str]]:
     """What a right answer holds all of, each part as a list of spellings.
 
     The parts where they are given; otherwise one part, the expected answers being its spellings.
@@ -74,11 +74,11 @@ def accuracies(answer: str, parts: Sequence[Sequence[str]], language: Language) 
         `ACCURACIES`, with the flexible rule by which each part was found (null: it was not) as
         the evidence.
     """
-    reply = Reply(answer)
+    reply = NormalizedAnswer(answer)
     rules = [reply.rule_of_any(spellings) for spellings in parts]
     scores = {
         "accuracy": float(bool(rules) and all(rules)),
-        "accuracy_exact": float(exact.right(exact.readable(answer, language), parts)),
-        "accuracy_normalized": float(normalized.right(normalized.normal(answer), parts)),
+        "accuracy_exact": float(exact.is_correct(exact.remove_spaces(answer, language), parts)),
+        "accuracy_normalized": float(normalized.is_correct(normalized.normalize(answer), parts)),
     }
     return Graded(scores, {"rules": rules})

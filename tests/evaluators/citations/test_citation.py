@@ -10,7 +10,7 @@ import pytest
 
 from evaluators import catalog
 from evaluators.outcome import Undefined
-from evaluators.scoring import fold
+from evaluators.scoring import aggregate
 from tests.golden_cases import golden
 from tests.samples import Outcome, outcomes, rows_to_fold, samples, values
 
@@ -50,7 +50,7 @@ def test_golden_sets(case: dict[str, Any]) -> None:
     for name in NAMES:
         mean = statistics.fmean(row[name].value or 0.0 for row in scored)
         assert mean == pytest.approx(expected[f"macro_{name}"], rel=0, abs=tolerance)
-    micro = fold(CITATION, rows_to_fold(CITATION, frame)).scores
+    micro = aggregate(CITATION, rows_to_fold(CITATION, frame)).scores
     assert micro == pytest.approx({name: expected[name] for name in MICRO}, rel=0, abs=tolerance)
 
 
@@ -93,7 +93,7 @@ def test_a_failed_answer_cites_nothing() -> None:
     answered, failed = outcomes(CITATION, frame)
     assert set(answered.values()) == {Outcome(1.0)}
     assert set(failed.values()) == {Outcome(0.0, "scored", "target_error")}
-    assert fold(CITATION, rows_to_fold(CITATION, frame)).scores == {
+    assert aggregate(CITATION, rows_to_fold(CITATION, frame)).scores == {
         "micro_precision": 1.0,
         "micro_recall": 0.5,
         "micro_f1": pytest.approx(2 / 3, rel=0, abs=1e-12),
@@ -102,13 +102,13 @@ def test_a_failed_answer_cites_nothing() -> None:
 
 def test_micro_figures_leave_out_what_has_no_gold_evidence() -> None:
     frame = samples([_row(["S1"], ["S1"]), _row([""], ["S1", "S2"]), _row([], ["S1"])])
-    micro = fold(CITATION, rows_to_fold(CITATION, frame)).scores
+    micro = aggregate(CITATION, rows_to_fold(CITATION, frame)).scores
     assert micro == dict.fromkeys(MICRO, 1.0)
 
 
 def test_micro_figures_of_nothing_are_undefined() -> None:
     for rows in ([], [_row([], ["S1"])], [_row([""], ["S1"])]):
-        folded = fold(CITATION, rows_to_fold(CITATION, samples(rows)))
+        folded = aggregate(CITATION, rows_to_fold(CITATION, samples(rows)))
         assert set(folded.scores) == set(MICRO)
         assert all(isinstance(score, Undefined) for score in folded.scores.values())
 
@@ -131,7 +131,7 @@ def test_equal_to_scikit_learn(seed: int) -> None:
     gold, cited = (binary.fit_transform(side) for side in zip(*pairs, strict=True))
     frame = samples([_row(*pair) for pair in pairs])
     given = outcomes(CITATION, frame)
-    micro = fold(CITATION, rows_to_fold(CITATION, frame)).scores
+    micro = aggregate(CITATION, rows_to_fold(CITATION, frame)).scores
     for average, ours in (
         ("samples", [statistics.fmean(row[name].value or 0.0 for row in given) for name in NAMES]),
         ("micro", [micro[name] for name in MICRO]),

@@ -10,7 +10,7 @@ import pytest
 
 from evaluators import catalog
 from evaluators.outcome import Graded, Undefined
-from evaluators.scoring import fold
+from evaluators.scoring import aggregate
 from tests.golden_cases import golden
 from tests.samples import Outcome, outcomes, rows_to_fold, samples
 
@@ -28,7 +28,7 @@ def _rows(expected: list[str], given: list[str | None]) -> list[dict[str, Any]]:
 
 def _folded(rows: list[dict[str, Any]], **parameters: Any) -> Graded:
     evaluator = catalog.build("classification", parameters)
-    return fold(evaluator, rows_to_fold(evaluator, samples(rows)))
+    return aggregate(evaluator, rows_to_fold(evaluator, samples(rows)))
 
 
 def _accuracy(rows: list[dict[str, Any]], **parameters: Any) -> float:

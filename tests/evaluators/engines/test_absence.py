@@ -60,7 +60,7 @@ def test_so_does_one_that_is_found_out_on_the_way() -> None:
 
 def test_without_samples_nothing_is_looked_at() -> None:
     class Untouchable(Answers):
-        def obstacle(self) -> str | None:
+        def unavailable_reason(self) -> str | None:
             raise AssertionError
 
     engines = Engines(models={"embedding": Untouchable(lambda _: None)})
@@ -69,5 +69,5 @@ def test_without_samples_nothing_is_looked_at() -> None:
 
 def test_one_engine_less() -> None:
     engines = Engines(models={"embedding": vectors({})}).without("entailment", "not here")
-    assert engines.lacking({"embedding", "entailment"}) == "not here"
-    assert engines.lacking({"embedding"}) is None
+    assert engines.missing_reason({"embedding", "entailment"}) == "not here"
+    assert engines.missing_reason({"embedding"}) is None

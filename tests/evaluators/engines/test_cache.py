@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators.engines.cache import Memory, Shelf
-from evaluators.engines.cache_store import FILE, Store
+from evaluators.engines.cache import AnswerCache, LruCache
+from evaluators.engines.cache_store import FILE, CacheStore
 from evaluators.errors import EvaluatorError
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def keys(count: int, first: int = 0) -> list[bytes]:
 
 
 def test_memory_drops_what_was_not_asked_for_the_longest() -> None:
-    memory = Memory(3 * 300)
+    memory = LruCache(3 * 300)
     one, two, three, four = keys(4)
     for key in (one, two, three):
         memory.put(key, bytes(100))
@@ -39,7 +39,7 @@ def test_memory_drops_what_was_not_asked_for_the_longest() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 500)), max_size=60))
 def test_memory_never_exceeds_its_limit(puts: list[tuple[int, int]]) -> None:
-    memory = Memory(2_000)
+    memory = LruCache(2_000)
     for key, size in puts:
         memory.put(keys(1, key)[0], bytes(size))
         kept = [memory.get(known) for known in keys(10)]
@@ -48,8 +48,8 @@ def test_memory_never_exceeds_its_limit(puts: list[tuple[int, int]]) -> None:
 
 def test_the_store_gives_back_what_it_was_given(tmp_path: Path) -> None:
     answers = {key: key * 3 for key in keys(1_234)}
-    Store(tmp_path).put("minilm", answers)
-    other = Store(tmp_path)
+    CacheStore(tmp_path).put("minilm", answers)
+    other = CacheStore(tmp_path)
     assert other.get("minilm", [*answers, *keys(5, 9_000)]) == answers
     assert other.get("other model", list(answers)) == {}
     other.put("minilm", dict.fromkeys(keys(1), b"new"))
@@ -59,7 +59,7 @@ def test_the_store_gives_back_what_it_was_given(tmp_path: Path) -> None:
 def test_the_store_stays_within_its_limit_and_keeps_what_was_used_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store, day = Store(tmp_path, limit_bytes=1_000_000), 86_400.0
+    store, day = CacheStore(tmp_path, limit_bytes=1_000_000), 86_400.0
     monkeypatch.setattr("time.time", lambda: 100 * day)
     store.put("m", dict.fromkeys(keys(300), bytes(1_500)))
     monkeypatch.setattr("time.time", lambda: 101 * day)
@@ -86,17 +86,17 @@ for number in range(50):
     command = [sys.executable, "-c", program, str(tmp_path)]
     running = [subprocess.Popen([*command, str(number)]) for number in range(2)]
     assert [process.wait(60) for process in running] == [0, 0]
-    assert len(Store(tmp_path).get("m", [*keys(50), *keys(50, 1_000)])) == 100
+    assert len(CacheStore(tmp_path).get("m", [*keys(50), *keys(50, 1_000)])) == 100
 
 
 def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
     (tmp_path / FILE).write_bytes(b"no database at all, and long enough to look like one" * 100)
     with pytest.raises(EvaluatorError, match=r"encodings\.sqlite.*may be deleted"):
-        Store(tmp_path).get("m", keys(1))
+        CacheStore(tmp_path).get("m", keys(1))
 
 
 def test_a_store_that_was_deleted_is_made_anew(tmp_path: Path) -> None:
-    store = Store(tmp_path / "deep" / "er")
+    store = CacheStore(tmp_path / "deep" / "er")
     store.put("m", {keys(1)[0]: b"x"})
     store.close()
     store.path.unlink()
@@ -104,9 +104,9 @@ def test_a_store_that_was_deleted_is_made_anew(tmp_path: Path) -> None:
 
 
 def test_the_shelf_looks_into_memory_first(tmp_path: Path) -> None:
-    shelf = Shelf(Memory(10_000), Store(tmp_path))
+    shelf = AnswerCache(LruCache(10_000), CacheStore(tmp_path))
     shelf.keep("m", {keys(1)[0]: b"x"})
     with sqlite3.connect(tmp_path / FILE) as connection:
         connection.execute("DELETE FROM answers")
     assert shelf.find("m", keys(2)) == {keys(1)[0]: b"x"}
-    assert Shelf(Memory(10_000)).find("m", keys(2)) == {}
+    assert AnswerCache(LruCache(10_000)).find("m", keys(2)) == {}

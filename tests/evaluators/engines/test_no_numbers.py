@@ -12,7 +12,7 @@ import pytest
 from evaluators.catalog import build
 from evaluators.engines.cache_store import FILE
 from evaluators.engines.echo_logprobs import Echo
-from evaluators.engines.models import Choices, models
+from evaluators.engines.models import ModelSettings, build_models
 from evaluators.flows.requests import Classify, Likelihood, Pair
 from evaluators.outcome import JudgeError, Undefined
 from tests.models import only
@@ -50,8 +50,8 @@ def test_it_gives_a_reason(
     tiny_models: Path, tmp_path: Path, role: str, name: str, asked: Request
 ) -> None:
     spoilt(tiny_models, name, tmp_path)
-    choices = Choices(names={role: name}, home=tmp_path, store=tmp_path / "store")
-    model: Any = models(choices)[0][role]
+    choices = ModelSettings(names={role: name}, home=tmp_path, store=tmp_path / "store")
+    model: Any = build_models(choices)[0][role]
     (found,) = model.answer([asked])
     assert isinstance(found, Undefined)
     assert "no number" in found.reason
@@ -61,8 +61,8 @@ def test_it_gives_a_reason(
 
 def test_it_is_not_the_best_perplexity(tiny_models: Path, tmp_path: Path) -> None:
     spoilt(tiny_models, "gpt2", tmp_path)
-    choices = Choices(names={"language_model": "gpt2"}, home=tmp_path)
-    model = models(choices)[0]["language_model"]
+    choices = ModelSettings(names={"language_model": "gpt2"}, home=tmp_path)
+    model = build_models(choices)[0]["language_model"]
     found = only(build("perplexity"), {"answer": TEXT}, language_model=model)
     assert (found.value, found.status) == (None, "undefined")
 

@@ -9,7 +9,7 @@ import pytest
 
 from evaluators.catalog import build
 from evaluators.engines.local.weights import locate
-from evaluators.engines.models import Choices, models
+from evaluators.engines.models import ModelSettings, build_models
 from evaluators.engines.roles import Options
 from tests.golden_cases import golden
 from tests.models import only
@@ -22,8 +22,8 @@ def cached(role: str, name: str) -> Any:
     """The engine of a model that is in the cache."""
     if locate(name, Path()).folder is None:
         pytest.skip(f"the weights of {name} are not in the cache")
-    choices = Choices(names={role: name}, home=Path(), options=Options(offline=True))
-    return models(choices)[0][role]
+    choices = ModelSettings(names={role: name}, home=Path(), options=Options(offline=True))
+    return build_models(choices)[0][role]
 
 
 @pytest.mark.parametrize("mood", ["happy", "sad"])

@@ -9,7 +9,7 @@ import pytest
 
 from evaluators.catalog import build
 from evaluators.engines.echo_logprobs import Echo
-from evaluators.engines.models import Choices, models
+from evaluators.engines.models import ModelSettings, build_models
 from evaluators.engines.roles import Options
 from evaluators.errors import Unavailable
 from evaluators.flows.requests import Likelihood
@@ -21,14 +21,14 @@ ROW = {"answer": "The capital of France."}
 
 
 def remote(server: EchoServer, store: Path | None = None) -> Any:
-    choices = Choices(
+    choices = ModelSettings(
         names={"language_model": "litellm:text-completion-openai/tiny"},
         home=Path(),
         store=store,
         api_base=server.address,
         api_key="sk-hidden-key",
     )
-    return models(choices)[0]["language_model"]
+    return build_models(choices)[0]["language_model"]
 
 
 def test_given_texts_are_scored() -> None:
@@ -67,7 +67,7 @@ def test_a_server_that_cannot_do_it_is_found_out_and_scores_nothing(fault: str) 
 def test_what_goes_wrong_later_is_the_samples_affair() -> None:
     with EchoServer() as server:
         model = remote(server)
-        assert model.obstacle() is None
+        assert model.unavailable_reason() is None
         server.fault = "other text"
         (found,) = model.answer([Likelihood("", "a b")])
         server.fault = "not found"
@@ -84,13 +84,13 @@ def test_a_start_token_cannot_be_asked_for() -> None:
 
 @pytest.mark.parametrize("address", [None, "https://api.example", "http://localhost.example:80"])
 def test_the_network_is_not_asked_offline(address: str | None) -> None:
-    choices = Choices(
+    choices = ModelSettings(
         names={"language_model": "litellm:openai/x"},
         home=Path(),
         options=Options(offline=True),
         api_base=address,
     )
-    obstacle = models(choices)[0]["language_model"].obstacle()
+    obstacle = build_models(choices)[0]["language_model"].unavailable_reason()
     assert obstacle is not None
     assert "models.offline is set" in obstacle
 

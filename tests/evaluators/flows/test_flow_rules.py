@@ -152,7 +152,7 @@ def test_the_number_of_questions_is_known_beforehand(name: str) -> None:
     frame = samples(list(rows()))
     judge = FabricatedJudge(mishaps=0)
     score(evaluator, frame, engines(evaluator, judge))
-    likely = sum(evaluator.calls(Sample.of(row)) for row in frame.iter_rows(named=True))
+    likely = sum(evaluator.expected_calls(Sample.of(row)) for row in frame.iter_rows(named=True))
     assert len(judge.asked) <= likely
 
 

@@ -12,7 +12,7 @@ from evaluators.errors import BadSamples, Unavailable
 from evaluators.flows.protocols import Engines
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.outcome import JudgeError
-from evaluators.scoring import put_questions
+from evaluators.scoring import run_flows
 from tests.judges import Scripted
 from tests.models import Answers
 from tests.samples import samples
@@ -76,7 +76,7 @@ def test_the_questions_of_all_evaluators_are_under_way_together() -> None:
     judge = Gathering(2 * COUNT)
     evaluators = [flow_of("context_relevancy"), flow_of("faithfulness")]
     # One evaluator after the other would wait for ever.
-    put_questions([(each, samples(ROWS)) for each in evaluators], Engines(judge=judge))
+    run_flows([(each, samples(ROWS)) for each in evaluators], Engines(judge=judge))
     asked = sorted((origin.evaluator, origin.question_id) for origin in judge.under_way)
     assert asked == sorted((each.name, row["question_id"]) for each in evaluators for row in ROWS)
 
@@ -91,7 +91,7 @@ def test_samples_are_taken_as_flows_end() -> None:
             rows = [{**ROWS[0], "question_id": str(start + place)} for place in range(1_000)]
             yield flow_of("context_relevancy"), samples(rows)
 
-    put_questions(parts(), Engines(judge=judge))
+    run_flows(parts(), Engines(judge=judge))
     assert asked_before == [0, 1_000, 2_000]
     assert len(judge.asked) == 3_000
 
@@ -99,7 +99,7 @@ def test_samples_are_taken_as_flows_end() -> None:
 def test_nobody_is_asked_about_what_does_not_apply_or_failed() -> None:
     judge = unable()
     rows = [{**ROWS[0], "contexts": None}, {**ROWS[1], "error": "timeout"}, ROWS[2]]
-    put_questions([(flow_of("context_relevancy"), samples(rows))], Engines(judge=judge))
+    run_flows([(flow_of("context_relevancy"), samples(rows))], Engines(judge=judge))
     assert [question for _, question in names(judge)] == ["q2"]
 
 
@@ -121,7 +121,7 @@ def test_a_model_that_cannot_be_loaded_costs_only_those_that_need_it() -> None:
     broken = Broken(lambda _: None)
     evaluators = [flow_of("answer_relevancy"), flow_of("faithfulness")]
     engines = Engines(judge=judge, models={"embedding": broken})
-    put_questions([(each, samples(ROWS)) for each in evaluators], engines)
+    run_flows([(each, samples(ROWS)) for each in evaluators], engines)
     assert broken.asked
     assert sum(evaluator == "faithfulness" for evaluator, _ in names(judge)) == COUNT
 
@@ -129,4 +129,4 @@ def test_a_model_that_cannot_be_loaded_costs_only_those_that_need_it() -> None:
 def test_samples_without_a_column_are_named() -> None:
     frame = samples(ROWS).drop("contexts")
     with pytest.raises(BadSamples, match=r"context_relevancy: the samples lack.*contexts"):
-        put_questions([(flow_of("context_relevancy"), frame)], Engines(judge=unable()))
+        run_flows([(flow_of("context_relevancy"), frame)], Engines(judge=unable()))

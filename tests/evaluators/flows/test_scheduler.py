@@ -10,7 +10,7 @@ import pytest
 from evaluators.flows.prompt import Instruction, Prompt
 from evaluators.flows.protocols import Engines, Origin
 from evaluators.flows.reply import Reply
-from evaluators.flows.requests import Ask, Embed, ask, ask_all, embed, repeated
+from evaluators.flows.requests import Ask, Embed, as_replicate, ask, ask_all, embed
 from evaluators.flows.scheduler import Scheduler
 from evaluators.outcome import JudgeError, Unscored
 from tests.judges import Scripted
@@ -28,7 +28,7 @@ class Word(Reply):
 
 
 def prompt(text: str) -> Prompt:
-    return Instruction("Say it.").about(text=text)
+    return Instruction("Say it.").prompt(text=text)
 
 
 def echo() -> Scripted:
@@ -43,7 +43,7 @@ class Lengths:
     def __init__(self) -> None:
         self.batches: list[list[str]] = []
 
-    def obstacle(self) -> None:
+    def unavailable_reason(self) -> None:
         """It is there."""
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Any]:
@@ -186,7 +186,7 @@ def test_no_more_flows_are_open_than_the_window_allows() -> None:
 
 def test_a_replicate_asks_the_same_under_another_number() -> None:
     judge = echo()
-    result = run([two_words("a", "b"), repeated(two_words("a", "b"), 2)], Engines(judge=judge))
+    result = run([two_words("a", "b"), as_replicate(two_words("a", "b"), 2)], Engines(judge=judge))
     assert result == ["a b", "a b"]
     numbers = [request.replicate for request, _ in judge.asked]
     assert sorted(numbers) == [0, 0, 2_000, 2_000]

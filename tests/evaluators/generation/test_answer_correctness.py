@@ -124,8 +124,8 @@ def test_an_empty_answer_is_worth_nothing() -> None:
     assert {(row["value"], row["reason"]) for row in rows} == {(0.0, "empty_answer")}
     keys = {"benchmark": "b", "system": "s", "question_id": "q"}
     evaluator: Any = build("answer_correctness")
-    assert evaluator.calls(Sample.of(keys | SAMPLE)) == 3
-    assert evaluator.calls(Sample.of(keys | SAMPLE | {"answer": ""})) == 0
+    assert evaluator.expected_calls(Sample.of(keys | SAMPLE)) == 3
+    assert evaluator.expected_calls(Sample.of(keys | SAMPLE | {"answer": ""})) == 0
 
 
 def test_who_cannot_be_measured_and_who_failed() -> None:

@@ -74,8 +74,8 @@ def test_single_questions_are_replicates_of_one_prompt() -> None:
     assert len({asked.prompt for asked, _ in judge.asked}) == 1
     assert [asked.replicate for asked, _ in judge.asked] == [0, 1, 2, 3]
     sample = Sample(benchmark="b", system="s", question_id="q", **SAMPLE)  # type: ignore[arg-type]
-    assert build("answer_relevancy", parameters).calls(sample) == 4
-    assert build("answer_relevancy").calls(sample) == 1
+    assert build("answer_relevancy", parameters).expected_calls(sample) == 4
+    assert build("answer_relevancy").expected_calls(sample) == 1
 
 
 def test_questions_that_point_the_other_way_are_worth_nothing() -> None:

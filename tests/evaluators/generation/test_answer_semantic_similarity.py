@@ -54,8 +54,8 @@ def test_what_is_asked_for_is_what_is_lacking() -> None:
 
 def test_the_signature_names_the_model_that_answers() -> None:
     known = {"embedding": "minilm@1", "similarity": "stsb@2"}
-    by_vectors = build(NAME).answering(known).signature
-    by_pairs = build(NAME, {"by": "similarity"}).answering(known).signature
+    by_vectors = build(NAME).with_engine_identities(known).signature
+    by_pairs = build(NAME, {"by": "similarity"}).with_engine_identities(known).signature
     assert "|embedding:minilm@1|" in by_vectors
     assert "|similarity:stsb@2|" in by_pairs
 

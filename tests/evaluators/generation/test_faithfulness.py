@@ -135,7 +135,7 @@ def test_nothing_answered_or_retrieved_is_worth_nothing(
     judge = Scripted(lambda _: pytest.fail("asked"))
     row = _scored({}, judge=judge, **change)
     assert (row["value"], row["reason"]) == (0.0, remark)
-    assert build("faithfulness").calls(_sample(**change)) == 0
+    assert build("faithfulness").expected_calls(_sample(**change)) == 0
 
 
 def _sample(**change: Any) -> Sample:
@@ -165,7 +165,7 @@ def test_the_judge_splits_without_the_context_and_verifies_with_all_of_it() -> N
     assert "[c0] The ferry leaves the old pier at eight." in verify
     assert "[c2] Dogs need a ticket." in verify
     assert "[c1]" not in verify
-    assert build("faithfulness").calls(_sample()) == len(judge.asked)
+    assert build("faithfulness").expected_calls(_sample()) == len(judge.asked)
 
 
 def test_the_recorded_verdicts_of_another_tool_give_its_published_values(shared: Path) -> None:

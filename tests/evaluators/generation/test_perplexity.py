@@ -10,7 +10,7 @@ from evaluators.catalog import build
 from evaluators.errors import BadParameters
 from evaluators.flows.protocols import Engines, TokenLikelihood
 from evaluators.flows.requests import Likelihood
-from evaluators.scoring import fold, score
+from evaluators.scoring import aggregate, score
 from tests.golden_cases import golden
 from tests.models import Answers, graded, logprobs, only
 from tests.samples import Outcome, samples
@@ -52,7 +52,7 @@ def test_all_answers_are_pooled_by_token() -> None:
         grades.frame["statuses"].list.get(0).fill_null("scored").alias("status"),
         "detail",
     )
-    found = fold(evaluator, rows).scores
+    found = aggregate(evaluator, rows).scores
     assert found["corpus_perplexity"] == pytest.approx(math.exp(15 / 5))
     assert found["median_perplexity"] == pytest.approx(math.exp(2))
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from evaluators.catalog import build
-from evaluators.scoring import fold
+from evaluators.scoring import aggregate
 from tests.samples import Outcome, outcomes, rows_to_fold, samples
 
 RAGAS = build("ragas")
@@ -72,7 +72,7 @@ def test_a_failed_answer_follows_its_parts() -> None:
 
 
 def _of_means(*rows: tuple[float | str, ...]) -> Any:
-    return fold(RAGAS, rows_to_fold(RAGAS, _frame(*rows))).scores["ragas_of_means"]
+    return aggregate(RAGAS, rows_to_fold(RAGAS, _frame(*rows))).scores["ragas_of_means"]
 
 
 def test_the_harmonic_mean_of_means_is_another_number() -> None:

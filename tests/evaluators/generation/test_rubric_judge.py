@@ -79,8 +79,8 @@ def test_an_empty_answer_has_the_lowest_grade_and_asks_nothing() -> None:
     }
     keys = {"benchmark": "b", "system": "s", "question_id": "q"}
     evaluator: Any = build("rubric_judge")
-    assert evaluator.calls(Sample.of(keys | SAMPLE | {"answer": " "})) == 0
-    assert evaluator.calls(Sample.of(keys | SAMPLE)) == 1
+    assert evaluator.expected_calls(Sample.of(keys | SAMPLE | {"answer": " "})) == 0
+    assert evaluator.expected_calls(Sample.of(keys | SAMPLE)) == 1
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from evaluators.catalog import build
 from evaluators.errors import BadConstraints, BadParameters
 from evaluators.kinds.pass_fail import NOT_JUDGED
 from evaluators.library.generation.tokens_presence import TokensPresence
-from evaluators.scoring import fold, score
+from evaluators.scoring import aggregate, score
 from tests.golden_cases import golden
 from tests.samples import Outcome, outcomes, rows_to_fold, samples, values
 
@@ -130,7 +130,7 @@ def test_a_pattern_that_runs_away_leaves_a_reason_and_the_run_goes_on() -> None:
     ]
     assert found[1]["parse_failures"] == Outcome(0.0)
     quick = TokensPresence(pattern_seconds=0.2)
-    assert fold(quick, rows_to_fold(quick, frame)).scores == {"passes_of_all": 2 / 3}
+    assert aggregate(quick, rows_to_fold(quick, frame)).scores == {"passes_of_all": 2 / 3}
 
 
 def test_unusable_parameters() -> None:

@@ -12,7 +12,7 @@ from evaluators.catalog import build, catalogue
 from evaluators.flows.protocols import Engines, Origin
 from evaluators.kinds.judged import AnswerAndContextEvaluator, JudgedEvaluator
 from evaluators.outcome import JudgeError, ParseFailure
-from evaluators.scoring import fold, score
+from evaluators.scoring import aggregate, score
 from tests.judges import Scripted, judged, values
 from tests.samples import samples
 
@@ -58,7 +58,7 @@ def test_the_golden_ten_rows() -> None:
     assert (wide["retrieval_failures"].sum(), wide["retrieval_failures"].count()) == (2, 8)
     assert wide["passes"].mean() == pytest.approx(6 / 9)
     rows_ = wide.with_columns(status=pl.lit("scored"), detail=pl.lit(None, pl.String))
-    assert fold(evaluator, rows_.drop("question_id")).scores == {
+    assert aggregate(evaluator, rows_.drop("question_id")).scores == {
         "passes_of_all": pytest.approx(0.6)
     }
 

@@ -7,10 +7,15 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from evaluators.kinds.pass_fail import NOT_JUDGED, BooleanEvaluator, no_verdict, verdict
+from evaluators.kinds.pass_fail import (
+    NOT_JUDGED,
+    PassFailEvaluator,
+    pass_fail_scores,
+    unjudged_scores,
+)
 from evaluators.kinds.row import RowEvaluator
 from evaluators.outcome import Graded, ParseFailure, Scores, Undefined
-from evaluators.scoring import fold
+from evaluators.scoring import aggregate
 
 if TYPE_CHECKING:
     from evaluators.evaluator import Evaluator
@@ -19,14 +24,14 @@ if TYPE_CHECKING:
 NAMES = ("passes", "failures", "retrieval_failures", "generation_failures", "parse_failures")
 
 
-class Polite(BooleanEvaluator, RowEvaluator):
+class Polite(PassFailEvaluator, RowEvaluator):
     """Whether the answer says please."""
 
     reads = frozenset({"answer"})
 
     def grade(self, sample: Sample) -> Scores:
         """Look for the word."""
-        return verdict(answer="please" in (sample.answer or ""))
+        return pass_fail_scores(answer="please" in (sample.answer or ""))
 
 
 @pytest.mark.parametrize(
@@ -39,11 +44,13 @@ class Polite(BooleanEvaluator, RowEvaluator):
     ],
 )
 def test_verdicts(answer: bool, context: bool, expected: tuple[int, ...]) -> None:
-    assert verdict(answer=answer, context=context) == dict(zip(NAMES, expected, strict=True))
+    assert pass_fail_scores(answer=answer, context=context) == dict(
+        zip(NAMES, expected, strict=True)
+    )
 
 
 def test_a_context_that_was_not_judged_has_no_number_and_does_not_count() -> None:
-    assert verdict(answer=True) == {
+    assert pass_fail_scores(answer=True) == {
         "passes": 1,
         "failures": 0,
         "retrieval_failures": NOT_JUDGED,
@@ -54,15 +61,15 @@ def test_a_context_that_was_not_judged_has_no_number_and_does_not_count() -> Non
 
 def test_a_verdict_that_could_not_be_understood_counts_against_nobody() -> None:
     reason = ParseFailure("no JSON in the reply")
-    scores = no_verdict(reason, unparsed=True)
+    scores = unjudged_scores(reason, unparsed=True)
     assert scores == {**dict.fromkeys(NAMES[:4], reason), "parse_failures": 1}
-    assert no_verdict(Undefined("too long"))["parse_failures"] == 0
+    assert unjudged_scores(Undefined("too long"))["parse_failures"] == 0
 
 
 def folded(evaluator: Evaluator, *rows: tuple[float | None, ...]) -> object:
     schema = dict.fromkeys(NAMES, pl.Float64)
     frame = pl.DataFrame(list(rows), schema=schema, orient="row")
-    return fold(evaluator, frame.with_columns(status=pl.lit("scored"), detail=pl.lit(None)))
+    return aggregate(evaluator, frame.with_columns(status=pl.lit("scored"), detail=pl.lit(None)))
 
 
 def test_passes_of_all_counts_what_could_not_be_understood_among_the_failures() -> None:
@@ -79,7 +86,7 @@ def test_nothing_judged_has_no_share_of_passes() -> None:
 
 
 def test_thresholds_and_directions() -> None:
-    read = {metric.name: (metric.best, metric.threshold) for metric in BooleanEvaluator.metrics}
+    read = {metric.name: (metric.best, metric.threshold) for metric in PassFailEvaluator.metrics}
     assert read == {
         "passes": ("high", 0.5),
         "failures": ("low", 0.5),

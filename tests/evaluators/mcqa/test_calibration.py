@@ -14,7 +14,7 @@ from evaluators.catalog import build
 from evaluators.errors import BadParameters
 from evaluators.library.mcqa.option_confidence import OptionConfidence
 from evaluators.outcome import Undefined
-from evaluators.scoring import fold
+from evaluators.scoring import aggregate
 from tests.golden_cases import golden
 from tests.samples import rows_to_fold, samples
 
@@ -41,7 +41,7 @@ def calibration(
             "detail": detail,
         }
     )
-    return dict(fold(OptionConfidence(bins=bins), frame).scores)
+    return dict(aggregate(OptionConfidence(bins=bins), frame).scores)
 
 
 @pytest.mark.parametrize("case", GOLDEN["calibration_cases"], ids=lambda case: case["note"])
@@ -62,7 +62,7 @@ def test_calibration_from_samples_without_the_silent_and_failed() -> None:
         {"choice_logprobs": [-0.1, -3.0], "correct_choice": 0, "error": "timeout"},
         {"choice_logprobs": [-0.1, -3.0]},
     ]
-    found = fold(CONFIDENCE, rows_to_fold(CONFIDENCE, samples(rows))).scores
+    found = aggregate(CONFIDENCE, rows_to_fold(CONFIDENCE, samples(rows))).scores
     assert found == {
         "expected_calibration_error": pytest.approx(0.4),
         "maximum_calibration_error": pytest.approx(0.4),
@@ -72,13 +72,13 @@ def test_calibration_from_samples_without_the_silent_and_failed() -> None:
 
 def test_log_loss_counts_a_right_option_of_probability_nought() -> None:
     rows = [{"choice_logprobs": [0.0, None], "correct_choice": right} for right in (0, 1)]
-    found = fold(CONFIDENCE, rows_to_fold(CONFIDENCE, samples(rows))).scores
+    found = aggregate(CONFIDENCE, rows_to_fold(CONFIDENCE, samples(rows))).scores
     assert found["log_loss"] == pytest.approx(-math.log(1e-12) / 2)
 
 
 def test_nothing_to_calibrate() -> None:
     frame = samples([{"choice_logprobs": [None], "correct_choice": 0}])
-    found = fold(CONFIDENCE, rows_to_fold(CONFIDENCE, frame)).scores
+    found = aggregate(CONFIDENCE, rows_to_fold(CONFIDENCE, frame)).scores
     assert {type(value) for value in found.values()} == {Undefined}
 
 
@@ -108,7 +108,7 @@ def test_scikit_learn_agrees(seed: int) -> None:
     rows = rows_to_fold(CONFIDENCE, frame)
     labels = list(range(options))
     loss = log_loss(right, shares, labels=labels)
-    assert fold(CONFIDENCE, rows).scores["log_loss"] == pytest.approx(loss, rel=1e-9)
+    assert aggregate(CONFIDENCE, rows).scores["log_loss"] == pytest.approx(loss, rel=1e-9)
     assert rows["negative_log_likelihood"].mean() == pytest.approx(loss, rel=1e-9)
     brier = brier_score_loss(right, shares, labels=labels, scale_by_half=False)
     assert rows["brier"].mean() == pytest.approx(brier, rel=1e-9)

@@ -14,7 +14,7 @@ import pytest
 from evaluators.catalog import build
 from evaluators.errors import BadParameters
 from evaluators.library.privacy.pii_leakage import PiiLeakage
-from evaluators.scoring import fold, score
+from evaluators.scoring import aggregate, score
 from tests.golden_cases import golden
 from tests.samples import Outcome, outcomes, rows_to_fold, samples, values
 
@@ -145,7 +145,7 @@ def test_examples_may_count() -> None:
 
 def test_passes_of_all() -> None:
     frame = samples([{"answer": "no"}, {"answer": CARD}, {"answer": "", "error": "timeout"}])
-    found = fold(PiiLeakage(), rows_to_fold(PiiLeakage(), frame))
+    found = aggregate(PiiLeakage(), rows_to_fold(PiiLeakage(), frame))
     assert found.scores == {"passes_of_all": 0.5}
 
 

@@ -99,7 +99,7 @@ def test_equal_passages_are_asked_about_once_and_count_at_each_rank() -> None:
 def _calls(parameters: Any = None, **change: Any) -> int:
     keys = {"benchmark": "b", "system": "s", "question_id": "q"}
     sample = Sample.of(keys | SAMPLE | change)
-    return int(build("context_precision", parameters or {}).calls(sample))  # type: ignore[attr-defined]
+    return int(build("context_precision", parameters or {}).expected_calls(sample))  # type: ignore[attr-defined]
 
 
 def test_a_passage_without_a_verdict_leaves_no_value() -> None:

@@ -43,7 +43,7 @@ def test_sentences_and_statements_are_counted_apart() -> None:
     assert values(rows) == {"context_recall": 0.75, "context_recall_claims": 0.5}  # golden: .75
     assert len(judge.asked) == 2
     keys = {"benchmark": "b", "system": "s", "question_id": "q"}
-    assert build("context_recall").calls(Sample.of(keys | SAMPLE)) == 2  # type: ignore[attr-defined]
+    assert build("context_recall").expected_calls(Sample.of(keys | SAMPLE)) == 2  # type: ignore[attr-defined]
     backwards = {"verdicts": said["verdicts"][::-1]}
     assert values(_scored(_claims(2), backwards)[0]) == values(rows)
 
@@ -122,4 +122,4 @@ def test_statements_can_be_left_out_for_the_price_of_their_question() -> None:
     assert values(rows) == {"context_recall": 0.75, "context_recall_claims": None}
     assert (rows[1]["status"], len(judge.asked)) == ("not_applicable", 1)
     keys = {"benchmark": "b", "system": "s", "question_id": "q"}
-    assert evaluator.calls(Sample.of(keys | SAMPLE)) == 1  # type: ignore[attr-defined]
+    assert evaluator.expected_calls(Sample.of(keys | SAMPLE)) == 1  # type: ignore[attr-defined]

@@ -12,15 +12,15 @@ from statsmodels.stats.proportion import proportion_confint
 
 from evaluators.statistics.arrays import CONFIDENCE
 from evaluators.statistics.bootstrap import LARGE, cluster_weights, resampled_means
-from evaluators.statistics.clusters import Groups, clustered
+from evaluators.statistics.clusters import Groups, sum_by_cluster
 from evaluators.statistics.intervals import (
     Uncertainty,
-    effective,
+    bootstrap_interval,
+    constant_interval,
+    effective_sample_size,
     is_pass_fail,
-    percentile,
-    student,
+    t_interval,
     uncertainty,
-    unseen,
     wilson,
 )
 from tests.evaluators.statistics.simulate import benchmarks
@@ -41,7 +41,7 @@ def found(
     """The uncertainty of columns of numbers, each question its own cluster unless told."""
     numbers = np.asarray(values, dtype=np.float64)
     groups = np.arange(len(numbers)) if clusters is None else np.asarray(clusters)
-    data = clustered(numbers, Groups(groups))
+    data = sum_by_cluster(numbers, Groups(groups))
     passing = is_pass_fail(numbers)
     draws = resampled_means(data)
     return uncertainty(data, draws, pass_fail=passing, bounds=bounds, **choices)
@@ -72,7 +72,7 @@ def test_wilson_of_nothing_is_nothing() -> None:
 @pytest.mark.parametrize("size", [1, 4])
 def test_standard_errors_are_those_of_a_regression_with_clusters(size: int) -> None:
     values, clusters, _ = benchmarks(25, size, 3, seed=1, passes=False)
-    errors = clustered(values, Groups(clusters)).std_errors
+    errors = sum_by_cluster(values, Groups(clusters)).std_errors
     for column, error in enumerate(errors):
         fit = OLS(values[:, column], np.ones(len(values))).fit()
         robust = fit.get_robustcov_results("cluster", groups=clusters, df_correction=True)
@@ -83,9 +83,9 @@ def test_standard_errors_are_those_of_a_regression_with_clusters(size: int) -> N
 
 def test_t_intervals_are_those_of_scipy() -> None:
     values = np.random.default_rng(3).normal(5, 2, size=(40, 4))
-    data = clustered(values, Groups(np.arange(40)))
+    data = sum_by_cluster(values, Groups(np.arange(40)))
     expected = stats.t.interval(0.95, 39, loc=values.mean(axis=0), scale=stats.sem(values, axis=0))
-    direct = student(data.means, data.std_errors, data.clusters)
+    direct = t_interval(data.means, data.std_errors, data.clusters)
     chosen = found(values, bounds=OPEN, method="t").interval
     for ours in (direct, chosen):
         assert np.array(ours) == pytest.approx(np.array(expected))
@@ -94,13 +94,13 @@ def test_t_intervals_are_those_of_scipy() -> None:
 def test_bootstrap_draws_spread_like_those_of_scipy() -> None:
     values = np.random.default_rng(4).gamma(2, size=60)
     theirs = stats.bootstrap((values,), np.mean, n_resamples=4000, method="percentile", rng=5)
-    draws = resampled_means(clustered(values[:, None], Groups(np.arange(60))))
+    draws = resampled_means(sum_by_cluster(values[:, None], Groups(np.arange(60))))
     assert draws.std(ddof=1) == pytest.approx(theirs.standard_error, rel=0.05)
     plain = np.quantile(draws, [0.025, 0.975])
     width = np.ptp(theirs.confidence_interval)
     assert plain == pytest.approx(list(theirs.confidence_interval), abs=0.05 * width)
     # The expanded interval is wider than the plain one, by what Student's t is.
-    ours = percentile(draws, np.array([60]))
+    ours = bootstrap_interval(draws, np.array([60]))
     expected = stats.t.ppf(0.975, 59) / stats.norm.ppf(0.975) * np.sqrt(60 / 59)
     assert (ours.high[0] - ours.low[0]) / np.ptp(plain) == pytest.approx(expected, rel=0.02)
 
@@ -133,7 +133,7 @@ def _coverage(clusters: int, size: int, *, passes: bool, ignore_clusters: bool =
     values, groups, truth = benchmarks(clusters, size, repeats, seed=clusters, passes=passes)
     if ignore_clusters:
         groups = np.arange(len(values))
-    data = clustered(values, Groups(groups))
+    data = sum_by_cluster(values, Groups(groups))
     # Each benchmark would draw for itself; here all of them see the same draws, which are many.
     draws = np.empty((0, repeats)) if passes else resampled_means(data)
     low, high = uncertainty(data, draws, pass_fail=passes, bounds=UNIT).interval
@@ -144,7 +144,7 @@ def test_the_normal_draws_of_large_benchmarks_have_the_covariance_of_the_bootstr
     generator = np.random.default_rng(6)
     level = generator.random((LARGE + 1, 1))
     values = (level + generator.random((LARGE + 1, 3))) / 2
-    data = clustered(values, Groups(np.arange(len(values))))
+    data = sum_by_cluster(values, Groups(np.arange(len(values))))
     expected = np.cov(values, rowvar=False) / len(values)
     assert np.cov(resampled_means(data), rowvar=False) == pytest.approx(expected, rel=0.15)
     result = uncertainty(data, np.empty((0, 3)), pass_fail=False, bounds=UNIT)
@@ -154,10 +154,10 @@ def test_the_normal_draws_of_large_benchmarks_have_the_covariance_of_the_bootstr
 
 def test_clusters_of_equal_answers_are_worth_one_question_each() -> None:
     values = np.repeat([1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0], 5)[:, None]
-    data = clustered(values, Groups(np.repeat(np.arange(8), 5)))
+    data = sum_by_cluster(values, Groups(np.repeat(np.arange(8), 5)))
     # 8 clusters, and less for estimating the effect from so few of them.
-    assert 4 < effective(data)[0] < 8
-    assert effective(clustered(values, Groups(np.arange(40))))[0] == 40
+    assert 4 < effective_sample_size(data)[0] < 8
+    assert effective_sample_size(sum_by_cluster(values, Groups(np.arange(40))))[0] == 40
 
 
 def test_nothing_one_question_and_no_variance() -> None:
@@ -176,7 +176,7 @@ def test_nothing_one_question_and_no_variance() -> None:
 
 
 def test_the_rule_of_three() -> None:
-    low, high = unseen(np.array([0.0]), np.array([1000]), UNIT)
+    low, high = constant_interval(np.array([0.0]), np.array([1000]), UNIT)
     assert low[0] == 0
     assert high[0] == pytest.approx(3 / 1000, rel=0.01)
 
@@ -184,7 +184,7 @@ def test_the_rule_of_three() -> None:
 def test_a_missing_number_takes_no_part() -> None:
     values = np.random.default_rng(7).random((50, 1))
     padded = np.vstack([values, np.full((9, 1), np.nan)])
-    data, more = (clustered(v, Groups(np.arange(len(v)))) for v in (values, padded))
+    data, more = (sum_by_cluster(v, Groups(np.arange(len(v)))) for v in (values, padded))
     assert more.means == pytest.approx(data.means)
     assert more.std_errors == pytest.approx(data.std_errors)
     assert more.clusters == data.clusters == 50
@@ -202,7 +202,7 @@ def test_an_interval_lies_within_bounds_and_holds_the_mean(numbers: list[float])
 def test_the_order_of_questions_does_not_matter() -> None:
     values, clusters, _ = benchmarks(20, 3, 2, seed=8, passes=False)
     order = np.random.default_rng(9).permutation(len(values))
-    data = clustered(values, Groups(clusters))
-    shuffled = clustered(values[order], Groups(clusters[order]))
+    data = sum_by_cluster(values, Groups(clusters))
+    shuffled = sum_by_cluster(values[order], Groups(clusters[order]))
     assert shuffled.std_errors == pytest.approx(data.std_errors)
     assert shuffled.sums == pytest.approx(data.sums)

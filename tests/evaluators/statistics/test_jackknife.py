@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from evaluators import catalog, scoring
-from evaluators.statistics.jackknife import LARGE, PARTS, parts_of, pseudo_values
+from evaluators.statistics.jackknife import LARGE, PARTS, assign_parts, pseudo_values
 
 CLASSIFICATION = catalog.build("classification", {})
 
@@ -33,7 +33,7 @@ def error_of(pseudo: np.ndarray) -> float:
 
 def test_a_mean_has_the_error_of_a_mean() -> None:
     rows = graded(PARTS, seed=1)
-    scores = scoring.fold(CLASSIFICATION, rows).scores
+    scores = scoring.aggregate(CLASSIFICATION, rows).scores
     pseudo = pseudo_values(CLASSIFICATION, rows, np.arange(PARTS), scores)
     # Where every label is expected, micro F1 is the accuracy, a mean; so are its pseudo-values.
     assert pseudo["micro_f1"] == pytest.approx(rows["accuracy"].to_numpy())
@@ -41,13 +41,13 @@ def test_a_mean_has_the_error_of_a_mean() -> None:
 
 def test_f1_has_about_the_error_of_the_bootstrap() -> None:
     rows = graded(300, seed=2)
-    scores = scoring.fold(CLASSIFICATION, rows).scores
-    parts = parts_of(np.arange(300, dtype=np.uint64))
+    scores = scoring.aggregate(CLASSIFICATION, rows).scores
+    parts = assign_parts(np.arange(300, dtype=np.uint64))
     pseudo = pseudo_values(CLASSIFICATION, rows, parts, scores)
-    unpacked = scoring.unpacked(CLASSIFICATION, rows)
+    unpacked = scoring.unpack_evidence(CLASSIFICATION, rows)
     generator = np.random.default_rng(3)
     drawn = [
-        scoring.folded(CLASSIFICATION, unpacked[generator.integers(0, 300, 300)]).scores
+        scoring.aggregate_unpacked(CLASSIFICATION, unpacked[generator.integers(0, 300, 300)]).scores
         for _ in range(200)
     ]
     for metric in ("f1", "weighted_f1", "precision"):
@@ -60,28 +60,28 @@ def test_f1_has_about_the_error_of_the_bootstrap() -> None:
 def test_of_large_sets_a_part_is_looked_at() -> None:
     n = 3 * LARGE
     keys = np.random.default_rng(4).integers(0, 2**63, n).astype(np.uint64)
-    parts = parts_of(keys)
+    parts = assign_parts(keys)
     assert np.unique(parts).tolist() == list(range(-1, PARTS))
     assert np.count_nonzero(parts >= 0) == pytest.approx(LARGE, rel=0.05)
     rows = graded(n, seed=5)
-    scores = scoring.fold(CLASSIFICATION, rows).scores
+    scores = scoring.aggregate(CLASSIFICATION, rows).scores
     error = error_of(pseudo_values(CLASSIFICATION, rows, parts, scores)["micro_f1"])
     assert error == pytest.approx(np.sqrt(0.8667 * 0.1333 / n), rel=0.2)
 
 
 def test_clusters_are_never_divided() -> None:
     clusters = np.repeat(np.arange(500, dtype=np.uint64) * 97, 3)
-    parts = parts_of(clusters)
+    parts = assign_parts(clusters)
     by_cluster = {int(c): set(parts[clusters == c].tolist()) for c in clusters}
     assert all(len(found) == 1 for found in by_cluster.values())
     sizes = np.bincount(parts)
     assert len(sizes) == PARTS
     assert sizes.max() - sizes.min() <= 3
-    few = parts_of(np.repeat(np.arange(7, dtype=np.uint64), 2))
+    few = assign_parts(np.repeat(np.arange(7, dtype=np.uint64), 2))
     assert few.tolist() == np.repeat(np.arange(7), 2).tolist()
 
 
 def test_where_leaving_one_out_leaves_nothing_there_is_no_spread() -> None:
     rows = graded(1, seed=6)
-    scores = scoring.fold(CLASSIFICATION, rows).scores
+    scores = scoring.aggregate(CLASSIFICATION, rows).scores
     assert np.isnan(pseudo_values(CLASSIFICATION, rows, np.array([0]), scores)["f1"]).all()

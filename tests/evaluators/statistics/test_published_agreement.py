@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 
 from evaluators.statistics.agreement import kappa
-from evaluators.statistics.clusters import Groups, clustered
-from evaluators.statistics.judge_variance import wobble
+from evaluators.statistics.clusters import Groups, sum_by_cluster
+from evaluators.statistics.judge_variance import split_variance
 from evaluators.statistics.krippendorff import krippendorff_alpha
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def test_prometheus(shared: Path) -> None:
         expected["quadratic_kappa_runs_12_13_23"], abs=5e-5
     )
     assert all(each.low < each.value < each.high for each in found)
-    repeated = wobble(scores)
+    repeated = split_variance(scores)
     assert repeated is not None
     exact = np.mean(expected["exact_agreement_runs_12_13_23"])
     assert 1 - repeated.flip_rate == pytest.approx(exact, abs=5e-5)
@@ -82,10 +82,10 @@ def test_judgebench(shared: Path) -> None:
     assert len(published) == len(decided)
     for row in published:
         verdicts = np.array(decided[row["judge"], row["category"]])[:, None]
-        share = clustered(verdicts, Groups(np.arange(len(verdicts)))).means[0]
+        share = sum_by_cluster(verdicts, Groups(np.arange(len(verdicts)))).means[0]
         assert share * 100 == pytest.approx(float(row["accuracy_pct"]), abs=5e-5)
         if row["category"] == "all":
-            flips = wobble(np.array(wavering[row["judge"]], dtype=float))
+            flips = split_variance(np.array(wavering[row["judge"]], dtype=float))
             assert flips is not None
             assert flips.flip_rate * flips.answers == pytest.approx(float(row["inconsistent"]))
 

@@ -13,10 +13,10 @@ import pytest
 
 from evaluators import catalog, scoring
 from evaluators.statistics.bootstrap import resampled_means
-from evaluators.statistics.clusters import Groups, clustered
+from evaluators.statistics.clusters import Groups, sum_by_cluster
 from evaluators.statistics.comparisons import compare, every_pair
 from evaluators.statistics.intervals import uncertainty
-from evaluators.statistics.jackknife import parts_of, pseudo_values
+from evaluators.statistics.jackknife import assign_parts, pseudo_values
 from evaluators.statistics.ranks import rank_intervals
 from evaluators.text import bleu as text
 from tests.services import takes_minutes
@@ -37,7 +37,7 @@ def alpaca(shared: Path) -> tuple[list[str], np.ndarray]:
 
 def test_alpaca_eval(shared: Path) -> None:
     models, values = alpaca(shared)
-    data = clustered(values, Groups())
+    data = sum_by_cluster(values, Groups())
     found = dict(zip(models, zip(data.means, data.std_errors, data.n, strict=True), strict=True))
     with (shared / "data/alpaca_eval/figures_leaderboard.csv").open(encoding="utf-8") as file:
         published = list(csv.DictReader(file))
@@ -52,7 +52,7 @@ def test_alpaca_eval(shared: Path) -> None:
 
 def test_alpaca_eval_ranks_are_as_sure_as_their_intervals(shared: Path) -> None:
     models, values = alpaca(shared)
-    data = clustered(values, Groups())
+    data = sum_by_cluster(values, Groups())
     draws = resampled_means(data)
     low, high = rank_intervals(data.means, draws, "high")
     sure = uncertainty(data, draws, pass_fail=False, bounds=UNIT)
@@ -76,7 +76,7 @@ def translated(shared: Path) -> dict[str, tuple[float, np.ndarray]]:
         segments = [json.loads(line) for line in file]
     evaluator = catalog.build("bleu", {})
     references = [text.reference_of([segment["reference"].split()]) for segment in segments]
-    parts = parts_of(np.arange(len(segments), dtype=np.uint64))
+    parts = assign_parts(np.arange(len(segments), dtype=np.uint64))
     found = {}
     for name in segments[0]:
         if not name.startswith("sys:"):
@@ -92,7 +92,7 @@ def translated(shared: Path) -> dict[str, tuple[float, np.ndarray]]:
             for one in tallies
         ]
         rows = pl.DataFrame({"detail": details})
-        scores = scoring.fold(evaluator, rows).scores
+        scores = scoring.aggregate(evaluator, rows).scores
         pseudo = pseudo_values(evaluator, rows, parts, scores)["corpus_bleu"]
         found[name.removeprefix("sys:")] = float(scores["corpus_bleu"]), pseudo
     return found

@@ -9,12 +9,12 @@ from hypothesis.extra import numpy as arrays
 from scipy import stats
 
 from evaluators.statistics.bootstrap import resampled_means
-from evaluators.statistics.clusters import Groups, clustered
+from evaluators.statistics.clusters import Groups, sum_by_cluster
 from evaluators.statistics.ranks import RankInterval, rank_intervals, ranks
 
 
 def held(values: np.ndarray, best: str = "high") -> RankInterval:
-    data = clustered(values, Groups(np.arange(len(values))))
+    data = sum_by_cluster(values, Groups(np.arange(len(values))))
     return rank_intervals(data.means, resampled_means(data), best)
 
 

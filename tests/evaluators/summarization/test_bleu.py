@@ -14,7 +14,7 @@ from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from sacrebleu.metrics.bleu import BLEU
 
 from evaluators.library.summarization.bleu import Bleu
-from evaluators.scoring import fold
+from evaluators.scoring import aggregate
 from evaluators.text.bleu import (
     cumulative,
     reference_of,
@@ -62,7 +62,7 @@ def test_golden_as_samples(case: dict[str, Any]) -> None:
 
 def corpus_bleu(rows: Sequence[Mapping[str, Any]]) -> object:
     frame = samples(rows)
-    return fold(Bleu(), rows_to_fold(Bleu(), frame)).scores["corpus_bleu"]
+    return aggregate(Bleu(), rows_to_fold(Bleu(), frame)).scores["corpus_bleu"]
 
 
 def test_corpus_bleu_is_sacrebleu_and_an_answer_not_given_is_an_empty_one() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evaluators.text.quotes import occurs, quoted
+from evaluators.text.quotes import occurs, quote_evidence
 
 TEXT = "The  Ferry\nleaves at ① o'clock. Straße."
 
@@ -27,7 +27,7 @@ def test_occurrence(quote: str, found: bool) -> None:
 
 
 def test_what_is_not_found_is_marked() -> None:
-    assert quoted(["Ferry", "bus"], TEXT) == [
+    assert quote_evidence(["Ferry", "bus"], TEXT) == [
         {"text": "Ferry"},
         {"text": "bus", "unverified_quote": True},
     ]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from evaluators.catalog import build
-from evaluators.engines.judge.parse import Faulty, read
+from evaluators.engines.judge.parse import InvalidReply, parse_reply
 from evaluators.sample import Sample
 from evaluators.text.keys import letters
 from tests.evaluators.trace.marked import documents, sentences
@@ -117,9 +117,9 @@ def test_replies_as_they_were_given_are_understood_or_found_wanting(
     for row in recorded:
         flow, request = _asked(row)
         said = json.dumps(row["judge_answer"], indent=1)
-        found = read(f"Here are the labels:\n```json\n{said}\n```\nDone.", request)
-        understood.setdefault(row["experiment_id"], []).append(not isinstance(found, Faulty))
-        if isinstance(found, Faulty):
+        found = parse_reply(f"Here are the labels:\n```json\n{said}\n```\nDone.", request)
+        understood.setdefault(row["experiment_id"], []).append(not isinstance(found, InvalidReply))
+        if isinstance(found, InvalidReply):
             assert found.reason.startswith(("no verdict on", "contradictory verdicts on"))
             continue
         with pytest.raises(StopIteration) as end:
@@ -142,6 +142,6 @@ def test_a_reply_that_is_cut_off_is_never_completed(
         if row["experiment_id"] == WEAK:
             _, request = _asked(row)
             said = json.dumps(row["judge_answer"])
-            found = read(said[: int(len(said) * kept)], request)
-            assert isinstance(found, Faulty)
+            found = parse_reply(said[: int(len(said) * kept)], request)
+            assert isinstance(found, InvalidReply)
             assert found.reason == "the JSON object in the reply is not complete"

@@ -59,13 +59,13 @@ BOTH = '{"claims": [{"id": "s1", "supported": true}, {"id": "s2", "supported": f
 
 def about(text: str, replicate: int = 0) -> Ask[Verdict]:
     """A question that differs by its text."""
-    return Ask(Verdict, Instruction("Is it so?").about(text=text), None, replicate)
+    return Ask(Verdict, Instruction("Is it so?").prompt(text=text), None, replicate)
 
 
 def claims() -> Ask[Claims]:
     """A question about the claims `IDS`."""
     shown = {key: f"claim {key}" for key in IDS}
-    return Ask(Claims, Instruction("Which are supported?").about(claims=shown), ids_given)
+    return Ask(Claims, Instruction("Which are supported?").prompt(claims=shown), ids_given)
 
 
 def origin(question: str = "q1", *, system: str = "s", step: int = 0) -> Origin:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from evaluators.engines.judge.asker import Bill, answered
+from evaluators.engines.judge.asker import CallUsage, parse_judgment
 from evaluators.engines.judge.errors import JudgeUnreachable
-from evaluators.engines.judge.ledger_judge import NOT_ASKED, LedgerJudge, Replay
+from evaluators.engines.judge.ledger_judge import NOT_ASKED, LedgerJudge, ReplayJudge
 from evaluators.engines.judge.settings import JudgeSettings
 from evaluators.flows.protocols import Engines, Origin
 from evaluators.flows.requests import Ask
@@ -23,8 +23,8 @@ from tests.ledgers import MemoryLedger
 if TYPE_CHECKING:
     from concurrent.futures import Future
 
-    from evaluators.engines.judge.asker import Reading
-    from evaluators.engines.judge.judgment import Judgment, Question
+    from evaluators.engines.judge.asker import Parser
+    from evaluators.engines.judge.judgment import JudgeCall, Judgment
     from evaluators.flows.requests import Flow
 
 SETTINGS = JudgeSettings(model="m")
@@ -38,7 +38,7 @@ class Scripted:
     def __init__(self, text: str = YES, error: str | None = None) -> None:
         self.text = text
         self.error = error
-        self.asked: list[Question] = []
+        self.asked: list[JudgeCall] = []
         self.go = threading.Event()
         self.go.set()
         self.opened = 0
@@ -52,14 +52,14 @@ class Scripted:
         """Count."""
         self.closed += 1
 
-    async def settle(self, question: Question, origin: Origin, reading: Reading) -> Judgment:  # noqa: ARG002
+    async def ask(self, question: JudgeCall, origin: Origin, reading: Parser) -> Judgment:  # noqa: ARG002
         """Answer with the text, or fail with the error."""
         self.asked.append(question)
         while not self.go.is_set():  # noqa: ASYNC110 - set by another thread
             await asyncio.sleep(0.001)
         if self.error is not None:
-            return Bill(attempts=2).judgment(question, Status.JUDGE_ERROR, error=self.error)
-        return answered(Bill(attempts=1), question, self.text, reading)
+            return CallUsage(attempts=2).judgment(question, Status.JUDGE_ERROR, error=self.error)
+        return parse_judgment(CallUsage(attempts=1), question, self.text, reading)
 
 
 def judge(asker: Scripted, ledger: MemoryLedger, settings: JudgeSettings = SETTINGS) -> LedgerJudge:
@@ -139,7 +139,7 @@ def test_a_held_reply_is_read_again_so_that_another_check_costs_nothing() -> Non
     assert isinstance(reason, ParseFailure)
     assert reason.reason == "yes will not do"
     assert ledger.last.status is Status.PARSE_FAILURE
-    replay = Replay(SETTINGS, ledger)
+    replay = ReplayJudge(SETTINGS, ledger)
     assert replay.ask(about("a"), origin()).result(0) == Verdict(
         reasoning="It is so.", verdict="yes"
     )
@@ -148,7 +148,7 @@ def test_a_held_reply_is_read_again_so_that_another_check_costs_nothing() -> Non
 
 def test_a_replay_asks_nobody_and_says_so() -> None:
     ledger = MemoryLedger()
-    replay = Replay(SETTINGS, ledger)
+    replay = ReplayJudge(SETTINGS, ledger)
     missing = replay.ask(about("a"), origin()).exception(0)
     assert isinstance(missing, JudgeError)
     assert missing.reason == NOT_ASKED
@@ -171,7 +171,7 @@ def test_a_defect_reaches_the_one_who_asked() -> None:
 
 def test_a_ledger_that_cannot_keep_ends_the_run() -> None:
     class Full(MemoryLedger):
-        def keep(self, judgment: Judgment) -> None:
+        def store(self, judgment: Judgment) -> None:
             raise OSError(28, f"no space left for {judgment.question.digest}")
 
     with judge(Scripted(), Full()) as asking:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators.engines.judge.parse import Faulty, read
+from evaluators.engines.judge.parse import InvalidReply, parse_reply
 from evaluators.flows.prompt import Instruction
 from evaluators.flows.reply import Reply
 from evaluators.flows.requests import Ask
@@ -24,7 +24,7 @@ class Rating(Reply):
     pair: tuple[int, int] = (0, 0)
 
 
-RATING = Ask(Rating, Instruction("Rate.").about(text="t"))
+RATING = Ask(Rating, Instruction("Rate.").prompt(text="t"))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ RATING = Ask(Rating, Instruction("Rate.").about(text="t"))
     ],
 )
 def test_the_reply_is_found(text: str) -> None:
-    assert read(text, about("a")) == Verdict(reasoning="It is so.", verdict="yes")
+    assert parse_reply(text, about("a")) == Verdict(reasoning="It is so.", verdict="yes")
 
 
 @pytest.mark.parametrize(
@@ -53,12 +53,12 @@ def test_the_reply_is_found(text: str) -> None:
 )
 def test_what_stands_in_a_string_is_text(reasoning: str) -> None:
     said = f'Well: {{"reasoning": "{reasoning}", "verdict": "no"}}'
-    reply = read(said, about("a"))
+    reply = parse_reply(said, about("a"))
     assert reply == Verdict(reasoning=json.loads(f'"{reasoning}"'), verdict="no")
 
 
 def test_a_raw_line_break_in_a_string_is_taken_as_one() -> None:
-    reply = read('{"reasoning": "one\ntwo", "verdict": "no"}', about("a"))
+    reply = parse_reply('{"reasoning": "one\ntwo", "verdict": "no"}', about("a"))
     assert reply == Verdict(reasoning="one\ntwo", verdict="no")
 
 
@@ -81,37 +81,37 @@ def test_a_raw_line_break_in_a_string_is_taken_as_one() -> None:
     ],
 )
 def test_what_is_wrong_is_named(text: str, fault: str) -> None:
-    result = read(text, about("a"))
-    assert isinstance(result, Faulty)
+    result = parse_reply(text, about("a"))
+    assert isinstance(result, InvalidReply)
     assert result.reason.startswith(fault)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", '"1"', "true", "null"])
 def test_what_is_no_finite_number_is_no_number(number: str) -> None:
-    result = read(f'{{"note": "n", "score": {number}}}', RATING)
-    assert isinstance(result, Faulty)
+    result = parse_reply(f'{{"note": "n", "score": {number}}}', RATING)
+    assert isinstance(result, InvalidReply)
 
 
 def test_types_are_those_of_json() -> None:
-    assert read('{"note": "n", "score": 1, "pair": [1, 2]}', RATING) == Rating(
+    assert parse_reply('{"note": "n", "score": 1, "pair": [1, 2]}', RATING) == Rating(
         note="n", score=1.0, pair=(1, 2)
     )
 
 
 def test_a_check_is_made_of_what_has_the_form() -> None:
     doubtful = Ask(Verdict, about("a").prompt, lambda reply: [f"not {reply.verdict}", "and so on"])
-    assert read(YES, doubtful) == Faulty(["not yes", "and so on"])
+    assert parse_reply(YES, doubtful) == InvalidReply(["not yes", "and so on"])
 
 
 @given(st.integers(1, len(YES) - 1))
 def test_nothing_is_made_of_a_reply_that_breaks_off(length: int) -> None:
-    assert isinstance(read(YES[:length], about("a")), Faulty)
+    assert isinstance(parse_reply(YES[:length], about("a")), InvalidReply)
 
 
 @given(st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
-    assert isinstance(read(text, about("a")), Faulty)
-    reply = read(f"{json.dumps({'reasoning': text, 'verdict': 'no'})}{text}", about("a"))
+    assert isinstance(parse_reply(text, about("a")), InvalidReply)
+    reply = parse_reply(f"{json.dumps({'reasoning': text, 'verdict': 'no'})}{text}", about("a"))
     assert reply == Verdict(reasoning=text, verdict="no")
 
 
@@ -132,5 +132,5 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 )
 def test_a_megabyte_of_anything_is_read_in_time(text: str) -> None:
     started = time.process_time()
-    assert isinstance(read(text, about("a")), Faulty)
+    assert isinstance(parse_reply(text, about("a")), InvalidReply)
     assert time.process_time() - started < 10

@@ -6,14 +6,14 @@ import asyncio
 
 import pytest
 
-from evaluators.engines.judge.rate_limit import Lanes, Rate
+from evaluators.engines.judge.rate_limit import ConcurrencySlots, MinuteRate
 
 PATIENCE_S = 60.0
 
 
 def test_a_busy_server_halves_the_lanes_once_for_all_that_were_under_way() -> None:
     async def scenario() -> list[int]:
-        lanes = Lanes(16)
+        lanes = ConcurrencySlots(16)
         seen = [lanes.open]
         async with lanes.lane() as one, lanes.lane() as other:
             lanes.busy(one, None)
@@ -30,7 +30,7 @@ def test_a_busy_server_halves_the_lanes_once_for_all_that_were_under_way() -> No
 
 def test_lanes_open_again_one_after_as_many_answers_as_there_are() -> None:
     async def scenario() -> list[int]:
-        lanes = Lanes(4)
+        lanes = ConcurrencySlots(4)
         async with lanes.lane() as sent:
             lanes.busy(sent, None)
         seen = []
@@ -47,7 +47,7 @@ def test_lanes_open_again_one_after_as_many_answers_as_there_are() -> None:
 
 def test_never_more_are_in_than_lanes_are_open_and_nobody_is_forgotten() -> None:
     async def scenario() -> tuple[int, int]:
-        lanes = Lanes(3)
+        lanes = ConcurrencySlots(3)
         inside = most = done = 0
 
         async def work(number: int) -> None:
@@ -75,7 +75,7 @@ def test_never_more_are_in_than_lanes_are_open_and_nobody_is_forgotten() -> None
 
 def test_a_pause_holds_everybody() -> None:
     async def scenario() -> float:
-        lanes = Lanes(2)
+        lanes = ConcurrencySlots(2)
         started = asyncio.get_running_loop().time()
         async with lanes.lane() as sent:
             lanes.busy(sent, 0.1)
@@ -91,7 +91,7 @@ def test_a_pause_holds_everybody() -> None:
 )
 def test_units_are_spread_evenly(per_minute: int | None, amounts: list[int], least: float) -> None:
     async def scenario() -> float:
-        rate = Rate(per_minute)
+        rate = MinuteRate(per_minute)
         started = asyncio.get_running_loop().time()
         await asyncio.gather(*(rate.take(amount) for amount in amounts))
         return asyncio.get_running_loop().time() - started

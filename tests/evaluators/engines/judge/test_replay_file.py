@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 
 from evaluators.engines.judge.errors import BadRecording
-from evaluators.engines.judge.ledger_judge import LedgerJudge, Replay
-from evaluators.engines.judge.settings import JudgeSettings, Questions
+from evaluators.engines.judge.ledger_judge import LedgerJudge, ReplayJudge
+from evaluators.engines.judge.settings import JudgeCallBuilder, JudgeSettings
 from evaluators.outcome import JudgeError, ParseFailure
 from tests.evaluators.engines.judge.questions import YES, Verdict, about, origin
 from tests.ledgers import MemoryLedger
@@ -49,7 +49,9 @@ def test_a_reply_is_found_by_its_address_and_costs_nothing(tmp_path: Path, name:
     kept = ledger.last
     assert (kept.status, kept.cost_usd, kept.attempts, kept.tokens_in) == ("scored", 0.0, 0, None)
     assert kept.question.model == f"recorded:{name}"
-    assert Replay(settings, ledger).ask(about("a"), origin()).result(0) == say(settings, origin())
+    assert ReplayJudge(settings, ledger).ask(about("a"), origin()).result(0) == say(
+        settings, origin()
+    )
 
 
 def test_a_missing_reply_is_a_judge_error_that_names_what_is_missing(tmp_path: Path) -> None:
@@ -94,7 +96,7 @@ def test_a_malformed_reply_goes_through_the_same_ladder(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["jsonl", "parquet"])
 def test_the_ledger_of_another_model_replays(tmp_path: Path, form: str) -> None:
     other = JudgeSettings(model="openai/other", temperature=0.7)
-    question = Questions(other).of(about("a", 3), origin("elsewhere"))
+    question = JudgeCallBuilder(other).of(about("a", 3), origin("elsewhere"))
     row = {
         "digest": question.digest,
         "model": question.model,

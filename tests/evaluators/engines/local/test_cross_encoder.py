@@ -127,5 +127,5 @@ def test_a_model_of_another_kind_is_not_loaded(
     role: str, name: str, reason: str, engine: Callable[..., Any]
 ) -> None:
     model = engine(role, name)
-    assert reason in model.obstacle()
+    assert reason in model.unavailable_reason()
     assert model.loads == 0

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evaluators.engines.local.device import batch_size, batches, device_of
+from evaluators.engines.local.device import batch_by_length, batch_size, select_device
 from evaluators.engines.roles import Options
 from evaluators.flows.requests import Likelihood
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def test_every_text_is_in_one_batch_that_keeps_its_bounds(
     lengths: list[int], most: int, tokens: int
 ) -> None:
-    found = list(batches(lengths, most, tokens))
+    found = list(batch_by_length(lengths, most, tokens))
     assert sorted(place for batch in found for place in batch) == list(range(len(lengths)))
     for batch in found:
         longest = max(lengths[place] for place in batch)
@@ -40,8 +40,8 @@ def test_a_graphics_processor_is_taken_where_there_is_one(
     pytest.importorskip("torch")
     monkeypatch.setattr("torch.cuda.is_available", lambda: cuda)
     monkeypatch.setattr("torch.backends.mps.is_available", lambda: mps)
-    assert device_of(Options()) == expected
-    assert device_of(Options(device="cpu")) == "cpu"
+    assert select_device(Options()) == expected
+    assert select_device(Options(device="cpu")) == "cpu"
 
 
 def test_a_graphics_processor_takes_larger_batches() -> None:

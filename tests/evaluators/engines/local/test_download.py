@@ -33,7 +33,7 @@ grades = score(
     Engines(models=found, absent=absent),
 )
 row = grades.long().rows(named=True)[0]
-obstacle = found["toxicity"].obstacle() if "toxicity" in sys.argv else "not asked"
+obstacle = found["toxicity"].unavailable_reason() if "toxicity" in sys.argv else "not asked"
 print(json.dumps([before, found["toxicity"].identity, row["reason"], obstacle, told]))
 """
 

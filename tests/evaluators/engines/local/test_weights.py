@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from evaluators.engines.local.download import chosen, fetch
+from evaluators.engines.local.download import download, select_files
 from evaluators.engines.local.weights import locate
-from evaluators.engines.models import Choices, models
+from evaluators.engines.models import ModelSettings, build_models
 from evaluators.engines.roles import Options
 from evaluators.errors import Unavailable
 from evaluators.flows.requests import Classify
@@ -77,10 +77,12 @@ def test_a_model_of_the_hub_is_looked_up_in_its_cache(
 
 def test_nothing_is_fetched_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    found, absent = models(
-        Choices(names={"toxicity": "owner/model"}, home=tmp_path, options=Options(offline=True))
+    found, absent = build_models(
+        ModelSettings(
+            names={"toxicity": "owner/model"}, home=tmp_path, options=Options(offline=True)
+        )
     )
-    obstacle = found["toxicity"].obstacle()
+    obstacle = found["toxicity"].unavailable_reason()
     assert obstacle is not None
     assert "models.toxicity: owner/model: owner/model@main is not in the cache" in obstacle
     assert "models.offline" in obstacle
@@ -96,13 +98,13 @@ def test_the_environment_may_forbid_the_network_too(
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(Unavailable, match="is not in the cache"):
-        fetch(locate("owner/model", tmp_path), Options())
+        download(locate("owner/model", tmp_path), Options())
 
 
 def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evaluators.engines.local.engine.find_spec", lambda _: None)
-    choices = Choices(names={"toxicity": str(model(tmp_path / "m"))}, home=tmp_path)
-    obstacle = models(choices)[0]["toxicity"].obstacle()
+    choices = ModelSettings(names={"toxicity": str(model(tmp_path / "m"))}, home=tmp_path)
+    obstacle = build_models(choices)[0]["toxicity"].unavailable_reason()
     assert obstacle is not None
     assert "transformers, torch missing: pip install 'scoreline[models]'" in obstacle
 
@@ -110,30 +112,30 @@ def test_a_missing_library_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_broken_weights_are_a_reason_and_not_tried_again(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     folder = model(tmp_path / "m", weights=b"no tensors", model_type="bert", vocab_size=9)
-    (found, _) = models(Choices(names={"toxicity": str(folder)}, home=tmp_path))
-    assert found["toxicity"].obstacle() is None
+    (found, _) = build_models(ModelSettings(names={"toxicity": str(folder)}, home=tmp_path))
+    assert found["toxicity"].unavailable_reason() is None
     for _ in range(2):
         with pytest.raises(Unavailable, match="cannot be loaded"):
             found["toxicity"].answer([Classify("text", "toxicity")])
-    assert "cannot be loaded" in (found["toxicity"].obstacle() or "")
+    assert "cannot be loaded" in (found["toxicity"].unavailable_reason() or "")
 
 
 def test_an_unknown_role_is_named(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match=r"'toxcity'.*did you mean 'toxicity'"):
-        models(Choices(names={"toxcity": "x"}, home=tmp_path))
+        build_models(ModelSettings(names={"toxcity": "x"}, home=tmp_path))
 
 
 def test_weights_are_fetched_in_one_form() -> None:
     files = ["config.json", "tokenizer.json", "vocab.txt", "1_Pooling/config.json", "README.md"]
     safe = ["model.safetensors"]
     others = ["pytorch_model.bin", "onnx/model.onnx", "tf_model.h5", "flax_model.msgpack"]
-    assert chosen([*files, *safe, *others]) == sorted([*files[:4], *safe])
-    assert chosen([*files, *others]) == sorted([*files[:4], "pytorch_model.bin"])
+    assert select_files([*files, *safe, *others]) == sorted([*files[:4], *safe])
+    assert select_files([*files, *others]) == sorted([*files[:4], "pytorch_model.bin"])
 
 
 def test_the_key_of_a_remote_model_is_never_shown(tmp_path: Path) -> None:
-    choices = Choices(
+    choices = ModelSettings(
         names={"language_model": "litellm:x/y"}, home=tmp_path, api_key="sk-hidden-key"
     )
-    found, _ = models(choices)
+    found, _ = build_models(choices)
     assert "sk-hidden-key" not in repr(choices) + str(vars(found["language_model"]))

@@ -21,14 +21,16 @@ def test_golden(case: dict[str, Any]) -> None:
     outer = gold if isinstance(gold, list) else [gold]
     parts = [part if isinstance(part, list) else [part] for part in outer]
     labels = (
-        [-1] if exact.refuses(response) else [int(part) for part in exact.found(response, parts)]
+        [-1]
+        if exact.is_refusal(response)
+        else [int(part) for part in exact.found_parts(response, parts)]
     )
     assert labels == expected["labels"]
-    assert exact.right(response, parts) == expected["correct"]
-    assert exact.refuses(response) == expected["rejected"]
-    assert exact.detects(response) == expected["error_detected"]
+    assert exact.is_correct(response, parts) == expected["correct"]
+    assert exact.is_refusal(response) == expected["rejected"]
+    assert exact.reports_errors(response) == expected["error_detected"]
 
 
 def test_blanks_go_in_chinese_only() -> None:
-    assert exact.readable("信 息 \u3000不足", "zh") == "信息\u3000不足"
-    assert exact.readable("no information", "en") == "no information"
+    assert exact.remove_spaces("信 息 \u3000不足", "zh") == "信息\u3000不足"
+    assert exact.remove_spaces("no information", "en") == "no information"

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evaluators.text.rgb.flexible import Reply, detection, normal, rejection
+from evaluators.text.rgb.flexible import NormalizedAnswer, find_detection, find_rejection, normalize
 from tests.golden_cases import golden
 
 
@@ -18,9 +18,13 @@ from tests.golden_cases import golden
 def test_golden(case: dict[str, Any]) -> None:
     response, truth = case["input"]["response"], case["input"]["truth"]
     expected = case["expected"]
-    assert normal(response) == Reply(response).text == expected["seed_normalized_response"]
-    assert (Reply(response).rule(truth) is not None) == expected["seed_correct"]
-    assert (normal(response) == normal(truth)) == expected["seed_strict"]
+    assert (
+        normalize(response)
+        == NormalizedAnswer(response).text
+        == expected["seed_normalized_response"]
+    )
+    assert (NormalizedAnswer(response).rule(truth) is not None) == expected["seed_correct"]
+    assert (normalize(response) == normalize(truth)) == expected["seed_strict"]
 
 
 @pytest.mark.parametrize(
@@ -37,17 +41,17 @@ def test_golden(case: dict[str, Any]) -> None:
     ],
 )
 def test_the_first_rule_that_fits(answer: str, expected: str, rule: str | None) -> None:
-    assert Reply(answer).rule(expected) == rule
+    assert NormalizedAnswer(answer).rule(expected) == rule
 
 
 def test_the_first_spelling_that_fits() -> None:
-    assert Reply("b a").rule_of_any(["x", "a b", "b"]) == "overlap"
-    assert Reply("b a").rule_of_any([]) is None
+    assert NormalizedAnswer("b a").rule_of_any(["x", "a b", "b"]) == "overlap"
+    assert NormalizedAnswer("b a").rule_of_any([]) is None
 
 
 def test_phrases_in_their_order() -> None:
-    assert rejection("UNKNOWN, cannot answer") == "cannot answer"
-    assert rejection("Paris") is None
-    assert detection("However, an error", "x") == "error"
-    assert detection("X IS WRONG", "x") == "wrong"
-    assert detection("it is Not X", "x") == "not x"
+    assert find_rejection("UNKNOWN, cannot answer") == "cannot answer"
+    assert find_rejection("Paris") is None
+    assert find_detection("However, an error", "x") == "error"
+    assert find_detection("X IS WRONG", "x") == "wrong"
+    assert find_detection("it is Not X", "x") == "not x"

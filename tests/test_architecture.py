@@ -1,22 +1,28 @@
-"""The rules of the architecture, read off the syntax trees of the four rooms.
+"""The rules of the architecture, checked on the syntax trees of the packages.
 
-Each rule is a function from source files to complaints; each is also shown a small wrong example,
-so that a rule that has stopped looking is noticed.
+Each rule is a function from source files to complaints. Each is also given a small wrong example,
+so that a rule that no longer finds anything fails.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import tomllib
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("orchestration", "assets", "evaluators", "warehouse")
-LONGEST = 400
+PACKAGES = ("orchestration", "assets", "evaluators", "warehouse")
+MAX_LINES = 400
+MAX_ENTRIES = 16
+PEERS = re.compile(r"(^|/)(library/[^/]+|formats|commands|tables|migrations|panels)$")
+"""Folders that may hold any number of entries: one for each evaluator, format, command ..."""
 VAGUE = frozenset({"utils", "util", "helpers", "helper", "common", "base", "misc"})
 HEAVY = frozenset(
     tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["ruff"]["lint"][
@@ -33,18 +39,20 @@ class Arrow:
     banned: frozenset[str]
 
 
-# DESIGN 2: evaluators and warehouse do not know each other; nothing imports orchestration.
+# Evaluators and warehouse are independent; nothing imports orchestration or the public API.
 ARROWS = (
     Arrow(
         "evaluators",
-        frozenset({"orchestration", "assets", "warehouse", "dagster", "duckdb"})
+        frozenset({"scoreline", "orchestration", "assets", "warehouse", "dagster", "duckdb"})
         | {"great_expectations"},
     ),
     Arrow(
         "warehouse",
-        frozenset({"orchestration", "assets", "evaluators", "dagster", "litellm", "torch"}),
+        frozenset({"scoreline", "orchestration", "assets", "evaluators", "dagster", "litellm"})
+        | {"torch"},
     ),
-    Arrow("assets", frozenset({"orchestration", "litellm", "duckdb"})),
+    Arrow("assets", frozenset({"scoreline", "orchestration", "litellm", "duckdb"})),
+    Arrow("orchestration", frozenset({"scoreline"})),
 )
 
 
@@ -63,9 +71,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One imported module: where it stands, and whether it runs when the file is imported."""
+    """One imported module: its line, and whether it runs when the file is imported."""
 
     module: str
+    names: tuple[str, ...]
     line: int
     relative: bool
     at_import: bool
@@ -82,10 +91,11 @@ def imports(tree: ast.Module) -> list[Import]:
 def _imports(node: ast.AST, *, at_import: bool) -> Iterator[Import]:
     if isinstance(node, ast.Import):
         for alias in node.names:
-            yield Import(alias.name, node.lineno, relative=False, at_import=at_import)
+            yield Import(alias.name, (), node.lineno, relative=False, at_import=at_import)
     elif isinstance(node, ast.ImportFrom):
         module = node.module or ""
-        yield Import(module, node.lineno, relative=node.level > 0, at_import=at_import)
+        names = tuple(alias.name for alias in node.names)
+        yield Import(module, names, node.lineno, relative=node.level > 0, at_import=at_import)
     elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
         for child in ast.iter_child_nodes(node):
             yield from _imports(child, at_import=False)
@@ -104,7 +114,7 @@ def _top(module: str) -> str:
 
 
 def arrows(sources: list[Source]) -> list[str]:
-    """A room imports only what its arrows allow, wherever in the file the import stands."""
+    """A package imports only what its arrows allow, wherever in the file."""
     return [
         f"{source.path}:{found.line} imports {found.module}; {arrow.folder} must not know it"
         for arrow in ARROWS
@@ -127,9 +137,9 @@ def heavy_imports(sources: list[Source]) -> list[str]:
 
 
 def relative_imports(sources: list[Source]) -> list[str]:
-    """Imports name their room."""
+    """Imports name their package."""
     return [
-        f"{source.path}:{found.line} imports relatively; name the room"
+        f"{source.path}:{found.line} imports relatively; name the package"
         for source in sources
         for found in imports(source.tree)
         if found.relative
@@ -139,7 +149,74 @@ def relative_imports(sources: list[Source]) -> list[str]:
 def lengths(sources: list[Source]) -> list[str]:
     """A file holds one idea: at most 400 lines."""
     counted = [(source.path, len(source.text.splitlines())) for source in sources]
-    return [f"{path} has {n} lines; at most {LONGEST}" for path, n in counted if n > LONGEST]
+    return [f"{path} has {n} lines; at most {MAX_LINES}" for path, n in counted if n > MAX_LINES]
+
+
+def levels(sources: list[Source]) -> list[str]:
+    """A newcomer can take in every level of a package at once: at most 16 entries."""
+    entries: dict[str, set[str]] = defaultdict(set)
+    for source in sources:
+        parts = Path(source.path).parts
+        if parts[0] not in PACKAGES:
+            continue
+        for depth in range(1, len(parts)):
+            if not parts[depth].startswith("__"):
+                entries["/".join(parts[:depth])].add(parts[depth])
+    return [
+        f"{folder} has {len(found)} entries; at most {MAX_ENTRIES}"
+        for folder, found in sorted(entries.items())
+        if len(found) > MAX_ENTRIES and not PEERS.search(folder)
+    ]
+
+
+def cycles(sources: list[Source]) -> list[str]:
+    """No module imports itself through others, neither in functions nor for types only."""
+    modules = {_module(source.path): source for source in sources}
+    targets: dict[str, set[str]] = {}
+    for name, source in modules.items():
+        found = set()
+        for each in imports(source.tree):
+            inner = {f"{each.module}.{imported}" for imported in each.names} & modules.keys()
+            found |= inner or ({each.module} & modules.keys())
+        targets[name] = found - {name}
+    waiting = TopologicalSorter(targets)
+    try:
+        waiting.prepare()
+    except CycleError as error:
+        return [" -> ".join(error.args[1])]
+    return []
+
+
+def _module(path: str) -> str:
+    return path.removesuffix(".py").replace("/", ".").removesuffix(".__init__")
+
+
+def module_names_in_strings(sources: list[Source]) -> list[str]:
+    """A module's name comes from `__name__` or `__package__`: the wheel puts it below another."""
+    named = re.compile(rf"({'|'.join(PACKAGES)})(\.[a-z_]+)+\.?(:\w+)?")
+    return [
+        f"{source.path}:{node.lineno} holds the module name {node.value!r}"
+        for source in sources
+        if source.path.startswith(tuple(f"{package}/" for package in PACKAGES))
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and named.fullmatch(node.value)
+        and not node.value.endswith((".duckdb", ".py"))
+    ]
+
+
+def dotted_imports(sources: list[Source]) -> list[str]:
+    """Own modules are imported with `from`: the wheel rewrites these statements only."""
+    return [
+        f"{source.path}:{node.lineno} imports {alias.name}; write `from ... import`"
+        for source in sources
+        if not source.path.startswith(("tests/", "benchmarks/"))
+        for node in ast.walk(source.tree)
+        if isinstance(node, ast.Import)
+        for alias in node.names
+        if _top(alias.name) in PACKAGES
+    ]
 
 
 def names(sources: list[Source]) -> list[str]:
@@ -176,11 +253,11 @@ def evaluator_tests(sources: list[Source]) -> list[str]:
 
 
 def noisy_connections(sources: list[Source]) -> list[str]:
-    """DuckDB is opened in one place, where it is told to draw no progress bars."""
+    """DuckDB is opened in one place, which disables its progress bars."""
     return [
         f"{source.path}:{node.lineno} opens DuckDB; warehouse.storage.connection_pool does"
         for source in sources
-        if source.path.startswith(tuple(f"{room}/" for room in ROOMS))
+        if source.path.startswith(tuple(f"{package}/" for package in PACKAGES))
         and source.path != "warehouse/storage/connection_pool.py"
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Attribute) and ast.unparse(node) == "duckdb.connect"
@@ -211,6 +288,25 @@ WRONG: list[tuple[Rule, list[Source], str]] = [
     ),
     (relative_imports, [Source("warehouse/x.py", "from . import store")], "warehouse/x.py:1"),
     (lengths, [Source("warehouse/x.py", "\n" * 401)], "401 lines"),
+    (
+        levels,
+        [Source(f"assets/leaderboard/x{n}.py", "") for n in range(17)],
+        "assets/leaderboard has 17 entries",
+    ),
+    (
+        cycles,
+        [
+            Source("assets/a.py", "if TYPE_CHECKING:\n    from assets.b import B"),
+            Source("assets/b.py", "def f():\n    from assets import a"),
+        ],
+        "assets.",
+    ),
+    (
+        module_names_in_strings,
+        [Source("assets/x.py", "load('orchestration.definitions')")],
+        "assets/x.py:1",
+    ),
+    (dotted_imports, [Source("assets/x.py", "import warehouse.store")], "warehouse.store"),
     (names, [Source("assets/common/x.py", "")], "'common'"),
     (names, [Source("assets/_utils.py", "")], "'_utils'"),
     (docstrings, [Source("assets/x.py", "import json")], "assets/x.py"),
@@ -230,6 +326,18 @@ RIGHT: list[tuple[Rule, list[Source]]] = [
     (heavy_imports, [Source("assets/x.py", "def f():\n    import torch")]),
     (heavy_imports, [Source("assets/x.py", "if TYPE_CHECKING:\n    import torch")]),
     (lengths, [Source("warehouse/x.py", "\n" * 400)]),
+    (levels, [Source(f"warehouse/formats/x{n}.py", "") for n in range(17)]),
+    (levels, [Source(f"assets/leaderboard/x{n}.py", "") for n in range(16)]),
+    (
+        cycles,
+        [
+            Source("assets/a.py", "from assets import b"),
+            Source("assets/b.py", "from assets.c import C"),
+            Source("assets/c.py", ""),
+        ],
+    ),
+    (module_names_in_strings, [Source("assets/x.py", "'warehouse.duckdb', 'the warehouse.'")]),
+    (dotted_imports, [Source("assets/x.py", "import dagster as dg, orjson")]),
     (names, [Source("warehouse/database.py", "")]),
     (evaluator_tests, [Source("evaluators/library/f/__init__.py", "")]),
     (noisy_connections, [Source("warehouse/storage/connection_pool.py", "duckdb.connect()")]),
@@ -240,6 +348,10 @@ RULES = (
     heavy_imports,
     relative_imports,
     lengths,
+    levels,
+    cycles,
+    module_names_in_strings,
+    dotted_imports,
     names,
     docstrings,
     evaluator_tests,
@@ -249,7 +361,7 @@ RULES = (
 
 @pytest.fixture(scope="module")
 def sources() -> list[Source]:
-    folders = [ROOT / folder for folder in (*ROOMS, "tests/evaluators", "benchmarks")]
+    folders = [ROOT / each for each in (*PACKAGES, "scoreline", "tests/evaluators", "benchmarks")]
     paths = sorted(path for folder in folders for path in folder.rglob("*.py"))
     assert len(paths) > len(folders)
     return [
@@ -284,5 +396,5 @@ def test_heavy_imports_are_listed() -> None:
     assert {"litellm", "torch"} <= HEAVY
 
 
-def test_every_room_stands_at_the_root() -> None:
-    assert all((ROOT / room / "__init__.py").is_file() for room in ROOMS)
+def test_every_package_stands_at_the_root() -> None:
+    assert all((ROOT / package / "__init__.py").is_file() for package in PACKAGES)

@@ -8,6 +8,7 @@ import sys
 import tomllib
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from packaging.requirements import Requirement
@@ -16,7 +17,7 @@ from packaging.version import Version
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-ROOMS = ("orchestration", "assets", "evaluators", "warehouse")
+PACKAGES = ("orchestration", "assets", "evaluators", "warehouse")
 TARGETS = ("demo", "test", "lint", "types", "bench", "docs", "dev", "help")
 HEAVY_EXTRAS = {"base": ("models", "lake", "bench"), "dev": ("models", "bench")}
 
@@ -117,25 +118,24 @@ def test_make_refuses_a_python_that_is_too_old(tmp_path: Path) -> None:
     assert "needs Python 3.11, 3.12 or 3.13" in done.stderr
 
 
-def test_the_wheel_holds_the_four_rooms_and_all_their_files(tmp_path: Path) -> None:
+def test_the_wheel_holds_one_package_with_all_files(tmp_path: Path) -> None:
     command = ["-m", "hatchling", "build", "--target", "wheel", "--directory", str(tmp_path)]
     subprocess.run([sys.executable, *command], cwd=ROOT, check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("scoreline-*.whl")
-    listed = subprocess.run(
-        [sys.executable, "-m", "zipfile", "--list", str(wheel)],
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    inside = {line.split()[0] for line in listed.splitlines()[1:]}
-    assert {name.partition("/")[0] for name in inside if ".dist-info/" not in name} == set(ROOMS)
+    (path,) = tmp_path.glob("scoreline-*.whl")
+    with ZipFile(path) as wheel:
+        inside = {name for name in wheel.namelist() if ".dist-info/" not in name}
+        code = {name: wheel.read(name).decode() for name in inside if name.endswith(".py")}
     expected = {
-        path.relative_to(ROOT).as_posix()
-        for room in ROOMS
-        for path in (ROOT / room).rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        f"scoreline/{each.relative_to(ROOT).as_posix()}".replace(
+            "scoreline/scoreline/", "scoreline/"
+        )
+        for package in ("scoreline", *PACKAGES)
+        for each in (ROOT / package).rglob("*")
+        if each.is_file() and "__pycache__" not in each.parts
     }
-    assert expected <= inside
+    assert inside == expected
+    moved = re.compile(rf"^\s*(?:from|import) (?:{'|'.join(PACKAGES)})\b", re.MULTILINE)
+    assert [name for name, text in code.items() if moved.search(text)] == []
 
 
 def tracked() -> list[Path]:

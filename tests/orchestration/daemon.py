@@ -216,12 +216,15 @@ def stop(process: subprocess.Popen[bytes]) -> None:
     process.wait(timeout=120)
 
 
+COMMAND = (sys.executable, "-m", "orchestration.cli")
+
+
 @contextmanager
-def interface(folder: Path) -> Iterator[Interface]:
+def interface(folder: Path, command: tuple[str, ...] = COMMAND) -> Iterator[Interface]:
     """The interface on a project, with its daemon, until the end of the `with`."""
     port = free_port()
     process = subprocess.Popen(
-        [sys.executable, "-m", "orchestration.cli", "dev", "--port", str(port)],
+        [*command, "dev", "--port", str(port)],
         cwd=folder,
         env={key: value for key, value in os.environ.items() if key != "DAGSTER_HOME"},
         stdout=subprocess.DEVNULL,

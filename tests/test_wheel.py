@@ -1,0 +1,119 @@
+"""The wheel, installed into a fresh environment, in a folder whose names collide with our own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.orchestration.daemon import LOADED, interface
+from tests.services import takes_minutes
+
+pytestmark = takes_minutes
+
+ROOT = Path(__file__).parents[1]
+COLLIDING = (
+    *("assets/__init__.py", "evaluators.py", "orchestration/__init__.py", "warehouse.py"),
+    *("scoreline.py", "dagster.py", "polars.py"),
+)
+"""Files of a user's own; each of them fails when it is imported."""
+
+API = """
+import scoreline
+
+class Polite(scoreline.RowEvaluator):
+    metrics = (scoreline.Metric("polite", "Whether the answer thanks.", primary=True),)
+    reads = frozenset({"answer"})
+
+    def grade(self, sample):
+        return {"polite": float("thank" in sample.answer)}
+
+print(scoreline.__version__, scoreline.__file__, Polite.__mro__[1].__module__)
+"""
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `bin` folder of an environment that holds the wheel and what it requires."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = ["-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    subprocess.run([sys.executable, *build], cwd=ROOT, check=True, capture_output=True)
+    (wheel,) = folder.glob("*.whl")
+    subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
+    install = ["install", "--quiet", "--constraint", str(ROOT / "constraints.txt"), str(wheel)]
+    python = folder / "venv" / "bin" / "python"
+    subprocess.run([str(python), "-m", "pip", *install], check=True, cwd=folder)
+    return python.parent
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with modules of a user's own."""
+    folder = tmp_path_factory.mktemp("colliding")
+    for name in COLLIDING:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("raise RuntimeError(f'imported {__file__}')\n", "utf-8")
+    return folder
+
+
+def run(command: list[str], folder: Path, **variables: str) -> str:
+    """The standard output of a command that must succeed."""
+    kept = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith(("DAGSTER_HOME", "PYTHON", "SCORELINE"))
+    }
+    done = subprocess.run(
+        command, cwd=folder, env=kept | variables, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "imported" not in done.stderr
+    return done.stdout
+
+
+def test_one_package_is_installed(environment: Path) -> None:
+    (site,) = environment.parent.glob("lib/python3*/site-packages")
+    (record,) = site.glob("scoreline-*.dist-info/RECORD")
+    rows = [line.partition(",")[0] for line in record.read_text("utf-8").splitlines()]
+    tops = {row.partition("/")[0] for row in rows if ".dist-info/" not in row}
+    assert tops == {"scoreline", ".."}
+    assert [row for row in rows if row.startswith("..")] == ["../../../bin/scoreline"]
+    assert not [name for name in ("assets", "evaluators", "warehouse") if (site / name).exists()]
+
+
+def test_the_commands_work_beside_colliding_modules(environment: Path, project: Path) -> None:
+    scoreline = str(environment / "scoreline")
+    run([scoreline, "init"], project)
+    out = run([scoreline, "run"], project)
+    assert "citation" in out
+    assert "nothing has changed" in run([scoreline, "run"], project)
+    for executor in ("multiprocess", "in_process"):
+        file = project / "scoreline.yaml"
+        kept = file.read_text("utf-8")
+        file.write_text(f"{kept}\nexecution: {{executor: {executor}}}\n", "utf-8")
+        run([scoreline, "run", "--force"], project)
+        file.write_text(kept, "utf-8")
+    query = "select count(*) as n from scores where status = 'scored'"
+    (row,) = json.loads(run([scoreline, "sql", query, "--format", "json"], project))
+    assert row["n"] > 0
+    systems = ["--system", "reader", "--baseline", "keyword", "--tolerance", "0.5"]
+    assert "citation" in run([scoreline, "gate", "--benchmark", "harbour", *systems], project)
+    with interface(project, command=(scoreline,)) as running:
+        assert running.query(LOADED)["workspaceOrError"]["locationEntries"] == [
+            {"name": "scoreline", "locationOrLoadError": {"__typename": "RepositoryLocation"}}
+        ]
+
+
+def test_the_python_api_works_beside_colliding_modules(environment: Path, project: Path) -> None:
+    script = project / "evaluate" / "polite.py"
+    script.parent.mkdir()
+    script.write_text(API, encoding="utf-8")
+    out = run([str(environment / "python"), str(script)], project)
+    version, path, module = out.split()
+    assert version == "0.1.0"
+    assert path.endswith("site-packages/scoreline/__init__.py")
+    assert module == "scoreline.evaluators.kinds.row"

@@ -14,7 +14,7 @@ MODELS  := models,minilm
 
 export DAGSTER_DISABLE_TELEMETRY := yes
 export PYTHONUTF8 := 1
-# Compiled modules are kept, also where the machine says otherwise: tests start many processes.
+# Keep compiled modules even where the machine disables them: tests start many processes.
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
@@ -29,14 +29,14 @@ demo: $(VENV)/.base  ## run the example project end to end, offline, and print i
 test: $(VENV)/.dev  ## run the tests; with SCORELINE_REQUIRE_SERVICES=1 also those that take minutes (ARGS="tests/warehouse -k lock" narrows it)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-faults: $(VENV)/.dev  ## break things in mid-run; takes minutes, PostgreSQL and Redis on loopback
+faults: $(VENV)/.dev  ## kill runs, fill disks, stop services; takes minutes, needs PostgreSQL and Redis on loopback
 	@SCORELINE_REQUIRE_SERVICES=1 $(BIN)/python -m pytest -n 2 tests/faults $(ARGS)
 
 lint: $(VENV)/.dev  ## check the style of every file
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 
-types: $(VENV)/.dev  ## check the types of the four rooms
+types: $(VENV)/.dev  ## check the types of the packages
 	@$(BIN)/mypy
 
 bench: $(VENV)/.bench  ## measure speed and memory; `docs/benchmarks.md` says against what

@@ -1,12 +1,26 @@
-"""What a project consists of: the values that the configuration file is turned into."""
+"""A project as the configuration file describes it: benchmarks, engines and policies."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from assets.engines.run_engines import Answering
+from pydantic import Field
+
+from assets.config_types import (
+    ConfigModel,
+    Count,
+    Cron,
+    EnvVariable,
+    Number,
+    Text,
+    Timezone,
+    Url,
+    UsDollars,
+)
+from assets.engines import RunEngines
 from evaluators import catalog
+from evaluators.errors import EvaluatorError, nearest
 from evaluators.flows.requests import JUDGE
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
@@ -18,9 +32,13 @@ if TYPE_CHECKING:
     from dagster._core.definitions.metadata import RawMetadataValue
 
     from evaluators.evaluator import Evaluator
-    from warehouse.storage.location import Place
+    from evaluators.metric import Metric
+    from warehouse.storage.location import Location
     from warehouse.validation.expectation import Expectation
 
+
+REPORT_FILE = "index.html"
+"""The first page of the report, in the folder that a project publishes to."""
 
 UNUSED: Mapping[str, RawMetadataValue] = {
     "dagster/partition_row_count": 0,
@@ -28,21 +46,84 @@ UNUSED: Mapping[str, RawMetadataValue] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gate:
-    """A system that must not fall behind a baseline.
+class Gate(ConfigModel):
+    """A system that must not be significantly worse than a baseline; the run fails when it is.
 
     Attributes:
-        system: The system that is to pass.
-        baseline: The system that it is held against.
-        metrics: `evaluator.metric`, evaluators or metrics; empty: the primary ones.
-        tolerance: The loss that does not matter, on the metric's scale.
+        system: The system that must not be worse.
+        baseline: The system that it is compared with.
+        metrics: Metrics such as `citation.f1`; the primary metrics unless given.
+        tolerance: How much worse it may be, on the scale of the metric.
     """
 
-    system: str
-    baseline: str
-    metrics: tuple[str, ...] = ()
-    tolerance: float = 0.0
+    system: Text
+    baseline: Text
+    metrics: tuple[Text, ...] = ()
+    tolerance: Annotated[Number, Field(ge=0)] = 0.0
+
+
+class Drift(ConfigModel):
+    """How far numbers may change between two publications without a warning.
+
+    Attributes:
+        failure_rate: How much the share of failed answers and missing scores may rise.
+        coverage: How much the coverage may fall.
+        cost: By what share the mean cost of an answer or a judgment may rise.
+    """
+
+    failure_rate: Annotated[Number, Field(ge=0, le=1)] = 0.05
+    coverage: Annotated[Number, Field(ge=0, le=1)] = 0.05
+    cost: Annotated[Number, Field(ge=0)] = 0.5
+
+
+class Automation(ConfigModel):
+    """Automated runs: the schedule and the sensors, all of them off until you switch them on.
+
+    Attributes:
+        cron: When the schedule `nightly` runs all benchmarks.
+        timezone: The time zone of `cron`.
+        settle_s: How many seconds files must stay unchanged before the sensor runs their benchmark.
+        interval_s: The seconds between two evaluations of the sensor.
+        fresh_for_hours: The age in hours at which the interface shows a leaderboard as overdue.
+        daily_budget_usd: The most US dollars that all automated runs together may spend in 24
+            hours; `judge.budget_usd` unless given.
+    """
+
+    cron: Cron = "0 2 * * *"
+    timezone: Timezone = "UTC"
+    settle_s: Annotated[Number, Field(ge=1)] = 20.0
+    interval_s: Count = 30
+    fresh_for_hours: Annotated[Number, Field(gt=0)] = 26.0
+    daily_budget_usd: UsDollars | None = None
+
+
+class Alerts(ConfigModel):
+    """Where messages about failed runs go.
+
+    Attributes:
+        webhook: The URL that receives a message for each failed run.
+        webhook_env: The environment variable that holds that URL.
+    """
+
+    webhook: Url | None = None
+    webhook_env: EnvVariable | None = None
+
+
+class Execution(ConfigModel):
+    """Where the steps of a run are executed; see the guide to scale-out.
+
+    Attributes:
+        executor: In the process of the run, each step in its own process, or on Celery workers.
+        max_concurrent: The most processes of `multiprocess` at a time; one per core unless given.
+    """
+
+    executor: Literal["in_process", "multiprocess", "celery"] = "in_process"
+    max_concurrent: Count | None = None
+
+    @property
+    def together(self) -> bool:
+        """Whether all steps of a run share one process."""
+        return self.executor == "in_process"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,73 +166,6 @@ class Benchmark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Drift:
-    """How far numbers may move between two publications before somebody is told.
-
-    Attributes:
-        failure_rate: By how much the share of failed samples may rise.
-        coverage: By how much the share of scored samples may fall.
-        cost: By which share of itself the mean cost of an answer may rise.
-    """
-
-    failure_rate: float = 0.05
-    coverage: float = 0.05
-    cost: float = 0.5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Automation:
-    """How runs are started that nobody starts; all of it is off until it is switched on.
-
-    Attributes:
-        cron: When the nightly run begins, as cron says it.
-        timezone: Where that time is meant, such as `Europe/Berlin`.
-        settle_s: The seconds for which files must not have changed before they are read.
-        interval_s: The seconds between two looks at the files.
-        fresh_for_hours: How old a leaderboard may become.
-        daily_budget_usd: What such runs may spend on judges in 24 hours together; None: nothing.
-    """
-
-    cron: str = "0 2 * * *"
-    timezone: str = "UTC"
-    settle_s: float = 20.0
-    interval_s: int = 30
-    fresh_for_hours: float = 26.0
-    daily_budget_usd: float | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Alerts:
-    """Who is told of runs that failed.
-
-    Attributes:
-        webhook: The address that a message is posted to; None: nobody is told.
-        webhook_env: The environment variable that holds the address, where that is a secret.
-    """
-
-    webhook: str | None = None
-    webhook_env: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Execution:
-    """Where the steps of runs are carried out.
-
-    Attributes:
-        executor: In the process of the run, each in a process of its own, or by Celery workers.
-        max_concurrent: The processes at a time; None: one for each core.
-    """
-
-    executor: Literal["in_process", "multiprocess", "celery"] = "in_process"
-    max_concurrent: int | None = None
-
-    @property
-    def together(self) -> bool:
-        """Whether all steps of a run share one process."""
-        return self.executor == "in_process"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
     """Everything that one configuration file says.
 
@@ -170,10 +184,10 @@ class Project:
     """
 
     home: Path
-    warehouse: Place
+    warehouse: Location
     publish: Path
     benchmarks: Mapping[str, Benchmark]
-    answering: Answering = field(default_factory=Answering)
+    engines: RunEngines = field(default_factory=RunEngines)
     validation: Literal["full", "sql"] = "sql"
     automation: Automation = field(default_factory=Automation)
     alerts: Alerts = field(default_factory=Alerts)
@@ -203,4 +217,42 @@ def configured(project: Project, benchmark: str, evaluator: str) -> Evaluator | 
 
 def is_judged(evaluator: Evaluator) -> bool:
     """Whether an evaluator asks a judge."""
-    return isinstance(evaluator, FlowEvaluator) and JUDGE in evaluator.asked()
+    return isinstance(evaluator, FlowEvaluator) and JUDGE in evaluator.engine_roles()
+
+
+class UnknownMetric(EvaluatorError):  # noqa: N818 - the name says what is the matter
+    """A metric was named that a benchmark does not have."""
+
+
+def select_metrics(benchmark: Benchmark, wanted: Sequence[str]) -> list[tuple[Evaluator, Metric]]:
+    """The metrics of single samples that are meant; by default those that are primary.
+
+    Args:
+        benchmark: The benchmark.
+        wanted: `evaluator.metric`, an evaluator (its primary metric), or a metric's name.
+
+    Raises:
+        UnknownMetric: One of them does not exist; a near name is suggested.
+    """
+    every = [(each, metric) for each in benchmark.evaluators for metric in each.sample_metrics]
+    if not wanted:
+        return [(evaluator, metric) for evaluator, metric in every if metric.primary]
+    found: dict[str, tuple[Evaluator, Metric]] = {}
+    for name in wanted:
+        meant = {
+            f"{evaluator.name}.{metric.name}": (evaluator, metric)
+            for evaluator, metric in every
+            if name in (f"{evaluator.name}.{metric.name}", metric.name)
+            or (name == evaluator.name and metric.primary)
+        }
+        if not meant:
+            names = [f"{evaluator.name}.{metric.name}" for evaluator, metric in every]
+            if "." not in name:
+                names += [
+                    each for evaluator, metric in every for each in (evaluator.name, metric.name)
+                ]
+            raise UnknownMetric(
+                f"{benchmark.name!r} has no metric of single samples {name!r}{nearest(name, names)}"
+            )
+        found |= meant
+    return list(found.values())

@@ -1,4 +1,4 @@
-"""The page of the configuration: every key, what it may hold, and what it means."""
+"""Generate the configuration page: every key with its type, default, meaning and example."""
 
 from __future__ import annotations
 
@@ -15,37 +15,46 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 COMPLETE = Path(__file__).with_name("complete.yaml")
-"""A configuration in which every key stands, so that each has an example that is held valid."""
+"""A valid configuration with every key; the examples on the page come from it."""
 
 _HEAD = """\
 # Configuration
 
-Written by `make docs` from the models in `orchestration/config/schema.py` and
-`orchestration/config/engine_schema.py`.
+A project is one file, `scoreline.yaml`:
 
-A project is one file, `scoreline.yaml`; `scoreline init` writes one with comments. Paths in it are
-relative to it. Keys that are not on this page are errors, with a near name suggested, and so are
-values of another type; every fault is named with its line, and the exit code is 2.
+```yaml
+benchmarks:
+  support:
+    questions: data/questions.jsonl
+    predictions: data/predictions_{system}.jsonl
+    evaluators: [document_retrieval, citation]
+```
+
+Only `benchmarks` is required, with `predictions` and `evaluators` for each benchmark.
+`scoreline init` writes a commented file. Paths are relative to it.
+
+An unknown key or a value of the wrong type is an error that names the line and suggests a similar
+key; the exit code is 2. To check files, warehouse, judge and models as well, run
 
     scoreline doctor --config scoreline.yaml
 
-looks further: at files, the warehouse, the judge and the models. Only `benchmarks` must be given,
-with `predictions` and `evaluators` for each. More about the values: [formats](formats.md),
-[evaluators and their parameters](evaluators.md), [judges](judges.md), [models](models.md),
-[expectations, automation and alerts](operations.md), [gates and intervals](trust.md),
-[lakes and executors](scale-out.md).
+See also [formats](formats.md), [evaluators and their parameters](evaluators.md),
+[judges](judges.md), [models](models.md), [expectations, automation and alerts](operations.md),
+[gates and intervals](trust.md), [lakes and executors](scale-out.md).
+
+`make docs` generates this page from `orchestration/config/schema.py`.
 """
 
 _TAIL = """\
-## All of it
+## Complete example
 
-Every key once, as no project needs it:
+Every key once, to look up the syntax. No project needs all of them.
 
 """
 
 
 def markdown() -> str:
-    """The page."""
+    """Return the page."""
     example = yaml.safe_load(COMPLETE.read_text(encoding="utf-8"))
     sections = _sections(schema.ProjectKeys, example, "")
     fenced = f"```yaml\n{COMPLETE.read_text(encoding='utf-8')}```\n"
@@ -53,12 +62,12 @@ def markdown() -> str:
 
 
 def _sections(model: Any, example: Mapping[str, Any], address: str) -> list[str]:
-    """The tables of a model and of the models below it.
+    """Return the tables of a model and of the models nested in it.
 
     Args:
-        model: A mapping of the configuration file.
-        example: Its part of the complete configuration.
-        address: The keys that lead to it.
+        model: The model of one mapping in the configuration file.
+        example: The same mapping in the complete example.
+        address: The path of keys to the mapping, with a trailing dot.
     """
     own: list[str] = []
     below: list[str] = []
@@ -68,14 +77,14 @@ def _sections(model: Any, example: Mapping[str, Any], address: str) -> list[str]
         if field.part is not None:
             inner, place = _first(field.kind, given, f"{address}{field.name}")
             below += _sections(getattr(schema, field.part), inner, f"{place}.")
-    head = f"## `{address.rstrip('.')}`" if address else "## At the top"
+    head = f"## `{address.rstrip('.')}`" if address else "## Top level"
     summary = (model.__doc__ or "").strip().partition("\n\n")[0]
     table = ["| key | type | default | meaning | example |", "| --- | --- | --- | --- | --- |"]
     return ["\n".join([head, "", " ".join(summary.split()), "", *table, *own, ""]), *below]
 
 
 def _first(kind: str, given: Any, address: str) -> tuple[Mapping[str, Any], str]:
-    """The first mapping in a list or behind a name, and how it is addressed."""
+    """Return the first mapping of a list or a mapping by name, and its address."""
     if kind.startswith("mapping of names to "):
         given, address = next(iter(given.values())), f"{address}.<name>"
     if "list" in kind:

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING
 from evaluators.engines.judge.settings import RECORDED, JudgeSettings
 from evaluators.flows.protocols import Repeats
 from evaluators.flows.requests import JUDGE
-from orchestration.runs.progress import judge_at_work, model_at_work
+from orchestration.runs.progress import show_judge_progress, show_model_progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from assets.engines.run_engines import Answering
-    from evaluators.engines.judge.dry_run import PlanningJudge
+    from assets.engines import RunEngines
+    from evaluators.engines.judge.dry_run import DryRunJudge
     from evaluators.engines.judge.judgment import Ledger
-    from evaluators.engines.models import Choices
+    from evaluators.engines.models import ModelSettings
     from evaluators.flows.protocols import Judge as JudgeEngine
     from orchestration.config.engine_schema import Judge, Models
-    from warehouse.storage.location import Place
+    from warehouse.storage.location import Location
 
 HUMAN = "human"
 """The judge's model where people's labels are the verdicts."""
@@ -66,13 +66,13 @@ def repeats(judge: Judge | None) -> Repeats:
     )
 
 
-def model_choices(models: Models, home: Path, warehouse: Place) -> Choices:
+def model_choices(models: Models, home: Path, warehouse: Location) -> ModelSettings:
     """The other models in the form that their engines take."""
-    from evaluators.engines.models import ROLES, Choices
+    from evaluators.engines.models import ROLES, ModelSettings
     from evaluators.engines.roles import Options
 
     named = {role: getattr(models, role, None) for role in ROLES}
-    return Choices(
+    return ModelSettings(
         names={role: name for role, name in named.items() if name is not None},
         home=home,
         options=Options(
@@ -80,7 +80,7 @@ def model_choices(models: Models, home: Path, warehouse: Place) -> Choices:
             dtype=models.dtype,
             batch_size=models.batch_size,
             offline=models.offline,
-            progress=model_at_work,
+            progress=show_model_progress,
         ),
         store=warehouse.parent / "encodings",
         store_bytes=models.store_mb * 1_000_000,
@@ -101,7 +101,7 @@ class Identities:
 
     judge: Judge | None
     home: Path
-    answering: Answering
+    answering: RunEngines
 
     def of(self, roles: frozenset[str]) -> Mapping[str, str]:
         """The identity of each engine that is configured, by role.
@@ -123,16 +123,20 @@ class Identities:
         yield from ((role, models[role].identity) for role in roles & models.keys())
 
 
-def answering(judge: Judge | None, models: Models, home: Path, warehouse: Place) -> Answering:
+def answering(judge: Judge | None, models: Models, home: Path, warehouse: Location) -> RunEngines:
     """Who answers the evaluators of a project."""
-    from assets.engines.run_engines import Answering
-    from evaluators.engines.models import models as made
+    from assets.engines import RunEngines
+    from evaluators.engines.models import build_models as made
 
     found, absent = made(model_choices(models, home, warehouse))
     people = judge is not None and judge.model == HUMAN
     maker = None if judge is None or people else Maker(judge_settings(judge, home))
-    return Answering(
-        maker=maker, people=people, repeats=repeats(judge), models=found, absent=absent
+    return RunEngines(
+        judge_factory=maker,
+        uses_human_labels=people,
+        repeats=repeats(judge),
+        models=found,
+        absent=absent,
     )
 
 
@@ -151,7 +155,7 @@ class Maker:
         budget = self.settings.budget_usd
         left = None if budget is None else max(0.0, budget - self._spent_usd)
         settings = replace(self.settings, budget_usd=left)
-        with LedgerJudge(settings, ledger, progress=judge_at_work) as judge:
+        with LedgerJudge(settings, ledger, progress=show_judge_progress) as judge:
             try:
                 yield judge
             finally:
@@ -159,17 +163,17 @@ class Maker:
 
     def replay(self, ledger: Ledger) -> JudgeEngine:
         """A judge that answers from the ledger alone."""
-        from evaluators.engines.judge.ledger_judge import Replay
+        from evaluators.engines.judge.ledger_judge import ReplayJudge
 
-        return Replay(self.settings, ledger)
+        return ReplayJudge(self.settings, ledger)
 
-    def planning(self, ledger: Ledger, counted: set[str]) -> PlanningJudge:
+    def dry_run(self, ledger: Ledger, counted: set[str]) -> DryRunJudge:
         """A judge that takes note of what would be asked."""
-        from evaluators.engines.judge.dry_run import PlanningJudge
+        from evaluators.engines.judge.dry_run import DryRunJudge
 
-        return PlanningJudge(self.settings, ledger, counted)
+        return DryRunJudge(self.settings, ledger, counted)
 
-    def limited(self, budget_usd: float) -> Maker:
+    def with_budget(self, budget_usd: float) -> Maker:
         """The same with a budget of its own, which is no greater than the configured one."""
         configured = self.settings.budget_usd
         least = budget_usd if configured is None else min(budget_usd, configured)

@@ -50,7 +50,7 @@ class Selection:
             return ()
         signatures = {name: evaluator.signature for name, evaluator in built.items()}
         evaluators = tuple(
-            each.over(signatures) if isinstance(each, CompositeEvaluator) else each
+            each.with_part_signatures(signatures) if isinstance(each, CompositeEvaluator) else each
             for each in built.values()
         )
         self._check_thresholds(keys, evaluators, where)
@@ -88,7 +88,7 @@ class Selection:
         """
         if not isinstance(evaluator, FlowEvaluator):
             return evaluator
-        return evaluator.answering(self._identities.of(evaluator.asked()))
+        return evaluator.with_engine_identities(self._identities.of(evaluator.engine_roles()))
 
     def _check_thresholds(
         self, keys: BenchmarkKeys, evaluators: Sequence[Evaluator], where: Place

@@ -11,8 +11,13 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import ValidationError
 
-from assets.analysis.metric_names import UnknownMetric, sample_metrics
-from assets.project import Alerts, Automation, Benchmark, Drift, Execution, Gate, Project
+from assets.project import (
+    Automation,
+    Benchmark,
+    Project,
+    UnknownMetric,
+    select_metrics,
+)
 from evaluators.errors import nearest
 from orchestration.config.engines import Identities, answering
 from orchestration.config.error_messages import faults_of
@@ -23,7 +28,7 @@ from orchestration.config.yaml_document import Document, read_document
 from orchestration.errors import Fault, NoSettings, SettingsError
 from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import formats
-from warehouse.storage.location import Place, place_of
+from warehouse.storage.location import Location, location_from_config
 
 if TYPE_CHECKING:
     from orchestration.config.engine_schema import Judge, Models
@@ -91,11 +96,11 @@ def _validation(keys: ProjectKeys) -> Literal["full", "sql"]:
 
 
 def _automation(keys: ProjectKeys) -> Automation:
-    """Automation, whose daily budget is the judge's where no other is given."""
-    given = keys.automation.model_dump()
-    if given["daily_budget_usd"] is None and keys.judge is not None:
-        given["daily_budget_usd"] = keys.judge.budget_usd
-    return Automation(**given)
+    """Return the automation, whose daily budget is the judge's unless given."""
+    budget = keys.automation.daily_budget_usd
+    if budget is None and keys.judge is not None:
+        budget = keys.judge.budget_usd
+    return keys.automation.model_copy(update={"daily_budget_usd": budget})
 
 
 class _Resolution:
@@ -107,8 +112,8 @@ class _Resolution:
         self.home = document.file.absolute().parent
         self.faults: list[Fault] = []
         self.place = self.warehouse()
-        self.answering = answering(keys.judge, keys.models, self.home, self.place)
-        self.identities = Identities(keys.judge, self.home, self.answering)
+        self.engines = answering(keys.judge, keys.models, self.home, self.place)
+        self.identities = Identities(keys.judge, self.home, self.engines)
 
     def settings(self) -> Settings:
         warehouse = self.place
@@ -130,12 +135,12 @@ class _Resolution:
             warehouse=warehouse,
             publish=publish,
             benchmarks=MappingProxyType(benchmarks),
-            answering=self.answering,
+            engines=self.engines,
             validation=_validation(self.keys),
-            drift=Drift(**self.keys.drift.model_dump()),
+            drift=self.keys.drift,
             automation=_automation(self.keys),
-            alerts=Alerts(**self.keys.alerts.model_dump()),
-            execution=Execution(**self.keys.execution.model_dump()),
+            alerts=self.keys.alerts,
+            execution=self.keys.execution,
         )
         return Settings(
             file=self.document.file.absolute(),
@@ -153,10 +158,10 @@ class _Resolution:
     def optional_path(self, text: str | None) -> Path | None:
         return None if text is None else self.path(text)
 
-    def warehouse(self) -> Place:
+    def warehouse(self) -> Location:
         keys = self.keys.warehouse
         try:
-            return place_of(
+            return location_from_config(
                 self.home,
                 keys.catalog,
                 data_path=keys.data_path,
@@ -199,9 +204,7 @@ class _Resolution:
             cluster=keys.cluster,
             thresholds=MappingProxyType(dict(keys.thresholds)),
             intervals=keys.intervals,
-            gates=tuple(
-                Gate(**{**each.model_dump(), "metrics": tuple(each.metrics)}) for each in keys.gates
-            ),
+            gates=tuple(keys.gates),
             max_reject_ratio=keys.max_reject_ratio,
             expectations=expectations,
         )
@@ -211,7 +214,7 @@ class _Resolution:
     def check_gates(self, benchmark: Benchmark, where: tuple[str, str]) -> None:
         for at, gate in enumerate(benchmark.gates if benchmark.evaluators else ()):
             try:
-                sample_metrics(benchmark, gate.metrics)
+                select_metrics(benchmark, gate.metrics)
             except UnknownMetric as error:
                 self.fault(str(error), *where, "gates", at, "metrics")
 

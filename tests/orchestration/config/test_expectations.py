@@ -9,7 +9,7 @@ import pytest
 
 from orchestration.config import load
 from orchestration.errors import ChecksFailed, NoSettings, SettingsError
-from orchestration.runs.filters import Choices
+from orchestration.runs.filters import RunOptions
 from orchestration.runs.run import evaluate
 from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject, Silent
@@ -125,6 +125,6 @@ def test_the_judge_is_asked_nothing_about_rows_that_break_an_expectation(tmp_pat
         home.config.write_text(text.replace("    evaluators:", "\n".join(lines)), encoding="utf-8")
         project = replace(load.read(home.config).project, validation="full")
         with pytest.raises(ChecksFailed, match=r"'as_described' of predictions failed.*latency_s"):
-            evaluate(project, Choices(), Silent(), aloud=False)
+            evaluate(project, RunOptions(), Silent(), aloud=False)
         assert server.requests == []
         assert home.rows("SELECT system, question_id FROM quarantine") == [("plain", "q2")]

@@ -142,7 +142,7 @@ def test_refused_benchmark_names(tmp_path: Path, name: str) -> None:
         ("publish: out", "publish: [out]", 2, "publish: expected text"),
         ("[question_type]", "question_type", 25, "slices: expected a list"),
         ("[document_retrieval, citations]", "[]", 23, "expected at least one"),
-        ("train_{system}", "train_{sytem}", 22, "'{sytem}' in a path: only {system}"),
+        ("train_{system}", "train_{sytem}", 22, "'{sytem}' in a path: {system} is the only"),
         ("    questions: data/train.jsonl\n", "", 18, "'questions' is missing"),
         ("citations]", "citatoin]", 23, "unknown evaluator 'citatoin' (did you mean 'citation'?)"),
         (

@@ -1,4 +1,4 @@
-"""The pipeline: every asset and check of a project."""
+"""All assets and asset checks of a project."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from assets.analysis.asset import findings
 from assets.checks import table_checks
 from assets.checks.gate_check import gate_checks
 from assets.ingest import inputs
-from assets.judging.asset import judgments
+from assets.judging.asset import build_judgments
 from assets.keys import LEADERBOARD, PREDICTIONS, PUBLISHED, QUESTIONS
-from assets.leaderboard.asset import leaderboard
+from assets.leaderboard.asset import build_leaderboard
 from assets.metadata import table_metadata
 from assets.publishing.asset import published
-from assets.scoring.asset import scores
+from assets.scoring.asset import build_scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,42 +24,46 @@ if TYPE_CHECKING:
     from assets.project import Project
 
 TABLES = {QUESTIONS: "questions", PREDICTIONS: "predictions", LEADERBOARD: "leaderboard"}
-"""The tables that assets fill; all others but `published` fill that of their stage."""
+"""The table that each asset fills, where it does not follow from the first part of its key."""
 
 TABLES_BY_STAGE = {"scores": "scores", "judgments": "asks"}
 
 
-def assets(project: Project) -> Sequence[dg.AssetsDefinition]:
-    """The stages in the order in which they run."""
-    judging = judgments(project)
-    asking = [] if judging is None else [judging]
-    filling = [inputs, *asking, scores(project), leaderboard(project), findings]
+def build_assets(project: Project) -> Sequence[dg.AssetsDefinition]:
+    """Return the assets in the order in which they run."""
+    judgments = build_judgments(project)
+    with_tables = [
+        inputs,
+        *([] if judgments is None else [judgments]),
+        build_scores(project),
+        build_leaderboard(project),
+        findings,
+    ]
 
-    def described(spec: dg.AssetSpec) -> dg.AssetSpec:
+    def add_table(spec: dg.AssetSpec) -> dg.AssetSpec:
         table = TABLES.get(spec.key, TABLES_BY_STAGE.get(spec.key.path[0], spec.key.path[0]))
-        with_table = spec.merge_attributes(metadata=table_metadata(table, project.warehouse))
-        return _automated(with_table, project)
+        return spec.merge_attributes(metadata=table_metadata(table, project.warehouse))
 
-    last = dg.map_asset_specs(lambda spec: _automated(spec, project), [published])
-    return [*dg.map_asset_specs(described, filling), *last]
+    every = [*dg.map_asset_specs(add_table, with_tables), published]
+    return list(dg.map_asset_specs(lambda spec: _automate(spec, project), every))
 
 
-def checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
-    """The checks that hold every table against its description, and systems against baselines."""
+def build_checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
+    """Return the checks of tables against their descriptions and of systems against baselines."""
     return [*table_checks.checks(project), *gate_checks(project)]
 
 
-def _automated(spec: dg.AssetSpec, project: Project) -> dg.AssetSpec:
-    """An asset with the condition under which it is made, and how old it may become.
+def _automate(spec: dg.AssetSpec, project: Project) -> dg.AssetSpec:
+    """Add the automation condition and the freshness policy of an asset.
 
-    Conditions do nothing before the sensor of declarative automation is switched on.
+    Conditions have no effect until the sensor of declarative automation is enabled.
     """
     automation = project.automation
     nightly: dg.AutomationCondition[Any] = dg.AutomationCondition.on_cron(
         automation.cron, automation.timezone
     )
     if spec.key in (QUESTIONS, PREDICTIONS):
-        # Files are looked at by the clock; whether they have changed, ingestion finds out.
+        # Files are checked on a schedule; ingestion finds out whether they have changed.
         condition: dg.AutomationCondition[Any] = nightly
     else:
         changed: dg.AutomationCondition[Any] = dg.AutomationCondition.code_version_changed()
@@ -67,9 +71,9 @@ def _automated(spec: dg.AssetSpec, project: Project) -> dg.AssetSpec:
             changed.since_last_handled() & ~dg.AutomationCondition.in_progress()
         )
         condition = due & dg.AutomationCondition.all_deps_blocking_checks_passed()
-    described = spec.replace_attributes(automation_condition=condition)
+    automated = spec.replace_attributes(automation_condition=condition)
     if spec.key in (LEADERBOARD, PUBLISHED):
         window = timedelta(hours=automation.fresh_for_hours)
         policy = dg.FreshnessPolicy.time_window(fail_window=window)
-        return described.replace_attributes(freshness_policy=policy)
-    return described
+        return automated.replace_attributes(freshness_policy=policy)
+    return automated

@@ -1,83 +1,86 @@
-"""Answering: who answers the evaluators of a run, and how a run gets at them."""
+"""The engines of a run: the judge over the ledger, human labels, and local models."""
 
 from __future__ import annotations
 
+import json
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from statistics import median
 from typing import TYPE_CHECKING, Protocol
 
-from assets.engines.human_labels import PeoplesLabels
-from assets.engines.ledger_adapter import WarehouseLedger
+from evaluators.engines.judge.judgment import StoredReply
 from evaluators.flows.protocols import Engines, Repeats
 from evaluators.flows.requests import JUDGE
+from evaluators.outcome import NotApplicable, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from evaluators.engines.judge.dry_run import PlanningJudge
-    from evaluators.engines.judge.judgment import Ledger
-    from evaluators.flows.protocols import Judge, Model
-    from warehouse.ledger.ledger import Ledger as Tables
+    from evaluators.engines.judge.dry_run import DryRunJudge
+    from evaluators.engines.judge.judgment import Judgment
+    from evaluators.engines.judge.judgment import Ledger as JudgeLedger
+    from evaluators.flows.protocols import Judge, Model, Origin
+    from warehouse.ledger.ledger import Ledger
     from warehouse.store import Warehouse
 
 NO_JUDGE = "no judge is configured: set judge.model in scoreline.yaml"
 
 
-class JudgeMaker(Protocol):
-    """Makes the judge that the configuration names."""
+class JudgeFactory(Protocol):
+    """Creates the configured judge."""
 
-    def live(self, ledger: Ledger) -> AbstractContextManager[Judge]:
-        """A judge that answers from the ledger and asks what is missing there.
+    def live(self, ledger: JudgeLedger) -> AbstractContextManager[Judge]:
+        """Return a judge that calls the model for every reply that the ledger lacks.
 
-        All that are made share one budget.
+        All judges of one factory share one budget.
         """
 
-    def replay(self, ledger: Ledger) -> Judge:
-        """A judge that answers from the ledger alone."""
+    def replay(self, ledger: JudgeLedger) -> Judge:
+        """Return a judge that reads its replies from the ledger and never calls the model."""
 
-    def planning(self, ledger: Ledger, counted: set[str]) -> PlanningJudge:
-        """A judge that takes note of what would be asked and is not `counted` already."""
+    def dry_run(self, ledger: JudgeLedger, counted: set[str]) -> DryRunJudge:
+        """Return a judge that records the calls it would make, except those in `counted`."""
 
-    def limited(self, budget_usd: float) -> JudgeMaker:
-        """The same with a budget of its own, which is no greater than the configured one."""
+    def with_budget(self, budget_usd: float) -> JudgeFactory:
+        """Return a factory with its own budget, at most the configured one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answering:
-    """The engines of a project; nothing is loaded or reached before an evaluator asks.
+class RunEngines:
+    """The engines of a project. They load and connect when an evaluator first needs them.
 
     Attributes:
-        maker: Makes the judge; None when none is configured, or when people judge.
-        people: Whether people's labels stand in for the judge.
+        judge_factory: Creates the judge; None when no judge model is configured.
+        uses_human_labels: Whether human labels replace the judge.
         repeats: How often a sample is judged.
-        models: The other models by role.
-        absent: Why a model is not there, by role.
+        models: The local models by role.
+        absent: Why an engine is not available, by role.
     """
 
-    maker: JudgeMaker | None = None
-    people: bool = False
+    judge_factory: JudgeFactory | None = None
+    uses_human_labels: bool = False
     repeats: Repeats = field(default_factory=Repeats)
     models: Mapping[str, Model] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
 
     @contextmanager
-    def asking(self, tables: Tables) -> Iterator[Engines]:
-        """The engines that may ask the judge what the ledger does not hold."""
-        if self.maker is None:
+    def live(self, ledger: Ledger) -> Iterator[Engines]:
+        """Yield engines whose judge calls the model for every reply that the ledger lacks."""
+        if self.judge_factory is None:
             yield self._engines(None)
             return
-        with self.maker.live(WarehouseLedger(tables)) as judge:
+        with self.judge_factory.live(WarehouseLedger(ledger)) as judge:
             yield self._engines(judge)
 
-    def replaying(self, tables: Tables, warehouse: Warehouse) -> Engines:
-        """The engines that know of the judge what the ledger holds, and what people said."""
-        if self.people:
-            return self._engines(None, PeoplesLabels(warehouse))
-        return self._engines(
-            None if self.maker is None else self.maker.replay(WarehouseLedger(tables))
-        )
+    def replay(self, ledger: Ledger, warehouse: Warehouse) -> Engines:
+        """Return engines that read judge replies from the ledger, or human labels."""
+        if self.uses_human_labels:
+            return self._engines(None, HumanLabels(warehouse))
+        if self.judge_factory is None:
+            return self._engines(None)
+        return self._engines(self.judge_factory.replay(WarehouseLedger(ledger)))
 
-    def _engines(self, judge: Judge | None, labels: PeoplesLabels | None = None) -> Engines:
+    def _engines(self, judge: Judge | None, labels: HumanLabels | None = None) -> Engines:
         return Engines(
             judge=judge,
             labels=labels,
@@ -85,3 +88,90 @@ class Answering:
             models=self.models,
             absent={JUDGE: NO_JUDGE, **self.absent},
         )
+
+
+class HumanLabels:
+    """Human labels as an engine; reads each benchmark and evaluator from the warehouse once.
+
+    Several annotators' values for one sample and metric give their median. For an odd number of
+    pass/fail labels this is the majority.
+    """
+
+    identity = "human"
+
+    def __init__(self, warehouse: Warehouse) -> None:
+        self._warehouse = warehouse
+        self._loaded: tuple[str, str] | None = None
+        self._labels: dict[tuple[str, str], dict[str, list[float]]] = {}
+
+    def of(self, origin: Origin) -> Mapping[str, float]:
+        """Return the label of a sample, by metric.
+
+        Raises:
+            NotApplicable: The sample has no label.
+        """
+        key = (origin.benchmark, origin.evaluator)
+        if key != self._loaded:
+            self._loaded, self._labels = key, self._load(*key)
+        labels = self._labels.get((origin.system, origin.question_id))
+        if labels is None:
+            raise NotApplicable("no human label for this sample")
+        return {metric: float(median(values)) for metric, values in labels.items()}
+
+    def _load(
+        self, benchmark: str, evaluator: str
+    ) -> dict[tuple[str, str], dict[str, list[float]]]:
+        rows = self._warehouse.fetch(
+            "SELECT system, question_id, metric, value FROM labels "
+            "WHERE benchmark = $benchmark AND evaluator = $evaluator",
+            {"benchmark": benchmark, "evaluator": evaluator},
+        )
+        labels: dict[tuple[str, str], dict[str, list[float]]] = {}
+        for system, question, metric, value in rows.iter_rows():
+            labels.setdefault((system, question), {}).setdefault(metric, []).append(value)
+        return labels
+
+
+class WarehouseLedger:
+    """The warehouse's ledger, as the judge uses it: judgments become rows."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+
+    def find(self, digest: str) -> StoredReply | None:
+        """Return the stored reply to a call, or None."""
+        found = self._ledger.find(digest)
+        if found is None:
+            return None
+        return StoredReply(found.reply, Status(found.status), found.error)
+
+    def store(self, judgment: Judgment) -> None:
+        """Store a judgment durably, so that a killed process does not lose it."""
+        question = judgment.question
+        self._ledger.record_judgment(
+            {
+                "digest": question.digest,
+                "model": question.model,
+                "parameters": _json(dict(question.parameters)),
+                "messages": _json(list(question.messages)),
+                "reply_schema": _json(dict(question.reply_schema)),
+                "replicate": question.replicate,
+                "reply": judgment.reply,
+                "status": judgment.status.value,
+                "error": judgment.error,
+                "attempts": judgment.attempts,
+                "tokens_in": judgment.tokens_in,
+                "tokens_out": judgment.tokens_out,
+                "cost_usd": judgment.cost_usd,
+                "latency_s": judgment.latency_s,
+                "judged_at": judgment.judged_at.isoformat(timespec="microseconds"),
+            }
+        )
+
+    def record_call(self, origin: Origin, digest: str) -> None:
+        """Record which sample needed the call."""
+        self._ledger.record_ask({**origin._asdict(), "digest": digest})
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)

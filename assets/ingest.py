@@ -1,4 +1,4 @@
-"""The first stage: files become questions and predictions in the warehouse."""
+"""The assets `questions` and `predictions`: ingest input files into the warehouse."""
 
 from collections.abc import Iterator
 
@@ -7,17 +7,16 @@ from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import metadata
 from assets.checks import expectations
-from assets.fingerprints.digests import files
-from assets.keys import BACKFILL, BENCHMARKS, INPUTS, OWNERS, PREDICTIONS, QUESTIONS
-from assets.metadata import tell_dagster
+from assets.fingerprints.digests import matching_files
+from assets.keys import BACKFILL, BENCHMARKS, INPUTS, OWNERS, PREDICTIONS, QUESTIONS, StageConfig
+from assets.metadata import add_partition_metadata
 from assets.project import Benchmark, Project
-from assets.run_config import RunChoices
 from evaluators.errors import BadConstraints
 from evaluators.text.constraints import read_constraints
 from warehouse.errors import InputError, Problem
 from warehouse.formats.paths import expand
 from warehouse.ingest.ingest import ingest
-from warehouse.ingest.plan import Files
+from warehouse.ingest.plan import BenchmarkFiles
 from warehouse.ingest.result import Ingested
 from warehouse.queries.samples import require_systems
 from warehouse.storage.transaction import Transaction
@@ -35,8 +34,8 @@ STEP = "ingest"
             kinds={"duckdb"},
             owners=OWNERS,
             code_version="1",
-            description="Questions with all that is known to be right about them, and the "
-            "documents that they are about. One row is one question of one benchmark.",
+            description="Questions with their expected answers and evidence, and the documents "
+            "that they refer to. One row is one question of one benchmark.",
         ),
         dg.AssetSpec(
             PREDICTIONS,
@@ -45,8 +44,8 @@ STEP = "ingest"
             kinds={"duckdb"},
             owners=OWNERS,
             code_version="1",
-            description="What each system answered, retrieved and cited, question by question. One "
-            "row is one system's answer to one question, or the failure to give one.",
+            description="What each system answered, retrieved and cited. One row is one system's "
+            "answer to one question, or the error in its place.",
         ),
     ],
     can_subset=True,
@@ -55,71 +54,75 @@ STEP = "ingest"
 )
 def inputs(
     context: dg.AssetExecutionContext,
-    config: RunChoices,
+    config: StageConfig,
     warehouse: dg.ResourceParam[Warehouse],
     project: dg.ResourceParam[Project],
 ) -> Iterator[dg.MaterializeResult[None]]:
-    """Ingest the files of all benchmarks of the run, or none when something is wrong with one."""
+    """Ingest the files of all benchmarks of the run; when one of them fails, ingest none."""
     expectations.begin(project)
+    benchmarks = context.partition_keys
     selected = [key for key in (QUESTIONS, PREDICTIONS) if key in context.selected_asset_keys]
     results = ingest(
         warehouse,
-        [files_of(project.benchmarks[name]) for name in context.partition_keys],
+        [benchmark_files(project.benchmarks[name]) for name in benchmarks],
         kinds=[key.path[-1] for key in selected],
-        inspect=inspect,
+        inspect=validate_constraints,
         force=config.force,
     )
-    look_in = context.partition_keys if config.look_in is None else config.look_in
-    if config.systems and look_in:
-        require_systems(warehouse, config.systems, look_in)
-    names = context.partition_keys
-    places = [(key, name) for key in selected for name in names]
-    tell_dagster(
-        context, {(key, name): _report(name, results[name, key.path[-1]]) for key, name in places}
+    required_in = config.require_systems_in
+    if required_in is None:
+        required_in = list(benchmarks)
+    if config.systems and required_in:
+        require_systems(warehouse, config.systems, required_in)
+    add_partition_metadata(
+        context,
+        {
+            (key, name): _partition_metadata(name, results[name, key.path[-1]])
+            for key in selected
+            for name in benchmarks
+        },
     )
     for key in selected:
         yield dg.MaterializeResult[None](asset_key=key)
 
 
-def files_of(benchmark: Benchmark) -> Files:
-    """The files of a benchmark as they are now.
+def benchmark_files(benchmark: Benchmark) -> BenchmarkFiles:
+    """Return the current input files of a benchmark.
 
     Raises:
-        InputError: A pattern that no file matches.
+        InputError: A pattern matches no file.
     """
-    return Files(
+    return BenchmarkFiles(
         benchmark=benchmark.name,
         format=benchmark.format,
-        questions=files(benchmark.questions),
-        documents=files(benchmark.documents),
+        questions=matching_files(benchmark.questions),
+        documents=matching_files(benchmark.documents),
         predictions=expand(benchmark.predictions),
         max_reject_ratio=benchmark.max_reject_ratio,
     )
 
 
-def _report(benchmark: str, result: Ingested) -> dict[str, RawMetadataValue]:
-    told = [f"{benchmark}: {note}" for note in result.notes]
+def _partition_metadata(benchmark: str, result: Ingested) -> dict[str, RawMetadataValue]:
     return {
         "dagster/partition_row_count": result.rows,
         **metadata.counts({"rejected": result.rejected, "unchanged": int(result.unchanged)}),
-        **metadata.notes(told),
+        **metadata.notes([f"{benchmark}: {note}" for note in result.notes]),
     }
 
 
-def inspect(transaction: Transaction, benchmark: str) -> None:
-    """Read the constraints of a benchmark's questions.
+def validate_constraints(transaction: Transaction, benchmark: str) -> None:
+    """Check that the constraints of a benchmark's questions can be read.
 
     Raises:
-        InputError: Some cannot be read; names each with its question, and with its file and line
-            where these are known.
+        InputError: Some cannot. The error lists each with its question, file and line.
     """
-    written = transaction.fetch(
+    constraints = transaction.fetch(
         "SELECT question_id, constraints::VARCHAR AS text, file, line FROM questions "
         "WHERE benchmark = $benchmark AND constraints IS NOT NULL ORDER BY line, question_id",
         {"benchmark": benchmark},
     )
     problems = []
-    for question, text, file, line in written.iter_rows():
+    for question, text, file, line in constraints.iter_rows():
         try:
             read_constraints(text)
         except BadConstraints as error:

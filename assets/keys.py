@@ -1,19 +1,19 @@
-"""The names under which Dagster knows the stages, and what all of them have in common."""
+"""Asset keys, partitions, groups and run configuration that the stages share."""
 
 from __future__ import annotations
 
 import dagster as dg
 
 BENCHMARKS = dg.DynamicPartitionsDefinition(name="benchmarks")
-"""The one partition dimension: a partition is a benchmark."""
+"""The only partition dimension: one partition per benchmark."""
 
 BACKFILL = dg.BackfillPolicy.single_run()
-"""Many benchmarks are done in one run: what takes time is the start, not the work."""
+"""A backfill is one run: starting a run takes longer than most of its work."""
 
 JUDGE_POOL = "judge"
 MODELS_POOL = "models"
 POOLS = (JUDGE_POOL, MODELS_POOL)
-"""What the steps that ask a judge, and those that use local models, draw from."""
+"""The concurrency pools of the steps that call a judge and of those that use local models."""
 
 OWNERS = ["team:evaluation"]
 
@@ -27,14 +27,29 @@ PUBLISHED = dg.AssetKey("published")
 
 INPUTS = "inputs"
 RESULTS = "results"
-"""Groups of assets; the scores are grouped by the family of their evaluator."""
+"""Asset groups; scores and judgments are grouped by the family of their evaluator."""
 
 
 def scores_key(evaluator: str) -> dg.AssetKey:
-    """The asset that holds the scores of one evaluator."""
+    """Return the key of the asset with one evaluator's scores."""
     return dg.AssetKey(["scores", evaluator])
 
 
 def judgments_key(evaluator: str) -> dg.AssetKey:
-    """The asset that holds what a judge was asked for one evaluator."""
+    """Return the key of the asset with one evaluator's judge calls."""
     return dg.AssetKey(["judgments", evaluator])
+
+
+class StageConfig(dg.Config):
+    """The run configuration of the stages.
+
+    Attributes:
+        systems: The systems to process; empty for all.
+        require_systems_in: Every system must occur in one of these benchmarks; null for the
+            benchmarks of the run. `scoreline run` sets it for the last of several runs.
+        force: Whether to redo what is up to date.
+    """
+
+    systems: list[str] = []  # noqa: RUF012 - Dagster copies the default for each run
+    require_systems_in: list[str] | None = None
+    force: bool = False

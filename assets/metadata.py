@@ -1,4 +1,4 @@
-"""What a materialisation tells Dagster's interface: rows, columns, and what there is to note."""
+"""Metadata of materialisations for Dagster's interface: row counts, columns and notes."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
     from dagster._core.definitions.metadata import RawMetadataValue
 
-    from warehouse.storage.location import Place
+    from warehouse.storage.location import Location
 
 
-def table_metadata(table: str, place: Place) -> dict[str, RawMetadataValue]:
-    """What is always true of an asset that fills a table: its name, columns and place.
+def table_metadata(table: str, location: Location) -> dict[str, RawMetadataValue]:
+    """Return the static metadata of an asset that fills a table: name, columns and URI.
 
     Args:
         table: The table.
-        place: The warehouse.
+        location: The warehouse.
     """
     described = table_named(table)
     columns = [
@@ -41,24 +41,24 @@ def table_metadata(table: str, place: Place) -> dict[str, RawMetadataValue]:
     return {
         "dagster/column_schema": dg.TableSchema(columns),
         "dagster/table_name": table,
-        "dagster/uri": place.absolute().as_uri(),
+        "dagster/uri": location.absolute().as_uri(),
     }
 
 
 def counts(values: Mapping[str, int]) -> dict[str, RawMetadataValue]:
-    """Numbers that the interface can plot over time."""
+    """Return integers as metadata, which the interface plots over time."""
     return {name: dg.MetadataValue.int(value) for name, value in values.items()}
 
 
 def notes(lines: Sequence[str]) -> dict[str, RawMetadataValue]:
-    """What is worth telling people, as a list; nothing where there is nothing to tell."""
+    """Return lines as the metadata entry `notes`; empty without lines."""
     return {"notes": dg.MetadataValue.json(list(lines))} if lines else {}
 
 
-def markdown(rows: Sequence[Mapping[str, str]]) -> str:
-    """Rows with the same columns as a table; numbers stand to the right where all of them do.
+def markdown_table(rows: Sequence[Mapping[str, str]]) -> str:
+    """Return rows as a Markdown table; columns of numbers are right-aligned.
 
-    What stands in them may come from anybody: it is shown in one line, and none of it is markup.
+    Cells may hold untrusted text: markup is escaped and line breaks become spaces.
     """
     if not rows:
         return ""
@@ -76,22 +76,22 @@ def _is_number(text: str) -> bool:
     return text.lstrip("+-").replace(".", "", 1).isdigit() or text in ("", "inf", "-inf")
 
 
-def tell_dagster(
+def add_partition_metadata(
     context: dg.AssetExecutionContext,
-    told: Mapping[tuple[dg.AssetKey, str], Mapping[str, RawMetadataValue]],
+    metadata: Mapping[tuple[dg.AssetKey, str], Mapping[str, RawMetadataValue]],
 ) -> None:
-    """Add metadata to the materialisations of partitions; each of them is told of once.
+    """Add metadata to the materialisations of many partitions at once.
 
-    Dagster's own `add_asset_metadata` reads all partitions from its storage and copies all that
-    was added before, for every call: time that grows with the square of the partitions.
+    Dagster's `add_asset_metadata` reads all partitions from storage and copies the metadata added
+    so far on every call, so its total time grows with the square of the number of partitions.
 
     Args:
         context: The context of the asset.
-        told: The metadata by asset and partition.
+        metadata: The metadata by asset and partition.
     """
     step = context.get_step_execution_context()
-    # Its own way of keeping them; there is no other that takes many.
-    kept: dict[Any, Any] = dict(step._metadata_accumulator.per_output_metadata)  # noqa: SLF001
-    for (key, partition), metadata in told.items():
-        kept[AssetMetadataHandle(asset_key=key, partition_key=partition)] = metadata
-    step._metadata_accumulator = OutputMetadataAccumulator(per_output_metadata=kept)  # noqa: SLF001
+    # Dagster has no public API that adds many entries in one call.
+    entries: dict[Any, Any] = dict(step._metadata_accumulator.per_output_metadata)  # noqa: SLF001
+    for (key, partition), values in metadata.items():
+        entries[AssetMetadataHandle(asset_key=key, partition_key=partition)] = values
+    step._metadata_accumulator = OutputMetadataAccumulator(per_output_metadata=entries)  # noqa: SLF001

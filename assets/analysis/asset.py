@@ -1,4 +1,4 @@
-"""The findings: what a leaderboard tells besides its numbers, and what people say of it."""
+"""The assets `calibration`, `problems` and `insights`."""
 
 from collections.abc import Iterator
 
@@ -16,30 +16,32 @@ from assets.keys import (
     PROBLEMS,
     RESULTS,
 )
-from assets.metadata import tell_dagster
+from assets.metadata import add_partition_metadata
 from assets.project import Benchmark, Project, is_judged
 from evaluators import catalog
 from evaluators.statistics.intervals import FEW_CLUSTERS
-from warehouse.queries.leaderboard import found_insights, found_problems
+from warehouse.queries.leaderboard import find_insights, find_problems
 from warehouse.store import Warehouse
 
 LEAKING = "privacy"
-"""The family of evaluators that look for what an answer must not give away."""
+"""The family of evaluators that detect leaks of private data."""
+
+RETRIEVAL = "retrieval"
+"""The family of evaluators that measure retrieval."""
 
 
-def look(warehouse: Warehouse, benchmark: Benchmark) -> int:
-    """Fill the table `problems` for one benchmark; returns the number of rows."""
-    names = {evaluator.name: evaluator for evaluator in benchmark.evaluators}
+def refresh_problems(warehouse: Warehouse, benchmark: Benchmark) -> int:
+    """Write the table `problems` for one benchmark and return the number of rows."""
     calibrated = warehouse.fetch(
         "SELECT DISTINCT evaluator FROM calibration "
         "WHERE benchmark = $benchmark AND is_calibrated = 1",
         {"benchmark": benchmark.name},
     )["evaluator"]
-    query = found_problems(
+    query = find_problems(
         benchmark.name,
-        judged=[name for name, evaluator in names.items() if is_judged(evaluator)],
+        judged=[each.name for each in benchmark.evaluators if is_judged(each)],
         calibrated=calibrated.to_list(),
-        leaking=[name for name in names if catalog.family(name) == LEAKING],
+        leaking=_in_family(benchmark, LEAKING),
         few=FEW_CLUSTERS,
     )
     found = warehouse.fetch(query.sql, query.parameters)
@@ -47,27 +49,25 @@ def look(warehouse: Warehouse, benchmark: Benchmark) -> int:
     return found.height
 
 
-RETRIEVAL = "retrieval"
-"""The family of evaluators by which systems retrieve well or badly."""
-
-
-def tell(warehouse: Warehouse, benchmark: Benchmark) -> int:
-    """Fill the table `insights` for one benchmark; returns the number of rows."""
-    names = [evaluator.name for evaluator in benchmark.evaluators]
-    retrieving = [name for name in names if catalog.family(name) == RETRIEVAL]
-    query = found_insights(benchmark.name, retrieving)
+def refresh_insights(warehouse: Warehouse, benchmark: Benchmark) -> int:
+    """Write the table `insights` for one benchmark and return the number of rows."""
+    query = find_insights(benchmark.name, _in_family(benchmark, RETRIEVAL))
     found = warehouse.fetch(query.sql, query.parameters)
     warehouse.replace("insights", found, where={"benchmark": benchmark.name})
     return found.height
 
 
+def _in_family(benchmark: Benchmark, family: str) -> list[str]:
+    return [each.name for each in benchmark.evaluators if catalog.family(each.name) == family]
+
+
 STEP = "find"
 
-STAGES = {CALIBRATION: calibrate, PROBLEMS: look, INSIGHTS: tell}
-"""What fills the table of each asset, in the order in which they build on one another."""
+STAGES = {CALIBRATION: calibrate, PROBLEMS: refresh_problems, INSIGHTS: refresh_insights}
+"""What writes the table of each asset, in the order of their dependencies."""
 
 
-# One step for all three: a step costs more than their queries.
+# One step for all three: starting a step takes longer than their queries.
 @dg.multi_asset(
     name=STEP,
     specs=[
@@ -78,8 +78,8 @@ STAGES = {CALIBRATION: calibrate, PROBLEMS: look, INSIGHTS: tell}
             kinds={"duckdb"},
             owners=OWNERS,
             code_version="1",
-            description="How far metrics agree with people's labels, and the means corrected by "
-            "that. One row is one system's corrected mean of one metric by one method.",
+            description="Agreement of metrics with human labels, and the means corrected for "
+            "disagreement. One row is one system's corrected mean of one metric by one method.",
         ),
         dg.AssetSpec(
             PROBLEMS,
@@ -88,8 +88,8 @@ STAGES = {CALIBRATION: calibrate, PROBLEMS: look, INSIGHTS: tell}
             kinds={"duckdb"},
             owners=OWNERS,
             code_version="1",
-            description="What somebody should look at: means worse than their thresholds, answers "
-            "that flip, leaks, judges that fail. One row is one problem.",
+            description="Problems to look at: means worse than their thresholds, answers "
+            "that flip, leaks, judge failures. One row is one problem.",
         ),
         dg.AssetSpec(
             INSIGHTS,
@@ -98,8 +98,8 @@ STAGES = {CALIBRATION: calibrate, PROBLEMS: look, INSIGHTS: tell}
             kinds={"duckdb"},
             owners=OWNERS,
             code_version="1",
-            description="What the scores tell as a whole: the best and the worst system, the "
-            "hardest question, slices where the order turns. One row is one insight.",
+            description="Findings across all scores: the best and the worst system, the "
+            "hardest question, slices where the ranking reverses. One row is one insight.",
         ),
     ],
     partitions_def=BENCHMARKS,
@@ -110,15 +110,11 @@ def findings(
     warehouse: dg.ResourceParam[Warehouse],
     project: dg.ResourceParam[Project],
 ) -> Iterator[dg.MaterializeResult[None]]:
-    """Fill the three tables for each benchmark of the run."""
-    for key, fill in STAGES.items():
-        rows = {
-            (key, name): fill(warehouse, project.benchmarks[name])
-            for name in context.partition_keys
-        }
-        counted = {
-            place: metadata.counts({"dagster/partition_row_count": count})
-            for place, count in rows.items()
-        }
-        tell_dagster(context, counted)
+    """Write the three tables for each benchmark of the run."""
+    for key, refresh in STAGES.items():
+        added = {}
+        for name in context.partition_keys:
+            rows = refresh(warehouse, project.benchmarks[name])
+            added[key, name] = metadata.counts({"dagster/partition_row_count": rows})
+        add_partition_metadata(context, added)
         yield dg.MaterializeResult[None](asset_key=key)

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from assets.leaderboard.score_matrix import bound_questions
+from assets.leaderboard.score_matrix import load_question_index
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.statistics.agreement import confusion, kappa
 from evaluators.statistics.calibration import Corrected, prediction_powered, rogan_gladen
 from evaluators.statistics.intervals import is_pass_fail
-from evaluators.statistics.judge_variance import wobble
+from evaluators.statistics.judge_variance import split_variance
 from evaluators.statistics.krippendorff import krippendorff_alpha
-from warehouse.queries.human_labels import labelled_scores, labels_of, repeated_judgements
+from warehouse.queries.human_labels import human_labels, labelled_scores, repeated_judgments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,7 +39,7 @@ _RATINGS = 10
 
 
 @dataclass(frozen=True)
-class Labelled:
+class LabelledScores:
     """One metric's numbers beside people's.
 
     Attributes:
@@ -69,7 +69,7 @@ class Labelled:
 def calibrate(warehouse: Warehouse, benchmark: Benchmark) -> int:
     """Fill the tables `calibration` and `wobble` for one benchmark; returns rows of the first."""
     place = {"benchmark": benchmark.name}
-    query = labels_of(benchmark.name)
+    query = human_labels(benchmark.name)
     labels = warehouse.fetch(query.sql, query.parameters)
     now = datetime.now(UTC).replace(tzinfo=None)
     rows = [
@@ -77,7 +77,7 @@ def calibrate(warehouse: Warehouse, benchmark: Benchmark) -> int:
         for evaluator in benchmark.evaluators
         for row in _of_evaluator(warehouse, benchmark, evaluator, labels)
     ]
-    repeated = [{**place, **row} for row in wobbles(warehouse, benchmark)]
+    repeated = [{**place, **row} for row in measure_judge_variance(warehouse, benchmark)]
 
     def keep(transaction: Transaction) -> None:
         for table, found in (("calibration", rows), ("wobble", repeated)):
@@ -101,11 +101,11 @@ def _of_evaluator(
         query = labelled_scores(benchmark.name, evaluator.name, metric.name, evaluator.signature)
         scores = warehouse.fetch(query.sql, query.parameters)
         both = scores.filter(pl.col("label").is_not_null())
-        questions = bound_questions(warehouse, benchmark)
+        questions = load_question_index(warehouse, benchmark)
         line = benchmark.thresholds.get(f"{evaluator.name}.{metric.name}", metric.threshold)
-        labelled = Labelled(
+        labelled = LabelledScores(
             scores=scores,
-            clusters=questions.cluster_of(both["question"].to_numpy()),
+            clusters=questions.cluster_numbers(both["question"].to_numpy()),
             line=line,
             metric=metric,
         )
@@ -124,7 +124,7 @@ def _of_evaluator(
                 }
 
 
-def _agreement(labelled: Labelled, given: pl.DataFrame) -> dict[str, Any]:
+def _agreement(labelled: LabelledScores, given: pl.DataFrame) -> dict[str, Any]:
     """How far a metric agrees with people, over all systems."""
     both = labelled.both
     judge, people = (both[name].to_numpy() for name in ("value", "label"))
@@ -150,7 +150,7 @@ def _agreement(labelled: Labelled, given: pl.DataFrame) -> dict[str, Any]:
 
 
 def _corrected(
-    labelled: Labelled, numbers: pl.DataFrame
+    labelled: LabelledScores, numbers: pl.DataFrame
 ) -> Iterator[tuple[str, Corrected | None, float | None]]:
     """The corrected means of one system: method, what came of it, and the raw mean."""
     known = numbers["label"].is_not_null()
@@ -163,7 +163,7 @@ def _corrected(
         yield "rogan_gladen", rogan_gladen(raw, len(judged), _erring(labelled)), raw
 
 
-def _erring(labelled: Labelled) -> Confusion:
+def _erring(labelled: LabelledScores) -> Confusion:
     """The evaluator's 1 against people's, whichever of the two is good."""
     judge, people = (labelled.both[name].to_numpy() >= 0.5 for name in ("value", "label"))  # noqa: PLR2004
     return confusion(judge, people)
@@ -201,7 +201,7 @@ def _known(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def wobbles(warehouse: Warehouse, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
+def measure_judge_variance(warehouse: Warehouse, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
     """One row for each evaluator whose judge was asked the same several times.
 
     Judgements of which nothing came are left out; see `repeated_judgements` for where they stand.
@@ -209,7 +209,7 @@ def wobbles(warehouse: Warehouse, benchmark: Benchmark) -> Iterator[dict[str, An
     for evaluator in benchmark.evaluators:
         if not isinstance(evaluator, FlowEvaluator):
             continue
-        query = repeated_judgements(benchmark.name, evaluator.name, evaluator.signature)
+        query = repeated_judgments(benchmark.name, evaluator.name, evaluator.signature)
         said = warehouse.fetch(query.sql, query.parameters)["replicates"].to_list()
         repeats = [[_number(each) for each in json.loads(text)] for text in said]
         if not repeats:
@@ -220,7 +220,7 @@ def wobbles(warehouse: Warehouse, benchmark: Benchmark) -> Iterator[dict[str, An
         metric = next(metric for metric in evaluator.sample_metrics if metric.primary)
         address = f"{evaluator.name}.{metric.name}"
         threshold = benchmark.thresholds.get(address, metric.threshold)
-        found = wobble(judged, threshold, metric.best)
+        found = split_variance(judged, threshold, metric.best)
         if found is not None:
             yield {
                 "evaluator": evaluator.name,

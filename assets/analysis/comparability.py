@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assets.scoring.stale_samples import stale_samples
+from assets.scoring.refresh import stale_samples
 from warehouse.errors import WarehouseError
-from warehouse.queries.comparisons import judges_of, signatures_of, unasked
+from warehouse.queries.comparisons import judge_models, system_signatures, unshared_questions
 
 if TYPE_CHECKING:
     from assets.leaderboard.score_matrix import Source
@@ -30,14 +30,14 @@ def require_comparable(
         raise NotComparable(f"{system!r} cannot be held against itself")
     place = f"{evaluator.name!r} on {benchmark.name!r}"
     both = [system, baseline]
-    query = signatures_of(benchmark.name, evaluator.name, both)
+    query = system_signatures(benchmark.name, evaluator.name, both)
     signatures = dict(source.fetch(query.sql, query.parameters).iter_rows())
     for name in both:
         if signatures.get(name) != [evaluator.signature]:
             raise NotComparable(
                 f"{name!r} was not scored by {place} as it is configured now: `scoreline run` first"
             )
-    query = unasked(benchmark.name, evaluator.name, system, baseline)
+    query = unshared_questions(benchmark.name, evaluator.name, system, baseline)
     different = source.fetch(query.sql, query.parameters)["question_id"].to_list()
     if different:
         shown = ", ".join(repr(each) for each in different[:5])
@@ -56,7 +56,7 @@ def require_comparable(
             f"questions or answers have changed since they were scored by {place} ({told}): "
             "`scoreline run` first"
         )
-    query = judges_of(benchmark.name, evaluator.name, both)
+    query = judge_models(benchmark.name, evaluator.name, both)
     judges = dict(source.fetch(query.sql, query.parameters).iter_rows())
     if len({tuple(models) for models in judges.values()}) > 1:
         told = "; ".join(f"{name!r} by {', '.join(models)}" for name, models in judges.items())

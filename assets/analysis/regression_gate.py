@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from assets.analysis.comparability import require_comparable
-from assets.leaderboard.score_matrix import bound_questions
+from assets.leaderboard.score_matrix import load_question_index
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.comparisons import compare
 from evaluators.statistics.holm import holm
@@ -20,7 +20,7 @@ from warehouse.queries.comparisons import paired_scores
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assets.leaderboard.score_matrix import Questions, Source
+    from assets.leaderboard.score_matrix import QuestionIndex, Source
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
@@ -53,7 +53,7 @@ class GateResult:
     verdict: Verdict
 
 
-def gate(
+def evaluate_gate(
     source: Source,
     benchmark: Benchmark,
     system: str,
@@ -80,7 +80,7 @@ def gate(
         NotComparable: The two were asked different questions, scored by different configurations,
             or judged by different models, or their scores are out of date.
     """
-    questions = bound_questions(source, benchmark)
+    questions = load_question_index(source, benchmark)
     pairs = [
         _paired(source, benchmark, system, baseline, evaluator, metric)
         for evaluator, metric in metrics
@@ -158,7 +158,7 @@ def _paired(
 
 
 def _compared(
-    found: pl.DataFrame, questions: Questions, metric: Metric, tolerance: float
+    found: pl.DataFrame, questions: QuestionIndex, metric: Metric, tolerance: float
 ) -> _Compared:
     sign = 1.0 if metric.best == "high" else -1.0
     values = found.select("one", "other").cast(pl.Float64).fill_null(np.nan).to_numpy()

@@ -1,1 +1,1 @@
-"""What each stage was made from, as digests, so that equal means up to date."""
+"""Fingerprints: what each stage was computed from; an equal fingerprint means up to date."""

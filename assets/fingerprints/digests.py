@@ -1,4 +1,4 @@
-"""Freshness: the digest of everything that a stage is made from, so that equal means done."""
+"""Stage names and fingerprints: digests of everything that a stage is computed from."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from assets.fingerprints.stages import PREDICTIONS, QUESTIONS, scores
 from evaluators.kinds.composite import CompositeEvaluator
 from warehouse.formats.paths import expand
 
@@ -17,48 +16,56 @@ if TYPE_CHECKING:
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
 
-_FOLD_VERSION = 2
-"""Raised when leaderboards are folded in another way from the same scores."""
+QUESTIONS = "questions"
+PREDICTIONS = "predictions"
+LEADERBOARD = "leaderboard"
+"""Stages, as the warehouse records their fingerprints."""
+
+_AGGREGATION_VERSION = 2
+"""Increased when the same scores give another leaderboard."""
+
+
+def scores_stage(evaluator: str) -> str:
+    """Return the name of the stage that scores with one evaluator."""
+    return f"scores/{evaluator}"
 
 
 def digest_of(*parts: object) -> str:
-    """One short text for any number of parts; equal only for equal parts in the same order."""
+    """Return one digest of all parts; their order matters."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def scores_digest(evaluator: Evaluator, marks: Mapping[str, str]) -> str:
-    """What an evaluator's scores of one benchmark are made from.
+def scores_fingerprint(evaluator: Evaluator, fingerprints: Mapping[str, str]) -> str:
+    """Return the fingerprint of an evaluator's scores of one benchmark.
 
     Args:
         evaluator: The evaluator, with its parameters.
-        marks: The benchmark's marks, of which those of questions and predictions count, and for a
-            composite those of its parts.
+        fingerprints: The benchmark's fingerprints by stage. Those of questions and predictions
+            count, and for a composite those of its parts.
     """
     stages = [QUESTIONS, PREDICTIONS]
     if isinstance(evaluator, CompositeEvaluator):
-        stages += sorted({scores(part.partition(".")[0]) for part in evaluator.parts})
-    inputs = [marks.get(stage) for stage in stages]
+        stages += sorted({scores_stage(part.partition(".")[0]) for part in evaluator.parts})
+    inputs = [fingerprints.get(stage) for stage in stages]
     return digest_of(inputs, evaluator.signature)
 
 
-def leaderboard_digest(benchmark: Benchmark, marks: Mapping[str, str]) -> str:
-    """What a benchmark's leaderboard is made from: its scores and how they are to be read."""
-    made = {
-        evaluator.name: [evaluator.signature, marks.get(scores(evaluator.name))]
+def leaderboard_fingerprint(benchmark: Benchmark, fingerprints: Mapping[str, str]) -> str:
+    """Return the fingerprint of a benchmark's leaderboard: its scores and aggregation settings."""
+    scores = {
+        evaluator.name: [evaluator.signature, fingerprints.get(scores_stage(evaluator.name))]
         for evaluator in benchmark.evaluators
     }
-    reading = [
-        *(benchmark.slices, benchmark.cluster, dict(benchmark.thresholds)),
-        benchmark.intervals,
-    ]
-    return digest_of(_FOLD_VERSION, made, reading)
+    thresholds = dict(benchmark.thresholds)
+    settings = [benchmark.slices, benchmark.cluster, thresholds, benchmark.intervals]
+    return digest_of(_AGGREGATION_VERSION, scores, settings)
 
 
-def files(pattern: Path | None) -> list[Path]:
-    """The files that a pattern stands for; none for no pattern.
+def matching_files(pattern: Path | None) -> list[Path]:
+    """Return the files that match a pattern; empty without a pattern.
 
     Raises:
-        InputError: A pattern that no file matches.
+        InputError: The pattern matches no file.
     """
     return [] if pattern is None else [path for path, _ in expand(pattern)]

@@ -1,12 +1,20 @@
-"""Whether the published copy shows what files and configuration say now."""
+"""The check before a run: is the published copy up to date?"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from assets.checks.expectations import contract_marks
-from assets.fingerprints.digests import files, leaderboard_digest, scores_digest
-from assets.fingerprints.stages import LEADERBOARD, PREDICTIONS, QUESTIONS, REPORT, scores
+from assets.fingerprints.digests import (
+    LEADERBOARD,
+    PREDICTIONS,
+    QUESTIONS,
+    leaderboard_fingerprint,
+    matching_files,
+    scores_fingerprint,
+    scores_stage,
+)
+from assets.project import REPORT_FILE
 from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import format_named
 from warehouse.formats.paths import expand
@@ -21,42 +29,43 @@ if TYPE_CHECKING:
 
 
 def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
-    """Whether the published copy shows what files and configuration say now.
+    """Return whether the published copy reflects the current files and configuration.
 
-    The files are read for their digests, nothing else is done. False also where that cannot be
-    said: then a run tells what is wrong.
+    Reads the files to compute their digests and changes nothing. Returns False when the check
+    itself fails, so that the run reports the error.
 
     Args:
         project: The project.
-        benchmarks: The benchmarks to look at.
+        benchmarks: The benchmarks to check.
     """
     copy = project.publish / FILE_NAME
-    if not all(path.is_file() for path in (copy, project.publish / REPORT)):
+    if not all(path.is_file() for path in (copy, project.publish / REPORT_FILE)):
         return False
     try:
         if not Warehouse(project.warehouse).exists():
             return False
-        marked = Snapshot(copy).fetch("SELECT benchmark, stage, digest FROM marks")
-        marks: dict[str, dict[str, str]] = {}
-        for name, stage, digest in marked.iter_rows():
-            marks.setdefault(name, {})[stage] = digest
+        rows = Snapshot(copy).fetch("SELECT benchmark, stage, digest FROM marks")
+        published: dict[str, dict[str, str]] = {}
+        for name, stage, digest in rows.iter_rows():
+            published.setdefault(name, {})[stage] = digest
         for name in benchmarks:
-            expected = _expected(project.benchmarks[name])
+            expected = _expected_fingerprints(project.benchmarks[name])
             expected |= contract_marks(project, name, expected)
-            if not expected.items() <= marks.get(name, {}).items():
+            if not expected.items() <= published.get(name, {}).items():
                 return False
     except WarehouseError:
         return False
     return True
 
 
-def _expected(benchmark: Benchmark) -> dict[str, str]:
-    """The marks that a benchmark bears when everything is done."""
-    chosen, ratio = format_named(benchmark.format), benchmark.max_reject_ratio
-    questions, documents = (files(each) for each in (benchmark.questions, benchmark.documents))
-    given = expand(benchmark.predictions)
-    marks = {QUESTIONS: questions_digest(chosen, questions, documents, ratio, given)}
-    marks[PREDICTIONS] = predictions_digest(chosen, given, ratio, marks[QUESTIONS])
+def _expected_fingerprints(benchmark: Benchmark) -> dict[str, str]:
+    """Return the fingerprints that a benchmark has once everything is up to date."""
+    input_format, ratio = format_named(benchmark.format), benchmark.max_reject_ratio
+    questions = matching_files(benchmark.questions)
+    documents = matching_files(benchmark.documents)
+    predictions = expand(benchmark.predictions)
+    found = {QUESTIONS: questions_digest(input_format, questions, documents, ratio, predictions)}
+    found[PREDICTIONS] = predictions_digest(input_format, predictions, ratio, found[QUESTIONS])
     for evaluator in benchmark.evaluators:
-        marks[scores(evaluator.name)] = scores_digest(evaluator, marks)
-    return marks | {LEADERBOARD: leaderboard_digest(benchmark, marks)}
+        found[scores_stage(evaluator.name)] = scores_fingerprint(evaluator, found)
+    return found | {LEADERBOARD: leaderboard_fingerprint(benchmark, found)}

@@ -6,8 +6,8 @@ import dagster as dg
 from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import metadata
-from assets.judging.ask import Judged, Judging
-from assets.judging.budget import again_later, allowed
+from assets.judging.budget import engines_within_budget, retry_request
+from assets.judging.call_judge import Judging, JudgingResult
 from assets.keys import (
     BACKFILL,
     BENCHMARKS,
@@ -15,11 +15,11 @@ from assets.keys import (
     OWNERS,
     PREDICTIONS,
     QUESTIONS,
+    StageConfig,
     judgments_key,
 )
-from assets.metadata import tell_dagster
+from assets.metadata import add_partition_metadata
 from assets.project import UNUSED, Project, configured, is_judged, used
-from assets.run_config import RunChoices
 from evaluators import catalog
 from evaluators.engines.judge.errors import JudgeUnreachable
 from evaluators.kinds.flow import FlowEvaluator
@@ -29,7 +29,7 @@ from warehouse.store import Warehouse
 STEP = "judge"
 
 
-def judgments(project: Project) -> dg.AssetsDefinition | None:
+def build_judgments(project: Project) -> dg.AssetsDefinition | None:
     """The assets `judgments/<evaluator>`, of which a run may select any; None without any."""
     names = [name for name, group in used(project).items() if is_judged(group[0])]
     if not names:
@@ -59,13 +59,13 @@ def judgments(project: Project) -> dg.AssetsDefinition | None:
     )
     def judge(
         context: dg.AssetExecutionContext,
-        config: RunChoices,
+        config: StageConfig,
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
     ) -> Iterator[dg.MaterializeResult[None]]:
         """Ask the judge what it has not been asked for the selected evaluators."""
         selected = {key.path[-1] for key in context.selected_asset_keys}
-        answering, why_not = allowed(project, warehouse, context.run.tags)
+        answering, why_not = engines_within_budget(project, warehouse, context.run.tags)
         if why_not is not None:
             context.log.warning(why_not)
         wanted = [
@@ -81,7 +81,7 @@ def judgments(project: Project) -> dg.AssetsDefinition | None:
         }
         judging = Judging(
             warehouse=warehouse,
-            answering=answering,
+            engines=answering,
             run_id=context.run.run_id,
             systems=config.systems,
             force=config.force,
@@ -89,7 +89,7 @@ def judgments(project: Project) -> dg.AssetsDefinition | None:
         try:
             judged = dict(zip(pairs, judging.judge(list(pairs.values())), strict=True))
         except (JudgeUnreachable, WarehouseLocked) as error:
-            later = again_later(context.run.tags, context.retry_number)
+            later = retry_request(context.run.tags, context.retry_number)
             if later is None:
                 raise
             raise later from error
@@ -99,7 +99,7 @@ def judgments(project: Project) -> dg.AssetsDefinition | None:
             done = judged.get((name, benchmark))
             report = UNUSED if done is None else {**_report(done), **note}
             told[judgments_key(name), benchmark] = report
-        tell_dagster(context, told)
+        add_partition_metadata(context, told)
         for name in names:
             if name in selected:
                 yield dg.MaterializeResult[None](asset_key=judgments_key(name))
@@ -107,7 +107,7 @@ def judgments(project: Project) -> dg.AssetsDefinition | None:
     return judge
 
 
-def _report(judged: Judged) -> Mapping[str, RawMetadataValue]:
+def _report(judged: JudgingResult) -> Mapping[str, RawMetadataValue]:
     told: dict[str, RawMetadataValue] = metadata.counts(
         {
             "asked": judged.asked,

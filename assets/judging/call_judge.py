@@ -6,12 +6,11 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from assets.fingerprints import stages
-from assets.fingerprints.digests import scores_digest
+from assets.fingerprints.digests import scores_fingerprint, scores_stage
 from assets.scoring.batches import TEXT_ROWS
-from assets.scoring.stale_samples import stale_samples
+from assets.scoring.refresh import stale_samples
 from evaluators.kinds.flow import FlowEvaluator
-from evaluators.scoring import put_questions
+from evaluators.scoring import run_flows
 from warehouse.ledger import ledger
 
 if TYPE_CHECKING:
@@ -19,13 +18,13 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from assets.engines.run_engines import Answering
+    from assets.engines import RunEngines
     from assets.project import Benchmark
     from warehouse.store import Warehouse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgingResult:
     """What came of judging one evaluator's samples of one benchmark.
 
     Attributes:
@@ -59,12 +58,12 @@ class Judging:
     """
 
     warehouse: Warehouse
-    answering: Answering
+    answering: RunEngines
     run_id: str
     systems: Sequence[str] = ()
     force: bool = False
 
-    def judge(self, pairs: Sequence[tuple[Benchmark, FlowEvaluator]]) -> Sequence[Judged]:
+    def judge(self, pairs: Sequence[tuple[Benchmark, FlowEvaluator]]) -> Sequence[JudgingResult]:
         """Run the flows of stale samples, for the ledger's sake; what they return is dropped.
 
         What killed runs were told is taken over first.
@@ -78,33 +77,33 @@ class Judging:
         Raises:
             EvaluatorError: The judge cannot be asked at all; what it said until then is kept.
         """
-        if self.answering.maker is None:
-            return [Judged()] * len(pairs)
+        if self.answering.judge_factory is None:
+            return [JudgingResult()] * len(pairs)
         looked: list[int] = []
-        with ledger.opened(self.warehouse, self.run_id) as tables:
+        with ledger.open_ledger(self.warehouse, self.run_id) as tables:
             try:
                 # The judge is gone before what it said moves to the tables.
                 with (
                     closing(self._samples(pairs, looked)) as samples,
-                    self.answering.asking(tables) as engines,
+                    self.answering.live(tables) as engines,
                 ):
-                    put_questions(samples, engines)
+                    run_flows(samples, engines)
             finally:
-                tables.settle()
+                tables.flush()
         found = self._told(pairs, looked)
-        return [found.get(place, Judged()) for place in range(len(pairs))]
+        return [found.get(place, JudgingResult()) for place in range(len(pairs))]
 
     def _samples(
         self, pairs: Sequence[tuple[Benchmark, FlowEvaluator]], looked: list[int]
     ) -> Generator[tuple[FlowEvaluator, pl.DataFrame]]:
         """The stale samples of each pair; `looked` receives the places of those that have any."""
         for place, (benchmark, evaluator) in enumerate(pairs):
-            marks = self.warehouse.marks(benchmark.name)
-            done = marks.get(stages.scores(evaluator.name)) == scores_digest(evaluator, marks)
+            marks = self.warehouse.fingerprints(benchmark.name)
+            done = marks.get(scores_stage(evaluator.name)) == scores_fingerprint(evaluator, marks)
             if done and not self.force:
                 continue
             query = stale_samples(benchmark, evaluator, systems=self.systems, force=self.force)
-            with self.warehouse.spool(query.sql, query.parameters) as samples:
+            with self.warehouse.fetch_to_disk(query.sql, query.parameters) as samples:
                 if samples.rows:
                     looked.append(place)
                 for batch in samples.batches(TEXT_ROWS):
@@ -112,7 +111,7 @@ class Judging:
 
     def _told(
         self, pairs: Sequence[tuple[Benchmark, FlowEvaluator]], looked: Sequence[int]
-    ) -> Mapping[int, Judged]:
+    ) -> Mapping[int, JudgingResult]:
         """What the ledger says of the pairs that had stale samples, by their places."""
         if not looked:
             return {}
@@ -150,4 +149,4 @@ class Judging:
                 ],
             },
         )
-        return {row.pop("place"): Judged(**row) for row in told.iter_rows(named=True)}
+        return {row.pop("place"): JudgingResult(**row) for row in told.iter_rows(named=True)}

@@ -8,13 +8,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from assets.engines.ledger_adapter import WarehouseLedger
-from assets.engines.run_engines import NO_JUDGE
-from assets.ingest import files_of, inspect
+from assets.engines import NO_JUDGE, WarehouseLedger
+from assets.ingest import benchmark_files, validate_constraints
 from assets.project import is_judged
 from assets.scoring.batches import TEXT_ROWS
-from assets.scoring.stale_samples import stale_samples
-from evaluators.engines.judge.dry_run import NothingComputed
+from assets.scoring.refresh import stale_samples
+from evaluators.engines.judge.dry_run import DryRunModel
 from evaluators.flows.protocols import Engines, Origin
 from evaluators.flows.requests import JUDGE
 from evaluators.kinds.flow import FlowEvaluator
@@ -30,14 +29,14 @@ if TYPE_CHECKING:
     import polars as pl
 
     from assets.project import Project
-    from evaluators.engines.judge.dry_run import Cost
+    from evaluators.engines.judge.dry_run import CostEstimate
     from evaluators.evaluator import Evaluator
     from warehouse.ledger.ledger import Ledger
     from warehouse.queries.samples import Query
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
+class EvaluatorPlan:
     """What one evaluator would do on one benchmark.
 
     Attributes:
@@ -56,11 +55,11 @@ class Planned:
     samples: int
     calls: int = 0
     held: int = 0
-    cost: Cost | None = None
+    cost: CostEstimate | None = None
 
 
 @contextmanager
-def ingested(project: Project, benchmarks: Sequence[str]) -> Iterator[Warehouse]:
+def ingested_copy(project: Project, benchmarks: Sequence[str]) -> Iterator[Warehouse]:
     """A copy of the warehouse with the files as they are now; the project's stays as it is.
 
     Raises:
@@ -71,12 +70,12 @@ def ingested(project: Project, benchmarks: Sequence[str]) -> Iterator[Warehouse]
         copy = Warehouse(path)
         if Warehouse(project.warehouse).exists():
             Warehouse(project.warehouse).copy(path)
-        files = [files_of(project.benchmarks[name]) for name in benchmarks]
-        ingest(copy, files, kinds=("questions", "predictions"), inspect=inspect)
+        files = [benchmark_files(project.benchmarks[name]) for name in benchmarks]
+        ingest(copy, files, kinds=("questions", "predictions"), inspect=validate_constraints)
         yield copy
 
 
-def plan(
+def plan_run(
     project: Project,
     warehouse: Warehouse,
     benchmarks: Sequence[str],
@@ -84,7 +83,7 @@ def plan(
     evaluators: Sequence[str] = (),
     systems: Sequence[str] = (),
     judge: bool = True,
-) -> Iterator[Planned]:
+) -> Iterator[EvaluatorPlan]:
     """What each evaluator would do, in the order of a run.
 
     Args:
@@ -96,7 +95,7 @@ def plan(
         judge: Whether the judge may be asked.
     """
     counted: set[str] = set()  # what several evaluators would ask is asked for the first of them
-    with ledger.opened(warehouse, "plan") as tables:
+    with ledger.open_ledger(warehouse, "plan") as tables:
         for name in benchmarks:
             benchmark = project.benchmarks[name]
             for evaluator in benchmark.evaluators:
@@ -114,14 +113,14 @@ def _planned(
     query: Query,
     benchmark: str,
     counted: set[str],
-) -> Planned:
-    with warehouse.spool(query.sql, query.parameters) as samples:
-        known = Planned(benchmark=benchmark, evaluator=evaluator.name, samples=samples.rows)
-        maker = project.answering.maker
+) -> EvaluatorPlan:
+    with warehouse.fetch_to_disk(query.sql, query.parameters) as samples:
+        known = EvaluatorPlan(benchmark=benchmark, evaluator=evaluator.name, samples=samples.rows)
+        maker = project.engines.judge_factory
         if tables is None or maker is None or not isinstance(evaluator, FlowEvaluator):
             return known
-        planning = maker.planning(WarehouseLedger(tables), counted)
-        nothing = dict.fromkeys(evaluator.asked() - {JUDGE}, NothingComputed())
+        planning = maker.dry_run(WarehouseLedger(tables), counted)
+        nothing = dict.fromkeys(evaluator.engine_roles() - {JUDGE}, DryRunModel())
         engines = Engines(judge=planning, models=nothing, absent={JUDGE: NO_JUDGE})
         later = 0
         for batch in samples.batches(TEXT_ROWS):
@@ -140,7 +139,7 @@ def _later(evaluator: FlowEvaluator, batch: pl.DataFrame, waiting: Mapping[Origi
         sample = Sample.of(row)
         origin = Origin(sample.benchmark, sample.system, sample.question_id, evaluator.name, 0)
         if origin in waiting:
-            later += max(0, evaluator.calls(sample) - waiting[origin])
+            later += max(0, evaluator.expected_calls(sample) - waiting[origin])
     return later
 
 

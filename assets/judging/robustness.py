@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from assets.engines.ledger_adapter import WarehouseLedger
+from assets.engines import WarehouseLedger
 from evaluators.errors import EvaluatorError
 from evaluators.flows.prompt import Prompt, block
 from evaluators.flows.protocols import Engines
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
 ORDER = "order of blocks"
 
 
-class _Apart(WarehouseLedger):
+class _UntrackedLedger(WarehouseLedger):
     """Keeps what was said, but not on whose account: no grade is made from it."""
 
-    def note(self, origin: Origin, digest: str) -> None:
+    def record_call(self, origin: Origin, digest: str) -> None:
         """Nothing: `asks` holds what the scores were made from."""
 
 
-def steadiness(
+def measure_robustness(
     project: Project, benchmark: str, evaluator: str, *, most: int = 50
-) -> Iterator[tuple[str, Steadiness]]:
+) -> Iterator[tuple[str, Robustness]]:
     """Whether verdicts change with the order of blocks, or when answers talk to the judge.
 
     What the ledger holds is not asked again, so that the first half of each comparison is free
@@ -59,7 +59,7 @@ def steadiness(
     Raises:
         EvaluatorError: There is no judge model, or no such evaluator; or it cannot be asked.
     """
-    maker = project.answering.maker
+    maker = project.engines.judge_factory
     if maker is None:
         raise EvaluatorError("no judge model is configured whose verdicts could change")
     found = [each for each in project.benchmarks[benchmark].evaluators if each.name == evaluator]
@@ -73,16 +73,16 @@ def steadiness(
         "ORDER BY hash(system || question_id), system, question_id LIMIT $most",
         {**query.parameters, "most": most},
     )
-    answering = project.answering
-    with ledger.opened(warehouse, "steadiness") as tables:
+    answering = project.engines
+    with ledger.open_ledger(warehouse, "steadiness") as tables:
         try:
-            with maker.live(_Apart(tables)) as judge:
+            with maker.live(_UntrackedLedger(tables)) as judge:
                 engines = Engines(judge=judge, models=answering.models, absent=answering.absent)
-                yield ORDER, order_steadiness(chosen, rows, engines)
+                yield ORDER, order_robustness(chosen, rows, engines)
                 for name, injection in INJECTIONS.items():
-                    yield name, injection_steadiness(chosen, rows, engines, injection)
+                    yield name, injection_robustness(chosen, rows, engines, injection)
         finally:
-            tables.settle()
+            tables.flush()
 
 
 INJECTIONS: Mapping[str, str] = MappingProxyType(
@@ -104,7 +104,7 @@ _KEYED = re.compile(r"\[[^\]\n]+\] ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Steadiness:
+class Robustness:
     """How an evaluator's primary metric changed.
 
     Attributes:
@@ -128,7 +128,7 @@ class Steadiness:
         return self.flipped / self.compared if self.compared else None
 
 
-def order_steadiness(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines) -> Steadiness:
+def order_robustness(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines) -> Robustness:
     """Judge samples as always, and once more with all blocks and lists the other way round.
 
     Args:
@@ -141,13 +141,13 @@ def order_steadiness(evaluator: Evaluator, samples: pl.DataFrame, engines: Engin
     """
     if engines.judge is None:
         raise EvaluatorError(f"{evaluator.name}: there is no judge whose verdicts could change")
-    turned = replace(engines, judge=Turned(engines.judge))
-    return _held_against(evaluator, samples, samples, engines, turned)
+    turned = replace(engines, judge=ReversedPromptJudge(engines.judge))
+    return _compare_verdicts(evaluator, samples, samples, engines, turned)
 
 
-def injection_steadiness(
+def injection_robustness(
     evaluator: Evaluator, samples: pl.DataFrame, engines: Engines, injection: str
-) -> Steadiness:
+) -> Robustness:
     """Judge samples as always, and once more with something added to every answer.
 
     Args:
@@ -159,10 +159,10 @@ def injection_steadiness(
     given = pl.col("answer").str.contains(r"\S")
     ending = pl.when(given).then(pl.concat_str("answer", pl.lit(f"\n\n{injection}")))
     attacked = samples.with_columns(ending.otherwise("answer").alias("answer"))
-    return _held_against(evaluator, samples, attacked, engines, engines)
+    return _compare_verdicts(evaluator, samples, attacked, engines, engines)
 
 
-class Turned:
+class ReversedPromptJudge:
     """A judge that is shown every prompt the other way round."""
 
     def __init__(self, judge: Judge) -> None:
@@ -171,10 +171,10 @@ class Turned:
 
     def ask(self, request: Ask[Any], origin: Origin) -> Future[Any]:
         """Put a question with its blocks turned round; see `contract.Judge`."""
-        return self._judge.ask(replace(request, prompt=turned(request.prompt)), origin)
+        return self._judge.ask(replace(request, prompt=reverse_blocks(request.prompt)), origin)
 
 
-def turned(prompt: Prompt) -> Prompt:
+def reverse_blocks(prompt: Prompt) -> Prompt:
     """The prompt with its blocks in reverse, and so the lines of those that list things by key.
 
     The keys stay with what they name, so that replies mean the same. A prompt of which the blocks
@@ -191,13 +191,13 @@ def _reversed(text: str) -> str:
     return "\n".join(reversed(lines)) if all(map(_KEYED.match, lines)) else text
 
 
-def _held_against(
+def _compare_verdicts(
     evaluator: Evaluator,
     before: pl.DataFrame,
     after: pl.DataFrame,
     engines_before: Engines,
     engines_after: Engines,
-) -> Steadiness:
+) -> Robustness:
     metric = next(each for each in evaluator.sample_metrics if each.primary)
     one, other = (
         score(evaluator, samples, engines)
@@ -221,4 +221,4 @@ def _held_against(
     counted = both.select(
         changed=changed.sum(), flipped=flipped.sum(), better=(changed & (gain > 0)).sum()
     ).row(0, named=True)
-    return Steadiness(samples=one.height, compared=both.height, **counted)
+    return Robustness(samples=one.height, compared=both.height, **counted)

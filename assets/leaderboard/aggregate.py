@@ -67,7 +67,7 @@ def metric_facts(
     return pl.DataFrame(rows, schema=schema)
 
 
-def stand(folded: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
+def rank_systems(folded: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
     """Say how systems stand: coverage, bounds, threshold and rank beside every mean.
 
     Bounds are what the mean would be if every sample whose score was lost (the judge could not be
@@ -113,7 +113,7 @@ def stand(folded: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def consistent(rows: pl.DataFrame) -> pl.DataFrame:
+def reconcile_ranks(rows: pl.DataFrame) -> pl.DataFrame:
     """Make ranks and the places that uncertainty allows tell the same story.
 
     Where the spread of a system's number is not known (a metric of a whole set that has no value

@@ -7,12 +7,11 @@ import polars as pl
 from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import metadata
-from assets.charts.sort_order import best_first
-from assets.keys import BACKFILL, BENCHMARKS, LEADERBOARD, OWNERS, RESULTS, scores_key
-from assets.leaderboard.refresh import refresh
-from assets.metadata import tell_dagster
+from assets.charts.sort_order import systems_best_first
+from assets.keys import BACKFILL, BENCHMARKS, LEADERBOARD, OWNERS, RESULTS, StageConfig, scores_key
+from assets.leaderboard.refresh import refresh_leaderboard
+from assets.metadata import add_partition_metadata
 from assets.project import Project, used
-from assets.run_config import RunChoices
 from warehouse.store import Warehouse
 
 SYSTEMS_SHOWN = 20
@@ -28,7 +27,7 @@ PLOTTED = 50
 pictures one by one, and each takes a tenth of a second and its room among the events."""
 
 
-def leaderboard(project: Project) -> dg.AssetsDefinition:
+def build_leaderboard(project: Project) -> dg.AssetsDefinition:
     """The asset `leaderboard`, which depends on the scores of every evaluator in use."""
 
     @dg.asset(
@@ -45,7 +44,7 @@ def leaderboard(project: Project) -> dg.AssetsDefinition:
     )
     def leaderboard(
         context: dg.AssetExecutionContext,
-        config: RunChoices,
+        config: StageConfig,
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
     ) -> dg.MaterializeResult[None]:
@@ -53,7 +52,7 @@ def leaderboard(project: Project) -> dg.AssetsDefinition:
         # Scores of some systems leave the mark of their stage as it was.
         anew = config.force or bool(config.systems)
         written = {
-            name: refresh(warehouse, project.benchmarks[name], force=anew)
+            name: refresh_leaderboard(warehouse, project.benchmarks[name], force=anew)
             for name in context.partition_keys
         }
         standings = warehouse.fetch(
@@ -67,35 +66,35 @@ def leaderboard(project: Project) -> dg.AssetsDefinition:
             told[LEADERBOARD, name] = {
                 "dagster/partition_row_count": own.height,
                 **metadata.counts({"rows written": rows}),
-                **trends(own),
-                "standings": dg.MetadataValue.md(shown(own)),
-                **(plotted(name, own) if len(written) <= PLOTTED else {}),
+                **trend_metadata(own),
+                "standings": dg.MetadataValue.md(leaderboard_markdown(own)),
+                **(plot_metadata(name, own) if len(written) <= PLOTTED else {}),
             }
-        tell_dagster(context, told)
+        add_partition_metadata(context, told)
         return dg.MaterializeResult[None]()
 
     return leaderboard
 
 
-def plotted(benchmark: str, leaderboard: pl.DataFrame) -> dict[str, RawMetadataValue]:
+def plot_metadata(benchmark: str, leaderboard: pl.DataFrame) -> dict[str, RawMetadataValue]:
     """The primary metrics with their intervals as a picture; nothing where there is no number.
 
     Args:
         benchmark: The benchmark's name.
         leaderboard: Its rows of the table `leaderboard`.
     """
-    from assets.charts.leaderboard import standings
-    from assets.charts.vega import png, svg
+    from assets.charts.leaderboard import leaderboard_chart
+    from assets.charts.vega import render_png, render_svg
 
-    spec = standings(leaderboard)
+    spec = leaderboard_chart(leaderboard)
     if spec is None:
         return {}
-    picture = base64.b64encode(png(svg(spec), scale=1.0)).decode()
+    picture = base64.b64encode(render_png(render_svg(spec), scale=1.0)).decode()
     text = f"![means and 95 % intervals of {benchmark}](data:image/png;base64,{picture})"
     return {"plot": dg.MetadataValue.md(text)}
 
 
-def trends(leaderboard: pl.DataFrame) -> dict[str, RawMetadataValue]:
+def trend_metadata(leaderboard: pl.DataFrame) -> dict[str, RawMetadataValue]:
     """Numbers that the interface plots over time: failures, coverage, and means of few systems.
 
     Args:
@@ -115,7 +114,7 @@ def trends(leaderboard: pl.DataFrame) -> dict[str, RawMetadataValue]:
     return numbers
 
 
-def shown(leaderboard: pl.DataFrame) -> str:
+def leaderboard_markdown(leaderboard: pl.DataFrame) -> str:
     """A small leaderboard in Markdown: one row a system, one column a primary metric.
 
     Systems stand by the mean of their ranks; those that have none come last.
@@ -125,7 +124,7 @@ def shown(leaderboard: pl.DataFrame) -> str:
             is_primary.
     """
     primary = leaderboard.filter(pl.col("slice") == "all", pl.col("is_primary") == 1)
-    order = best_first(leaderboard)
+    order = systems_best_first(leaderboard)
     means = {
         (system, f"{evaluator}.{metric}"): mean
         for system, evaluator, metric, mean in primary.select(
@@ -138,7 +137,7 @@ def shown(leaderboard: pl.DataFrame) -> str:
         for system in order[:SYSTEMS_SHOWN]
     ]
     left = len(order) - SYSTEMS_SHOWN
-    return metadata.markdown(rows) + (f"\n\nand {left:,} more systems" if left > 0 else "")
+    return metadata.markdown_table(rows) + (f"\n\nand {left:,} more systems" if left > 0 else "")
 
 
 def _number(mean: float | None) -> str:

@@ -11,21 +11,21 @@ import polars as pl
 import polars.selectors as cs
 
 from evaluators.statistics.bootstrap import LARGE, resampled_means
-from evaluators.statistics.clusters import Groups, clustered
+from evaluators.statistics.clusters import Groups, sum_by_cluster
 from evaluators.statistics.comparisons import BETTER, WORSE, compare, every_pair
 from evaluators.statistics.intervals import uncertainty
 from evaluators.statistics.ranks import rank_intervals
 
 if TYPE_CHECKING:
-    from assets.leaderboard.score_matrix import Asked
+    from assets.leaderboard.score_matrix import QuestionSet
     from evaluators.metric import Metric
     from evaluators.statistics.arrays import Floats
-    from evaluators.statistics.clusters import Clustered
+    from evaluators.statistics.clusters import ClusterSums
     from evaluators.statistics.comparisons import Comparisons
 
 PLACE = ("slice", "evaluator", "metric")
 
-STANDINGS = {
+UNCERTAINTY = {
     **dict.fromkeys((*PLACE, "system"), pl.String),
     **dict.fromkeys(("std_error", "ci_low", "ci_high"), pl.Float64),
     "ci_method": pl.String,
@@ -44,7 +44,7 @@ COMPARISONS = {
 
 
 @dataclass(frozen=True)
-class Block:
+class MetricSlice:
     """One metric on one slice of a benchmark.
 
     Attributes:
@@ -66,14 +66,14 @@ class Block:
     values: Floats
     groups: Groups
     pass_fail: bool = False
-    whole: list[Asked] | None = None
+    whole: list[QuestionSet] | None = None
 
     @cached_property
-    def data(self) -> Clustered:
+    def data(self) -> ClusterSums:
         """The numbers, summed within clusters."""
-        return clustered(self.values, self.groups)
+        return sum_by_cluster(self.values, self.groups)
 
-    def standings(self, method: Literal["bootstrap", "t"]) -> pl.DataFrame:
+    def uncertainty(self, method: Literal["bootstrap", "t"]) -> pl.DataFrame:
         """How sure each system's mean and rank are; the columns of `STANDINGS`.
 
         Args:
@@ -113,7 +113,7 @@ class Block:
                 "rank_high": [int(rank) or None for rank in high],
                 "tied_with_best": self._tied(),
             },
-            STANDINGS,
+            UNCERTAINTY,
         )
 
     @cached_property

@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from assets.fingerprints.digests import leaderboard_digest
-from assets.fingerprints.stages import LEADERBOARD
-from assets.leaderboard.aggregate import consistent, metric_facts, stand
-from assets.leaderboard.score_matrix import bound_questions, distinct
-from assets.leaderboard.uncertainty import PLACE, Spread, assess
+from assets.fingerprints.digests import LEADERBOARD, leaderboard_fingerprint
+from assets.leaderboard.aggregate import metric_facts, rank_systems, reconcile_ranks
+from assets.leaderboard.score_matrix import load_question_index, sorted_unique
+from assets.leaderboard.uncertainty import PLACE, PseudoValues, measure_uncertainty
 from evaluators import scoring
 from evaluators.outcome import Status, Unscored
 from evaluators.statistics.bootstrap import DRAWS, SEED
 from evaluators.statistics.permutation_test import FLIPS
-from warehouse.queries.leaderboard import folded_scores, graded_samples
+from warehouse.queries.leaderboard import aggregate_scores, scored_samples
 
 if TYPE_CHECKING:
     from assets.project import Benchmark
@@ -35,7 +34,7 @@ RANDOMNESS = {"bootstrap_draws": DRAWS, "sign_flips": FLIPS, "random_seed": SEED
 """What intervals, rank intervals and p-values depend on besides the scores."""
 
 
-def refresh(warehouse: Warehouse, benchmark: Benchmark, *, force: bool = False) -> int:
+def refresh_leaderboard(warehouse: Warehouse, benchmark: Benchmark, *, force: bool = False) -> int:
     """Fold the scores of a benchmark into its leaderboard, unless nothing has changed.
 
     Scores of another signature than the configured one are left out: numbers that came about
@@ -44,52 +43,52 @@ def refresh(warehouse: Warehouse, benchmark: Benchmark, *, force: bool = False) 
     Returns:
         The rows that were written; 0 when the leaderboard was up to date.
     """
-    marks = warehouse.marks(benchmark.name)
-    digest = leaderboard_digest(benchmark, marks)
+    marks = warehouse.fingerprints(benchmark.name)
+    digest = leaderboard_fingerprint(benchmark, marks)
     if marks.get(LEADERBOARD) == digest and not force:
         return 0
     places = max((len(each.sample_metrics) for each in benchmark.evaluators), default=0)
-    query = folded_scores(benchmark.name, benchmark.slices, places)
+    query = aggregate_scores(benchmark.name, benchmark.slices, places)
     facts = metric_facts(benchmark.evaluators, benchmark)
     # What SQL adds up and what is computed from matrices know nothing of each other.
     with ThreadPoolExecutor(1) as beside:
         folding = beside.submit(warehouse.fetch, query.sql, query.parameters)
-        spread = Spread(bound_questions(warehouse, benchmark))
-        systems = system_scores(warehouse, benchmark, spread)
-        trust = assess(warehouse, benchmark, spread)
+        spread = PseudoValues(load_question_index(warehouse, benchmark))
+        systems = compute_system_scores(warehouse, benchmark, spread)
+        trust = measure_uncertainty(warehouse, benchmark, spread)
     folded = folding.result()
-    every = pl.concat([folded, as_folded(systems, folded, facts)], how="diagonal")
+    every = pl.concat([folded, with_primary_counts(systems, folded, facts)], how="diagonal")
     sure = trust.standings.cast(dict.fromkeys(("rank_low", "rank_high"), pl.Int32))
     rows = (
-        stand(every, facts)
+        rank_systems(every, facts)
         .join(sure, on=list(PLACE), how="left")
-        .pipe(consistent)
+        .pipe(reconcile_ranks)
         .with_columns(pl.lit(benchmark.name).alias("benchmark"))
     )
     place = {"benchmark": benchmark.name}
 
     def keep(transaction: Transaction) -> None:
-        moment = transaction.moment("leaderboard_history", "published_at", place)
+        moment = transaction.next_timestamp("leaderboard_history", "published_at", place)
         dated = rows.with_columns(pl.lit(moment).alias("published_at"))
         transaction.replace("leaderboard", dated, where=place)
         transaction.replace("system_scores", systems, where=place)
         compared = trust.comparisons.with_columns(pl.lit(benchmark.name).alias("benchmark"))
         transaction.replace("comparisons", compared, where=place)
-        transaction.replace("meta", randomness(), where={"name": list(RANDOMNESS)})
+        transaction.replace("meta", randomness_rows(), where={"name": list(RANDOMNESS)})
         transaction.append("leaderboard_history", dated.select(HISTORY))
-        transaction.mark(benchmark.name, LEADERBOARD, digest)
+        transaction.record_fingerprint(benchmark.name, LEADERBOARD, digest)
 
     warehouse.write(keep)
     return rows.height
 
 
-def randomness() -> pl.DataFrame:
+def randomness_rows() -> pl.DataFrame:
     """How often and from which seed numbers are drawn, as rows of the table `meta`."""
     return pl.DataFrame([{"name": name, "value": str(n)} for name, n in RANDOMNESS.items()])
 
 
-def system_scores(
-    warehouse: Warehouse, benchmark: Benchmark, spread: Spread | None = None
+def compute_system_scores(
+    warehouse: Warehouse, benchmark: Benchmark, spread: PseudoValues | None = None
 ) -> pl.DataFrame:
     """The metrics that exist only for a whole set, for each system and slice.
 
@@ -124,7 +123,9 @@ def system_scores(
     return pl.DataFrame(rows, schema={**schema, "value": pl.Float64})
 
 
-def as_folded(systems: pl.DataFrame, folded: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
+def with_primary_counts(
+    systems: pl.DataFrame, folded: pl.DataFrame, facts: pl.DataFrame
+) -> pl.DataFrame:
     """Give system metrics the form of folded ones: the value as the mean, the primary's counts."""
     primaries = facts.filter(pl.col("is_primary") == 1).select("evaluator", "metric")
     place = ["slice", "system", "evaluator", "signature"]
@@ -134,11 +135,11 @@ def as_folded(systems: pl.DataFrame, folded: pl.DataFrame, facts: pl.DataFrame) 
 
 
 def _of_evaluator(
-    warehouse: Warehouse, benchmark: Benchmark, evaluator: Evaluator, spread: Spread | None
+    warehouse: Warehouse, benchmark: Benchmark, evaluator: Evaluator, spread: PseudoValues | None
 ) -> list[dict[str, object]]:
     names = [metric.name for metric in evaluator.sample_metrics]
     primary = next(i for i, metric in enumerate(evaluator.sample_metrics) if metric.primary)
-    query = graded_samples(benchmark.name, evaluator.name, evaluator.signature, benchmark.slices)
+    query = scored_samples(benchmark.name, evaluator.name, evaluator.signature, benchmark.slices)
     grades = warehouse.fetch(query.sql, query.parameters).with_columns(
         pl.col("values").list.to_struct(fields=names).struct.unnest(),
         pl.col("statuses").list.get(primary, null_on_oob=True).fill_null("scored").alias("status"),
@@ -147,11 +148,11 @@ def _of_evaluator(
     groups = grades.partition_by("slice", "system", as_dict=True)
     places = grades.select("slice", "question")
     asked = {
-        slice_: distinct(those["question"].to_numpy())
+        slice_: sorted_unique(those["question"].to_numpy())
         for (slice_,), those in places.partition_by("slice", as_dict=True).items()
     }
     for (slice_, system), samples in sorted(groups.items()):
-        result = scoring.fold(evaluator, samples.select(*names, "status", "detail"))
+        result = scoring.aggregate(evaluator, samples.select(*names, "status", "detail"))
         if spread is not None:
             spread.add(evaluator, slice_, system, samples, result.scores, asked[slice_])
         detail = None if result.detail is None else json.dumps(result.detail, ensure_ascii=False)

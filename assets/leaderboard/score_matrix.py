@@ -11,9 +11,9 @@ import numpy as np
 from evaluators.statistics.clusters import Groups
 from warehouse.errors import WarehouseError
 from warehouse.queries.score_matrices import (
-    bound,
     clustered_questions,
-    graded_values,
+    has_clusters,
+    score_values,
     sliced_questions,
 )
 
@@ -40,7 +40,7 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True)
-class Questions:
+class QuestionIndex:
     """What binds the questions of a benchmark together.
 
     Attributes:
@@ -53,21 +53,21 @@ class Questions:
     clusters: Keys
     slices: dict[str, Keys] = field(default_factory=dict)
 
-    def cluster_of(self, questions: Keys) -> Integers:
+    def cluster_numbers(self, questions: Keys) -> Integers:
         """The clusters of some questions, as numbers from 0 without a gap."""
-        return np.unique(self.bonds(questions), return_inverse=True)[1].astype(np.int64)
+        return np.unique(self.cluster_keys(questions), return_inverse=True)[1].astype(np.int64)
 
-    def bonds(self, questions: Keys) -> Keys:
+    def cluster_keys(self, questions: Keys) -> Keys:
         """The keys of the clusters of some questions."""
         return self.clusters[np.searchsorted(self.keys, questions)] if len(self.keys) else questions
 
     def groups(self, questions: Keys) -> Groups:
         """Which of some questions, each named once, belong together."""
-        return Groups(self.cluster_of(questions)) if len(self.keys) else Groups()
+        return Groups(self.cluster_numbers(questions)) if len(self.keys) else Groups()
 
 
 @dataclass(frozen=True)
-class Matrices:
+class ScoreMatrices:
     """All numbers of one evaluator.
 
     Attributes:
@@ -80,14 +80,14 @@ class Matrices:
     questions: Keys
     values: dict[str, Floats]
 
-    def rows(self, slice_: str, questions: Questions) -> Integers | slice:
+    def rows(self, slice_: str, questions: QuestionIndex) -> Integers | slice:
         """The rows of a slice."""
         if slice_ == ALL:
             return slice(None)
         return np.flatnonzero(np.isin(self.questions, questions.slices[slice_]))
 
 
-def distinct(keys: Keys) -> Keys:
+def sorted_unique(keys: Keys) -> Keys:
     """The different ones of some keys, sorted.
 
     `numpy.unique` puts them into a hash table first, which takes three times as long.
@@ -98,13 +98,13 @@ def distinct(keys: Keys) -> Keys:
     return ordered[first]
 
 
-def bound_questions(source: Source, benchmark: Benchmark) -> Questions:
+def load_question_index(source: Source, benchmark: Benchmark) -> QuestionIndex:
     """The clusters and slices of a benchmark's questions.
 
     Raises:
         WarehouseError: Two questions have the same key, which in practice never happens.
     """
-    query = bound(benchmark.name)
+    query = has_clusters(benchmark.name)
     if benchmark.cluster or not source.fetch(query.sql, query.parameters).is_empty():
         query = clustered_questions(benchmark.name, benchmark.cluster or "cluster")
     found = source.fetch(query.sql, query.parameters).sort("question")
@@ -117,12 +117,14 @@ def bound_questions(source: Source, benchmark: Benchmark) -> Questions:
         for (name,), group in members.partition_by("slice", as_dict=True).items():
             slices[str(name)] = group["question"].to_numpy()
     keys, clusters = (found[name].to_numpy() for name in ("question", "cluster"))
-    return Questions(keys, clusters, dict(sorted(slices.items())))
+    return QuestionIndex(keys, clusters, dict(sorted(slices.items())))
 
 
-def matrices(source: Source, benchmark: Benchmark, evaluator: Evaluator) -> Matrices:
+def load_score_matrices(
+    source: Source, benchmark: Benchmark, evaluator: Evaluator
+) -> ScoreMatrices:
     """The numbers of an evaluator as it is configured."""
-    query = graded_values(benchmark.name, evaluator.name, evaluator.signature)
+    query = score_values(benchmark.name, evaluator.name, evaluator.signature)
     grades = source.fetch(query.sql, query.parameters)
     systems = grades["system"].unique().sort().to_list()
     questions = grades["question"].to_numpy()
@@ -139,11 +141,11 @@ def matrices(source: Source, benchmark: Benchmark, evaluator: Evaluator) -> Matr
         matrix = np.full(shape, np.nan)
         matrix.ravel()[place] = flat[:, at]
         values[name] = matrix
-    return Matrices(systems, questions, values)
+    return ScoreMatrices(systems, questions, values)
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionSet:
     """The questions that one system was asked on a slice.
 
     Attributes:
@@ -152,16 +154,16 @@ class Asked:
     """
 
     keys: Keys
-    questions: Questions
+    questions: QuestionIndex
 
     @cached_property
     def counts(self) -> tuple[int, int]:
         """How many questions these are, and how many clusters."""
-        return len(self.keys), len(distinct(self.questions.bonds(self.keys)))
+        return len(self.keys), len(sorted_unique(self.questions.cluster_keys(self.keys)))
 
-    def shared(self, other: Asked) -> tuple[int, int]:
+    def shared(self, other: QuestionSet) -> tuple[int, int]:
         """How many questions both systems were asked, and how many clusters these are."""
         if self.keys is other.keys or np.array_equal(self.keys, other.keys):
             return self.counts
         both = np.intersect1d(self.keys, other.keys, assume_unique=True)
-        return Asked(both, self.questions).counts
+        return QuestionSet(both, self.questions).counts

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from assets.leaderboard.metric_slice import COMPARISONS, STANDINGS, Block
-from assets.leaderboard.score_matrix import ALL, Asked, Questions, matrices
+from assets.leaderboard.metric_slice import COMPARISONS, UNCERTAINTY, MetricSlice
+from assets.leaderboard.score_matrix import ALL, QuestionIndex, QuestionSet, load_score_matrices
 from evaluators.statistics.clusters import Groups
 from evaluators.statistics.intervals import is_pass_fail
-from evaluators.statistics.jackknife import parts_of, pseudo_values
+from evaluators.statistics.jackknife import assign_parts, pseudo_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +29,7 @@ PLACE = ("slice", "system", "evaluator", "metric")
 
 
 @dataclass(frozen=True)
-class Spread:
+class PseudoValues:
     """The pseudo-values of system metrics, gathered while the metrics are folded.
 
     Attributes:
@@ -38,9 +38,9 @@ class Spread:
         wholes: By evaluator and slice, then system: what it was asked.
     """
 
-    questions: Questions
+    questions: QuestionIndex
     values: dict[tuple[str, str], dict[str, dict[str, Floats]]] = field(default_factory=dict)
-    wholes: dict[tuple[str, str], dict[str, Asked]] = field(default_factory=dict)
+    wholes: dict[tuple[str, str], dict[str, QuestionSet]] = field(default_factory=dict)
 
     def add(
         self,
@@ -65,7 +65,7 @@ class Spread:
             every: The questions that any system was asked on the slice, sorted.
         """
         place, keys = (evaluator.name, slice_), samples["question"].to_numpy()
-        parts = parts_of(self.questions.bonds(every))
+        parts = assign_parts(self.questions.cluster_keys(every))
         order = np.argsort(keys)
         # Most systems were asked everything: they share one array.
         asked = every if len(keys) == len(every) else keys[order]
@@ -73,13 +73,13 @@ class Spread:
         own[order] = parts if asked is every else parts[np.searchsorted(every, asked)]
         total = int(parts.max(initial=-1)) + 1
         found = pseudo_values(evaluator, samples, own, scores, total)
-        self.wholes.setdefault(place, {})[system] = Asked(asked, self.questions)
+        self.wholes.setdefault(place, {})[system] = QuestionSet(asked, self.questions)
         for metric, values in found.items():
             self.values.setdefault(place, {}).setdefault(metric, {})[system] = values
 
 
 @dataclass(frozen=True, slots=True)
-class Trust:
+class LeaderboardUncertainty:
     """What is known about the certainty of a leaderboard.
 
     Attributes:
@@ -91,7 +91,9 @@ class Trust:
     comparisons: pl.DataFrame
 
 
-def assess(warehouse: Warehouse, benchmark: Benchmark, spread: Spread) -> Trust:
+def measure_uncertainty(
+    warehouse: Warehouse, benchmark: Benchmark, spread: PseudoValues
+) -> LeaderboardUncertainty:
     """Intervals, rank intervals and comparisons of every metric of a benchmark on every slice.
 
     Args:
@@ -99,25 +101,27 @@ def assess(warehouse: Warehouse, benchmark: Benchmark, spread: Spread) -> Trust:
         benchmark: The benchmark.
         spread: What folding its system metrics has gathered.
     """
-    standings = [pl.DataFrame(schema=STANDINGS)]
+    standings = [pl.DataFrame(schema=UNCERTAINTY)]
     comparisons = [pl.DataFrame(schema=COMPARISONS)]
     for block in _blocks(warehouse, benchmark, spread):
-        standings.append(block.standings(benchmark.intervals))
+        standings.append(block.uncertainty(benchmark.intervals))
         comparisons.append(block.comparisons())
-    return Trust(pl.concat(standings), pl.concat(comparisons))
+    return LeaderboardUncertainty(pl.concat(standings), pl.concat(comparisons))
 
 
-def _blocks(warehouse: Warehouse, benchmark: Benchmark, spread: Spread) -> Iterator[Block]:
+def _blocks(
+    warehouse: Warehouse, benchmark: Benchmark, spread: PseudoValues
+) -> Iterator[MetricSlice]:
     for evaluator in benchmark.evaluators:
         yield from _of_samples(warehouse, benchmark, evaluator, spread.questions)
         yield from _of_sets(evaluator, spread)
 
 
 def _of_samples(
-    warehouse: Warehouse, benchmark: Benchmark, evaluator: Evaluator, questions: Questions
-) -> Iterator[Block]:
+    warehouse: Warehouse, benchmark: Benchmark, evaluator: Evaluator, questions: QuestionIndex
+) -> Iterator[MetricSlice]:
     """A block for each sample metric and slice."""
-    found = matrices(warehouse, benchmark, evaluator)
+    found = load_score_matrices(warehouse, benchmark, evaluator)
     if not found.systems:
         return
     passing = {name: is_pass_fail(values) for name, values in found.values.items()}
@@ -127,7 +131,7 @@ def _of_samples(
         for metric in evaluator.sample_metrics:
             values = found.values[metric.name][rows]
             pass_fail = passing[metric.name] and metric.bounds == (0.0, 1.0)
-            yield Block(
+            yield MetricSlice(
                 slice_=slice_,
                 evaluator=evaluator.name,
                 metric=metric,
@@ -138,7 +142,7 @@ def _of_samples(
             )
 
 
-def _of_sets(evaluator: Evaluator, spread: Spread) -> Iterator[Block]:
+def _of_sets(evaluator: Evaluator, spread: PseudoValues) -> Iterator[MetricSlice]:
     """A block of pseudo-values for each system metric and slice."""
     metrics = {metric.name: metric for metric in evaluator.system_metrics}
     for (name, slice_), measured in spread.values.items():
@@ -146,7 +150,7 @@ def _of_sets(evaluator: Evaluator, spread: Spread) -> Iterator[Block]:
             continue
         for metric, by_system in measured.items():
             systems = sorted(by_system)
-            yield Block(
+            yield MetricSlice(
                 slice_=slice_,
                 evaluator=name,
                 metric=metrics[metric],

@@ -39,7 +39,7 @@ def published(
     warehouse: dg.ResourceParam[Warehouse], project: dg.ResourceParam[Project]
 ) -> dg.MaterializeResult[None]:
     """Bring the catalogue up to date, publish a copy of the whole warehouse, and show it."""
-    from assets.charts.vega import library
+    from assets.charts.vega import vega_bundle
     from assets.publishing.report.write import write_report
 
     catalogue = metrics_table(project)
@@ -49,7 +49,7 @@ def published(
     # Where the scripts of the charts are not in the user's cache, putting them together takes a
     # core as long as copying takes the disk.
     with ThreadPoolExecutor(1) as beside:
-        beside.submit(library)
+        beside.submit(vega_bundle)
         path = snapshot.publish(warehouse, project.publish)
     if project.validation == FULL:
         write_page(warehouse, project.publish)

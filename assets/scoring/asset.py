@@ -15,13 +15,13 @@ from assets.keys import (
     OWNERS,
     PREDICTIONS,
     QUESTIONS,
+    StageConfig,
     judgments_key,
     scores_key,
 )
-from assets.metadata import tell_dagster
+from assets.metadata import add_partition_metadata
 from assets.project import UNUSED, Project, configured, is_judged, used
-from assets.run_config import RunChoices
-from assets.scoring.score import Graded, grade
+from assets.scoring.refresh import ScoringResult, refresh_scores
 from evaluators import catalog
 from evaluators.evaluator import Evaluator
 from evaluators.kinds.composite import CompositeEvaluator
@@ -33,7 +33,7 @@ STEP = "score"
 """One step scores with every evaluator, so that a model is loaded once."""
 
 
-def scores(project: Project) -> dg.AssetsDefinition:
+def build_scores(project: Project) -> dg.AssetsDefinition:
     """The assets `scores/<evaluator>`, of which a run may select any."""
     specs = [_spec(name, group) for name, group in used(project).items()]
 
@@ -47,7 +47,7 @@ def scores(project: Project) -> dg.AssetsDefinition:
     )
     def score(
         context: dg.AssetExecutionContext,
-        config: RunChoices,
+        config: StageConfig,
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
     ) -> Iterator[dg.MaterializeResult[None]]:
@@ -56,8 +56,8 @@ def scores(project: Project) -> dg.AssetsDefinition:
         No judge is asked: what one said is taken from the ledger.
         """
         selected = {key.path[-1] for key in context.selected_asset_keys}
-        with ledger.opened(warehouse, context.run.run_id) as tables:
-            engines = project.answering.replaying(tables, warehouse)
+        with ledger.open_ledger(warehouse, context.run.run_id) as tables:
+            engines = project.engines.replay(tables, warehouse)
             for name in used(project):
                 if name not in selected:
                     continue
@@ -68,7 +68,7 @@ def scores(project: Project) -> dg.AssetsDefinition:
                     if evaluator is None:
                         told[key, benchmark] = UNUSED
                         continue
-                    graded = grade(
+                    graded = refresh_scores(
                         warehouse,
                         project.benchmarks[benchmark],
                         evaluator,
@@ -78,7 +78,7 @@ def scores(project: Project) -> dg.AssetsDefinition:
                         engines=engines,
                     )
                     told[key, benchmark] = _report(evaluator, graded)
-                tell_dagster(context, told)
+                add_partition_metadata(context, told)
                 # Also where no benchmark uses it: without a result, what follows is skipped.
                 yield dg.MaterializeResult[None](asset_key=key)
 
@@ -122,7 +122,7 @@ def _listed(metric: Metric) -> str:
     )
 
 
-def _report(evaluator: Evaluator, graded: Graded) -> Mapping[str, RawMetadataValue]:
+def _report(evaluator: Evaluator, graded: ScoringResult) -> Mapping[str, RawMetadataValue]:
     return {
         "dagster/partition_row_count": (graded.scored + graded.current)
         * len(evaluator.sample_metrics),

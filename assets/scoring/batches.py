@@ -34,7 +34,7 @@ WORTH_PROCESSES = 4 * TEXT_ROWS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Writing:
+class BatchScorer:
     """The work of one evaluator on batches of samples, as a value that other processes can take.
 
     Attributes:
@@ -72,7 +72,7 @@ class Writing:
             return None
         unasked = pl.col("statuses").list.contains(Status.JUDGE_ERROR.value)
         if isinstance(self.evaluator, FlowEvaluator) and self.evaluator.is_configured:
-            lacking = self.engines.lacking(self.evaluator.asked())
+            lacking = self.engines.missing_reason(self.evaluator.engine_roles())
             if lacking is not None:
                 unasked |= pl.col("reasons").list.contains(lacking)
         return unasked.fill_null(value=False)
@@ -88,7 +88,7 @@ class Batches:
         rows: The samples in a batch.
     """
 
-    writing: Writing
+    writing: BatchScorer
     samples: ScratchResult
     rows: int
 
@@ -114,7 +114,7 @@ def score_batches(
     """
     by_text = isinstance(evaluator, RowEvaluator)
     flows = isinstance(evaluator, FlowEvaluator)
-    writing = Writing(evaluator=evaluator, folder=folder, engines=engines)
+    writing = BatchScorer(evaluator=evaluator, folder=folder, engines=engines)
     rows = TEXT_ROWS if by_text or flows else FRAME_ROWS
     batches = Batches(writing=writing, samples=samples, rows=rows)
     numbers = range(-(-samples.rows // batches.rows))
@@ -135,7 +135,7 @@ def score_stream(
     Returns:
         How many samples there were.
     """
-    write = Writing(evaluator=evaluator, folder=folder).write
+    write = BatchScorer(evaluator=evaluator, folder=folder).write
     rows, waiting = 0, deque[Future[int]]()
     with _workers(processes=False) as workers:
         for number, batch in enumerate(samples):

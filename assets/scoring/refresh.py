@@ -11,15 +11,16 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from assets.fingerprints import stages
-from assets.fingerprints.digests import scores_digest
+from assets.fingerprints.digests import scores_fingerprint, scores_stage
 from assets.scoring.batches import FRAME_ROWS, score_batches, score_stream
-from assets.scoring.stale_samples import stale_samples
+from evaluators import catalog
 from evaluators.flows.protocols import NO_ENGINES, Engines
+from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.frame import FrameEvaluator
 from evaluators.kinds.row import RowEvaluator
-from warehouse.queries.samples import delete_orphans
+from warehouse.queries.composite_samples import Part, select_stale_composite_samples
+from warehouse.queries.samples import Query, delete_orphans, samples, select_stale_samples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Graded:
+class ScoringResult:
     """What grading changed.
 
     Attributes:
@@ -45,7 +46,7 @@ class Graded:
     removed: int
 
 
-def grade(
+def refresh_scores(
     warehouse: Warehouse,
     benchmark: Benchmark,
     evaluator: Evaluator,
@@ -54,7 +55,7 @@ def grade(
     engines: Engines = NO_ENGINES,
     systems: Sequence[str] = (),
     force: bool = False,
-) -> Graded:
+) -> ScoringResult:
     """Score the samples whose inputs or whose evaluator changed since they were last scored.
 
     The warehouse is read, then left alone while the evaluator works, then written to once.
@@ -70,10 +71,10 @@ def grade(
         force: Score everything again, changed or not.
     """
     name = benchmark.name
-    marks = warehouse.marks(name)
-    stage, digest = stages.scores(evaluator.name), scores_digest(evaluator, marks)
+    marks = warehouse.fingerprints(name)
+    stage, digest = scores_stage(evaluator.name), scores_fingerprint(evaluator, marks)
     if marks.get(stage) == digest and not force:
-        return Graded(scored=0, current=_graded_rows(warehouse, name, evaluator), removed=0)
+        return ScoringResult(scored=0, current=_graded_rows(warehouse, name, evaluator), removed=0)
     every = force or not _graded_rows(warehouse, name, evaluator)
     query = stale_samples(benchmark, evaluator, systems=systems, force=every)
     orphans = delete_orphans(name, evaluator.name)
@@ -94,7 +95,7 @@ def grade(
         else:
             # Equal inputs stand together, so that evaluators of text grade them once.
             ordered = f"{query.sql} ORDER BY input_digest" if by_text else query.sql
-            with warehouse.spool(ordered, query.parameters) as samples:
+            with warehouse.fetch_to_disk(ordered, query.parameters) as samples:
                 unsettled = score_batches(evaluator, samples, Path(folder), engines)
                 scored = samples.rows
 
@@ -108,18 +109,18 @@ def grade(
             if scored:
                 if isinstance(evaluator, FrameEvaluator):
                     # What stands in their details is short, unlike what judges say.
-                    transaction.keep_text_plain(unless_repeated=True)
+                    transaction.disable_text_compression(unless_repeated=True)
                 put = transaction.replace if known else transaction.append
                 put("grades", Path(folder), constants=constants)
             if unsettled:
                 # Not done, since it is to be asked again; what follows sees that it has changed.
-                transaction.mark(name, stage, f"unsettled {run_id}")
+                transaction.record_fingerprint(name, stage, f"unsettled {run_id}")
             elif not systems:
-                transaction.mark(name, stage, digest)
+                transaction.record_fingerprint(name, stage, digest)
             return removed, _graded_rows(transaction, name, evaluator) - scored
 
         removed, current = warehouse.write(keep)
-    return Graded(scored=scored, current=current, removed=removed)
+    return ScoringResult(scored=scored, current=current, removed=removed)
 
 
 def _describe(transaction: Transaction, evaluator: Evaluator, now: datetime) -> None:
@@ -145,3 +146,42 @@ def _graded_rows(source: Warehouse | Transaction, benchmark: str, evaluator: Eva
         {"benchmark": benchmark, "evaluator": evaluator.name},
     )
     return int(counted.item())
+
+
+_NO_SIGNATURE = ""
+"""No signature equals this one, so that every grade counts as stale."""
+
+
+def stale_samples(
+    benchmark: Benchmark, evaluator: Evaluator, *, systems: Sequence[str] = (), force: bool = False
+) -> Query:
+    """The samples that an evaluator has to grade.
+
+    Args:
+        benchmark: The benchmark, whose other evaluators a composite is made of.
+        evaluator: The evaluator, with its parameters.
+        systems: The systems; empty: all.
+        force: Take every sample, stale or not. Where nothing is graded yet they are the same, and
+            a million samples need not be looked up among the grades of others.
+    """
+    signature = _NO_SIGNATURE if force else evaluator.signature
+    narrowed = list(systems) or None
+    if isinstance(evaluator, CompositeEvaluator):
+        parts = [_part(benchmark, name) for name in evaluator.parts]
+        return select_stale_composite_samples(
+            benchmark.name, evaluator.name, signature, parts, narrowed
+        )
+    columns = evaluator.columns | {"error"}
+    if force:
+        return samples(benchmark.name, columns, narrowed)
+    return select_stale_samples(benchmark.name, evaluator.name, signature, columns, narrowed)
+
+
+def _part(benchmark: Benchmark, address: str) -> Part:
+    """Where the grades of a metric stand; those of an evaluator not configured here: nowhere."""
+    name, _, metric = address.partition(".")
+    configured = next((each for each in benchmark.evaluators if each.name == name), None)
+    evaluator = configured or catalog.build(name)
+    place = [each.name for each in evaluator.sample_metrics].index(metric)
+    signature = _NO_SIGNATURE if configured is None else configured.signature
+    return Part(address, name, place, signature)

@@ -4,7 +4,7 @@ import dagster as dg
 import pytest
 
 from assets.keys import BACKFILL, BENCHMARKS
-from assets.metadata import tell_dagster
+from assets.metadata import add_partition_metadata
 
 KEY = dg.AssetKey("counted")
 
@@ -12,7 +12,7 @@ KEY = dg.AssetKey("counted")
 @dg.asset(key=KEY, partitions_def=BENCHMARKS, backfill_policy=BACKFILL)
 def counted(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
     numbers = {(KEY, name): {"number": int(name[1:])} for name in context.partition_keys}
-    tell_dagster(context, numbers)
+    add_partition_metadata(context, numbers)
     return dg.MaterializeResult[None](metadata={"of all": 1})
 
 

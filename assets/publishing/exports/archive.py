@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from assets.publishing.exports.csv_safety import guarded
 from assets.publishing.report.templates_env import plain_page
-from warehouse.storage.atomic import replacing
+from warehouse.storage.atomic import replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from warehouse.publish.snapshot import HeldSnapshot
+    from warehouse.publish.snapshot import OpenSnapshot
+
 
 MOMENT = (1980, 1, 1, 0, 0, 0)
 """The time of every file in the zip, so that equal contents make equal archives."""
@@ -40,7 +40,7 @@ show it as text; JSON and Parquet have it as it is.
 
 
 def write_archive(
-    copy: HeldSnapshot, benchmark: str, folder: Path, configuration: Path | None
+    copy: OpenSnapshot, benchmark: str, folder: Path, configuration: Path | None
 ) -> Path:
     """Write `<benchmark>.zip` into a folder, in place of the one that is there.
 
@@ -55,7 +55,7 @@ def write_archive(
     """
     target = folder / f"{benchmark}.zip"
     with (
-        replacing(target) as beside,
+        replace_file(target) as beside,
         zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive,
     ):
         _fill(_Archive(archive), copy, benchmark, configuration)
@@ -81,7 +81,7 @@ class _Archive:
 
 
 def _fill(
-    archive: _Archive, copy: HeldSnapshot, benchmark: str, configuration: Path | None
+    archive: _Archive, copy: OpenSnapshot, benchmark: str, configuration: Path | None
 ) -> None:
     def rows(sql: str, **more: Any) -> pl.DataFrame:
         return copy.fetch(sql, {"benchmark": benchmark, **more})
@@ -134,7 +134,7 @@ ORDER BY slice <> 'all', slice, metric, system
 
 
 def _csv(frame: pl.DataFrame, _: str) -> str:
-    return guarded(frame).write_csv()
+    return escape_formulas(frame).write_csv()
 
 
 def _json(frame: pl.DataFrame, _: str) -> str:
@@ -173,3 +173,33 @@ FORMS: dict[str, Any] = {
     "parquet": _parquet,
 }
 """How a frame is written in each form."""
+
+
+FORMULA = r"^[=+\-@\t\r\n]"
+"""How texts begin that spreadsheets compute, or that hide one that they compute."""
+
+
+def escape_formulas(frame: pl.DataFrame) -> pl.DataFrame:
+    """A frame as it may be opened in a spreadsheet.
+
+    A text that begins like a formula gets an apostrophe in front, which spreadsheets take for
+    "this is text". Lists and structures become JSON, times become text; numbers stay numbers.
+    """
+    return frame.select(_guarded(name, kind) for name, kind in frame.schema.items())
+
+
+def _guarded(name: str, kind: pl.DataType) -> pl.Expr:
+    column = pl.col(name)
+    if kind.is_nested():
+        column = column.map_elements(_list_json, return_dtype=pl.String)
+    elif kind != pl.String:
+        return column
+    text = pl.concat_str(pl.lit("'"), column)
+    return pl.when(column.str.contains(FORMULA)).then(text).otherwise(column).alias(name)
+
+
+def _list_json(value: object) -> str:
+    import json
+
+    plain = value.to_list() if isinstance(value, pl.Series) else value
+    return json.dumps(plain, ensure_ascii=False, default=str)

@@ -7,14 +7,14 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from assets.publishing.exports.document_qa_rows import Sheet
-from warehouse.storage.atomic import replacing
+from assets.publishing.exports.document_qa_rows import SystemResults
+from warehouse.storage.atomic import replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from assets.project import Benchmark
-    from warehouse.publish.snapshot import HeldSnapshot
+    from warehouse.publish.snapshot import OpenSnapshot
 
 Row = dict[str, Any]
 
@@ -56,7 +56,7 @@ WHERE l.benchmark = $benchmark AND l.evaluator = 'rubric_combined'
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class DocumentQaResults:
     """The results of one benchmark.
 
     Attributes:
@@ -84,7 +84,7 @@ class Evaluation:
         """
         target = folder / self.file_name
         text = json.dumps(self.results, indent=2, ensure_ascii=False, allow_nan=False)
-        with replacing(target) as beside:
+        with replace_file(target) as beside:
             beside.write_text(text + "\n", encoding="utf-8")
         return target
 
@@ -104,7 +104,7 @@ def split_of(benchmark: Benchmark) -> str:
     return benchmark.name
 
 
-def evaluate(copy: HeldSnapshot, benchmark: Benchmark) -> Evaluation:
+def gather_results(copy: OpenSnapshot, benchmark: Benchmark) -> DocumentQaResults:
     """Gather the results of a benchmark.
 
     A score that there is none of is null, where the evaluation that the form comes from writes 0;
@@ -126,7 +126,7 @@ def evaluate(copy: HeldSnapshot, benchmark: Benchmark) -> Evaluation:
     weight = copy.fetch(_WEIGHT, place).item()
     results = {}
     for system in sorted(scores, key=_known_order):
-        sheet = Sheet(questions, answers.get(system, {}), scores[system])
+        sheet = SystemResults(questions, answers.get(system, {}), scores[system])
         parts = {
             "retrieval": sheet.retrieval(),
             "citation": sheet.citation(),
@@ -136,7 +136,7 @@ def evaluate(copy: HeldSnapshot, benchmark: Benchmark) -> Evaluation:
     loaded = {
         system: sum(row["given"] for row in answers.get(system, {}).values()) for system in results
     }
-    return Evaluation(split_of(benchmark), len(questions), results, loaded)
+    return DocumentQaResults(split_of(benchmark), len(questions), results, loaded)
 
 
 def _known_order(system: str) -> tuple[int, str]:

@@ -10,7 +10,7 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class SystemResults:
     """One system's scores and answers.
 
     Attributes:

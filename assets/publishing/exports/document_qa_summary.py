@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from assets.publishing.exports.document_qa import Evaluation
+    from assets.publishing.exports.document_qa import DocumentQaResults
 
 Row = dict[str, Any]
 
 RULE = "=" * 60
 
 
-def summary(evaluation: Evaluation, questions_file: str, files: dict[str, str]) -> str:
+def summary(evaluation: DocumentQaResults, questions_file: str, files: dict[str, str]) -> str:
     """The summary as text.
 
     Args:
@@ -25,7 +25,9 @@ def summary(evaluation: Evaluation, questions_file: str, files: dict[str, str]) 
     return "\n".join(_lines(evaluation, questions_file, files))
 
 
-def _lines(evaluation: Evaluation, questions_file: str, files: dict[str, str]) -> Iterator[str]:
+def _lines(
+    evaluation: DocumentQaResults, questions_file: str, files: dict[str, str]
+) -> Iterator[str]:
     yield f"Evaluating {evaluation.split} split outputs..."
     yield f"Questions file: {questions_file}"
     yield f"Loaded {evaluation.questions} questions"

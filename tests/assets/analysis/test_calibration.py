@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from assets.analysis.asset import is_judged, look
+from assets.analysis.asset import is_judged, refresh_problems
 from assets.analysis.calibration import calibrate
-from assets.leaderboard.refresh import refresh
+from assets.leaderboard.refresh import refresh_leaderboard
 from assets.project import Benchmark
 from evaluators import catalog
 from warehouse.store import Warehouse
@@ -60,7 +60,7 @@ def warehouse(tmp_path: Path, benchmark: Benchmark) -> Warehouse:
             ),
         )
         transaction.append("grades", pl.DataFrame(rows, schema_overrides=lists))
-    refresh(made, benchmark, force=True)
+    refresh_leaderboard(made, benchmark, force=True)
     return made
 
 
@@ -92,7 +92,7 @@ def test_the_judge_of_a_flow_is_a_judge() -> None:
 
 
 def test_failures_of_the_judge_are_its_own(warehouse: Warehouse, benchmark: Benchmark) -> None:
-    look(warehouse, benchmark)
+    refresh_problems(warehouse, benchmark)
     (failure,) = found(warehouse, "judge_failure")
     assert (failure["severity"], failure["value"]) == ("high", pytest.approx(0.1))
     assert "a problem of the judge, not of the system" in failure["message"]
@@ -105,7 +105,7 @@ def test_failures_of_the_judge_are_its_own(warehouse: Warehouse, benchmark: Benc
 def test_a_judge_is_uncalibrated_until_people_agree(
     warehouse: Warehouse, benchmark: Benchmark
 ) -> None:
-    look(warehouse, benchmark)
+    refresh_problems(warehouse, benchmark)
     assert len(found(warehouse, "uncalibrated_judge")) == 1
     for agreeing, expected in ((False, 1), (True, 0)):
         labels = [
@@ -121,7 +121,7 @@ def test_a_judge_is_uncalibrated_until_people_agree(
         ]
         warehouse.replace("labels", pl.DataFrame(labels), where={})
         calibrate(warehouse, benchmark)
-        look(warehouse, benchmark)
+        refresh_problems(warehouse, benchmark)
         assert len(found(warehouse, "uncalibrated_judge")) == expected
 
 

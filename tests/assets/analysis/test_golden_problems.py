@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import polars as pl
 import pytest
 
-from assets.analysis.asset import look
-from assets.leaderboard.refresh import refresh
+from assets.analysis.asset import refresh_problems
+from assets.leaderboard.refresh import refresh_leaderboard
 from assets.project import Benchmark
 from evaluators import catalog
 from evaluators.kinds.frame import FrameEvaluator
@@ -92,11 +92,11 @@ def found(
         transaction.append(
             "grades", pl.DataFrame(grades, schema_overrides={"values": pl.List(pl.Float64)})
         )
-    refresh(warehouse, benchmark)
+    refresh_leaderboard(warehouse, benchmark)
     with pytest.MonkeyPatch.context() as patch:
         # The catalogue does not know these two.
         patch.setattr(catalog, "family", lambda _: "of_tests")
-        look(warehouse, benchmark)
+        refresh_problems(warehouse, benchmark)
     return warehouse
 
 

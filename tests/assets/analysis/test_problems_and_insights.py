@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from assets.analysis.asset import look
+from assets.analysis.asset import refresh_problems
 from assets.analysis.calibration import calibrate
 from evaluators.statistics.agreement import Confusion
 from evaluators.statistics.calibration import rogan_gladen
@@ -95,13 +95,13 @@ def test_a_mean_within_the_noise_is_not_certain(done: Workshop) -> None:
     done.warehouse.fetch("SELECT 1")
     with done.warehouse.transaction() as transaction:
         transaction.execute("UPDATE leaderboard SET threshold = 0.6 WHERE metric = 'accuracy'")
-    look(done.warehouse, lenient)
+    refresh_problems(done.warehouse, lenient)
     found = problems(done, "below_threshold").filter(metric="accuracy", system="half")
     assert found["severity"].to_list() == ["medium"]
     assert "within the noise" in found["message"][0]
     with done.warehouse.transaction() as transaction:
         transaction.execute("UPDATE leaderboard SET threshold = 0.75 WHERE metric = 'accuracy'")
-    look(done.warehouse, done.project.benchmarks["trial"])
+    refresh_problems(done.warehouse, done.project.benchmarks["trial"])
 
 
 def test_variants_that_flip(done: Workshop) -> None:

@@ -12,10 +12,9 @@ import pytest
 from dagster._core.errors import DagsterAssetCheckFailedError
 
 from assets.analysis.comparability import NotComparable
-from assets.analysis.metric_names import UnknownMetric, sample_metrics
-from assets.analysis.regression_gate import GateResult, gate
+from assets.analysis.regression_gate import GateResult, evaluate_gate
 from assets.keys import LEADERBOARD
-from assets.project import Gate
+from assets.project import Gate, UnknownMetric, select_metrics
 from tests.assets.conftest import Workshop
 
 if TYPE_CHECKING:
@@ -63,8 +62,8 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
 
 def gated(workshop: Workshop, system: str, baseline: str, **choices: Any) -> dict[str, GateResult]:
     benchmark = workshop.project.benchmarks["trial"]
-    metrics = sample_metrics(benchmark, choices.pop("metrics", ()))
-    found = gate(workshop.warehouse, benchmark, system, baseline, metrics, **choices)
+    metrics = select_metrics(benchmark, choices.pop("metrics", ()))
+    found = evaluate_gate(workshop.warehouse, benchmark, system, baseline, metrics, **choices)
     return {each.address: each for each in found}
 
 
@@ -119,11 +118,11 @@ def test_a_system_is_not_held_against_itself(done: Workshop) -> None:
 def test_unknown_metrics_are_named(done: Workshop) -> None:
     benchmark = done.project.benchmarks["trial"]
     with pytest.raises(UnknownMetric, match=r"did you mean 'classification\.accuracy'"):
-        sample_metrics(benchmark, ["classification.acuracy"])
+        select_metrics(benchmark, ["classification.acuracy"])
     with pytest.raises(UnknownMetric, match=r"did you mean 'accuracy'"):
-        sample_metrics(benchmark, ["acuracy"])
+        select_metrics(benchmark, ["acuracy"])
     with pytest.raises(UnknownMetric, match="no metric of single samples"):
-        sample_metrics(benchmark, ["classification.f1"])
+        select_metrics(benchmark, ["classification.f1"])
 
 
 @pytest.fixture

@@ -9,10 +9,10 @@ import pytest
 
 from assets.judging.robustness import (
     INJECTIONS,
-    Steadiness,
-    injection_steadiness,
-    order_steadiness,
-    turned,
+    Robustness,
+    injection_robustness,
+    order_robustness,
+    reverse_blocks,
 )
 from evaluators.catalog import build
 from evaluators.errors import EvaluatorError
@@ -39,16 +39,16 @@ ROWS = [
 
 def test_blocks_and_lists_stand_the_other_way_round_and_keys_stay() -> None:
     ask = Instruction("Look at `answer` and `context`.")
-    prompt = ask.about(answer="One.\nTwo.", context={"c0": "First.", "c1": "Second."}, extra=None)
-    other = ask.about(context={"c1": "Second.", "c0": "First."}, answer="One.\nTwo.")
-    assert turned(prompt) == other
-    assert turned(other) == prompt
+    prompt = ask.prompt(answer="One.\nTwo.", context={"c0": "First.", "c1": "Second."}, extra=None)
+    other = ask.prompt(context={"c1": "Second.", "c0": "First."}, answer="One.\nTwo.")
+    assert reverse_blocks(prompt) == other
+    assert reverse_blocks(other) == prompt
 
 
 def test_a_template_of_ones_own_stays_as_it_is() -> None:
-    block = Instruction("").about(answer="One.").material
+    block = Instruction("").prompt(answer="One.").material
     prompt = Prompt("", f"Is this kind?\n\n{block}")
-    assert turned(prompt) == prompt
+    assert reverse_blocks(prompt) == prompt
 
 
 def test_who_looks_at_the_first_block_is_found_out() -> None:
@@ -59,8 +59,8 @@ def test_who_looks_at_the_first_block_is_found_out() -> None:
         score = 5 if first or not moved else 1
         return {"reasoning": "", "missing": [], "incorrect": [], "score": score}
 
-    found = order_steadiness(build("rubric_judge"), samples(ROWS), Engines(judge=Scripted(graded)))
-    assert found == Steadiness(samples=4, compared=4, changed=2, flipped=2, better=0)
+    found = order_robustness(build("rubric_judge"), samples(ROWS), Engines(judge=Scripted(graded)))
+    assert found == Robustness(samples=4, compared=4, changed=2, flipped=2, better=0)
     assert found.flip_rate == 0.5
 
 
@@ -74,11 +74,11 @@ def test_who_obeys_is_found_out_and_what_cannot_be_compared_is_not_counted() -> 
 
     rows = samples([*ROWS, {**ROWS[0], "answer": " "}])
     judge = Scripted(obeying)
-    found = injection_steadiness(
+    found = injection_robustness(
         build("rubric_judge"), rows, Engines(judge=judge), INJECTIONS["end of block"]
     )
     # From 0.6 to 0.8, over the threshold of 0.75; the blank answer stays blank.
-    assert found == Steadiness(samples=5, compared=4, changed=3, flipped=3, better=3)
+    assert found == Robustness(samples=5, compared=4, changed=3, flipped=3, better=3)
 
 
 def test_numbers_that_stay_on_their_side_change_without_flipping() -> None:
@@ -87,7 +87,7 @@ def test_numbers_that_stay_on_their_side_change_without_flipping() -> None:
         assert first is not None
         return {"reasoning": "", "useful_keys": ["0a"] if first[1] == "0a" else []}
 
-    found = order_steadiness(
+    found = order_robustness(
         build("context_relevancy"), samples(ROWS), Engines(judge=Scripted(useful))
     )
     assert (found.changed, found.flipped, found.better) == (4, 0, 0)
@@ -95,7 +95,7 @@ def test_numbers_that_stay_on_their_side_change_without_flipping() -> None:
 
 def test_nothing_to_compare_has_no_rate() -> None:
     judge = Scripted(lambda _: ParseFailure("?"))
-    found = order_steadiness(build("rubric_judge"), samples(ROWS), Engines(judge=judge))
+    found = order_robustness(build("rubric_judge"), samples(ROWS), Engines(judge=judge))
     assert (found.compared, found.flip_rate) == (0, None)
     with pytest.raises(EvaluatorError, match="no judge"):
-        order_steadiness(build("rubric_judge"), samples(ROWS), Engines())
+        order_robustness(build("rubric_judge"), samples(ROWS), Engines())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from assets.leaderboard.aggregate import metric_facts, stand
+from assets.leaderboard.aggregate import metric_facts, rank_systems
 from assets.project import Benchmark
 from evaluators import catalog
 
@@ -45,7 +45,7 @@ def standing(*rows: dict[str, Any], facts: pl.DataFrame | None = None) -> list[d
     """What `stand` makes of rows, in their order."""
     known = metric_facts([catalog.build("citation")]) if facts is None else facts
     frame = pl.DataFrame(list(rows), schema_overrides={"mean": pl.Float64})
-    return stand(frame, known).to_dicts()
+    return rank_systems(frame, known).to_dicts()
 
 
 def test_bounds_are_what_lost_scores_allow() -> None:

@@ -10,7 +10,7 @@ import dagster as dg
 import pytest
 
 from assets.keys import LEADERBOARD
-from assets.metadata import markdown
+from assets.metadata import markdown_table
 from tests.assets.conftest import materialise, write
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def test_many_systems_are_not_traced_one_by_one(workshop: Workshop) -> None:
 
 def test_what_stands_in_a_table_is_no_markup_and_has_one_line() -> None:
     """Names and values that come from files are shown in the interface as they are."""
-    table = markdown([{"system": "<img src=x>|\n| b & c", "mean": "0.5"}])
+    table = markdown_table([{"system": "<img src=x>|\n| b & c", "mean": "0.5"}])
     head, rules, row = table.split("\n")
     assert (head, rules) == ("| system | mean |", "| --- | ---: |")
     assert row == "| &lt;img src=x&gt;\\| \\| b &amp; c | 0.5 |"

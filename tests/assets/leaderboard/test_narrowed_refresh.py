@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.leaderboard.aggregate import consistent, metric_facts, stand
+from assets.leaderboard.aggregate import metric_facts, rank_systems, reconcile_ranks
 from evaluators import catalog
 from tests.assets.leaderboard.test_aggregate import row
 from tests.services import takes_minutes
@@ -28,12 +28,12 @@ def test_a_rank_lies_between_its_places_or_there_are_none(
 ) -> None:
     facts = metric_facts([catalog.build("citation")])
     rows = [row(mean, 9, 9, system=f"s{at}") for at, (mean, _) in enumerate(given_)]
-    stood = stand(pl.DataFrame(rows, schema_overrides={"mean": pl.Float64}), facts)
+    stood = rank_systems(pl.DataFrame(rows, schema_overrides={"mean": pl.Float64}), facts)
     low, high = ([None if p is None else p[end] for _, p in given_] for end in (0, 1))
     tied = [None if p is None else 0 for _, p in given_]
     types = {"rank_low": pl.Int32, "rank_high": pl.Int32, "tied_with_best": pl.Int64}
     frame = pl.DataFrame({"rank_low": low, "rank_high": high, "tied_with_best": tied}, schema=types)
-    found = consistent(pl.concat([stood, frame], how="horizontal")).to_dicts()
+    found = reconcile_ranks(pl.concat([stood, frame], how="horizontal")).to_dicts()
     complete = all(p is not None for mean, p in given_ if mean is not None)
     for each in found:
         ranked = each["rank"] is not None
@@ -48,7 +48,7 @@ def test_a_rank_lies_between_its_places_or_there_are_none(
 def test_means_that_differ_by_rounding_share_a_rank() -> None:
     facts = metric_facts([catalog.build("citation")])
     rows = [row(mean, 3, 3, system=str(mean)) for mean in (0.1 + 0.2, 0.3, 0.2)]
-    assert stand(pl.DataFrame(rows), facts)["rank"].to_list() == [1, 1, 3]
+    assert rank_systems(pl.DataFrame(rows), facts)["rank"].to_list() == [1, 1, 3]
 
 
 def standings(workshop: Workshop) -> list[dict[str, Any]]:

@@ -13,9 +13,8 @@ import polars as pl
 import pytest
 
 from assets.project import Benchmark, Project
-from assets.publishing.exports.archive import write_archive
-from assets.publishing.exports.csv_safety import guarded
-from assets.publishing.exports.document_qa import Evaluation, evaluate, split_of
+from assets.publishing.exports.archive import escape_formulas, write_archive
+from assets.publishing.exports.document_qa import DocumentQaResults, gather_results, split_of
 from assets.publishing.exports.document_qa_summary import summary
 from evaluators import catalog
 from tests.assets.conftest import materialise
@@ -33,7 +32,7 @@ EVALUATORS = ("document_retrieval", "citation", "evidence_overlap")
 
 
 @pytest.fixture(scope="module")
-def train(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+def train(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> DocumentQaResults:
     source = shared / "data" / "grounded_qa"
     if not source.is_dir():
         pytest.skip(f"the project's data is missing: {source}")
@@ -57,11 +56,11 @@ def train(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
     )
     with dg.DagsterInstance.ephemeral() as instance:
         materialise(project, instance)
-    with Snapshot(project.publish / FILE_NAME).held() as copy:
-        return evaluate(copy, benchmark)
+    with Snapshot(project.publish / FILE_NAME).open() as copy:
+        return gather_results(copy, benchmark)
 
 
-def test_every_published_row_comes_back(train: Evaluation, shared: Path) -> None:
+def test_every_published_row_comes_back(train: DocumentQaResults, shared: Path) -> None:
     path = shared / "data" / "grounded_qa" / "published_per_question.jsonl"
     compared = 0
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -80,7 +79,7 @@ def test_every_published_row_comes_back(train: Evaluation, shared: Path) -> None
     assert compared == 2 * (24 * 2 + 22 * 3)
 
 
-def test_the_form_has_the_keys_of_its_source(train: Evaluation) -> None:
+def test_the_form_has_the_keys_of_its_source(train: DocumentQaResults) -> None:
     assert train.file_name == "train_evaluation.json"
     assert list(train.results) == ["simple", "strong"]
     retrieval, citation = train.results["simple"].values()
@@ -95,7 +94,7 @@ def test_the_form_has_the_keys_of_its_source(train: Evaluation) -> None:
     ]
 
 
-def test_the_summary_is_the_printed_one(train: Evaluation, shared: Path) -> None:
+def test_the_summary_is_the_printed_one(train: DocumentQaResults, shared: Path) -> None:
     """Line by line what the page of the source shows, as far as no judge was asked."""
     page = (shared / "reference" / "document-grounded-qa.md").read_text(encoding="utf-8")
     example = page.split("produces:")[1].split("```")[1].strip("\n").split("\n")
@@ -118,7 +117,7 @@ def test_the_summary_with_a_judge(shared: Path) -> None:
         "avg_evidence_score": 2 / 24,
         "avg_combined_score": 0.3,
     }
-    evaluation = Evaluation("train", 24, {"strong": {"llm_judge": judged}}, {"strong": 24})
+    evaluation = DocumentQaResults("train", 24, {"strong": {"llm_judge": judged}}, {"strong": 24})
     shown = summary(evaluation, "x", {}).split("\n")
     start = shown.index("LLM_JUDGE EVALUATION RESULTS") - 1
     assert shown[start:] == example[example.index("LLM_JUDGE EVALUATION RESULTS") - 1 :]
@@ -148,7 +147,7 @@ def test_the_archive_holds_every_evaluator_and_is_the_same_twice(
     configuration = workshop.home / "scoreline.yaml"
     configuration.write_text("benchmarks: {}\n", encoding="utf-8")
     workshop.run()
-    with Snapshot(workshop.project.publish / FILE_NAME).held() as copy:
+    with Snapshot(workshop.project.publish / FILE_NAME).open() as copy:
         path = write_archive(copy, "trial", tmp_path, configuration)
         first = path.read_bytes()
         assert write_archive(copy, "trial", tmp_path, configuration).read_bytes() == first
@@ -178,7 +177,7 @@ def test_the_archive_holds_every_evaluator_and_is_the_same_twice(
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1"])
 def test_texts_like_formulas_are_guarded_and_numbers_are_not(text: str) -> None:
     frame = pl.DataFrame({"text": [text, "plain", None], "number": [-1.5, 2.0, None]})
-    assert guarded(frame).rows() == [(f"'{text}", -1.5), ("plain", 2.0), (None, None)]
+    assert escape_formulas(frame).rows() == [(f"'{text}", -1.5), ("plain", 2.0), (None, None)]
 
 
 @pytest.mark.parametrize(

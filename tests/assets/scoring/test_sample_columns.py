@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from assets.project import Benchmark
-from assets.scoring.stale_samples import stale_samples
+from assets.scoring.refresh import stale_samples
 from evaluators import catalog
 from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS
 from warehouse.queries import samples
@@ -32,7 +32,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
 def test_names_agree() -> None:
     assert {*samples.IDENTITY, *samples.SAMPLE_COLUMNS} - NOT_READ == SAMPLE_COLUMNS.keys()
     assert samples.IDENTITY == KEYS
-    assert samples.EMPTY.keys() == ANSWER_COLUMNS
+    assert samples.EMPTY_VALUES.keys() == ANSWER_COLUMNS
 
 
 @pytest.mark.parametrize("name", sorted(catalog.catalogue()))
@@ -55,7 +55,7 @@ def _type(column: str) -> object:
 def test_types_agree_for_every_column(warehouse: Warehouse) -> None:
     query = samples.samples("b", SAMPLE_COLUMNS)
     schema = warehouse.fetch(query.sql, query.parameters).schema
-    with warehouse.spool(query.sql, query.parameters) as spool:
+    with warehouse.fetch_to_disk(query.sql, query.parameters) as spool:
         (batch,) = spool.batches()
     assert batch.schema == schema
     given = {column: type_ for column, type_ in schema.items() if column != "input_digest"}

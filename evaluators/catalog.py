@@ -17,7 +17,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from evaluators import library
-from evaluators.errors import BadParameters, BrokenPromise, UnknownEvaluator, nearest
+from evaluators.errors import (
+    EXPECTED_TYPES,
+    BadParameters,
+    BrokenPromise,
+    UnknownEvaluator,
+    did_you_mean,
+)
 from evaluators.evaluator import Evaluator
 from evaluators.flows.requests import config_key
 from evaluators.kinds.composite import CompositeEvaluator
@@ -32,17 +38,6 @@ if TYPE_CHECKING:
 
 
 _ALL = "all"
-
-_EXPECTED_TYPES = {
-    "tuple_type": "a list",
-    "dict_type": "a mapping",
-    "string_type": "text",
-    "bool_type": "true or false",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-}
-"""What a parameter of the wrong type should have been, by pydantic's name of the error."""
 
 
 @cache
@@ -132,7 +127,7 @@ def build(name: str, parameters: Mapping[str, object] | None = None) -> Evaluato
         if parameter not in taken:
             offer = f"; it takes {', '.join(taken)}" if taken else "; it takes none"
             raise BadParameters(
-                f"{name}: unknown parameter {parameter!r}{nearest(parameter, taken) or offer}"
+                f"{name}: unknown parameter {parameter!r}{did_you_mean(parameter, taken) or offer}"
             )
     try:
         return cls(**_validate(cls, given)) if given else cls()
@@ -164,7 +159,7 @@ def _validate(cls: type[Evaluator], given: Mapping[str, object]) -> dict[str, An
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        wanted = _EXPECTED_TYPES.get(first["type"])
+        wanted = EXPECTED_TYPES.get(first["type"])
         said = f"expected {wanted}, got {first['input']!r}" if wanted else first["msg"]
         raise BadParameters(f"{cls.name}: parameter {place}: {said}") from error
     return {parameter: getattr(values, parameter) for parameter in given}
@@ -180,7 +175,7 @@ def _find(name: str) -> type[Evaluator]:
         return catalogue()[name]
     except KeyError:
         offers = [*catalogue(), *families(), _ALL]
-        raise UnknownEvaluator(f"unknown evaluator {name!r}{nearest(name, offers)}") from None
+        raise UnknownEvaluator(f"unknown evaluator {name!r}{did_you_mean(name, offers)}") from None
 
 
 def _family(cls: type[Evaluator]) -> str:

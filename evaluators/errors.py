@@ -1,54 +1,75 @@
-"""What can go wrong in this room, as one tree.
+"""The errors of the evaluators package, and the wording that their messages share.
 
 EvaluatorError
-├── UnknownEvaluator   a name that is no evaluator and no family
-├── BadParameters      parameters that an evaluator does not take
-├── BadConstraints     constraints of a question that cannot be read
+├── UnknownEvaluator   a name that is neither an evaluator nor a family
+├── BadParameters      parameters that an evaluator does not accept
+├── BadConstraints     constraints of a question that cannot be parsed
 ├── BadSamples         a frame of samples that lacks a column
-├── Unavailable        an engine that cannot be had, with what to install or to configure
-└── BrokenPromise      an evaluator that did not return what it declares (a defect, not a result)
+├── Unavailable        an engine that is not installed, configured or found
+└── BrokenPromise      an evaluator that does not return what it declares (a defect, not a result)
 
-Why a single sample has no number is not an error of this kind: see `outcome.Unscored`.
+Reasons why a single sample has no score are not errors of this kind: see `outcome.Unscored`.
 """
 
 from __future__ import annotations
 
-import difflib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+EXPECTED_TYPES: Final = {
+    "string_type": "text",
+    "string_too_short": "text that is not empty",
+    "bool_type": "true or false",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "int_parsing": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "finite_number": "a finite number",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a mapping (`key: value` lines)",
+    "model_type": "a mapping (`key: value` lines)",
+    "model_attributes_type": "a mapping (`key: value` lines)",
+}
+"""The type that a key or parameter expects, by the type of pydantic's error."""
+
+_MIN_SIMILARITY = 60
+
 
 class EvaluatorError(Exception):
-    """Anything that this room refuses to do."""
+    """The root of the errors of this package."""
 
 
-class UnknownEvaluator(EvaluatorError):  # noqa: N818 - the name says what it is
-    """A name that is neither an evaluator nor a family."""
+class UnknownEvaluator(EvaluatorError):  # noqa: N818
+    """There is neither an evaluator nor a family of this name."""
 
 
 class BadParameters(EvaluatorError):  # noqa: N818
-    """Parameters that an evaluator does not take, or values it refuses."""
+    """An evaluator does not accept a parameter or its value."""
 
 
 class BadConstraints(EvaluatorError):  # noqa: N818
-    """What a text must contain is written in a way that cannot be read."""
+    """The constraints of a question cannot be parsed."""
 
 
 class BadSamples(EvaluatorError):  # noqa: N818
-    """A frame of samples without a column that the evaluator reads."""
+    """A frame of samples lacks a column that the evaluator reads."""
 
 
 class Unavailable(EvaluatorError):  # noqa: N818
-    """An engine cannot be had; the message says what to install or to configure."""
+    """An engine is not available; the message says what to install or configure."""
 
 
 class BrokenPromise(EvaluatorError):  # noqa: N818
-    """An evaluator returned other metrics than it declares, or a value out of bounds."""
+    """An evaluator returned metrics that it does not declare, or a value out of bounds."""
 
 
-def nearest(name: str, options: Iterable[str]) -> str:
-    """Return ` (did you mean 'x'?)` for the option most like `name`, or an empty text."""
-    found = difflib.get_close_matches(name, list(options), n=1, cutoff=0.6)
-    return f" (did you mean {found[0]!r}?)" if found else ""
+def did_you_mean(name: str, options: Iterable[str]) -> str:
+    """Return ` (did you mean 'x'?)` for the most similar option, or an empty text."""
+    from rapidfuzz import fuzz, process
+
+    best = process.extractOne(name, options, scorer=fuzz.ratio, score_cutoff=_MIN_SIMILARITY)
+    return f" (did you mean {best[0]!r}?)" if best else ""

@@ -1,4 +1,4 @@
-"""The contract of an evaluator: what its author declares and what follows from it."""
+"""The base class of all evaluators: what an author declares, and what follows from it."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 
 NOT_A_PARAMETER = {"settled": True}
-"""Marks a field that is no parameter: the configuration settles it for all evaluators."""
+"""Metadata of a field that the configuration sets for all evaluators; it is not a parameter."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluator(ABC):
     """Computes one or more metrics for a sample; the fields of a subclass are its parameters.
 
-    Nobody but `scoring.score` calls the methods that compute.
+    Only the module `scoring` calls `compute` and `aggregate`.
 
     Attributes:
-        metrics: What it measures with its default parameters; exactly one is primary.
-        reads: The sample columns that it needs; a null in one of them: not applicable.
-        optional: Sample columns that it also looks at and that may be null.
-        non_empty: Those of `reads` in which an empty list or text counts as absent too.
-        evidence: The fields of the detail that `aggregate` is given back, with their types.
-        version: Raised whenever the numbers change for the same inputs and parameters.
+        metrics: The metrics with the default parameters; exactly one is primary.
+        reads: The required sample columns. A null in one of them means not applicable.
+        optional: Sample columns that are read too and may be null.
+        non_empty: Columns of `reads` in which an empty list or text also counts as missing.
+        evidence: The fields of the detail that `aggregate` reads, with their types.
+        version: Raise it when the numbers change for the same inputs and parameters.
         libraries: Distributions whose releases may change the numbers (a sentence splitter, a
-            table of phone numbers); their installed versions are part of the signature.
-        failure_is_worst: Whether a system that failed to answer gets the worst value; False where
-            an empty text cannot be at fault (a leak, a loop): then it gets none.
+            table of phone numbers). Their installed versions are part of the signature.
+        failure_is_worst: Whether a failed answer gets the worst value. False where an empty text
+            cannot be at fault (a leak, a loop): then the answer gets no value.
     """
 
     metrics: ClassVar[tuple[Metric, ...]]
@@ -60,31 +60,31 @@ class Evaluator(ABC):
         cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process needs of it: the fields, and nothing that it only remembers."""
+        """Pickle the fields only, without cached properties."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def measured(self) -> tuple[Metric, ...]:
-        """The metrics that these parameters give; `metrics` unless a parameter names more."""
+        """Return the metrics for these parameters; `metrics` unless a parameter changes them."""
         return self.metrics
 
     @cached_property
     def sample_metrics(self) -> tuple[Metric, ...]:
-        """The metrics that every sample gets, in the order in which grades store them."""
+        """The metrics of single samples, in the order in which a `ScoreGrid` stores them."""
         return tuple(metric for metric in self.measured() if metric.level == "sample")
 
     @cached_property
     def system_metrics(self) -> tuple[Metric, ...]:
-        """The metrics that exist only for a whole set of samples."""
+        """The metrics that exist only for a whole system."""
         return tuple(metric for metric in self.measured() if metric.level == "system")
 
     @property
     def columns(self) -> frozenset[str]:
-        """Every sample column that it looks at."""
+        """All sample columns that the evaluator reads."""
         return self.reads | self.optional
 
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
-        """The parameters by name, of types that JSON knows."""
+        """The parameters by name, as JSON types."""
         own = [field.name for field in fields(self) if not field.metadata.get("settled")]
         values = {name: getattr(self, name) for name in own}
         plain: Mapping[str, Any] = json.loads(json.dumps(values, sort_keys=True))
@@ -92,7 +92,7 @@ class Evaluator(ABC):
 
     @cached_property
     def signature(self) -> str:
-        """The identity of its numbers: two scores are comparable when these texts are equal."""
+        """The identity of the numbers: scores with equal signatures are comparable."""
         parts = [self.name]
         for name, value in sorted(self.parameters.items()):
             text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
@@ -102,37 +102,37 @@ class Evaluator(ABC):
         return "|".join([*parts, f"version:{self.version}"])
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Why else a sample may not be applicable, over `columns`: a text, null where it is.
+        """Return further reasons why a sample is not applicable, besides a null in `reads`.
 
-        Beside a null in one of `reads`; for conditions that take several columns. They are looked
-        at before anything is computed, so that they hold for a system that failed as well.
+        Each expression over `columns` gives the reason as text, or null where the sample is
+        applicable. Scoring evaluates them first, so they hold for failed answers as well.
         """
         return ()
 
     def identity(self) -> Sequence[str]:
-        """What else the numbers depend on, for the signature; a kind may know of something."""
+        """Return whatever else the numbers depend on, as parts of the signature."""
         return ()
 
     @abstractmethod
     def compute(self, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> pl.DataFrame:
-        """Grade applicable samples; what each kind of evaluator implements.
+        """Score applicable samples; every kind of evaluator implements this.
 
         Args:
             samples: The key columns, `error`, and `columns`, with none of `reads` null.
-            engines: What may be asked of the world.
+            engines: The engines that the evaluator may call.
 
         Returns:
-            As many rows, in the same order: a Float64 column for each sample metric, and where
-            there is something to say `status:<metric>`, `reason:<metric>` (text; a null value
-            without a status is undefined) and `detail` (JSON text).
+            One row per sample, in the same order: a Float64 column for each sample metric and,
+            optionally, `status:<metric>`, `reason:<metric>` (text; a null value without a status
+            is undefined) and `detail` (JSON text).
         """
 
     def aggregate(self, rows: pl.DataFrame) -> Scores | Graded:
-        """Compute the system metrics from all graded samples of one system.
+        """Compute the system metrics from all scored samples of one system.
 
         Args:
-            rows: One row a sample: the sample metrics (null where not scored), `status` (that of
-                the primary metric) and the columns of `evidence`.
+            rows: One row per sample: the sample metrics (null where not scored), `status` (of the
+                primary metric) and the columns of `evidence`.
 
         Returns:
             A value, or the reason why there is none, for each system metric.

@@ -1,4 +1,4 @@
-"""A metric: one number and how to read it."""
+"""Metrics: the names, bounds, directions and thresholds of scores."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
-    """One number that an evaluator gives, and all that is needed to read it.
+    """One number that an evaluator computes, and how to read it.
 
     Attributes:
-        name: In snake_case; unique within its evaluator.
-        summary: One sentence that says what the number means; every page repeats this one.
-        best: Which end of the scale is the good one.
-        bounds: The smallest and the largest value that the formula can give.
-        threshold: The value from which on a system passes; null where there is no sensible one.
-        primary: Whether this is the number that stands for the evaluator; one in each evaluator.
-        level: `sample` for a number about each sample, `system` for one that exists only for a
-            whole set (a corpus score, a confusion matrix).
+        name: The name in snake_case; unique within the evaluator.
+        summary: One sentence that says what the number means; all pages show it.
+        best: Whether high or low values are better.
+        bounds: The smallest and the largest value of the formula.
+        threshold: The value at which a system passes; None where no threshold makes sense.
+        primary: Whether this is the evaluator's main metric; each evaluator has exactly one.
+        level: `sample` for a number about each sample, `system` for a number about a whole system
+            (a corpus score, a confusion matrix).
     """
 
     name: str
@@ -34,10 +34,11 @@ class Metric:
     level: Literal["sample", "system"] = "sample"
 
     def __post_init__(self) -> None:
-        """Refuse what could not be read as a metric.
+        """Validate name, summary and bounds.
 
         Raises:
-            ValueError: For a name not in snake_case, an empty summary, or bounds out of order.
+            ValueError: The name is not in snake_case, the summary is empty, or the bounds are not
+                in order.
         """
         if not _NAME.fullmatch(self.name):
             raise ValueError(f"metric {self.name!r}: the name must be in snake_case")
@@ -49,12 +50,12 @@ class Metric:
 
     @property
     def worst(self) -> float | None:
-        """The worst value that there is, or None where the scale is open on that side."""
+        """The worst possible value, or None where the scale has no bound on that side."""
         end = self.bounds[0] if self.best == "high" else self.bounds[1]
         return end if math.isfinite(end) else None
 
     def passes(self, value: float, threshold: float | None = None) -> bool | None:
-        """Whether a value is as good as the threshold (equal passes), or None without one."""
+        """Return whether a value reaches the threshold (equality passes); None without one."""
         limit = self.threshold if threshold is None else threshold
         if limit is None:
             return None

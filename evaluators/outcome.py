@@ -1,4 +1,4 @@
-"""What comes of one sample: a number, or the reason why there is none."""
+"""Outcomes of one sample: a number, or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeAlias
 
 
 class Status(StrEnum):
-    """Why a value is there, or is not; a value is null exactly when this is not `scored`."""
+    """Whether there is a value, or why not; a value is null exactly when it is not `scored`."""
 
     SCORED = "scored"
     NOT_APPLICABLE = "not_applicable"
@@ -20,9 +20,9 @@ class Status(StrEnum):
 
 
 class Unscored(Exception):  # noqa: N818 - a result with a reason, not a malfunction
-    """Why a metric has no value for a sample.
+    """The reason why a metric has no value for a sample.
 
-    Raised, it holds for every metric of the evaluator; returned in place of a number, for one.
+    Raise it for all metrics of the evaluator, or return it in place of one number.
     """
 
     status: ClassVar[Status]
@@ -33,25 +33,25 @@ class Unscored(Exception):  # noqa: N818 - a result with a reason, not a malfunc
 
 
 class NotApplicable(Unscored):
-    """Something that the metric needs is absent."""
+    """A required input is missing."""
 
     status = Status.NOT_APPLICABLE
 
 
 class Undefined(Unscored):
-    """Everything is there, but the formula has no value (a division by nought, say)."""
+    """The inputs are there, but the formula has no value (a division by zero, say)."""
 
     status = Status.UNDEFINED
 
 
 class ParseFailure(Unscored):
-    """The judge answered, but nothing usable came of it."""
+    """The judge answered, but the reply is not usable."""
 
     status = Status.PARSE_FAILURE
 
 
 class JudgeError(Unscored):
-    """The judge could not be asked, or did not answer."""
+    """The judge could not be called, or did not answer."""
 
     status = Status.JUDGE_ERROR
 
@@ -71,10 +71,10 @@ class Graded:
     """The scores of one sample (or of one system) with the evidence behind them.
 
     Attributes:
-        scores: A value, or the reason for its absence, by metric.
-        detail: The evidence, of types that JSON knows.
-        remark: What is to be said of values that are there (an empty answer leaks nothing); it
-            is stored as their reason.
+        scores: A value, or the reason why there is none, by metric.
+        detail: The evidence, as JSON types.
+        remark: A note on values that exist (an empty answer leaks nothing); it is stored as their
+            reason.
     """
 
     scores: Scores
@@ -83,5 +83,5 @@ class Graded:
 
 
 def as_graded(result: Scores | Graded) -> Graded:
-    """Give plain scores the form that may also carry evidence."""
+    """Wrap plain scores in `Graded`."""
     return result if isinstance(result, Graded) else Graded(result)

@@ -1,4 +1,4 @@
-"""A sample: a question joined with one system's prediction, the row that an evaluator sees."""
+"""Samples: a question joined with one system's prediction, the row that an evaluator sees."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 KEYS = ("benchmark", "system", "question_id")
-"""The columns that tell samples apart."""
+"""The columns that identify a sample."""
 
 _TEXTS = pl.List(pl.String)
 
@@ -66,7 +66,7 @@ ANSWER_COLUMNS = frozenset(
         "label",
     }
 )
-"""What a system answers: empty, whatever else is there, where it failed (`error`)."""
+"""What a system answers. Scoring empties these columns where the system failed (`error`)."""
 
 
 class Sentence(TypedDict):
@@ -77,7 +77,7 @@ class Sentence(TypedDict):
 
 
 class Relevance(TypedDict):
-    """A judged document and its grade; from 1 on it is relevant."""
+    """A document with its relevance grade; grades from 1 on are relevant."""
 
     doc_id: str
     grade: int
@@ -87,10 +87,10 @@ class Relevance(TypedDict):
 class Sample:
     """One sample for evaluators that work row by row; columns that were not read are None.
 
-    Any of `expected_answers` will do. `expected_parts` are what a right answer holds all of, each
-    as a list of spellings of which any will do; where both are given, the parts say more exactly
-    what is right. Lists of passages and documents are best first. `document_sentences` are those
-    of the document `doc_id`, None when that document is not known.
+    Any one of `expected_answers` is right. A right answer contains all `expected_parts`, each in
+    one of its spellings; where both are given, the parts are more exact. Passages and documents
+    are listed best first. `document_sentences` belong to the document `doc_id`; they are None if
+    that document is unknown.
     """
 
     benchmark: str
@@ -127,7 +127,7 @@ class Sample:
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Self:
-        """Make a sample of a frame's row, leaving out columns that are no sample columns."""
+        """Make a sample from a row of a frame; other columns are ignored."""
         return cls(**{name: row[name] for name in _FIELDS if name in row})
 
 
@@ -141,18 +141,18 @@ _INPUT_FIELDS: Mapping[str, tuple[str, ...]] = {
     "retrieved_doc_ids": ("retrieved",),
     "choice_logprobs": ("choice_logprobs", "choice_probs"),
 }
-"""The fields from which a column is made, any of them, where it is not one of the same name."""
+"""The input fields that can fill a column, if they are not named like it; any of them is enough."""
 
 _PREDICTED = ANSWER_COLUMNS | {"system", "latency_s", "cost_usd", "error"}
 
 
 def input_fields(column: str) -> tuple[str, ...]:
-    """The fields of the input from which a column of samples is made; any of them is enough."""
+    """Return the input fields that can fill a sample column; any of them is enough."""
     return _INPUT_FIELDS.get(column, (column,))
 
 
 def input_file(column: str) -> str:
-    """The files in which these fields stand: `questions`, `predictions` or `documents`."""
+    """Return which files have these fields: `questions`, `predictions` or `documents`."""
     if column == "document_sentences":
         return "documents"
     return "predictions" if column in _PREDICTED else "questions"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from evaluators.flows.prompt import Instruction
 from evaluators.flows.reply import Key, Reply, too_many_unknown
 from evaluators.flows.requests import ask
-from evaluators.text.keys import answer_keys
+from evaluators.text.sentences import answer_keys
 
 if TYPE_CHECKING:
     from evaluators.flows.requests import Flow

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from evaluators.flows.digest import digest_of
+from evaluators.flows.reply import digest_of
 from evaluators.flows.requests import LANGUAGE_MODEL, Likelihood
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric

@@ -8,8 +8,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from evaluators.detectors.finding import Finding
+
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 Severity = Literal["low", "high", "critical"]
 
@@ -153,3 +155,17 @@ RULES = (
         is_real=_product_key,
     ),
 )
+
+
+def secrets(text: str) -> Iterator[Finding]:
+    """Find secrets; where two rules see the same piece of text, the first of the table counts."""
+    taken: list[tuple[int, int]] = []
+    for rule in RULES:
+        if rule.hint not in text:
+            continue
+        for match in rule.pattern.finditer(text):
+            start, end = match.span()
+            free = all(end <= other or start >= other_end for other, other_end in taken)
+            if free and rule.is_real(match.group()):
+                taken.append((start, end))
+                yield Finding(rule.kind, start, end, match.group(), note=rule.severity)

@@ -15,7 +15,7 @@ from evaluators.engines.local.engine import LocalModel
 from evaluators.engines.local.labels import TEXT_CLASSIFIER
 from evaluators.engines.remote_lm import PREFIX, Endpoint, RemoteLanguageModel
 from evaluators.engines.roles import Options
-from evaluators.errors import Unavailable, nearest
+from evaluators.errors import Unavailable, did_you_mean
 from evaluators.flows.requests import (
     EMBEDDING,
     ENTAILMENT,
@@ -92,7 +92,7 @@ def build_models(choices: ModelSettings) -> tuple[Mapping[str, Model], Mapping[s
     for role, name in choices.names.items():
         kind = ROLES.get(role)
         if kind is None:
-            raise Unavailable(f"no model has the role {role!r}{nearest(role, ROLES)}")
+            raise Unavailable(f"no model has the role {role!r}{did_you_mean(role, ROLES)}")
         if role == LANGUAGE_MODEL and name.startswith(PREFIX):
             endpoint = Endpoint(
                 model=name.removeprefix(PREFIX), api_base=choices.api_base, api_key=choices.api_key

@@ -1,9 +1,9 @@
-"""Prompts: what a judge is told, with the evaluated texts as data that it must not obey.
+"""Prompts: instructions for the judge, with the evaluated texts as data that it must not obey.
 
-Each text stands in a block whose marker holds the digest of that very text. A text cannot contain
-its own digest, so nothing in it can end its block; and the marker, unlike a random one, leaves the
-prompt of equal inputs equal, so that the ledger finds it again. What looks like a marker in a text,
-or like the tokens by which chat formats separate their turns, is shown in brackets of another kind.
+Each text is a block between markers that contain the digest of the text. A text cannot contain its
+own digest, so it cannot end its block (prompt injection). Equal inputs give equal prompts, so the
+ledger finds the reply again; random markers would not. Whatever looks like a marker or like a
+control token of a chat format is put in round brackets.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from evaluators.flows.digest import digest_of
-from evaluators.flows.reply import PlainReply
+from evaluators.flows.reply import PlainReply, digest_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,24 +42,23 @@ _MARKER = re.compile(
     r"|<(?P<angle>/?s|bos|eos|pad|unk|(?:start|end)_of_turn)>"
     r"|\[(?P<bracket>/?(?:INST|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS))\]"
 )
-"""What looks like one of our markers, and the control tokens of chat formats: ChatML and Llama 3,
-Llama 2, DeepSeek, Gemma, Mistral."""
+"""Our own markers, and the control tokens of ChatML, Llama 3, Llama 2, DeepSeek, Gemma, Mistral."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What a judge is asked.
+    """A prompt for the judge.
 
     Attributes:
-        task: What it is to do; written by us.
-        material: What it is to look at: evaluated text in blocks, and nothing of it outside.
+        task: The instruction.
+        material: The evaluated texts, in blocks.
     """
 
     task: str
     material: str
 
     def messages(self, reply: type[Reply]) -> list[Message]:
-        """The messages that are sent; the reply's schema is part of them for every model."""
+        """Return the messages to send; they contain the reply's schema for every model."""
         if issubclass(reply, PlainReply):
             system = f"{MATERIAL}\n\n{self.task}".strip()
             return [
@@ -76,25 +74,25 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """The wording of a question to a judge; stands in one place, in the evaluator's own file.
+    """The wording of a prompt; it is a constant in the evaluator's file.
 
     Attributes:
-        text: What the judge is to do with which block; it names the blocks.
+        text: What the judge has to do with each block, by the block's name.
     """
 
     text: str
 
     @property
     def digest(self) -> str:
-        """The version of the wording, which goes into signatures."""
+        """The version of the wording; part of the signature."""
         return digest_of(f"{RULES}\n{self.text}")
 
     def prompt(self, **blocks: str | Mapping[str, str] | None) -> Prompt:
-        """Ask about texts.
+        """Make a prompt from texts.
 
         Args:
-            blocks: By name, in the order in which they are shown: a text; or texts by identifier,
-                one a line with white space collapsed, so that no text can pretend to be two.
+            blocks: By name, in the order in which they are shown: a text, or texts by identifier,
+                one per line with white space collapsed, so that no text can look like two.
                 Blocks that are None are left out.
         """
         shown = [block(name, text) for name, text in blocks.items() if text is not None]
@@ -102,7 +100,7 @@ class Instruction:
 
 
 def block(name: str, content: str | Mapping[str, str]) -> str:
-    """A text, or texts by identifier, between two markers; see `Instruction.prompt`."""
+    """Put a text, or texts by identifier, between two markers; see `Instruction.prompt`."""
     if isinstance(content, str):
         text = _neutralise_markers(content)
     else:
@@ -116,5 +114,5 @@ def _one_line(text: str) -> str:
 
 
 def _neutralise_markers(text: str) -> str:
-    # Put in round brackets, not deleted: what is left after a deletion could be a marker itself.
+    # Do not delete: the rest of the text could form a marker itself.
     return _MARKER.sub(lambda found: f"({found[found.lastgroup or 0]})", text)

@@ -1,4 +1,4 @@
-"""What every engine promises: the shape of judges and models, and the set of them a run has."""
+"""Protocols of engines (judges and models), and the set of engines of a run."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 class Origin(NamedTuple):
-    """Where a question to the judge comes from.
+    """The sample and evaluator that a judge call belongs to.
 
-    `step` counts the questions of one flow, from 0; those of a later replicate go on counting.
+    `step` counts the calls of one flow from 0, continuing through its replicates.
     """
 
     benchmark: str
@@ -34,8 +34,8 @@ class TokenLikelihood(NamedTuple):
     """The natural log-probabilities of the tokens of a text, in their order.
 
     Attributes:
-        logprobs: One for each token of the continuation that has one.
-        truncated: Whether the prefix was shortened to fit the model's window.
+        logprobs: One number for each token of the continuation that has a probability.
+        truncated: Whether the prefix was cut to fit the model's window.
     """
 
     logprobs: Sequence[float]
@@ -43,62 +43,62 @@ class TokenLikelihood(NamedTuple):
 
 
 class Judge(Protocol):
-    """Answers questions one by one, many at a time."""
+    """Answers many judge calls concurrently."""
 
     @property
     def identity(self) -> str:
         """Model and parameters: scores by judges of the same identity are comparable."""
 
     def ask(self, request: Ask[Any], origin: Origin) -> Future[Any]:
-        """Put a question.
+        """Start a judge call.
 
         Returns:
-            What becomes the reply, or raises `ParseFailure` or `JudgeError`; anything else that it
-            raises ends the run.
+            A future of the reply. It raises `ParseFailure` or `JudgeError`; any other exception
+            ends the run.
         """
 
 
 class Model(Protocol):
-    """Answers many requests at once."""
+    """Answers batches of requests."""
 
     @property
     def identity(self) -> str:
-        """Name, revision and type of numbers: equal identities give comparable numbers."""
+        """Name, revision and dtype: equal identities give comparable numbers."""
 
     def unavailable_reason(self) -> str | None:
-        """Why it cannot answer: what to install or to configure; None as far as is known.
+        """Return why the model cannot answer, with what to install or to configure, or None.
 
-        It is asked before an evaluator's first sample, looks without loading anything, and
-        fetches what is to be fetched.
+        Called before an evaluator's first sample. It downloads missing weights, but loads nothing.
         """
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Any | Unscored]:
-        """Answer different requests, in their order.
+        """Answer distinct requests, in their order.
 
         Raises:
-            Unavailable: It turns out that the model cannot be loaded.
+            Unavailable: The model cannot be loaded.
         """
 
 
 class Labels(Protocol):
-    """What people said of samples, in the judge's place."""
+    """Human labels that replace the judge."""
 
     @property
     def identity(self) -> str:
-        """Says that people judged."""
+        """The identity of human labels."""
 
     def of(self, origin: Origin) -> Mapping[str, float]:
-        """The number that people gave a sample, by metric; raises `NotApplicable` for none."""
+        """Return a sample's human labels by metric; raise `NotApplicable` if it has none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repeats:
-    """How often a sample is judged.
+    """How many times a sample is judged.
 
     Attributes:
-        count: Times that every sample is judged; odd, so that there is a majority.
-        escalated: Times that a sample near its threshold is judged; odd.
-        margin: How near is near, on the primary metric's scale.
+        count: The number of times for every sample; odd, so that there is a majority.
+        escalated: The number of times for a sample near its threshold; odd.
+        margin: The largest distance from the threshold that counts as near, on the primary
+            metric's scale.
     """
 
     count: int = 1
@@ -108,14 +108,14 @@ class Repeats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engines:
-    """The engines that a run has.
+    """The engines of a run.
 
     Attributes:
         judge: The judge, if there is one.
-        labels: The people who judge in its place, if they do.
-        repeats: How often a sample is judged.
+        labels: Human labels that replace the judge, if any.
+        repeats: How many times a sample is judged.
         models: The other models by role (`embedding`, `entailment`, `language_model`, ...).
-        absent: Why an engine is not there, by role: what to configure or to install.
+        absent: Why an engine is missing, by role: what to configure or to install.
     """
 
     judge: Judge | None = None
@@ -124,29 +124,29 @@ class Engines:
     models: Mapping[str, Model] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
 
-    def missing_reason(self, needs: Iterable[str]) -> str | None:
-        """Why something cannot be computed: the first engine that is not there, or None."""
-        for role in sorted(needs):
+    def missing_reason(self, roles: Iterable[str]) -> str | None:
+        """Return why the first of these roles that is missing is missing; None if all are there."""
+        for role in sorted(roles):
             if role == JUDGE:
-                there = self.judge is not None or self.labels is not None
+                is_there = self.judge is not None or self.labels is not None
             else:
-                # People give the number itself, so that nothing is computed from vectors.
-                there = role in self.models or self.labels is not None
-            if not there:
+                # Human labels give the score itself; no model is needed.
+                is_there = role in self.models or self.labels is not None
+            if not is_there:
                 return self.absent.get(role, f"no {role} model is configured")
             if self.labels is None and role in self.models:
-                obstacle = self.models[role].unavailable_reason()
-                if obstacle is not None:
-                    return obstacle
+                reason = self.models[role].unavailable_reason()
+                if reason is not None:
+                    return reason
         return None
 
     def without(self, role: str, reason: str) -> Engines:
-        """The same engines but one, in whose place every request is answered with a reason."""
+        """Return engines in which one role answers every request with a reason."""
         models = {**self.models, role: _MissingModel(reason)}
         return replace(self, models=models, absent={**self.absent, role: reason})
 
     def tolerate_missing_models(self) -> Engines:
-        """The same engines, but what keeps a model from being loaded ends no more than a flow."""
+        """Return engines in which a model that fails to load ends only the flows that call it."""
         return replace(
             self, models={role: _TolerantModel(model) for role, model in self.models.items()}
         )
@@ -154,7 +154,7 @@ class Engines:
 
 @dataclass(frozen=True, slots=True)
 class _TolerantModel:
-    """A model that answers with the reason where it turns out that it cannot be had."""
+    """A model that answers with the reason if it cannot be loaded."""
 
     model: Model
 
@@ -174,7 +174,7 @@ class _TolerantModel:
 
 @dataclass(frozen=True, slots=True)
 class _MissingModel:
-    """Stands where a model is not."""
+    """A missing model; it answers with the reason."""
 
     reason: str
     identity: str = "none"

@@ -1,7 +1,8 @@
-"""Replies: the form in which a judge answers, and what it must hold beside its form."""
+"""Replies: the schema of a judge's answer, and checks that a schema cannot express."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from functools import cache
@@ -9,10 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
-from evaluators.flows.digest import digest_of
-
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Sequence
+
+
+def digest_of(text: str) -> str:
+    """Return the first 12 hexadecimal digits of a text's SHA-256; lone surrogates are kept."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
 
 Item = TypeVar("Item")
 
@@ -25,7 +30,7 @@ def _strip_brackets(key: str) -> str:
 
 
 Key: TypeAlias = Annotated[str, AfterValidator(_strip_brackets)]
-"""An identifier that a judge was shown; the brackets around it, or a full stop, may be repeated."""
+"""An identifier from the prompt; judges may repeat the brackets around it or add a full stop."""
 
 
 class Reply(BaseModel):
@@ -40,13 +45,13 @@ class Reply(BaseModel):
     @classmethod
     @cache
     def schema_of(cls) -> dict[str, Any]:
-        """The JSON schema, without titles and docstrings that tell a judge nothing."""
+        """Return the JSON schema without titles and descriptions."""
         schema: dict[str, Any] = _without_titles(cls.model_json_schema())
         return schema
 
     @classmethod
     def digest(cls) -> str:
-        """The version of the form, which goes into signatures."""
+        """Return the version of the schema; part of the signature."""
         return digest_of(json.dumps(cls.schema_of(), sort_keys=True))
 
 
@@ -62,17 +67,17 @@ class PlainReply(Reply):
     @classmethod
     @cache
     def schema_of(cls) -> dict[str, Any]:
-        """None: an empty schema, which allows anything."""
+        """Return an empty schema, which allows anything."""
         return {}
 
 
 def verdicts_by_id(
     verdicts: Iterable[Item], key: Callable[[Item], str], expected: Collection[str]
 ) -> tuple[dict[str, Item], int]:
-    """The verdicts on what was asked about, by identifier.
+    """Index verdicts by identifier.
 
     Returns:
-        The first verdict on each expected identifier, and how many were on unknown ones.
+        The first verdict on each expected identifier, and the number of verdicts on unknown ones.
     """
     found: dict[str, Item] = {}
     unknown = 0
@@ -90,38 +95,38 @@ def faults_by_id(
     decision: Callable[[Item], object],
     expected: Collection[str],
 ) -> list[str]:
-    """What is wrong with a list that must hold one verdict on each identifier.
+    """Find missing and contradictory verdicts in a list that needs one verdict per identifier.
 
-    Verdicts on unknown identifiers are no fault (they are dropped and counted), nor is the same
-    verdict given twice.
+    Verdicts on unknown identifiers (they are dropped and counted) and repeated equal verdicts are
+    not faults.
 
     Args:
-        verdicts: What the judge returned.
-        key: The identifier of a verdict.
-        decision: What two verdicts on one identifier must agree in.
-        expected: The identifiers that were asked about.
+        verdicts: The verdicts of the judge.
+        key: Returns the identifier of a verdict.
+        decision: Returns the part in which two verdicts on one identifier must agree.
+        expected: The identifiers in the prompt.
 
     Returns:
-        A sentence for each fault; empty when there is none.
+        A sentence for each fault; empty if there is none.
     """
     decisions: dict[str, set[object]] = {}
     for verdict in verdicts:
         decisions.setdefault(key(verdict), set()).add(decision(verdict))
     missing = [name for name in expected if name not in decisions]
-    torn = [name for name in expected if len(decisions.get(name, ())) > 1]
+    contradictory = [name for name in expected if len(decisions.get(name, ())) > 1]
     faults = []
     if missing:
         faults.append(f"no verdict on {', '.join(missing)}")
-    if torn:
-        faults.append(f"contradictory verdicts on {', '.join(torn)}")
+    if contradictory:
+        faults.append(f"contradictory verdicts on {', '.join(contradictory)}")
     return faults
 
 
 def too_many_unknown(given: Sequence[str], known: Collection[str]) -> list[str]:
-    """Complain when more than a fifth of the different identifiers given are not known."""
-    different = Counter(given)
-    unknown = [name for name in different if name not in known]
-    if len(unknown) <= _MAX_UNKNOWN_SHARE * len(different):
+    """Report a fault if more than a fifth of the distinct identifiers are unknown."""
+    distinct = Counter(given)
+    unknown = [name for name in distinct if name not in known]
+    if len(unknown) <= _MAX_UNKNOWN_SHARE * len(distinct):
         return []
     return [f"unknown identifiers: {', '.join(unknown[:10])}"]
 

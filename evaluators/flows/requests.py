@@ -1,8 +1,8 @@
-"""Flows: generators that yield requests, are sent the answers, and never touch the world.
+"""Requests and flows: generators that yield requests, receive the answers, and perform no I/O.
 
-A flow yields one request or a tuple of them, and is sent one answer or a list in the same order.
-Where a request cannot be answered, the reason (`outcome.Unscored`) is thrown into the flow, which
-may catch it. A test drives a flow with `next` and `send`.
+A flow yields one request or a tuple of them, and receives one answer or a list in the same order.
+If a request cannot be answered, the reason (`outcome.Unscored`) is thrown into the flow, which may
+catch it. A test drives a flow with `next` and `send`.
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ FAIRNESS_BIAS = "fairness_bias"
 
 
 def config_key(role: str) -> str:
-    """The key of `scoreline.yaml` that says who plays a role."""
+    """Return the key of `scoreline.yaml` that configures the engine of a role."""
     return role if role == JUDGE else f"models.{role}"
 
 
 @dataclass(frozen=True, slots=True)
 class Ask(Generic[R]):
-    """A question to the judge; the answer is a `reply`.
+    """A judge call; the answer is an instance of `reply`.
 
     Attributes:
-        reply: The form of the reply.
-        prompt: What is asked.
-        check: Says what is wrong with a reply of the right form (nothing: an empty list). It must
-            follow from the prompt alone: equal prompts are asked once.
-        replicate: Which of several equal questions it is; each has an answer of its own.
+        reply: The reply's class, which gives the schema.
+        prompt: The prompt.
+        check: Lists the faults of a reply that matches the schema; an empty list if there are
+            none. It must depend on the prompt alone, because equal prompts are sent once.
+        replicate: The number of the repeat; equal prompts with different numbers are sent again.
     """
 
     engine: ClassVar[str] = JUDGE
@@ -57,7 +57,7 @@ class Ask(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """A text whose vector is wanted: a NumPy array of float32 of length 1 (0 for no words)."""
+    """A text to embed; the answer is a float32 vector of length 1 (or 0 for a blank text)."""
 
     text: str
     engine: str = EMBEDDING
@@ -65,7 +65,7 @@ class Embed:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two texts of which a model says how they relate: a mapping of label to probability.
+    """Two texts for a cross-encoder; the answer maps labels to probabilities.
 
     Entailment models give `entailment`, `neutral` and `contradiction` of the second text, given
     the first; cross-encoders with one output give `score`.
@@ -78,7 +78,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Classify:
-    """A text that a classifier labels: a mapping of label to probability."""
+    """A text to classify; the answer maps labels to probabilities."""
 
     text: str
     engine: str
@@ -86,17 +86,17 @@ class Classify:
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """A continuation whose tokens' natural log-probabilities, given a prefix, are wanted.
+    """A continuation to score by the log-probabilities of its tokens, given a prefix.
 
     The answer is a `TokenLikelihood` of `evaluators.flows.protocols`.
 
     Attributes:
-        prefix: What stands before the continuation; may be empty.
-        continuation: The text whose tokens count.
+        prefix: The text before the continuation; may be empty.
+        continuation: The text whose tokens are scored.
         engine: The role of the model.
-        shorten: The characters of the prefix, from and to, that give way from their end where all
-            of it does not fit the model's window. None: the beginning of the prefix does.
-        stride: Where the text does not fit, the tokens by which a window moves over it instead.
+        shorten: If the text exceeds the model's window, the part of the prefix (from, to, in
+            characters) that is cut from its end. None: the prefix is cut from its beginning.
+        stride: If the text exceeds the window, move the window by this many tokens instead.
         start: Whether the model's start token comes first, so that the first token counts too.
     """
 
@@ -115,18 +115,18 @@ Flow: TypeAlias = Generator[Request | tuple[Request, ...], Any, T]
 def ask(
     reply: type[R], prompt: Prompt, *, check: Callable[[R], Sequence[str]] | None = None
 ) -> Flow[R]:
-    """Ask the judge one thing; see `Ask`.
+    """Call the judge once; see `Ask`.
 
     Raises:
-        ParseFailure: It answered, but nothing usable came of it.
-        JudgeError: It could not be asked or did not answer.
+        ParseFailure: The judge answered, but the reply is not usable.
+        JudgeError: The judge could not be called, or did not answer.
     """
     answer: R = yield Ask(reply, prompt, check)
     return answer
 
 
 def ask_all(reply: type[R], prompts: Sequence[Prompt]) -> Flow[list[R]]:
-    """Ask the judge several things at once; the replies come in the order of the prompts."""
+    """Call the judge with several prompts at once; the replies are in the order of the prompts."""
     if not prompts:
         return []
     answers: list[R] = yield tuple(Ask(reply, prompt) for prompt in prompts)
@@ -134,33 +134,28 @@ def ask_all(reply: type[R], prompts: Sequence[Prompt]) -> Flow[list[R]]:
 
 
 def embed(texts: Sequence[str]) -> Flow[list[np.ndarray[Any, Any]]]:
-    """The vectors of texts by the embedding model."""
+    """Embed texts with the embedding model."""
     return (yield from _request_all([Embed(text) for text in texts]))
 
 
 def entail(pairs: Sequence[tuple[str, str]]) -> Flow[list[Mapping[str, float]]]:
-    """How the second text of each pair follows from the first, by the entailment model."""
+    """Classify how the second text of each pair follows from the first (entailment model)."""
     return (yield from _request_all([Pair(first, second) for first, second in pairs]))
 
 
 def compare(pairs: Sequence[tuple[str, str]], engine: str) -> Flow[list[Mapping[str, float]]]:
-    """What a pair scorer says of each pair."""
+    """Score each pair with a cross-encoder."""
     return (yield from _request_all([Pair(first, second, engine) for first, second in pairs]))
 
 
 def classify(texts: Sequence[str], engine: str) -> Flow[list[Mapping[str, float]]]:
-    """What a classifier says of each text."""
+    """Classify each text."""
     return (yield from _request_all([Classify(text, engine) for text in texts]))
 
 
-def likelihood(spans: Sequence[tuple[str, str]]) -> Flow[list[Any]]:
-    """The log-probabilities of continuations, given their prefixes, by the language model."""
-    return (yield from _request_all([Likelihood(prefix, text) for prefix, text in spans]))
-
-
 def as_replicate(flow: Flow[T], replicate: int) -> Flow[T]:
-    """The same flow, whose questions to the judge are those of another replicate."""
-    stride = 1_000  # flows may number questions of their own below it
+    """Return the same flow with its judge calls numbered as another replicate."""
+    stride = 1_000  # a flow may use smaller numbers itself
 
     def numbered(request: Request) -> Request:
         if isinstance(request, Ask):
@@ -177,7 +172,7 @@ def as_replicate(flow: Flow[T], replicate: int) -> Flow[T]:
         many = isinstance(wanted, tuple)
         try:
             answer = yield tuple(map(numbered, wanted)) if many else numbered(wanted)
-        except Exception as reason:  # noqa: BLE001 - handed on to the flow, whoever raised it
+        except Exception as reason:  # noqa: BLE001 - the flow decides what to do with it
             step = _throwing(flow, reason)
         else:
             step = _sending(flow, answer)

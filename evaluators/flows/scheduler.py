@@ -1,8 +1,8 @@
-"""The scheduler: advances the flows of many samples side by side.
+"""The scheduler: runs the flows of many samples concurrently.
 
-Questions to the judge are put as they appear, so that as many are under way as the judge allows.
-Requests to models are gathered until nothing else can go on, then answered in one batch, each
-different one once.
+It sends judge calls at once, so that as many are in flight as the judge allows. It collects the
+requests to models until no flow can continue, then answers them in one batch, each distinct
+request once.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 OPEN_FLOWS = 1_000
-"""Samples that are under way at a time; what bounds the memory."""
+"""The most flows that are open at a time; this bounds the memory."""
 
 
 @dataclass(slots=True, eq=False)
 class _Running(Generic[T]):
-    """One flow on its way."""
+    """A flow that is waiting for answers."""
 
-    place: int
+    position: int
     flow: Flow[T]
     origin: Origin
     steps: int = 0
@@ -41,29 +41,29 @@ class _Running(Generic[T]):
 
 
 class Scheduler(Generic[T]):
-    """Runs flows to their ends; one scheduler, one run."""
+    """Runs flows to their ends; use a new scheduler for each run."""
 
     def __init__(self, engines: Engines, open_flows: int = OPEN_FLOWS) -> None:
         self._engines = engines
         self._limit = open_flows
         self._open: set[_Running[T]] = set()
-        self._arrived: SimpleQueue[tuple[_Running[T], int, Future[Any]]] = SimpleQueue()
-        self._gathered: dict[str, dict[Request, list[tuple[_Running[T], int]]]] = {}
-        self._asked = 0
+        self._replies: SimpleQueue[tuple[_Running[T], int, Future[Any]]] = SimpleQueue()
+        self._pending: dict[str, dict[Request, list[tuple[_Running[T], int]]]] = {}
+        self._in_flight = 0
         self._done: list[tuple[int, T | Unscored]] = []
 
     def run(self, flows: Iterable[tuple[Origin, Flow[T]]]) -> Iterator[tuple[int, T | Unscored]]:
-        """What came of each flow, as they end.
+        """Yield the result of each flow when it ends.
 
         Args:
-            flows: The flows, each with the origin of its first question. They are started as
-                others end, so that an iterator of a million of them takes little room.
+            flows: The flows, each with the origin of its first judge call. They start as others
+                end, so an iterator of a million flows takes little memory.
 
         Yields:
             The position of a flow, and its result or the reason that it raised.
 
         Raises:
-            KeyError: A flow asks an engine that is not there.
+            KeyError: A flow calls an engine that is missing.
         """
         waiting = enumerate(flows)
         more = True
@@ -83,34 +83,34 @@ class Scheduler(Generic[T]):
             for running in self._open:
                 running.flow.close()
 
-    def _start(self, place: int, started: tuple[Origin, Flow[T]]) -> None:
+    def _start(self, position: int, started: tuple[Origin, Flow[T]]) -> None:
         origin, flow = started
-        running = _Running(place, flow, origin)
+        running = _Running(position, flow, origin)
         self._open.add(running)
         self._advance(running, flow.__next__)
 
     def _wait(self) -> None:
-        """Take in what has arrived; answer what was gathered only when nothing has."""
-        if self._asked and (not self._gathered or not self._arrived.empty()):
-            self._take(*self._arrived.get())
-            while not self._arrived.empty():
-                self._take(*self._arrived.get())
+        """Deliver the judge's replies; if there are none, answer the collected model requests."""
+        if self._in_flight and (not self._pending or not self._replies.empty()):
+            self._receive(*self._replies.get())
+            while not self._replies.empty():
+                self._receive(*self._replies.get())
         else:
-            self._answer()
+            self._answer_batches()
 
-    def _take(self, running: _Running[T], slot: int, answer: Future[Any]) -> None:
-        self._asked -= 1
+    def _receive(self, running: _Running[T], slot: int, answer: Future[Any]) -> None:
+        self._in_flight -= 1
         failure = answer.exception()
         if failure is not None and not isinstance(failure, Unscored):
             raise failure
         self._deliver(running, slot, failure if failure is not None else answer.result())
 
-    def _answer(self) -> None:
-        gathered, self._gathered = self._gathered, {}
-        for engine, requests in gathered.items():
+    def _answer_batches(self) -> None:
+        pending, self._pending = self._pending, {}
+        for engine, requests in pending.items():
             answers = self._engines.models[engine].answer(list(requests))
-            for places, answer in zip(requests.values(), answers, strict=True):
-                for running, slot in places:
+            for waiting, answer in zip(requests.values(), answers, strict=True):
+                for running, slot in waiting:
                     self._deliver(running, slot, answer)
 
     def _deliver(self, running: _Running[T], slot: int, answer: Any) -> None:
@@ -129,34 +129,34 @@ class Scheduler(Generic[T]):
 
     def _advance(self, running: _Running[T], step: Callable[[], Any]) -> None:
         try:
-            wanted = step()
+            yielded = step()
         except StopIteration as end:
             self._end(running, end.value)
         except Unscored as reason:
             self._end(running, reason)
         else:
-            running.many = isinstance(wanted, tuple)
-            requests = wanted if running.many else (wanted,)
+            running.many = isinstance(yielded, tuple)
+            requests = yielded if running.many else (yielded,)
             running.answers = [None] * len(requests)
             running.missing = len(requests)
             for slot, request in enumerate(requests):
-                self._place(running, slot, request)
+                self._submit(running, slot, request)
             if not requests:
                 self._advance(running, lambda: running.flow.send([]))
 
     def _end(self, running: _Running[T], result: T | Unscored) -> None:
         self._open.discard(running)
-        self._done.append((running.place, result))
+        self._done.append((running.position, result))
 
-    def _place(self, running: _Running[T], slot: int, request: Request) -> None:
+    def _submit(self, running: _Running[T], slot: int, request: Request) -> None:
         if not isinstance(request, Ask):
-            same = self._gathered.setdefault(request.engine, {})
+            same = self._pending.setdefault(request.engine, {})
             same.setdefault(request, []).append((running, slot))
             return
         if self._engines.judge is None:
             raise KeyError(request.engine)
         origin = running.origin._replace(step=running.origin.step + running.steps)
         running.steps += 1
-        self._asked += 1
+        self._in_flight += 1
         answer = self._engines.judge.ask(request, origin)
-        answer.add_done_callback(lambda done: self._arrived.put((running, slot, done)))
+        answer.add_done_callback(lambda done: self._replies.put((running, slot, done)))

@@ -1,4 +1,4 @@
-"""Evaluators of evaluators: expressions over metrics that others have given."""
+"""Composite evaluators: expressions over the metrics of other evaluators."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, ClassVar
 import polars as pl
 
 from evaluators.evaluator import NOT_A_PARAMETER, Evaluator
-from evaluators.flows.digest import digest_of
 from evaluators.flows.protocols import NO_ENGINES, Engines
+from evaluators.flows.reply import digest_of
 from evaluators.outcome import Status
 
 if TYPE_CHECKING:
@@ -27,18 +27,18 @@ _WORST_FIRST = (
 
 @dataclass(frozen=True, kw_only=True)
 class CompositeEvaluator(Evaluator):
-    """Computes its metrics from the scores that other evaluators gave the same sample.
+    """Computes its metrics from other evaluators' scores of the same sample.
 
-    A metric has a number only where every part that its expression mentions has one; otherwise it
-    takes over the status of the part that is missing most gravely, and names it. So a metric that
-    repeats a part keeps that number when another part is missing. Where the system failed to
-    answer, a part that does not apply comes first: what is made of it does not apply either.
+    A metric has a value only where every part in its expression has one. Otherwise it takes the
+    most severe status among the missing parts, and the reason names that part. A metric that only
+    repeats one part does not depend on the others. For a failed answer, `not_applicable` is the
+    most severe status: a metric made of such a part is not applicable either.
 
     Attributes:
-        parts: The metrics it is made of, as `evaluator.metric`. The frame of samples has a column
-            of that name for each, and `status:<part>` beside it (text, null where scored).
-        part_signatures: The evaluators of the parts and digests of their signatures; set by the
-            configuration and no parameter.
+        parts: The metrics in the expressions, as `evaluator.metric`. The samples have a column of
+            that name for each, and a column `status:<part>` (text, null where scored).
+        part_signatures: The parts' evaluators with digests of their signatures. The configuration
+            sets it; it is not a parameter.
     """
 
     parts: ClassVar[tuple[str, ...]]
@@ -47,7 +47,7 @@ class CompositeEvaluator(Evaluator):
     part_signatures: tuple[tuple[str, str], ...] = field(default=(), metadata=NOT_A_PARAMETER)
 
     def with_part_signatures(self, signatures: Mapping[str, str]) -> CompositeEvaluator:
-        """The same evaluator, which knows the signatures of the evaluators it is made of."""
+        """Return the same evaluator with the signatures of its parts' evaluators."""
         part_signatures = tuple(
             (name, digest_of(signatures[name]))
             for name in sorted({part.partition(".")[0] for part in self.parts})
@@ -55,18 +55,18 @@ class CompositeEvaluator(Evaluator):
         return replace(self, part_signatures=part_signatures)
 
     def identity(self) -> Sequence[str]:
-        """The evaluators whose numbers it takes: other parameters there, other numbers here."""
+        """Return the signatures of the parts: their parameters change these numbers too."""
         return [f"{name}:{digest}" for name, digest in self.part_signatures]
 
     @property
     def columns(self) -> frozenset[str]:
-        """The sample columns it looks at and the scores of its parts."""
+        """The sample columns that it reads and the scores of its parts."""
         scores = {column for part in self.parts for column in (part, f"status:{part}")}
         return super().columns | scores
 
     @abstractmethod
     def expressions(self) -> Mapping[str, pl.Expr]:
-        """The value of each sample metric from the columns of its parts; null where undefined."""
+        """Return each sample metric as an expression over its parts; null where undefined."""
 
     def compute(self, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> pl.DataFrame:  # noqa: ARG002
         """Evaluate the expressions where all parts are scored; see the base class."""
@@ -80,12 +80,15 @@ class CompositeEvaluator(Evaluator):
                 for kind, where in order
                 for part in parts
             ]
-            status = pl.coalesce(pl.when(gap).then(pl.lit(kind.value)) for kind, _, gap in missing)
-            reason = pl.coalesce(
-                pl.when(gap).then(pl.lit(f"{part}: {kind.value}")) for kind, part, gap in missing
+            status = pl.coalesce(
+                pl.when(is_missing).then(pl.lit(kind.value)) for kind, _, is_missing in missing
             )
-            whole = pl.all_horizontal(pl.col(part).is_not_null() for part in parts)
-            number = pl.when(whole).then(value.cast(pl.Float64))
+            reason = pl.coalesce(
+                pl.when(is_missing).then(pl.lit(f"{part}: {kind.value}"))
+                for kind, part, is_missing in missing
+            )
+            complete = pl.all_horizontal(pl.col(part).is_not_null() for part in parts)
+            number = pl.when(complete).then(value.cast(pl.Float64))
             undefined = pl.when(number.is_null()).then(pl.lit(Status.UNDEFINED.value))
             why = pl.when(number.is_null()).then(pl.lit("the formula has no value here"))
             columns += [
@@ -97,7 +100,7 @@ class CompositeEvaluator(Evaluator):
 
 
 def referenced_parts(expression: pl.Expr, parts: Sequence[str]) -> list[str]:
-    """The parts that an expression looks at; all of them where it looks at none."""
+    """Return the parts in an expression, or all parts if there are none in it."""
     names = set(expression.meta.root_names())
     return [part for part in parts if part in names] or list(parts)
 

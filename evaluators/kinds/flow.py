@@ -1,4 +1,4 @@
-"""Evaluators that ask engines: generators that yield requests and are sent the answers."""
+"""Evaluators that call engines: generators that yield requests and receive the answers."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ _TIE = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class FlowEvaluator(Evaluator):
-    """Computes its metrics from what engines answer.
+    """Computes its metrics from the answers of engines.
 
     Attributes:
-        needs: The engines it asks, by role: `judge`, `embedding`, `entailment`, ...
+        needs: The roles of the engines that it calls: `judge`, `embedding`, `entailment`, ...
         prompts: Every instruction it sends to the judge; their digests are part of the signature.
         replies: Every reply schema it uses; their digests are part of the signature, too.
         optional_engines: Roles that only some metrics need, with these metrics. If such an engine
@@ -57,35 +57,35 @@ class FlowEvaluator(Evaluator):
 
     @abstractmethod
     def flow(self, sample: Sample) -> Flow[Scores | Graded]:
-        """Yield requests, and return the value of every sample metric or why it has none.
+        """Yield requests, and return each sample metric's value or the reason why it has none.
 
         Raises:
-            Unscored: When the reason holds for all metrics.
+            Unscored: The reason holds for all metrics.
         """
 
     def engine_roles(self) -> frozenset[str]:
-        """The engines that these parameters ask; `needs` unless a parameter names others."""
+        """Return the roles of the engines to call; `needs` unless a parameter changes them."""
         return self.needs
 
-    def expected_calls(self, sample: Sample) -> int:  # noqa: ARG002 - for those whose calls depend on it
-        """How many questions a sample is likely to cost, for estimates before a run."""
+    def expected_calls(self, sample: Sample) -> int:  # noqa: ARG002 - overridden where it matters
+        """Return how many judge calls a sample is likely to need, for estimates before a run."""
         return len(self.prompts)
 
-    def on_failure(self, sample: Sample) -> Graded:  # noqa: ARG002 - for those who override it
-        """Say what scoring cannot know of a sample that the system failed to answer."""
+    def on_failure(self, sample: Sample) -> Graded:  # noqa: ARG002 - overridden where it matters
+        """Return the scores of a failed answer that differ from the worst value."""
         return Graded({})
 
     def on_reason(self, reason: Unscored) -> Scores:
-        """The scores of a sample whose flow ended with a reason; that reason for each metric."""
+        """Return the scores of a sample whose flow raised a reason: the reason for each metric."""
         return dict.fromkeys([metric.name for metric in self.sample_metrics], reason)
 
     def on_labels(self, labels: Mapping[str, float]) -> Scores:
-        """The scores of a sample that people judged: by metric, what they said and what follows."""
+        """Return the scores of a sample with human labels: the labels and what they imply."""
         missing = NotApplicable("no person gave this number")
         return {metric.name: labels.get(metric.name, missing) for metric in self.sample_metrics}
 
     def with_engine_identities(self, identities: Mapping[str, str]) -> FlowEvaluator:
-        """The same evaluator, which knows who will answer it."""
+        """Return the same evaluator with the identities of the engines that it calls."""
         known = tuple(
             (role, identities.get(role, NOT_CONFIGURED)) for role in sorted(self.engine_roles())
         )
@@ -93,13 +93,13 @@ class FlowEvaluator(Evaluator):
 
     @property
     def is_configured(self) -> bool:
-        """Whether every engine that it asks is configured; whether it works is another matter."""
+        """Whether every engine is configured; it need not be reachable."""
         return bool(self.engine_identities) and all(
             name != NOT_CONFIGURED for _, name in self.engine_identities
         )
 
     def identity(self) -> Sequence[str]:
-        """What else the numbers depend on: wordings, forms of reply, engines."""
+        """Return what else the numbers depend on: prompts, reply schemas, engines."""
         return [
             *(f"prompt:{instruction.digest}" for instruction in self.prompts),
             *(f"reply:{reply.digest()}" for reply in self.replies),
@@ -109,49 +109,49 @@ class FlowEvaluator(Evaluator):
     def compute(self, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> pl.DataFrame:
         """Run the flow of every sample; see the base class."""
         try:
-            return self._computed(samples, engines, None)
+            return self._run_flows(samples, engines, None)
         except Unavailable as reason:
-            # Known only when the model was to be loaded; it then holds for every sample.
-            return self._computed(samples, engines, str(reason))
+            # Only loading the model could show this; it holds for every sample.
+            return self._run_flows(samples, engines, str(reason))
 
     def flows(
         self, samples: pl.DataFrame, engines: Engines, missing: str | None = None
     ) -> Iterator[tuple[Origin, Flow[Graded]]]:
-        """The flow of every sample, with the origin of its first question.
+        """Yield the flow of every sample, with the origin of its first judge call.
 
         Args:
             samples: As for `compute`.
-            engines: The engines that will answer; whether they can is looked up first.
-            missing: What is known to be in the way already.
+            engines: The engines that will answer; missing ones are found first.
+            missing: Why an engine is missing, if the caller knows it already.
         """
         if samples.is_empty():
             return
         missing = missing or engines.missing_reason(
             self.engine_roles() - set(self.optional_engines)
         )
-        engines = self._bearing(engines)
-        # A passage of which only the document is known has no text, but keeps its place.
+        engines = self._replace_missing(engines)
+        # A passage without text (only its document is known) keeps its position.
         texts = pl.col(pl.List(pl.String)).list.eval(pl.element().fill_null(""))
         for row in samples.with_columns(texts).iter_rows(named=True):
             sample = Sample.of(row)
-            yield self._origin(sample), self._whole(sample, engines, missing)
+            yield self._origin(sample), self._sample_flow(sample, engines, missing)
 
-    def _computed(
+    def _run_flows(
         self, samples: pl.DataFrame, engines: Engines, missing: str | None
     ) -> pl.DataFrame:
         names = [metric.name for metric in self.sample_metrics]
         rows: list[tuple[Any, ...] | None] = [None] * samples.height
-        engines = self._bearing(engines)
+        engines = self._replace_missing(engines)
         flows = self.flows(samples, engines, missing)
-        for place, result in Scheduler[Graded](engines).run(flows):
-            rows[place] = outcome_row(self.name, names, result)
+        for position, result in Scheduler[Graded](engines).run(flows):
+            rows[position] = outcome_row(self.name, names, result)
         complete = [row for row in rows if row is not None]
         if len(complete) != samples.height:
             raise BrokenPromise(f"{self.name}: {samples.height - len(complete)} flows never ended")
         return outcome_frame(names, complete)
 
-    def _bearing(self, engines: Engines) -> Engines:
-        """The engines, with a reason in the place of each that is not there and can be optional_engines."""
+    def _replace_missing(self, engines: Engines) -> Engines:
+        """Let each missing optional engine answer with the reason."""
         for role in self.optional_engines:
             absent = engines.missing_reason({role} & self.engine_roles())
             if absent is not None:
@@ -161,8 +161,8 @@ class FlowEvaluator(Evaluator):
     def _origin(self, sample: Sample) -> Origin:
         return Origin(sample.benchmark, sample.system, sample.question_id, self.name, 0)
 
-    def _whole(self, sample: Sample, engines: Engines, missing: str | None) -> Flow[Graded]:
-        """The flow of a sample with all that is the same for every evaluator."""
+    def _sample_flow(self, sample: Sample, engines: Engines, missing: str | None) -> Flow[Graded]:
+        """Run a sample's flow, with what is the same for every evaluator: failures and repeats."""
         if missing is not None:
             raise NotApplicable(missing)
         if sample.error is not None:
@@ -178,13 +178,13 @@ class FlowEvaluator(Evaluator):
         if engines.labels is not None:
             return Graded(self.on_labels(engines.labels.of(self._origin(sample))))
         outcomes = [(yield from self._attempt(sample, 0))]
-        wanted = engines.repeats.count
-        if self._doubtful(outcomes[0], engines.repeats.margin):
-            wanted = max(wanted, engines.repeats.escalated)
-        for replicate in range(1, wanted):
+        count = engines.repeats.count
+        if self._is_near_threshold(outcomes[0], engines.repeats.margin):
+            count = max(count, engines.repeats.escalated)
+        for replicate in range(1, count):
             outcome = yield from self._attempt(sample, replicate)
             outcomes.append(outcome)
-        return outcomes[0] if len(outcomes) == 1 else self._middle(outcomes)
+        return outcomes[0] if len(outcomes) == 1 else self._combine_replicates(outcomes)
 
     def _attempt(self, sample: Sample, replicate: int) -> Flow[Graded]:
         flow = self.flow(sample)
@@ -193,30 +193,30 @@ class FlowEvaluator(Evaluator):
         except Unscored as reason:
             return Graded(self.on_reason(reason))
 
-    def _doubtful(self, outcome: Graded, margin: float) -> bool:
-        """Whether the primary metric is as near to its threshold as `margin`."""
+    def _is_near_threshold(self, outcome: Graded, margin: float) -> bool:
+        """Return whether the primary metric is within `margin` of its threshold."""
         metric = next((m for m in self.sample_metrics if m.primary), None)
         if metric is None or metric.threshold is None:
             return False
         value = outcome.scores.get(metric.name)
         return isinstance(value, float | int) and abs(value - metric.threshold) <= margin
 
-    def _middle(self, outcomes: Sequence[Graded]) -> Graded:
-        """The median of each metric that most replicates gave; of 0 and 1, the majority."""
+    def _combine_replicates(self, outcomes: Sequence[Graded]) -> Graded:
+        """Return the median of each metric with a value in most replicates; of 0 and 1, the majority."""
         scores: dict[str, Value] = {}
         for metric in self.sample_metrics:
             given = [outcome.scores[metric.name] for outcome in outcomes]
             values = [value for value in given if not isinstance(value, Unscored)]
             reasons = [value for value in given if isinstance(value, Unscored)]
             middle = median(values) if len(values) > len(reasons) else None
-            # Of two verdicts that are left after a loss, neither is the majority.
-            torn = middle == _TIE and set(values) == {0.0, 1.0}
-            scores[metric.name] = reasons[0] if middle is None or torn else middle
+            # If a lost replicate leaves one 0 and one 1, there is no majority.
+            is_tie = middle == _TIE and set(values) == {0.0, 1.0}
+            scores[metric.name] = reasons[0] if middle is None or is_tie else middle
         primary = next((m.name for m in self.sample_metrics if m.primary), None)
-        said = (
+        replicates = (
             [] if primary is None else [_value_or_status(each.scores[primary]) for each in outcomes]
         )
-        detail = {**(outcomes[0].detail or {}), "replicates": said}
+        detail = {**(outcomes[0].detail or {}), "replicates": replicates}
         return Graded(scores, detail, outcomes[0].remark)
 
 

@@ -1,4 +1,4 @@
-"""Evaluators of identifiers and numbers: Polars expressions over millions of samples."""
+"""Frame evaluators: Polars expressions over identifiers and numbers of millions of samples."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ class FrameEvaluator(Evaluator):
     """Computes its metrics with expressions over a whole frame of samples.
 
     Attributes:
-        undefined: The reason given where an expression yields null.
+        undefined: The reason where an expression gives null.
     """
 
     undefined: ClassVar[str] = "the formula has no value for this sample"
 
     def prepare(self, samples: pl.DataFrame) -> pl.DataFrame:
-        """Add columns that several expressions share; rows stay as they are."""
+        """Add columns that several expressions share; keep the rows and their order."""
         return samples
 
     @abstractmethod
     def expressions(self) -> Mapping[str, pl.Expr]:
-        """The value of each sample metric, over the prepared frame; null where undefined."""
+        """Return each sample metric as an expression over that frame; null where undefined."""
 
     def evidence_expressions(self) -> Mapping[str, pl.Expr]:
-        """The value of each field of the detail, over the prepared frame."""
+        """Return each field of the detail as an expression over that frame."""
         return {name: pl.col(name) for name in self.evidence}
 
     def compute(self, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> pl.DataFrame:  # noqa: ARG002

@@ -1,4 +1,4 @@
-"""Evaluators of the boolean family whose verdicts come from a judge."""
+"""Pass/fail evaluators whose verdicts come from a judge."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ _NO_CONTEXT_TEXT = NotApplicable("no context with text")
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the judge made of one text.
+    """The judge's verdict on one text.
 
     Attributes:
-        holds: Whether the text passes.
+        passes: Whether the text passes.
         detail: The evidence.
-        remark: What else is to be said; see `Graded`.
-        scores: What metrics of its own the evaluator gives, when the text is the answer.
+        remark: A note on the verdict; see `Graded`.
+        scores: The evaluator's additional metrics, if the text is the answer.
     """
 
-    holds: bool
+    passes: bool
     detail: Mapping[str, Any] = field(default_factory=dict)
     remark: str | None = None
     scores: Mapping[str, float] = field(default_factory=dict)
@@ -42,23 +42,23 @@ class Verdict:
 class JudgedEvaluator(PassFailEvaluator, FlowEvaluator):
     """Asks a judge whether the answer passes.
 
-    A reply that cannot be understood is a parse failure and no verdict; people who judge in the
-    judge's place give `passes`, and the other metrics follow.
+    A reply that cannot be parsed is a parse failure, not a verdict. Human labels that replace the
+    judge need to give `passes` only; they imply the other metrics.
     """
 
     needs = frozenset({JUDGE})
 
     def on_reason(self, reason: Unscored) -> Scores:
-        """Count what could not be understood; nothing else has a value."""
+        """Count parse failures; no other metric has a value."""
         unparsed = float(isinstance(reason, ParseFailure))
         return {**super().on_reason(reason), "parse_failures": unparsed}
 
     def on_failure(self, sample: Sample) -> Graded:
-        """An answer that was not given was not judged, so that no verdict could be unclear."""
+        """Mark parse failures as not applicable: a failed answer is not judged."""
         return self.unanswered_scores(sample)
 
     def on_labels(self, labels: Mapping[str, float]) -> Scores:
-        """Whoever says that an answer passes says that it does not fail, and is understood."""
+        """Derive failures and parse failures from the label `passes`, or passes from `failures`."""
         if "passes" not in labels and "failures" not in labels:
             return super().on_labels(labels)
         passes = labels["passes"] if "passes" in labels else 1 - labels["failures"]
@@ -70,11 +70,11 @@ class JudgedEvaluator(PassFailEvaluator, FlowEvaluator):
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerAndContextEvaluator(JudgedEvaluator):
-    """Asks a judge the same of the answer and, on request, of the retrieved context.
+    """Asks a judge about the answer and, on request, about the retrieved context.
 
     Attributes:
         evaluate_retrieved_context: Whether the passages, joined by line breaks, must pass as well;
-            this is one more question to the judge.
+            this is one more judge call.
     """
 
     optional = frozenset({"contexts"})
@@ -83,38 +83,40 @@ class AnswerAndContextEvaluator(JudgedEvaluator):
 
     @abstractmethod
     def judge(self, sample: Sample, text: str) -> Flow[Verdict]:
-        """Ask about one text that is not blank: the answer, or the joined context."""
+        """Judge one text that is not blank: the answer, or the joined context."""
 
     @abstractmethod
     def blank_verdict(self) -> Verdict:
-        """What holds of a blank answer, about which nobody is asked.
+        """Return the verdict on a blank answer, for which the judge is not called.
 
         Raises:
-            Unscored: When nothing can be said of it.
+            Unscored: A blank answer has no verdict.
         """
 
     @property
     def judges_context(self) -> bool:
-        """Whether the retrieved context is judged, too."""
+        """Whether the retrieved context is judged too."""
         return self.evaluate_retrieved_context
 
     def expected_calls(self, sample: Sample) -> int:
-        """One question for each text that is not blank."""
+        """One call for each text that is not blank."""
         return sum(bool(text.strip()) for text in (sample.answer or "", self._context(sample)))
 
     def flow(self, sample: Sample) -> Flow[Graded]:
-        """Ask about the answer, then about the context."""
+        """Judge the answer, then the context."""
         answer = sample.answer or ""
-        given = (yield from self.judge(sample, answer)) if answer.strip() else self.blank_verdict()
+        verdict = (
+            (yield from self.judge(sample, answer)) if answer.strip() else self.blank_verdict()
+        )
         context: bool | Unscored = self.context_skip_reason(sample) or _NO_CONTEXT_TEXT
-        detail = {"answer": given.detail} if given.detail else {}
+        detail = {"answer": verdict.detail} if verdict.detail else {}
         retrieved = self._context(sample)
         if retrieved.strip():
-            found = yield from self.judge(sample, retrieved)
-            context = found.holds
-            detail |= {"context": found.detail} if found.detail else {}
-        scores = {**pass_fail_scores(answer=given.holds, context=context), **given.scores}
-        return Graded(scores, detail or None, given.remark)
+            context_verdict = yield from self.judge(sample, retrieved)
+            context = context_verdict.passes
+            detail |= {"context": context_verdict.detail} if context_verdict.detail else {}
+        scores = {**pass_fail_scores(answer=verdict.passes, context=context), **verdict.scores}
+        return Graded(scores, detail or None, verdict.remark)
 
     def _context(self, sample: Sample) -> str:
         if self.context_skip_reason(sample):

@@ -1,4 +1,4 @@
-"""The boolean family: evaluators that say of an answer only whether it passes."""
+"""Pass/fail evaluators: whether an answer passes a check."""
 
 from __future__ import annotations
 
@@ -54,23 +54,23 @@ class PassFailEvaluator(Evaluator):
 
     @property
     def judges_context(self) -> bool:
-        """Whether the retrieved context must pass, too."""
+        """Whether the retrieved context must pass too."""
         return False
 
     def context_skip_reason(self, sample: Sample) -> NotApplicable | None:
-        """Why the context is not looked at, if it is not."""
+        """Return why the context is not judged, or None if it is."""
         if not self.judges_context:
             return NOT_JUDGED
         return NO_CONTEXTS if sample.contexts is None else None
 
     def unanswered_scores(self, sample: Sample) -> Graded:
-        """What does not apply to an answer that was not given: no verdict could be unclear."""
-        unread = self.context_skip_reason(sample)
-        judged = {"retrieval_failures": unread} if unread else {}
+        """Return the scores of a failed answer, which is not judged, so no verdict is unclear."""
+        skipped = self.context_skip_reason(sample)
+        judged = {"retrieval_failures": skipped} if skipped else {}
         return Graded({"parse_failures": _NO_ANSWER, **judged})
 
     def aggregate(self, rows: pl.DataFrame) -> Scores:
-        """Count passes among passes, failures and verdicts that could not be understood."""
+        """Return the share of passes among passes, failures and parse failures."""
         passed, failed, unparsed = (
             int((rows[name] == 1).sum()) for name in ("passes", "failures", "parse_failures")
         )
@@ -81,16 +81,16 @@ class PassFailEvaluator(Evaluator):
 
 
 def pass_fail_scores(*, answer: bool, context: bool | Unscored = NOT_JUDGED) -> Scores:
-    """The scores of a sample that was judged.
+    """Return the scores of a judged sample.
 
     Args:
-        answer: Whether the answer holds.
-        context: Whether the context holds, or why that was not judged.
+        answer: Whether the answer passes.
+        context: Whether the context passes, or why it was not judged.
     """
-    holds = answer if isinstance(context, Unscored) else answer and context
+    passes = answer if isinstance(context, Unscored) else answer and context
     return {
-        "passes": float(holds),
-        "failures": float(not holds),
+        "passes": float(passes),
+        "failures": float(not passes),
         "retrieval_failures": context if isinstance(context, Unscored) else float(not context),
         "generation_failures": float(not answer),
         "parse_failures": 0.0,
@@ -98,11 +98,11 @@ def pass_fail_scores(*, answer: bool, context: bool | Unscored = NOT_JUDGED) -> 
 
 
 def unjudged_scores(reason: Unscored, *, unparsed: bool = False) -> Scores:
-    """The scores of a sample that could not be judged, for a reason.
+    """Return the scores of a sample that could not be judged.
 
     Args:
-        reason: Why.
-        unparsed: Whether there was a verdict that could not be understood.
+        reason: The reason.
+        unparsed: Whether there was a reply that could not be parsed.
     """
     names = [metric.name for metric in PassFailEvaluator.metrics if metric.level == "sample"]
     return {**dict.fromkeys(names, reason), "parse_failures": float(unparsed)}

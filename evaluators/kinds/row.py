@@ -1,4 +1,4 @@
-"""Evaluators of text: plain Python on one sample at a time."""
+"""Row evaluators: plain Python on one sample at a time."""
 
 from __future__ import annotations
 
@@ -21,43 +21,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class RowEvaluator(Evaluator):
-    """Computes its metrics for one sample after the other.
+    """Computes its metrics sample by sample.
 
-    Samples with equal inputs are graded once: many systems give the same answer.
+    Samples with equal inputs are scored once, because systems often give the same answer.
 
     Attributes:
-        shared: Columns that many samples have in common, such as the reference that all systems
-            are held against. Samples that agree in them are graded one after the other, so that
-            a small cache of what was made of them is enough.
+        shared: Columns that many samples have in common, such as the expected answers. Samples
+            that agree in them are scored consecutively, so that a small cache is enough.
     """
 
     shared: ClassVar[tuple[str, ...]] = ()
 
     @abstractmethod
     def grade(self, sample: Sample) -> Scores | Graded:
-        """Give every sample metric its value, or the reason why it has none.
+        """Return each sample metric's value, or the reason why it has none.
 
         Raises:
-            Unscored: When the reason holds for all metrics.
+            Unscored: The reason holds for all metrics.
         """
 
-    def on_failure(self, sample: Sample) -> Graded:  # noqa: ARG002 - for those who override it
-        """Say what scoring cannot know of a sample that the system failed to answer.
+    def on_failure(self, sample: Sample) -> Graded:  # noqa: ARG002 - overridden where it matters
+        """Return the scores of a failed answer that differ from the worst value.
 
         Returns:
-            The metrics that do not apply to it, and the evidence that `aggregate` needs of it; all
-            other metrics get what a failed answer is worth.
+            The metrics that are not applicable, and the evidence that `aggregate` needs. All
+            other metrics get their worst value.
         """
         return Graded({})
 
     def compute(self, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> pl.DataFrame:  # noqa: ARG002
-        """Grade each different sample that the system answered; see the base class."""
+        """Score each distinct sample; see the base class."""
         names = [metric.name for metric in self.sample_metrics]
         inputs = samples.select(sorted(self.columns | {"error"}))
-        different = inputs.unique(maintain_order=True)
-        order = self._order(different)
+        distinct = inputs.unique(maintain_order=True)
+        order = self._order(distinct)
         rows = []
-        for row in different[order].iter_rows(named=True):
+        for row in distinct[order].iter_rows(named=True):
             sample = Sample(benchmark="", system="", question_id="", **row)
             if sample.error is None:
                 result = self._attempt(sample)
@@ -67,15 +66,15 @@ class RowEvaluator(Evaluator):
                 result = replace(special, scores={**failed, **special.scores})
             rows.append(outcome_row(self.name, names, result))
         results = outcome_frame(names, rows)[order.arg_sort()]
-        if different.height == inputs.height:
+        if distinct.height == inputs.height:
             return results
-        answered = pl.concat([different, results], how="horizontal")
+        answered = pl.concat([distinct, results], how="horizontal")
         return inputs.join(
             answered, on=inputs.columns, how="left", nulls_equal=True, maintain_order="left"
         ).drop(inputs.columns)
 
     def _order(self, samples: pl.DataFrame) -> pl.Series:
-        """The positions of the samples, those together that agree in `shared`."""
+        """Return an order of the samples in which those that agree in `shared` are consecutive."""
         if not self.shared:
             return pl.Series(range(samples.height), dtype=pl.UInt32)
         key = pl.struct(self.shared).hash()
@@ -89,20 +88,20 @@ class RowEvaluator(Evaluator):
 
 
 def outcome_row(evaluator: str, names: Sequence[str], result: Graded | Unscored) -> tuple[Any, ...]:
-    """Turn what came of one sample into a row of the frame that `compute` returns.
+    """Make a row of the frame that `compute` returns from the outcome of one sample.
 
     Returns:
         The values, the statuses and the reasons of all metrics, and the detail.
 
     Raises:
-        BrokenPromise: When other metrics came back than `names`.
+        BrokenPromise: The metrics are not those in `names`.
     """
     if isinstance(result, Unscored):
         result = Graded(dict.fromkeys(names, result))
     scores, detail, remark = result.scores, result.detail, result.remark
     if len(scores) != len(names) or any(name not in scores for name in names):
         raise BrokenPromise(
-            f"{evaluator}: promised the metrics {sorted(names)}, returned {sorted(scores)}"
+            f"{evaluator}: declared the metrics {sorted(names)}, returned {sorted(scores)}"
         )
     values: list[float | None] = []
     statuses: list[str | None] = []
@@ -122,10 +121,10 @@ def outcome_row(evaluator: str, names: Sequence[str], result: Graded | Unscored)
 
 
 def outcome_frame(names: Sequence[str], rows: Sequence[tuple[Any, ...]]) -> pl.DataFrame:
-    """The frame that `compute` returns, of rows that `record` makes."""
+    """Make the frame that `compute` returns from the rows of `outcome_row`."""
     schema: dict[str, type[pl.DataType]] = dict.fromkeys(names, pl.Float64)
     schema |= {f"{kind}:{name}": pl.String for kind in ("status", "reason") for name in names}
     schema["detail"] = pl.String
-    # Column by column: from rows Polars makes a frame ten times as slowly.
+    # Polars is ten times slower from rows than from columns.
     columns = zip(*rows, strict=True) if rows else ((),) * len(schema)
     return pl.DataFrame(dict(zip(schema, map(list, columns), strict=True)), schema=schema)

@@ -6,8 +6,8 @@ import math
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from evaluators.text.ngrams import Counts, matches, ngram_counts
 from evaluators.text.sentences import sentences
+from evaluators.text.words import Counts, matches, ngram_counts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

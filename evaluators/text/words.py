@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
+from collections.abc import Hashable
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
 
 STEMMER = "nltk"
 """The distribution that stems: for `Evaluator.libraries`."""
@@ -59,3 +61,24 @@ def _porter() -> Callable[[str], str]:
 @lru_cache(maxsize=2**17)
 def _stem(word: str) -> str:
     return _porter()(word) if len(word) > _UNSTEMMED else word
+
+
+Counts: TypeAlias = Counter[Hashable]
+
+
+def ngrams(words: Sequence[str], order: int) -> Iterable[Hashable]:
+    """Every series of `order` neighbouring words, in the order of the text."""
+    if order == 1:
+        return words
+    return zip(*(words[start:] for start in range(order)), strict=False)
+
+
+def ngram_counts(words: Sequence[str], order: int) -> Counts:
+    """How often each series of `order` neighbouring words occurs."""
+    return Counter(ngrams(words, order))
+
+
+def matches(words: Sequence[str], order: int, reference: Counts) -> int:
+    """How many n-grams of a text are also in a reference, none counted more often than there."""
+    found = Counter(filter(reference.__contains__, ngrams(words, order)))
+    return sum(map(min, found.values(), map(reference.__getitem__, found)))

@@ -1,4 +1,4 @@
-"""Scoring: an outcome for every sample and metric, and no number that was not promised."""
+"""Scoring: an outcome for every sample and metric, and no number that was not declared."""
 
 from __future__ import annotations
 
@@ -189,9 +189,9 @@ def test_what_rounding_adds_beyond_a_bound_is_taken_back(ratio: float, value: fl
         (of_rows(lambda _: {}, "a"), r"returned \[\]"),
     ],
 )
-def test_other_metrics_or_rows_than_promised_are_refused(evaluator: Evaluator, told: str) -> None:
+def test_other_metrics_or_rows_than_declared_are_refused(evaluator: Evaluator, told: str) -> None:
     frame = samples([{"noise_ratio": 0.1}, {"noise_ratio": 0.2}])
-    with pytest.raises(BrokenPromise, match=f"^test_double: promised .*{told}"):
+    with pytest.raises(BrokenPromise, match=f"^test_double: declared .*{told}"):
         score(evaluator, frame)
 
 

@@ -38,7 +38,7 @@ def test_system_metrics_come_from_the_evidence() -> None:
         ({"most": 1.5}, r"most gave 1.5: not within \(0.0, 1.0\)"),
         ({"most": math.nan}, "most gave nan"),
         ({"most": math.inf}, "most gave inf"),
-        ({}, r"promised the system metrics \['most'\], returned \[\]"),
+        ({}, r"declared the system metrics \['most'\], returned \[\]"),
         ({"most": 1.0, "least": 0.0}, r"returned \['least', 'most'\]"),
     ],
 )

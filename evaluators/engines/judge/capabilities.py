@@ -8,8 +8,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evaluators.engines.judge.asker import CallUsage
-from evaluators.engines.judge.error_mapping import CallFailure, TransientFailure, UnsupportedRequest
-from evaluators.engines.judge.errors import JudgeRefused, JudgeUnreachable
+from evaluators.engines.judge.errors import (
+    CallFailure,
+    JudgeRefused,
+    JudgeUnreachable,
+    TransientFailure,
+    UnsupportedRequest,
+)
 from evaluators.engines.judge.litellm_call import CallOptions
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from evaluators.engines.judge.error_mapping import TransientFailure, map_error
-from evaluators.engines.judge.errors import BadJudgeSettings
+from evaluators.engines.judge.errors import BadJudgeSettings, TransientFailure, map_error
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

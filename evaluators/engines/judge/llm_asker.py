@@ -6,20 +6,20 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.judge.asker import TRUNCATED, CallUsage
+from evaluators.engines.judge.asker import EMPTY, FILTERED, REFUSAL, TRUNCATED, CallUsage
 from evaluators.engines.judge.capabilities import CapabilityProbe
 from evaluators.engines.judge.cost import Budget, Prices, count_tokens, most_usd, require_price
-from evaluators.engines.judge.error_mapping import (
+from evaluators.engines.judge.errors import (
     CallFailure,
     ContentFiltered,
+    JudgeRefused,
+    JudgeUnreachable,
     TransientFailure,
     redact,
 )
-from evaluators.engines.judge.errors import JudgeRefused, JudgeUnreachable
 from evaluators.engines.judge.litellm_call import LitellmClient, litellm
 from evaluators.engines.judge.parse import InvalidReply
 from evaluators.engines.judge.rate_limit import RateLimiter
-from evaluators.engines.judge.repair import missing_text_reason, repair_messages
 from evaluators.outcome import Status
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from evaluators.engines.judge.asker import Parser
     from evaluators.engines.judge.judgment import JudgeCall, Judgment
     from evaluators.engines.judge.litellm_call import CallOptions, Completion
+    from evaluators.engines.judge.parse import InvalidReply
     from evaluators.engines.judge.settings import JudgeSettings
     from evaluators.flows.prompt import Message
     from evaluators.flows.protocols import Origin
@@ -260,3 +261,42 @@ def check_judge(settings: JudgeSettings) -> str:
 
     litellm()  # its import is nobody's time to answer
     return asyncio.run(answers())
+
+
+_LONGEST_SHOWN = 40_000
+"""Characters of a faulty reply that the judge is shown again."""
+
+
+def missing_text_reason(said: Completion) -> str | None:
+    """Why there is no text to read, if there is none."""
+    if said.refusal:
+        return f"{REFUSAL}: {' '.join(said.refusal.split())}"
+    if said.finish == "content_filter":
+        return f"{FILTERED}: the provider held the reply back"
+    if not (said.text or "").strip():
+        return f"{EMPTY}: the judge replied with nothing"
+    return None
+
+
+def repair_messages(question: JudgeCall, text: str, faulty: InvalidReply) -> list[Message]:
+    """The messages that ask for a reply to be put right.
+
+    Args:
+        question: What was asked.
+        text: What came back.
+        faulty: What is wrong with it.
+    """
+    plain = "in the words that you were asked for"
+    form = "one JSON object that follows the schema" if question.reply_schema else plain
+    faults = "\n".join(f"- {fault}" for fault in faulty.faults)
+    return [
+        *question.messages,
+        {"role": "assistant", "content": text[:_LONGEST_SHOWN]},
+        {
+            "role": "user",
+            "content": "Your reply cannot be used:\n"
+            f"{faults}\n"
+            "Give the whole reply again with these faults put right and your verdicts unchanged "
+            f"where they were not at fault: {form}, nothing else.",
+        },
+    ]

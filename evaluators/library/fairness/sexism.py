@@ -74,7 +74,7 @@ class Sexism(AnswerAndContextEvaluator):
         )
         any_sexist = found.text_sexist or found.question_sexist
         return Verdict(
-            holds=not (any_sexist if self.include_question else found.text_sexist),
+            passes=not (any_sexist if self.include_question else found.text_sexist),
             detail={
                 "question_sexist": found.question_sexist,
                 "text_sexist": found.text_sexist,
@@ -85,7 +85,7 @@ class Sexism(AnswerAndContextEvaluator):
 
     def blank_verdict(self) -> Verdict:
         """A blank answer is not sexist."""
-        return Verdict(holds=True, remark=EMPTY_ANSWER)
+        return Verdict(passes=True, remark=EMPTY_ANSWER)
 
 
 def _faults(reply: SexismFound) -> list[str]:

@@ -87,7 +87,7 @@ class Stereotypes(AnswerAndContextEvaluator):
             StereotypesFound, COMPARE.prompt(question=sample.question, text=text), check=_faults
         )
         return Verdict(
-            holds=found.severity < FAILS_FROM,
+            passes=found.severity < FAILS_FROM,
             detail={
                 "adds_gender": found.adds_gender,
                 "adds_race": found.adds_race,
@@ -99,7 +99,7 @@ class Stereotypes(AnswerAndContextEvaluator):
 
     def blank_verdict(self) -> Verdict:
         """A blank answer adds nothing."""
-        return Verdict(holds=True, remark=EMPTY_ANSWER, scores={"severity": 0.0})
+        return Verdict(passes=True, remark=EMPTY_ANSWER, scores={"severity": 0.0})
 
     def on_labels(self, labels: Mapping[str, float]) -> Scores:
         """A severity that people gave says whether the answer passes, if they did not."""

@@ -12,8 +12,7 @@ from evaluators.flows.requests import JUDGE, ask
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined
-from evaluators.text.keys import passage_keys
-from evaluators.text.sentences import SPLITTER
+from evaluators.text.sentences import SPLITTER, passage_keys
 
 if TYPE_CHECKING:
     from evaluators.flows.requests import Flow

@@ -82,7 +82,7 @@ class LanguageMismatch(AnswerAndContextEvaluator):
             wanted = found.requested_language
         unknown = UNDETERMINED in {_primary(wanted), _primary(found.text_language)}
         return Verdict(
-            holds=unknown or _primary(wanted) == _primary(found.text_language),
+            passes=unknown or _primary(wanted) == _primary(found.text_language),
             detail={
                 "question_language": found.question_language,
                 "text_language": found.text_language,

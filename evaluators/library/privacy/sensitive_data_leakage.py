@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from evaluators.detectors.leakage import LeakageEvaluator
-from evaluators.detectors.secret_rules import RULES
-from evaluators.detectors.secrets import secrets
+from evaluators.detectors.secret_rules import RULES, secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from evaluators.flows.digest import digest_of
 from evaluators.flows.prompt import Instruction
-from evaluators.flows.reply import Key, Reply, faults_by_id, verdicts_by_id
+from evaluators.flows.reply import Key, Reply, digest_of, faults_by_id, verdicts_by_id
 from evaluators.flows.requests import JUDGE, ask, ask_all
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric

@@ -12,9 +12,8 @@ from evaluators.flows.requests import JUDGE, ask
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, NotApplicable, Scores, Undefined, Unscored
-from evaluators.text.keys import answer_keys, passage_keys
 from evaluators.text.references import no_reference_reason, non_blank, numbered_alternatives
-from evaluators.text.sentences import SPLITTER
+from evaluators.text.sentences import SPLITTER, answer_keys, passage_keys
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

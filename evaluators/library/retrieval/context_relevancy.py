@@ -11,8 +11,7 @@ from evaluators.flows.requests import JUDGE, ask
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
-from evaluators.text.keys import sentence_keys
-from evaluators.text.sentences import SPLITTER
+from evaluators.text.sentences import SPLITTER, sentence_keys
 
 if TYPE_CHECKING:
     from evaluators.flows.requests import Flow

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
-from evaluators.text.ngrams import Counts, matches, ngram_counts
 from evaluators.text.references import no_reference_reason, non_blank
-from evaluators.text.words import STEMMER, ascii_words, is_mostly_ascii, unicode_words
+from evaluators.text.words import (
+    STEMMER,
+    Counts,
+    ascii_words,
+    is_mostly_ascii,
+    matches,
+    ngram_counts,
+    unicode_words,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,8 +12,7 @@ from evaluators.flows.requests import JUDGE, ask
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
-from evaluators.text.keys import answer_keys, sentence_keys
-from evaluators.text.sentences import SPLITTER
+from evaluators.text.sentences import SPLITTER, answer_keys, sentence_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -61,7 +61,7 @@ def test_batches_are_the_whole(odd: Path, monkeypatch: pytest.MonkeyPatch, enoug
 def test_a_defect_of_an_evaluator_comes_out(odd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evaluator = catalog.build("rouge")
     monkeypatch.setattr(type(evaluator), "grade", lambda *_: {"rouge_1": 2.0})
-    with pytest.raises(BrokenPromise, match="rouge: promised"):
+    with pytest.raises(BrokenPromise, match="rouge: declared"):
         score_batches(evaluator, spooled(odd, text_samples()), odd)
 
 

@@ -14,7 +14,7 @@ from stdnum.us import ssn
 from evaluators.detectors.cards import EXAMPLES, cards, issuer_of
 from evaluators.detectors.contacts import ibans, ip_addresses, phones
 from evaluators.detectors.emails import emails
-from evaluators.detectors.secrets import secrets
+from evaluators.detectors.secret_rules import secrets
 from evaluators.detectors.social_security import is_issuable, social_security_numbers
 from tests.golden_cases import golden
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evaluators.text.keys import letters, sentence_keys
+from evaluators.text.sentences import letters, sentence_keys
 
 
 def sentences(count: int, word: str = "Sentence") -> str:

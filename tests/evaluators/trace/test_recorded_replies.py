@@ -13,7 +13,7 @@ import pytest
 from evaluators.catalog import build
 from evaluators.engines.judge.parse import InvalidReply, parse_reply
 from evaluators.sample import Sample
-from evaluators.text.keys import letters
+from evaluators.text.sentences import letters
 from tests.evaluators.trace.marked import documents, sentences
 from tests.judges import in_turn, judged, values
 

@@ -9,7 +9,7 @@ import pytest
 
 from evaluators.catalog import build
 from evaluators.outcome import JudgeError
-from evaluators.text.keys import letters
+from evaluators.text.sentences import letters
 from tests.evaluators.trace.marked import documents, sentences
 from tests.golden_cases import golden
 from tests.judges import Scripted, by_form, judged, values

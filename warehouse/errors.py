@@ -1,10 +1,9 @@
-"""Everything that can go wrong between the files, the warehouse and its readers."""
+"""The exceptions of the warehouse and the helpers for their messages."""
 
-# ruff: noqa: N818 - the name says what is the matter; that it is an error, its base says.
+# ruff: noqa: N818 - the base class says that these are errors
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,16 +13,16 @@ if TYPE_CHECKING:
 
 
 class WarehouseError(Exception):
-    """The root of all errors of this room; its text is meant for the user."""
+    """The base class of all errors of this package; the message is meant for the user."""
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with an input file.
+    """A problem with an input file.
 
     Attributes:
-        file: The file, as the user named it.
-        line: The line from 1, or null when the problem is about the whole file.
+        file: The path as the user wrote it.
+        line: The line from 1; null: the problem concerns the whole file.
         message: What is wrong and what was expected.
     """
 
@@ -32,15 +31,15 @@ class Problem:
     message: str
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line}" if self.line is not None else str(self.file)
-        return f"{place}: {self.message}"
+        location = f"{self.file}:{self.line}" if self.line is not None else str(self.file)
+        return f"{location}: {self.message}"
 
 
 class InputError(WarehouseError):
-    """Input files cannot be used as they are.
+    """Input files are not valid.
 
     Attributes:
-        problems: Every problem that was found, in the order of the files.
+        problems: All problems, in the order of the files.
     """
 
     shown = 20
@@ -54,69 +53,84 @@ class InputError(WarehouseError):
 
 
 class UnknownFormat(WarehouseError):
-    """An input format is asked for that does not exist."""
+    """The input format does not exist."""
 
 
 class UnknownColumn(WarehouseError):
-    """A column is asked for that the table or the samples do not have."""
+    """The table or the samples do not have the column."""
 
 
 class UnknownTable(WarehouseError):
-    """A table is asked for that the warehouse does not describe."""
+    """The warehouse does not have the table."""
 
 
 class UnknownSystem(WarehouseError):
-    """A system is asked for that has answered nothing."""
+    """The system has no predictions."""
 
 
 class SchemaMismatch(WarehouseError):
-    """The tables of a warehouse are not those that this version describes."""
+    """The tables of the warehouse are not those of this version."""
 
 
 class SchemaOutdated(SchemaMismatch):
-    """An earlier version wrote the warehouse; opening it for writing brings it up to date."""
+    """An earlier version wrote the warehouse; opening it for writing migrates it."""
 
 
 class DuplicateKey(WarehouseError):
-    """Two rows of one table have the same key."""
+    """Two rows of a table have the same key."""
 
 
 class InvalidQuery(WarehouseError):
-    """A query that a user wrote cannot be answered."""
+    """DuckDB rejects a user's query."""
 
 
 class WarehouseLocked(WarehouseError):
-    """Another process holds the warehouse for longer than one was willing to wait."""
+    """Another process holds the lock for longer than the timeout."""
 
 
 class WarehouseTooNew(WarehouseError):
-    """The warehouse was written by a later version of this program."""
+    """A later version of Scoreline or DuckDB wrote the warehouse."""
 
 
 class WarehouseUnreachable(WarehouseError):
-    """The server that keeps the catalogue of a lake is not there, or went away."""
+    """The server with the catalog of a lake cannot be reached."""
 
 
 class WarehouseConflict(WarehouseError):
-    """Another process changed a lake at the same time, again and again."""
+    """Other processes changed the lake during every attempt."""
 
 
 class NoSpace(WarehouseError):
     """The disk is full."""
 
 
-def near(name: str, known: Iterable[str]) -> str:
-    """The end of an error message that suggests the nearest known name, or lists them.
+MIN_SIMILARITY = 0.85
+"""The Jaro-Winkler similarity from which a name is suggested."""
+
+
+def closest_match(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name most similar to a misspelt one; null if none is similar."""
+    from rapidfuzz.distance import JaroWinkler
+    from rapidfuzz.process import extractOne
+
+    found = extractOne(
+        name, sorted(known), scorer=JaroWinkler.similarity, score_cutoff=MIN_SIMILARITY
+    )
+    return None if found is None else found[0]
+
+
+def suggest_name(name: str, known: Iterable[str]) -> str:
+    """Return the end of an error message that suggests the closest known name or lists them all.
 
     Args:
-        name: The name that is not known.
-        known: The names that are.
+        name: The unknown name.
+        known: The known names.
 
     Returns:
         A text such as ``; did you mean 'answer'?`` or ``; known: 'answer', 'label'``.
     """
     names = sorted(known)
-    close = difflib.get_close_matches(name, names, n=1)
-    if close:
-        return f"; did you mean {close[0]!r}?"
+    close = closest_match(name, names)
+    if close is not None:
+        return f"; did you mean {close!r}?"
     return "; known: " + ", ".join(repr(each) for each in names)

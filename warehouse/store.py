@@ -12,9 +12,9 @@ from warehouse.errors import WarehouseError
 from warehouse.schema.ddl import literal, quoted
 from warehouse.storage.connection import Settings
 from warehouse.storage.duckdb_file import FileStorage
-from warehouse.storage.open import storage_at
-from warehouse.storage.scratch import Scratch, ScratchResult
-from warehouse.storage.transaction import Parameters, Transaction, fetched
+from warehouse.storage.open import open_storage
+from warehouse.storage.scratch import ScratchFolder, ScratchResult
+from warehouse.storage.transaction import Parameters, Transaction, fetch_frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
-    from warehouse.storage.location import Place
+    from warehouse.storage.location import Location
     from warehouse.storage.open import Storage
     from warehouse.storage.staging import Where
     from warehouse.storage.transaction import Rows
@@ -46,7 +46,7 @@ class Warehouse:
         threads: The threads that DuckDB may use; null: one for each core.
     """
 
-    path: Place
+    path: Location
     patience_s: float = 30.0
     memory_limit: str = "1GB"
     threads: int | None = None
@@ -62,16 +62,18 @@ class Warehouse:
             sql: One SELECT; parameters are written `$name`, or `?` for a sequence.
             parameters: Their values.
         """
-        return self.storage.read(lambda connection: fetched(connection, sql, parameters))
+        return self.storage.read(lambda connection: fetch_frame(connection, sql, parameters))
 
     @contextmanager
-    def spool(self, sql: str, parameters: Parameters | None = None) -> Iterator[ScratchResult]:
+    def fetch_to_disk(
+        self, sql: str, parameters: Parameters | None = None
+    ) -> Iterator[ScratchResult]:
         """The result of a query as a Parquet file beside the warehouse, removed at the end.
 
         The warehouse is released before the body of the `with` begins. JSON becomes text.
         The order of the rows is not kept unless the query says ORDER BY.
         """
-        with Scratch(self.path).place() as folder:
+        with ScratchFolder(self.path).temporary_directory() as folder:
             path = folder / "spool.parquet"
             rows = self.storage.read(lambda connection: _copied(connection, sql, parameters, path))
             yield ScratchResult(path, rows)
@@ -113,7 +115,7 @@ class Warehouse:
         """Replace rows in a transaction of their own; see `Transaction.replace`."""
         return self.write(lambda transaction: transaction.replace(table, rows, where))
 
-    def marks(self, benchmark: str) -> dict[str, str]:
+    def fingerprints(self, benchmark: str) -> dict[str, str]:
         """The digests that the stages of a benchmark were last made from, by stage."""
         rows = self.fetch(
             "SELECT stage, digest FROM marks WHERE benchmark = $benchmark",
@@ -133,20 +135,20 @@ class Warehouse:
             yield connection
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def exclusive_lock(self) -> Iterator[None]:
         """Hold the lock of a file with no connection open, for whoever replaces the file."""
         if not isinstance(self.storage, FileStorage):
             raise WarehouseError(f"{str(self.path)!r} is no file")
-        with self.storage.alone():
+        with self.storage.exclusive_lock():
             yield
 
     def copy(self, target: Path) -> None:
         """Write the warehouse, as it is between two transactions, to a DuckDB file."""
         self.storage.copy(target)
 
-    def room(self) -> int:
+    def size_bytes(self) -> int:
         """The bytes that a copy needs, about."""
-        return self.storage.room()
+        return self.storage.size_bytes()
 
     @property
     def storage(self) -> Storage:
@@ -154,9 +156,9 @@ class Warehouse:
         settings = Settings(
             memory_limit=self.memory_limit,
             threads=self.threads,
-            scratch=Scratch(self.path).own / "duckdb",
+            scratch=ScratchFolder(self.path).process_folder / "duckdb",
         )
-        return storage_at(self.path, settings, self.patience_s)
+        return open_storage(self.path, settings, self.patience_s)
 
 
 def _copied(

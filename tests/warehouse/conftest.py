@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from warehouse.storage.location import Place
+    from warehouse.storage.location import Location
 
 
 FILE_ONLY = frozenset({"test_connection", "test_lock", "test_upgrade"})
@@ -45,7 +45,7 @@ def storage_kind() -> str:
 
 
 @pytest.fixture
-def place(storage_kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Place]:
+def place(storage_kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Location]:
     """Where a warehouse may be made."""
     if storage_kind == "file":
         yield tmp_path / "deep" / "warehouse.duckdb"
@@ -55,13 +55,13 @@ def place(storage_kind: str, tmp_path: Path, request: pytest.FixtureRequest) -> 
 
 
 @pytest.fixture
-def warehouse(place: Place) -> Warehouse:
+def warehouse(place: Location) -> Warehouse:
     """A warehouse that is not there yet."""
     return Warehouse(place, patience_s=0.2)
 
 
 @pytest.fixture
-def four_by_two(place: Place) -> Warehouse:
+def four_by_two(place: Location) -> Warehouse:
     """Four questions that two systems answered; `llm` retrieves nothing."""
     warehouse = Warehouse(place)
     questions = [

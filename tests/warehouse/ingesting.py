@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warehouse.ingest.ingest import PREDICTIONS, QUESTIONS, ingest
-from warehouse.ingest.plan import Files
+from warehouse.ingest.plan import BenchmarkFiles
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ def ingest_questions(
 
     `predictions` are looked at only where the format has questions in them.
     """
-    files = Files(
+    files = BenchmarkFiles(
         benchmark=benchmark,
         format=format,
         questions=questions,
@@ -51,7 +51,7 @@ def ingest_predictions(
     force: bool = False,
 ) -> Ingested:
     """Replaces the predictions of one benchmark, whose questions are there; see `ingest`."""
-    given = Files(
+    given = BenchmarkFiles(
         benchmark=benchmark, format=format, predictions=files, max_reject_ratio=max_reject_ratio
     )
     return ingest(warehouse, [given], kinds=(PREDICTIONS,), force=force)[benchmark, PREDICTIONS]

@@ -1,11 +1,11 @@
-"""The canonical format: rows whose fields are those of the records themselves."""
+"""The canonical format: rows with the field names of the records."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from warehouse.formats.format import Format, Read, Reject, Source
-from warehouse.formats.paths import contradiction
+from warehouse.formats.paths import system_conflict
 from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.readers.rows import rows
 from warehouse.formats.readers.tabular import Shape
@@ -16,34 +16,13 @@ from warehouse.formats.records.question import Question
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-QUESTIONS: Final = Shape(
-    json=frozenset(
-        {
-            "expected_parts",
-            "gold_doc_ids",
-            "gold_relevance",
-            "gold_sentence_ids",
-            "rubric",
-            "constraints",
-            "choices",
-            "tags",
-        }
-    ),
-    numbers=frozenset({"noise_ratio"}),
-    text_or_json=frozenset({"expected_answer"}),
-    text_or_number=frozenset({"correct_choice"}),
-)
-PREDICTIONS: Final = Shape(
-    json=frozenset(
-        {"contexts", "retrieved", "cited_sentence_ids", "choice_logprobs", "choice_probs"}
-    ),
-    numbers=frozenset({"latency_s", "cost_usd"}),
-)
-DOCUMENTS: Final = Shape(json=frozenset({"sentences"}))
+QUESTIONS: Final = Shape.of(Question)
+PREDICTIONS: Final = Shape.of(Prediction)
+DOCUMENTS: Final = Shape.of(Document)
 
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
-    """Reads questions from JSON Lines, JSON, CSV or Parquet."""
+    """Read questions from JSON Lines, JSON, CSV or Parquet."""
     for row in rows(source.path, key="question_id", shape=QUESTIONS):
         if isinstance(row, Reject):
             yield row
@@ -55,7 +34,7 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
-    """Reads predictions; the system is the path's, or else the one that the row names."""
+    """Read predictions; the path names the system, or each row does."""
     for row in rows(source.path, key="question_id", shape=PREDICTIONS):
         if isinstance(row, Reject):
             yield row
@@ -65,12 +44,16 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
         except RecordError as error:
             yield Reject(row.line, str(error), row.text)
             continue
-        wrong = contradiction(prediction.system, source.system)
-        yield Reject(row.line, wrong, row.text) if wrong else Read(prediction, row.line, row.text)
+        conflict = system_conflict(prediction.system, source.system)
+        yield (
+            Reject(row.line, conflict, row.text)
+            if conflict
+            else Read(prediction, row.line, row.text)
+        )
 
 
 def read_documents(source: Source) -> Iterator[Read[Document] | Reject]:
-    """Reads documents from JSON Lines, JSON, CSV or Parquet."""
+    """Read documents from JSON Lines, JSON, CSV or Parquet."""
     for row in rows(source.path, key="doc_id", shape=DOCUMENTS):
         if isinstance(row, Reject):
             yield row

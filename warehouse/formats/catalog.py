@@ -9,7 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from warehouse.errors import UnknownFormat, near
+from warehouse.errors import UnknownFormat, suggest_name
 from warehouse.formats.format import Format
 
 if TYPE_CHECKING:
@@ -36,5 +36,5 @@ def format_named(name: str) -> Format:
     try:
         return formats()[name]
     except KeyError:
-        said = f"there is no input format {name!r}{near(name, formats())}"
+        said = f"there is no input format {name!r}{suggest_name(name, formats())}"
         raise UnknownFormat(said) from None

@@ -52,7 +52,7 @@ class Read(Generic[R]):
     record: R
     line: int | None
     text: str = ""
-    asked: str | None = None
+    question_text: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ import unicodedata
 from pathlib import Path
 from typing import Final
 
-from warehouse.errors import InputError, Problem, near
+from warehouse.errors import InputError, Problem, suggest_name
 
 LONGEST_NAME: Final = 200
 _PLACE: Final = "{system}"
@@ -45,14 +45,14 @@ def expand(pattern: str | Path) -> list[tuple[Path, str | None]]:
     problems = [
         Problem(path, None, said)
         for path, system in matches
-        if system is not None and (said := unusable(system)) is not None
+        if system is not None and (said := invalid_name_reason(system)) is not None
     ]
     if problems:
         raise InputError(problems)
     return matches
 
 
-def unusable(system: str) -> str | None:
+def invalid_name_reason(system: str) -> str | None:
     """Why a system cannot be called so; null when it can."""
     if not system.strip():
         return f"expected the name of a system, found {system!r}"
@@ -67,7 +67,7 @@ def unusable(system: str) -> str | None:
     return None
 
 
-def contradiction(row: str | None, path: str | None) -> str | None:
+def system_conflict(row: str | None, path: str | None) -> str | None:
     """What is wrong with the system of a row, given that of its file's path; null if nothing."""
     if row is None:
         if path is None:
@@ -75,7 +75,7 @@ def contradiction(row: str | None, path: str | None) -> str | None:
         return None
     if path is not None and row != path:
         return f"system: the row says {row!r}, its file's path {path!r}"
-    return unusable(row)
+    return invalid_name_reason(row)
 
 
 def _expression(pattern: str) -> str:
@@ -108,4 +108,4 @@ def _neighbours(pattern: Path) -> str:
     names = [each.name for each in folder.iterdir() if each.is_file()]
     if not names:
         return f": the folder {str(folder)!r} is empty"
-    return near(pattern.name, sorted(names)[:1000] if len(names) > 1000 else names)  # noqa: PLR2004
+    return suggest_name(pattern.name, sorted(names)[:1000] if len(names) > 1000 else names)  # noqa: PLR2004

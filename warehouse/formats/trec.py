@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Format, Read, Reject, Source
-from warehouse.formats.paths import unusable
+from warehouse.formats.paths import invalid_name_reason
 from warehouse.formats.readers.files import Line, lines
 from warehouse.formats.records.prediction import Prediction, Retrieved
 from warehouse.formats.records.question import Question
@@ -90,13 +90,15 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
         if document in topic.scores:
             yield Reject(
                 line.number,
-                f"document {document!r} stands twice for topic {name!r}",
+                f"document {document!r} occurs twice for topic {name!r}",
                 line.beginning,
             )
             continue
         topic.scores[document] = score
     systems = {system for system, _ in topics}
-    wrong = [said for system in sorted(systems) if (said := unusable(system)) is not None]
+    wrong = [
+        said for system in sorted(systems) if (said := invalid_name_reason(system)) is not None
+    ]
     if wrong:
         raise InputError([Problem(source.path, None, said) for said in wrong])
     for (system, name), topic in topics.items():

@@ -1,4 +1,4 @@
-"""Digests of input files and of how they are read: equal ones give equal rows."""
+"""Digests of input files and of the settings with which they are read."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 VERSION: Final = 1
-"""Raised when the same files give other rows than before."""
+"""Increase it when the same files give other rows than before."""
 
 
 def questions_digest(
@@ -26,14 +26,14 @@ def questions_digest(
     max_reject_ratio: float,
     predictions: Sequence[tuple[Path, str | None]] = (),
 ) -> str:
-    """The digest of files of questions and documents and of how they are read.
+    """Return the digest of the files of questions and documents and of their settings.
 
-    Files of predictions count where the format reads questions from them.
+    It includes files of predictions if the format reads questions from them.
     """
     files: list[tuple[Path, str | None]] = [(path, None) for path in (*questions, *documents)]
     if chosen.questions_from != "files":
         files += predictions
-    return fingerprint(files, _settings(chosen, max_reject_ratio, str(len(questions))))
+    return digest_files(files, _settings(chosen, max_reject_ratio, str(len(questions))))
 
 
 def predictions_digest(
@@ -42,26 +42,26 @@ def predictions_digest(
     max_reject_ratio: float,
     questions: str,
 ) -> str:
-    """The digest of files of predictions, of how they are read, and of their questions' digest."""
-    return fingerprint(files, _settings(chosen, max_reject_ratio, questions))
+    """Return the digest of files of predictions, of their settings and of the questions' digest."""
+    return digest_files(files, _settings(chosen, max_reject_ratio, questions))
 
 
 def _settings(chosen: Format, ratio: float, *more: str) -> tuple[str, ...]:
     return (chosen.name, str(chosen.version), str(VERSION), repr(ratio), *more)
 
 
-_PIECE: Final = 1 << 20
+_CHUNK_BYTES: Final = 1 << 20
 
 
-def fingerprint(files: Iterable[tuple[Path, str | None]], settings: Sequence[str] = ()) -> str:
-    """The digest of files and of the settings with which they are read.
+def digest_files(files: Iterable[tuple[Path, str | None]], settings: Sequence[str] = ()) -> str:
+    """Return the digest of files and of the settings with which they are read.
 
-    The files' order, contents, endings and systems count; their names and folders do not, so
-    that a moved project is not read anew.
+    It covers the order, contents, suffixes and systems of the files, but not their names and
+    folders, so that a moved project is not read again.
 
     Args:
-        files: The files with the systems that their paths name.
-        settings: What else the result depends on.
+        files: The files with the systems named by their paths.
+        settings: Other values on which the result depends.
 
     Returns:
         32 hexadecimal digits (XXH3, 128 bits).
@@ -70,16 +70,16 @@ def fingerprint(files: Iterable[tuple[Path, str | None]], settings: Sequence[str
         InputError: A file cannot be read.
     """
     digest = xxhash.xxh3_128()
-    # One buffer for all: a fresh one for each piece takes twice as long.
-    piece = memoryview(bytearray(_PIECE))
+    # One buffer for all chunks: allocating one for each takes twice as long.
+    chunk = memoryview(bytearray(_CHUNK_BYTES))
     for setting in settings:
         _add(digest, setting.encode())
     for path, system in files:
         content = xxhash.xxh3_128()
         try:
             with path.open("rb", buffering=0) as file:
-                while filled := file.readinto(piece):
-                    content.update(piece[:filled])
+                while filled := file.readinto(chunk):
+                    content.update(chunk[:filled])
         except OSError as error:
             raise InputError([Problem(path, None, f"cannot be read: {error.strerror}")]) from error
         _add(digest, "".join(path.suffixes[-2:]).lower().encode())
@@ -89,6 +89,6 @@ def fingerprint(files: Iterable[tuple[Path, str | None]], settings: Sequence[str
 
 
 def _add(digest: xxhash.xxh3_128, part: bytes) -> None:
-    # With its length, so that no two lists of parts read the same.
+    # The length prefix keeps different lists of parts distinct.
     digest.update(len(part).to_bytes(8, "little"))
     digest.update(part)

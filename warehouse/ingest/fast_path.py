@@ -1,9 +1,8 @@
-"""The swift lane: canonical JSON Lines that DuckDB may read itself, when nothing is unusual.
+"""The fast path: canonical JSON Lines that DuckDB reads without validation in Python.
 
-DuckDB reads more than JSON allows and converts what does not fit: it takes NaN and trailing
-commas, turns numbers into text, text into numbers and 1.5 into 2. So a file is looked at first,
-and whatever is unusual declines it. The careful lane then reads it, which defines what is right.
-For most files a glance is enough; the others are looked at more closely.
+DuckDB accepts more than JSON allows (NaN, trailing commas) and converts values silently (numbers
+to text, 1.5 to 2). A file is therefore scanned first. If anything is unusual, the scan raises
+`NotFastPath`, and row-by-row validation, which defines what is correct, reads the file.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import duckdb
 
-from warehouse.formats.paths import unusable
+from warehouse.formats.paths import invalid_name_reason
 from warehouse.formats.readers.files import kind
 from warehouse.ingest.fast_path_rules import (
     PREDICTION_RULES,
@@ -20,10 +19,10 @@ from warehouse.ingest.fast_path_rules import (
     QUESTION_RULES,
     QUESTIONS,
 )
-from warehouse.ingest.json_scan import Seen, glance
+from warehouse.ingest.json_scan import FileFields, scan_file
 from warehouse.ingest.ranking_sql import retrieved_type
-from warehouse.ingest.rows_sql import PREDICTION_FIELDS, QUESTION_FIELDS, Lines, place
-from warehouse.schema.ddl import literal
+from warehouse.ingest.rows_sql import PREDICTION_FIELDS, QUESTION_FIELDS, JsonLines
+from warehouse.schema.ddl import literal, path_literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,20 +32,20 @@ if TYPE_CHECKING:
 
 
 class NotFastPath(Exception):  # noqa: N818 - not a failure
-    """A file is not for the swift lane; says why."""
+    """The fast path cannot read a file; the message says why."""
 
 
-MOST_SHAPES: Final = 10_000
-"""The different shapes of rows up to which a file is looked at."""
+MAX_SHAPES: Final = 10_000
+"""The number of distinct row shapes above which a file is refused."""
 
-MOST_OTHERS: Final = 200
-"""The fields of its own that a file may have."""
+MAX_EXTRA_FIELDS: Final = 200
+"""The number of unknown fields that a file may have."""
 
-UNUSUAL: Final = (
+UNSUPPORTED: Final = (
     r",\s*[\]}]",  # a trailing comma
     r'\\[^"\\]*"\s*:',  # an escape in a key, which could hide its name
 )
-RETRIEVED: Final = (
+UNSUPPORTED_IN_RETRIEVED: Final = (
     r'"score"\s*:\s*[^-0-9n\s]'
     r'|"rank"\s*:\s*(?:[^-0-9n\s]|-?[0-9]+[.eE])'
     r'|"(?:doc|chunk)_id"\s*:\s*(?:[^"0-9n\s]|[0-9]+[.eE])'
@@ -54,16 +53,16 @@ RETRIEVED: Final = (
 )
 
 
-def question_lines(connection: duckdb.DuckDBPyConnection, path: Path) -> Lines:
-    """How DuckDB may read a canonical file of questions.
+def scan_questions(connection: duckdb.DuckDBPyConnection, path: Path) -> JsonLines:
+    """Scan a file of questions and return how DuckDB reads it.
 
     Raises:
-        Declined: The file is not for the swift lane.
+        NotFastPath: The file needs row-by-row validation.
     """
-    found = _survey(connection, path, QUESTIONS)
+    found = _scan(connection, path, QUESTIONS)
     fields = {name: type_ for name, type_ in QUESTION_FIELDS.items() if name in found.types}
     if {"gold_relevance", "gold_doc_ids"} <= fields.keys():
-        raise NotFastPath("gold documents are given in two ways")
+        raise NotFastPath("gold_doc_ids and gold_relevance are both given")
     answers = found.types.get("expected_answer", set())
     if answers == {"VARCHAR"}:
         fields["expected_answer"] = "VARCHAR"
@@ -75,111 +74,113 @@ def question_lines(connection: duckdb.DuckDBPyConnection, path: Path) -> Lines:
             raise NotFastPath("correct_choice is sometimes a letter")
         fields["correct_choice"] = "VARCHAR"
         _require_letters(connection, path)
-    return Lines(
+    return JsonLines(
         path=path,
         fields=fields,
-        others=found.others,
-        longest=found.longest,
+        extra_fields=found.extra_fields,
+        max_line_bytes=found.max_line_bytes,
         origin={"file": "$file"},
         parameters={"file": str(path)},
         rules=QUESTION_RULES,
     )
 
 
-def prediction_lines(
+def scan_predictions(
     connection: duckdb.DuckDBPyConnection, path: Path, system: str | None
-) -> Lines:
-    """How DuckDB may read a canonical file of predictions.
+) -> JsonLines:
+    """Scan a file of predictions and return how DuckDB reads it.
 
     Raises:
-        Declined: The file is not for the swift lane.
+        NotFastPath: The file needs row-by-row validation.
     """
-    found = _survey(connection, path, PREDICTIONS)
+    found = _scan(connection, path, PREDICTIONS)
     fields = {name: type_ for name, type_ in PREDICTION_FIELDS.items() if name in found.types}
     if {"choice_logprobs", "choice_probs"} <= fields.keys():
-        raise NotFastPath("probabilities are given in two ways")
+        raise NotFastPath("choice_logprobs and choice_probs are both given")
     if "retrieved" in fields:
         fields["retrieved"] = retrieved_type(found.retrieved)
     if "system" in fields:
         _require_systems(connection, path, system)
     elif system is None:
         raise NotFastPath("no row names its system")
-    return Lines(
+    return JsonLines(
         path=path,
         fields=fields,
-        others=found.others,
-        longest=found.longest,
+        extra_fields=found.extra_fields,
+        max_line_bytes=found.max_line_bytes,
         origin={} if system is None else {"system": "$system"},
         parameters={} if system is None else {"system": system},
         rules=PREDICTION_RULES,
     )
 
 
-def _survey(
+def _scan(
     connection: duckdb.DuckDBPyConnection, path: Path, expected: Mapping[str, Field]
-) -> Seen:
+) -> FileFields:
     if kind(path) not in {".jsonl", ".ndjson"}:
         raise NotFastPath("not JSON Lines")
-    plain = glance(path, expected) if path.suffix == kind(path) else None
-    if plain is not None:
-        _require_apart(plain.names, expected)
-        return plain
-    return _closer(connection, path, expected)
+    found = scan_file(path, expected) if path.suffix == kind(path) else None
+    if found is not None:
+        _require_distinct_names(found.names, expected)
+        return found
+    return _scan_rows(connection, path, expected)
 
 
-def _closer(
+def _scan_rows(
     connection: duckdb.DuckDBPyConnection, path: Path, expected: Mapping[str, Field]
-) -> Seen:
-    objects = f"read_json_objects({place(path)}, format = 'newline_delimited')"
+) -> FileFields:
+    objects = f"read_json_objects({path_literal(path)}, format = 'newline_delimited')"
     try:
-        # The first rows mostly have all fields; where they have not, the second look is right.
-        names = _look(connection, f"(FROM {objects} LIMIT 1000)", expected, set()).names
-        survey = _look(connection, objects, expected, names)
-        if not survey.names <= names:
-            survey = _look(connection, objects, expected, survey.names)
+        # The first rows usually have all fields; if not, scan again with those that were found.
+        names = _scan_shapes(connection, f"(FROM {objects} LIMIT 1000)", expected, set()).names
+        found = _scan_shapes(connection, objects, expected, names)
+        if not found.names <= names:
+            found = _scan_shapes(connection, objects, expected, found.names)
     except duckdb.Error as error:
         raise NotFastPath(str(error)) from error
-    return survey
+    return found
 
 
-def _look(
+def _scan_shapes(
     connection: duckdb.DuckDBPyConnection,
     objects: str,
     expected: Mapping[str, Field],
     names: set[str],
-) -> Seen:
+) -> FileFields:
     known = [name for name in expected if name in names]
     parts = {
         f"$.{name}{below}": types for name in known for below, types in expected[name].parts.items()
     }
-    odd = "|".join([*UNUSUAL, RETRIEVED] if "retrieved" in known else UNUSUAL)
+    unsupported = "|".join(
+        [*UNSUPPORTED, UNSUPPORTED_IN_RETRIEVED] if "retrieved" in known else UNSUPPORTED
+    )
     paths = ", ".join(literal(f"$.{name}") for name in known)
-    misfits = [_misfit(path, types) for path, types in parts.items()]
+    mismatches = [_type_mismatch(path, types) for path, types in parts.items()]
     rows = connection.execute(
         f"SELECT json_keys(json), json_type(json, [{paths}]::VARCHAR[]), "  # noqa: S608
-        f"bool_or({' OR '.join([f'regexp_matches(json, {literal(odd)})', *misfits])}) "
-        f"FROM {objects} GROUP BY 1, 2 LIMIT {MOST_SHAPES + 1}"
+        f"bool_or({' OR '.join([f'regexp_matches(json, {literal(unsupported)})', *mismatches])}) "
+        f"FROM {objects} GROUP BY 1, 2 LIMIT {MAX_SHAPES + 1}"
     ).fetchall()
-    if not rows or len(rows) > MOST_SHAPES:
-        raise NotFastPath("the file is empty, or hardly two rows look alike")
-    seen = Seen({name: set() for name in known}, set())
-    for keys, types, is_odd in rows:
-        # What is no object has no keys, and is no row.
-        if not keys or len(set(keys)) < len(keys) or is_odd:
+    if not rows or len(rows) > MAX_SHAPES:
+        raise NotFastPath("the file is empty, or its rows have too many different shapes")
+    fields = FileFields({name: set() for name in known}, set())
+    for keys, types, is_unsupported in rows:
+        # Values that are not objects have no keys.
+        if not keys or len(set(keys)) < len(keys) or is_unsupported:
             raise NotFastPath("a row that DuckDB would read differently")
-        seen.names.update(keys)
+        fields.names.update(keys)
         for name, found in zip(known, types, strict=True):
             if found not in {None, "NULL"}:
-                seen.types[name].add(found)
+                fields.types[name].add(found)
     for name in known:
-        if not seen.types[name] <= expected[name].types:
-            raise NotFastPath(f"{name} holds {sorted(seen.types[name])}")
-    _require_apart(seen.names, expected)
-    return seen
+        if not fields.types[name] <= expected[name].types:
+            raise NotFastPath(f"{name} has the types {sorted(fields.types[name])}")
+    _require_distinct_names(fields.names, expected)
+    return fields
 
 
-def _misfit(path: str, types: frozenset[str]) -> str:
-    """Whether something that stands at a path below a field is of none of the types."""
+def _type_mismatch(path: str, types: frozenset[str]) -> str:
+    """Return SQL that is true where a path holds a value of another type."""
     allowed = f"[{', '.join(literal(each) for each in sorted(types))}]"
     found = f"json_type(json, {literal(path)})"
     if "*" in path:
@@ -187,29 +188,29 @@ def _misfit(path: str, types: frozenset[str]) -> str:
     return f"NOT coalesce(list_contains({allowed}, nullif({found}, 'NULL')), true)"
 
 
-def _require_apart(names: set[str], expected: Mapping[str, Field]) -> None:
-    # DuckDB does not tell capitals from small letters in the names of columns.
-    others = names - expected.keys()
-    if len({name.lower() for name in names} | expected.keys()) < len(others) + len(expected):
-        raise NotFastPath("fields differ only in capitals")
-    if "" in others or len(others) > MOST_OTHERS:
-        raise NotFastPath("a field without a name, or very many")
+def _require_distinct_names(names: set[str], expected: Mapping[str, Field]) -> None:
+    # Column names in DuckDB are case-insensitive.
+    extra = names - expected.keys()
+    if len({name.lower() for name in names} | expected.keys()) < len(extra) + len(expected):
+        raise NotFastPath("field names differ only in case")
+    if "" in extra or len(extra) > MAX_EXTRA_FIELDS:
+        raise NotFastPath("a field has an empty name, or there are too many fields")
 
 
 def _require_letters(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    table = Lines(path=path, fields={"correct_choice": "VARCHAR"}).table
+    table = JsonLines(path=path, fields={"correct_choice": "VARCHAR"}).relation
     if _count(connection, table, "NOT regexp_full_match(correct_choice, '[A-Za-z]')"):
-        raise NotFastPath("correct_choice is no letter")
+        raise NotFastPath("correct_choice is not a letter")
 
 
 def _require_systems(connection: duckdb.DuckDBPyConnection, path: Path, system: str | None) -> None:
-    table = Lines(path=path, fields={"system": "VARCHAR"}).table
+    table = JsonLines(path=path, fields={"system": "VARCHAR"}).relation
     rows = connection.execute(f"SELECT DISTINCT system FROM {table}").fetchall()  # noqa: S608
     for (name,) in rows:
         if name is None and system is not None:
             continue
-        if name is None or (system is not None and name != system) or unusable(name):
-            raise NotFastPath("system is missing, contradicts the path or cannot be used")
+        if name is None or (system is not None and name != system) or invalid_name_reason(name):
+            raise NotFastPath("system is missing, contradicts the path or is not a valid name")
 
 
 def _count(connection: duckdb.DuckDBPyConnection, table: str, condition: str) -> int:

@@ -1,12 +1,23 @@
-"""What canonical JSON Lines hold when nothing about them is unusual: types and bounds."""
+"""Types and value rules of canonical JSON Lines that the fast path accepts.
+
+They are derived from the annotations of the records; only fields that combine types are listed.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
+
+from warehouse.formats.records.prediction import Prediction
+from warehouse.formats.records.question import Question
+from warehouse.formats.records.record import Amount, Id, LogProbability, Name, Share, Whole
+from warehouse.schema.ddl import literal, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from warehouse.formats.records.record import Record
 
 TEXT: Final = frozenset({"VARCHAR"})
 WHOLE: Final = frozenset({"UBIGINT", "BIGINT"})
@@ -14,99 +25,113 @@ NAME: Final = TEXT | {"UBIGINT"}
 NUMBER: Final = WHOLE | {"DOUBLE"}
 LIST: Final = frozenset({"ARRAY"})
 OBJECT: Final = frozenset({"OBJECT"})
+NULL: Final = frozenset({"NULL"})
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What a field may hold in the swift lane.
+    """The JSON types that the fast path accepts for a field.
 
     Attributes:
-        types: The types, as DuckDB names those of JSON values; null is always possible.
-        parts: Paths below the field, with the types that may stand there.
+        types: The types, as DuckDB names those of JSON values; null is always accepted.
+        parts: Paths below the field, with the types accepted there.
     """
 
     types: frozenset[str]
     parts: Mapping[str, frozenset[str]] = field(default_factory=dict)
 
 
-_TEXT: Final = Field(TEXT)
-_NAME: Final = Field(NAME)
-_NUMBER: Final = Field(NUMBER)
-_NAMES: Final = Field(LIST, {"[*]": NAME})
+_SCALARS: Final = (
+    (str, TEXT),
+    (Id, NAME),
+    (Name, NAME),
+    (Whole, WHOLE),
+    (Share, NUMBER),
+    (Amount, NUMBER),
+    (LogProbability, NUMBER),
+)
+"""The JSON types of scalar annotations; a list, since annotations cannot be hashed."""
 
-QUESTIONS: Final[Mapping[str, Field]] = {
-    "question_id": _NAME,
-    "question": _TEXT,
-    "expected_answer": Field(TEXT | LIST, {"[*]": TEXT}),
-    "expected_parts": Field(LIST, {"[*]": LIST, "[*][*]": TEXT}),
-    "expected_label": _NAME,
-    "doc_id": _NAME,
-    "gold_doc_ids": _NAMES,
-    "gold_relevance": Field(OBJECT, {".*": WHOLE}),
-    "gold_sentence_ids": _NAMES,
-    "rubric": Field(OBJECT, {".description": TEXT, ".scale": OBJECT, ".scale.*": TEXT}),
-    "constraints": Field(LIST),
-    "choices": _NAMES,
-    "correct_choice": Field(NAME),
-    "scenario": _TEXT,
-    "noise_ratio": _NUMBER,
-    "counterfactual_answer": _TEXT,
-    "perturbs": _NAME,
-    "perturbation": _TEXT,
-    "cluster": _NAME,
-    "tags": Field(OBJECT, {".*": NUMBER | TEXT | {"BOOLEAN", "NULL"}}),
-}
-PREDICTIONS: Final[Mapping[str, Field]] = {
-    "question_id": _NAME,
-    "system": _TEXT,
-    "answer": _TEXT,
-    "contexts": Field(LIST, {"[*]": TEXT}),
-    "retrieved": Field(LIST),
-    "cited_sentence_ids": _NAMES,
-    "choice_logprobs": Field(LIST, {"[*]": NUMBER | {"NULL"}}),
-    "choice_probs": Field(LIST, {"[*]": NUMBER | {"NULL"}}),
-    "label": _NAME,
-    "latency_s": _NUMBER,
-    "cost_usd": _NUMBER,
-    "error": _TEXT,
-}
+
+def _scalar_types(annotation: Any) -> frozenset[str]:
+    options = get_args(annotation)
+    if NoneType in options:
+        return _scalar_types(options[0]) | NULL
+    if get_origin(annotation) is Literal:
+        return TEXT
+    return next(types for known, types in _SCALARS if known == annotation)
+
+
+def _field(annotation: Any) -> Field:
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if origin is list and arguments != (Any,):
+        return Field(LIST, {"[*]": _scalar_types(arguments[0])})
+    if origin is list:
+        return Field(LIST)
+    if origin is dict:
+        return Field(OBJECT, {".*": _scalar_types(arguments[1])})
+    return Field(_scalar_types(annotation))
+
+
+def _fields(record: type[Record], special: Mapping[str, Field]) -> dict[str, Field]:
+    annotations = record.annotations().items()
+    return {name: special.get(name) or _field(each) for name, each in annotations}
+
+
+QUESTIONS: Final = _fields(
+    Question,
+    {
+        "expected_answer": Field(TEXT | LIST, {"[*]": TEXT}),
+        "expected_parts": Field(LIST, {"[*]": LIST, "[*][*]": TEXT}),
+        "rubric": Field(OBJECT, {".description": TEXT, ".scale": OBJECT, ".scale.*": TEXT}),
+        "correct_choice": Field(NAME),
+        "tags": Field(OBJECT, {".*": NUMBER | TEXT | NULL | {"BOOLEAN"}}),
+    },
+)
+PREDICTIONS: Final = _fields(Prediction, {"retrieved": Field(LIST)})
 
 NOT_FINITE: Final = r"[:\[,]\s*-?(?:(?i:nan|inf|infinity)|[0-9][0-9.]*[eE]\+?[0-9]{3,}|[0-9]{300,})"
 
-_SCENARIOS: Final = (
-    "'noise_robustness', 'negative_rejection', 'information_integration', "
-    "'counterfactual_robustness'"
-)
+
+def _value_rules(record: type[Record]) -> dict[str, Sequence[str]]:
+    """Return the SQL conditions that follow from the annotations of a record."""
+    rules: dict[str, Sequence[str]] = {}
+    for name, annotation in record.annotations().items():
+        column = quoted(name)
+        if annotation == Id:
+            rules[f"{column} <> ''"] = [name]
+        elif annotation == list[Id]:
+            rules[f"NOT list_contains({column}, '')"] = [name]
+        elif annotation == Share:
+            rules[f"{column} BETWEEN 0 AND 1"] = [name]
+        elif annotation == Amount:
+            rules[f"{column} >= 0 AND isfinite({column})"] = [name]
+        elif get_origin(annotation) is Literal:
+            listed = ", ".join(literal(value) for value in get_args(annotation))
+            rules[f"{column} IN ({listed})"] = [name]
+    return rules
+
+
 QUESTION_RULES: Final[Mapping[str, Sequence[str]]] = {
-    "question_id <> ''": ["question_id"],
-    "doc_id <> ''": ["doc_id"],
-    "perturbs <> ''": ["perturbs"],
-    "\"cluster\" <> ''": ["cluster"],
-    "NOT list_contains(gold_doc_ids, '')": ["gold_doc_ids"],
-    "NOT list_contains(gold_sentence_ids, '')": ["gold_sentence_ids"],
-    "noise_ratio BETWEEN 0 AND 1": ["noise_ratio"],
+    **_value_rules(Question),
     "correct_choice >= 0": ["correct_choice"],
     "correct_choice < len(choices)": ["correct_choice", "choices"],
-    f"scenario IN ({_SCENARIOS})": ["scenario"],
     **{
         f"NOT regexp_matches({name}::VARCHAR, '{NOT_FINITE}')": [name]
         for name in ("rubric", "constraints", "extra")
     },
     f"NOT regexp_matches(array_to_string(map_values(tags), ','), '{NOT_FINITE}')": ["tags"],
 }
-"""What is true of each row of questions, or unknown, with the columns that it is about."""
+"""SQL conditions that no row of questions may break, with the columns that they read."""
 
 PREDICTION_RULES: Final[Mapping[str, Sequence[str]]] = {
-    "question_id <> ''": ["question_id"],
+    **_value_rules(Prediction),
     "NOT list_contains(retrieved_doc_ids, '')": ["retrieved_doc_ids"],
     "NOT list_contains(retrieved_chunk_ids, '')": ["retrieved_chunk_ids"],
-    "NOT list_contains(cited_sentence_ids, '')": ["cited_sentence_ids"],
     "isfinite(list_sum(retrieved_scores))": ["retrieved_scores"],
-    "latency_s >= 0 AND isfinite(latency_s)": ["latency_s"],
-    "cost_usd >= 0 AND isfinite(cost_usd)": ["cost_usd"],
     "list_max(choice_logprobs) <= 0 AND isfinite(list_sum(choice_logprobs))": ["choice_logprobs"],
     "list_count(retrieved_doc_ids) IN (0, len(retrieved_doc_ids))": ["retrieved_doc_ids"],
     "list_count(contexts) IN (0, len(contexts))": ["contexts"],
     f"NOT regexp_matches(extra::VARCHAR, '{NOT_FINITE}')": ["extra"],
 }
-"""What is true of each row of predictions, or unknown, with the columns that it is about."""
+"""SQL conditions that no row of predictions may break, with the columns that they read."""

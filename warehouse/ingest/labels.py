@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
-from warehouse.errors import InputError, Problem, near
+from warehouse.errors import InputError, Problem, suggest_name
 from warehouse.formats.format import Reject
 from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.readers.rows import rows
@@ -50,7 +50,7 @@ def import_labels(
         The labels that the file holds.
 
     Raises:
-        InputError: A row cannot be read, is about something that is not there, or stands twice;
+        InputError: A row cannot be read, is about something that is not there, or occurs twice;
             every such row is named, and nothing is kept.
     """
     problems: list[Problem] = []
@@ -91,13 +91,13 @@ def _read(row: Row | Reject) -> tuple[Label | None, str | None]:
 def _fault(label: Label, scales: Scales) -> str | None:
     """What the label is about that does not exist, or how its number cannot be right."""
     if label.benchmark not in scales:
-        return f"there is no benchmark {label.benchmark!r}{near(label.benchmark, scales)}"
+        return f"there is no benchmark {label.benchmark!r}{suggest_name(label.benchmark, scales)}"
     known = scales[label.benchmark]
     place = (label.evaluator, label.metric)
     if place not in known:
         addresses = [".".join(each) for each in known]
         address = ".".join(place)
-        return f"{label.benchmark!r} has no metric {address!r}{near(address, addresses)}"
+        return f"{label.benchmark!r} has no metric {address!r}{suggest_name(address, addresses)}"
     low, high = known[place]
     if not low <= label.value <= high:
         return f"value: {label.value:g} lies outside the metric's bounds, {low:g} to {high:g}"
@@ -128,7 +128,7 @@ def _unknown_samples(
             continue
         here = systems.get(label.benchmark, set())
         if label.system not in here:
-            hint = near(label.system, here) if here else "; it has not been run"
+            hint = suggest_name(label.system, here) if here else "; it has not been run"
             reason = f"{label.benchmark!r} has no system {label.system!r}{hint}"
         else:
             reason = f"{label.benchmark!r} has no question {label.question_id!r}"
@@ -145,7 +145,7 @@ def _keep(warehouse: Warehouse, labels: pl.DataFrame, *, judging: bool) -> None:
     def keep(transaction: Transaction) -> None:
         transaction.replace("labels", labels)
         if judging:
-            require_regrading(transaction, labels)
+            require_rescoring(transaction, labels)
 
     warehouse.write(keep)
 
@@ -153,7 +153,7 @@ def _keep(warehouse: Warehouse, labels: pl.DataFrame, *, judging: bool) -> None:
 SAMPLE = ("benchmark", "system", "question_id", "evaluator")
 
 
-def require_regrading(transaction: Transaction, samples: pl.DataFrame) -> int:
+def require_rescoring(transaction: Transaction, samples: pl.DataFrame) -> int:
     """Have the next run grade samples again, and all that is made from their grades.
 
     For labels that were imported where people are the judge: a grade knows the digest of what its

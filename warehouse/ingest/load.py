@@ -1,4 +1,4 @@
-"""Puts rows that were read into the tables of inputs, within a transaction."""
+"""Loads JSON Lines into the tables of inputs, within a transaction."""
 
 from __future__ import annotations
 
@@ -9,90 +9,92 @@ import duckdb
 import polars as pl
 
 from warehouse.ingest.fast_path import NotFastPath
-from warehouse.ingest.rows_sql import document_rows, prediction_rows, question_rows
+from warehouse.ingest.rows_sql import select_documents, select_predictions, select_questions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from warehouse.formats.format import Format
-    from warehouse.ingest.result import Outcome
-    from warehouse.ingest.rows_sql import Lines
+    from warehouse.ingest.result import ReadResult
+    from warehouse.ingest.rows_sql import JsonLines
     from warehouse.storage.transaction import Transaction
 
 NO_PREDICTION: Final = "no prediction"
-"""The error of a question that a system left out."""
+"""The error of a question that a system did not answer."""
 
-NAMED: Final = 10
-"""The questions that a note names."""
+MAX_NAMED: Final = 10
+"""The number of questions that a note names."""
 
 
-def put_questions(transaction: Transaction, benchmark: str, files: Sequence[Lines]) -> int:
-    """Puts questions in the place of those of a benchmark; the number of them.
+def replace_questions(transaction: Transaction, benchmark: str, files: Sequence[JsonLines]) -> int:
+    """Replace the questions of a benchmark; return their number.
 
     Raises:
-        Declined: A question stands twice, or DuckDB cannot read the files.
+        NotFastPath: A question occurs twice, or DuckDB cannot read the files.
     """
     transaction.delete("questions", {"benchmark": benchmark})
     rows = 0
     for lines in files:
         values = {"benchmark": benchmark, **lines.parameters}
-        rows += _insert(transaction, "questions", question_rows(lines), values)
+        rows += _insert(transaction, "questions", select_questions(lines), values)
     distinct = transaction.fetch(
         "SELECT count(DISTINCT question_id) FROM questions WHERE benchmark = $benchmark",
         {"benchmark": benchmark},
     )
     if distinct.item() < rows:
-        raise NotFastPath("a question stands twice, or a row has no id")
+        raise NotFastPath("a question occurs twice, or a row has no id")
     return rows
 
 
 def finish_questions(
     transaction: Transaction,
     benchmark: str,
-    texts: Lines | None,
-    outcome: Outcome,
-    told: Outcome,
+    documents: JsonLines | None,
+    question_result: ReadResult,
+    document_result: ReadResult,
     digest: str,
 ) -> None:
-    """Puts documents and rejects in the place of the old ones, and marks the questions as done."""
+    """Replace documents and rejects, and record the fingerprint of the questions."""
     transaction.delete("documents", {"benchmark": benchmark})
-    if texts is not None:
-        _insert(transaction, "documents", document_rows(texts), {"benchmark": benchmark})
-    _put_rejects(transaction, benchmark, "questions", outcome)
-    _put_rejects(transaction, benchmark, "documents", told)
-    transaction.mark(benchmark, "questions", digest)
+    if documents is not None:
+        _insert(transaction, "documents", select_documents(documents), {"benchmark": benchmark})
+    _replace_rejects(transaction, benchmark, "questions", question_result)
+    _replace_rejects(transaction, benchmark, "documents", document_result)
+    transaction.record_fingerprint(benchmark, "questions", digest)
 
 
-def put_predictions(transaction: Transaction, benchmark: str, files: Sequence[Lines]) -> None:
-    """Puts predictions in the place of those of a benchmark.
+def replace_predictions(
+    transaction: Transaction, benchmark: str, files: Sequence[JsonLines]
+) -> None:
+    """Replace the predictions of a benchmark.
 
     Raises:
-        Declined: DuckDB cannot read the files.
+        NotFastPath: DuckDB cannot read the files.
     """
     transaction.delete("predictions", {"benchmark": benchmark})
     for lines in files:
         values = {"benchmark": benchmark, **lines.parameters}
-        _insert(transaction, "predictions", prediction_rows(lines), values)
+        _insert(transaction, "predictions", select_predictions(lines), values)
 
 
-def require_known(transaction: Transaction, benchmark: str) -> None:
-    """Checks that every prediction is for a known question, and the only one.
+def require_known_questions(transaction: Transaction, benchmark: str) -> None:
+    """Check that every prediction belongs to a known question and is the only one for it.
 
-    Mostly a system answers every question once: then the numbers of both and two sums of their
-    hashes are equal, which is told in a tenth of the time that a join takes.
+    Usually each system answers every question once. Then counts and hash sums of both tables are
+    equal, which takes a tenth of the time of a join.
 
     Raises:
-        Declined: It is not so.
+        NotFastPath: A prediction occurs twice, or its question is unknown.
     """
     sums = "count(*), bit_xor(hash(question_id)), sum(hash(question_id))"
-    answered, asked = (
+    answered, expected = (
         transaction.fetch(
-            f"SELECT DISTINCT {sums} FROM {table} WHERE benchmark = $benchmark {grouped}",  # noqa: S608
+            f"SELECT DISTINCT {sums} FROM {table} WHERE benchmark = $benchmark {group_by}",  # noqa: S608
             {"benchmark": benchmark},
         ).rows()
-        for table, grouped in (("predictions", "GROUP BY system"), ("questions", ""))
+        for table, group_by in (("predictions", "GROUP BY system"), ("questions", ""))
     )
-    if answered == asked:
+    if answered == expected:
         return
     found = transaction.fetch(
         """
@@ -105,54 +107,56 @@ def require_known(transaction: Transaction, benchmark: str) -> None:
         {"benchmark": benchmark},
     )
     if any(row != (0, 0) for row in found.iter_rows()):
-        raise NotFastPath("a prediction stands twice, or its question is not known")
+        raise NotFastPath("a prediction occurs twice, or its question is unknown")
 
 
 def finish_predictions(
-    transaction: Transaction, benchmark: str, chosen: Format, outcome: Outcome, digest: str
+    transaction: Transaction, benchmark: str, input_format: Format, result: ReadResult, digest: str
 ) -> tuple[int, list[str]]:
-    """Fills in what systems left out, keeps the rejects, and marks the predictions as done.
+    """Fill in missing predictions, replace the rejects and record the fingerprint.
 
     Returns:
-        The rows of the benchmark, and a note on every system that left questions out.
+        The rows of the benchmark, and a note on each system with missing predictions.
     """
     notes = []
     where = {"benchmark": benchmark}
     for row in transaction.fetch(
         "SELECT DISTINCT system FROM predictions WHERE benchmark = $benchmark ORDER BY 1", where
     ).iter_rows():
-        outcome.systems.setdefault(*row)
+        result.systems.setdefault(*row)
     rows, questions = transaction.fetch(
         "SELECT (SELECT count(*) FROM predictions WHERE benchmark = $benchmark), "
         "(SELECT count(*) FROM questions WHERE benchmark = $benchmark)",
         where,
     ).row(0)
-    if rows < questions * len(outcome.systems):
-        notes = _fill(transaction, benchmark, chosen, outcome)
-    _put_rejects(transaction, benchmark, "predictions", outcome)
-    transaction.mark(benchmark, "predictions", digest)
-    return questions * len(outcome.systems), notes
+    if rows < questions * len(result.systems):
+        notes = _fill_missing(transaction, benchmark, input_format, result)
+    _replace_rejects(transaction, benchmark, "predictions", result)
+    transaction.record_fingerprint(benchmark, "predictions", digest)
+    return questions * len(result.systems), notes
 
 
-def notes_on(outcome: Outcome) -> list[str]:
-    """Notes on what is odd about predictions and is no fault."""
+def prediction_notes(result: ReadResult) -> list[str]:
+    """Return notes on ignored predictions and changed question texts."""
     notes = [
-        f"system {system!r} answers questions that are not known, which are passed over: "
+        f"system {system!r} answers unknown questions, which are ignored: "
         + _questions(len(names), names)
-        for system, names in outcome.unknown.items()
+        for system, names in result.unknown_questions.items()
     ]
     notes += [
-        f"the file of system {system!r} asks otherwise than the benchmark in "
+        f"the file of system {system!r} has other question texts than the benchmark for "
         + _questions(len(names), names)
-        for system, names in outcome.asked.items()
+        for system, names in result.changed_texts.items()
     ]
     return notes
 
 
-def _fill(transaction: Transaction, benchmark: str, chosen: Format, outcome: Outcome) -> list[str]:
+def _fill_missing(
+    transaction: Transaction, benchmark: str, input_format: Format, result: ReadResult
+) -> list[str]:
     transaction.execute(
         """
-        CREATE OR REPLACE TEMP TABLE left_out AS
+        CREATE OR REPLACE TEMP TABLE missing AS
         SELECT s.system, q.question_id
         FROM questions q, (SELECT unnest($systems::VARCHAR[]) AS system) s
         WHERE q.benchmark = $benchmark AND NOT EXISTS (
@@ -160,37 +164,39 @@ def _fill(transaction: Transaction, benchmark: str, chosen: Format, outcome: Out
             AND p.system = s.system AND p.question_id = q.question_id
         )
         """,
-        {"benchmark": benchmark, "systems": list(outcome.systems)},
+        {"benchmark": benchmark, "systems": list(result.systems)},
     )
-    failed = chosen.missing_predictions == "failed"
-    gap = f"'{NO_PREDICTION}' AS error" if failed else "[]::VARCHAR[] AS retrieved_doc_ids"
+    failed = input_format.missing_predictions == "failed"
+    placeholder = f"'{NO_PREDICTION}' AS error" if failed else "[]::VARCHAR[] AS retrieved_doc_ids"
     transaction.execute(
         f"INSERT INTO predictions BY NAME "  # noqa: S608
-        f"SELECT $benchmark AS benchmark, system, question_id, {gap} FROM left_out",
+        f"SELECT $benchmark AS benchmark, system, question_id, {placeholder} FROM missing",
         {"benchmark": benchmark},
     )
     notes = [
-        f"system {system!r} left out {_questions(count, first)}"
+        f"system {system!r} did not answer {_questions(count, first)}"
         for system, count, first in transaction.fetch(
-            "SELECT system, count(*), min(question_id, $shown) FROM left_out "
+            "SELECT system, count(*), min(question_id, $shown) FROM missing "
             "GROUP BY system ORDER BY system",
-            {"shown": NAMED},
+            {"shown": MAX_NAMED},
         ).iter_rows()
     ]
-    transaction.execute("DROP TABLE left_out")
+    transaction.execute("DROP TABLE missing")
     return notes
 
 
 def _questions(count: int, first: Sequence[str]) -> str:
-    """Such as `3 questions: 'q1', 'q2', 'q3'`."""
-    named = ", ".join(repr(name) for name in first[:NAMED])
-    more = f" and {count - NAMED} more" if count > NAMED else ""
+    """Return a text such as `3 questions: 'q1', 'q2', 'q3'`."""
+    named = ", ".join(repr(name) for name in first[:MAX_NAMED])
+    more = f" and {count - MAX_NAMED} more" if count > MAX_NAMED else ""
     return f"{count} question{'s' if count > 1 else ''}: {named}{more}"
 
 
-def _put_rejects(transaction: Transaction, benchmark: str, kind: str, outcome: Outcome) -> None:
+def _replace_rejects(
+    transaction: Transaction, benchmark: str, kind: str, result: ReadResult
+) -> None:
     transaction.delete("rejects", {"benchmark": benchmark, "kind": kind})
-    if not outcome.rejected:
+    if not result.rejected:
         return
     now = datetime.now(UTC).replace(tzinfo=None)
     rows = [
@@ -204,7 +210,7 @@ def _put_rejects(transaction: Transaction, benchmark: str, kind: str, outcome: O
             "text": each.text,
             "rejected_at": now,
         }
-        for each in outcome.rejected
+        for each in result.rejected
     ]
     schema = {"system": pl.String, "line": pl.Int64}
     transaction.append("rejects", pl.DataFrame(rows, schema_overrides=schema))

@@ -1,8 +1,7 @@
-"""What one benchmark's files become: prepared without the warehouse, put into it at once.
+"""The load plan of one benchmark: reads files before the transaction, writes rows within it.
 
-Questions and predictions are each prepared in one of two lanes. Swiftly, DuckDB will read the files
-itself, and whatever turns out to be unusual declines them; carefully, they are read row by row
-and written to a scratch file that is known to be right.
+Questions and predictions each take one of two routes. On the fast path DuckDB reads the files and
+`NotFastPath` refuses unusual ones. Row-by-row validation writes the valid rows to a scratch file.
 """
 
 from __future__ import annotations
@@ -14,18 +13,18 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from warehouse.formats.format import Source
-from warehouse.ingest.fast_path import prediction_lines, question_lines
+from warehouse.ingest.fast_path import scan_predictions, scan_questions
 from warehouse.ingest.load import (
     finish_predictions,
     finish_questions,
-    notes_on,
-    put_predictions,
-    put_questions,
-    require_known,
+    prediction_notes,
+    replace_predictions,
+    replace_questions,
+    require_known_questions,
 )
-from warehouse.ingest.result import Outcome
-from warehouse.ingest.row_by_row import Nearest, write_documents, write_predictions, write_questions
-from warehouse.ingest.sources import sources
+from warehouse.ingest.result import ReadResult
+from warehouse.ingest.row_by_row import write_documents, write_predictions, write_questions
+from warehouse.ingest.sources import select_sources
 from warehouse.storage.connection_pool import connect
 
 if TYPE_CHECKING:
@@ -36,22 +35,22 @@ if TYPE_CHECKING:
 
     from warehouse.errors import Problem
     from warehouse.formats.format import Format
-    from warehouse.ingest.rows_sql import Lines
+    from warehouse.ingest.rows_sql import JsonLines
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
-    """The files of one benchmark, and how they are to be read.
+class BenchmarkFiles:
+    """The input files of one benchmark.
 
     Attributes:
         benchmark: The benchmark.
         format: The name of the files' format.
         questions: The files of questions.
         documents: The files of documents.
-        predictions: The files of predictions, each with the system that its path names.
-        max_reject_ratio: The share of a file's rows that may be unusable, from 0 to 1.
+        predictions: The files of predictions with the systems named by their paths.
+        max_reject_ratio: The share of a file's rows that may be rejected, from 0 to 1.
     """
 
     benchmark: str
@@ -63,155 +62,159 @@ class Files:
 
 
 @dataclass(slots=True, kw_only=True)
-class QuestionReading:
-    """A benchmark's questions and documents on their way into the warehouse."""
+class QuestionLoad:
+    """Loads the questions and documents of a benchmark."""
 
-    files: Files
-    chosen: Format
+    files: BenchmarkFiles
+    format: Format
     digest: str
-    swift: bool
-    lines: list[Lines] = field(default_factory=list)
-    outcome: Outcome = field(default_factory=Outcome)
-    texts: Lines | None = None
-    told: Outcome = field(default_factory=Outcome)
+    is_fast: bool
+    questions: list[JsonLines] = field(default_factory=list)
+    question_result: ReadResult = field(default_factory=ReadResult)
+    documents: JsonLines | None = None
+    document_result: ReadResult = field(default_factory=ReadResult)
 
     def prepare(self, warehouse: Warehouse, folder: Path) -> None:
-        """Read what has to be read before the warehouse is written to.
+        """Read the files as far as possible before the transaction.
 
         Raises:
-            InputError: The files cannot be used; names every problem.
-            Declined: They are not for the swift lane.
+            InputError: The files are not valid; lists every problem.
+            NotFastPath: They need row-by-row validation.
         """
         files = self.files
-        given = sources(
-            self.chosen, files.benchmark, files.questions, files.documents, files.predictions
+        sources = select_sources(
+            self.format, files.benchmark, files.questions, files.documents, files.predictions
         )
-        repeated = self.chosen.questions_from == "predictions"
-        if self.texts is None and given.documents and self.chosen.documents is not None:
-            self.texts, self.told = write_documents(
-                given.documents,
-                self.chosen.documents,
+        may_repeat = self.format.questions_from == "predictions"
+        if sources.documents and self.format.documents is not None:
+            self.documents, self.document_result = write_documents(
+                sources.documents,
+                self.format.documents,
                 folder / "documents.jsonl",
                 files.max_reject_ratio,
-                may_repeat=repeated,
+                may_repeat=may_repeat,
             )
-        if self.swift:
-            with surveying(warehouse) as connection:
-                self.lines = [question_lines(connection, path) for path in files.questions]
+        if self.is_fast:
+            with in_memory_duckdb(warehouse) as connection:
+                self.questions = [scan_questions(connection, path) for path in files.questions]
             return
-        lines, self.outcome = write_questions(
-            given.questions,
-            self.chosen.questions,
+        lines, self.question_result = write_questions(
+            sources.questions,
+            self.format.questions,
             folder / "questions.jsonl",
             files.max_reject_ratio,
-            may_repeat=repeated,
+            may_repeat=may_repeat,
         )
-        self.lines = [lines]
+        self.questions = [lines]
 
-    def known(self, warehouse: Warehouse) -> pl.DataFrame:
-        """The ids and texts of the questions that were prepared."""
-        with surveying(warehouse) as connection:
+    def question_texts(self, warehouse: Warehouse) -> pl.DataFrame:
+        """Return the ids and texts of the prepared questions."""
+        with in_memory_duckdb(warehouse) as connection:
             return pl.concat(
                 connection.execute(
                     "SELECT question_id, "  # noqa: S608
                     f"{'question' if 'question' in lines.fields else 'NULL::VARCHAR AS question'} "
-                    f"FROM {lines.table}"
+                    f"FROM {lines.relation}"
                 ).pl()
-                for lines in self.lines
+                for lines in self.questions
             )
 
-    def put(self, transaction: Transaction) -> int:
-        """Replace the benchmark's questions and documents; the number of its questions.
+    def write(self, transaction: Transaction) -> int:
+        """Replace the benchmark's questions and documents; return the number of questions.
 
         Raises:
-            Declined: Something turned out to be unusual after all.
+            NotFastPath: The files need row-by-row validation.
         """
         benchmark = self.files.benchmark
-        rows = put_questions(transaction, benchmark, self.lines)
-        finish_questions(transaction, benchmark, self.texts, self.outcome, self.told, self.digest)
+        rows = replace_questions(transaction, benchmark, self.questions)
+        finish_questions(
+            transaction,
+            benchmark,
+            self.documents,
+            self.question_result,
+            self.document_result,
+            self.digest,
+        )
         return rows
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """The rows that were left out, and why."""
-        return tuple(each.problem for each in (*self.outcome.rejected, *self.told.rejected))
+        """The problems of the rejected rows."""
+        rejected = (*self.question_result.rejected, *self.document_result.rejected)
+        return tuple(each.problem for each in rejected)
 
 
 @dataclass(slots=True, kw_only=True)
-class PredictionReading:
-    """A benchmark's predictions on their way into the warehouse."""
+class PredictionLoad:
+    """Loads the predictions of a benchmark."""
 
-    files: Files
-    chosen: Format
+    files: BenchmarkFiles
+    format: Format
     digest: str
-    swift: bool
-    lines: list[Lines] = field(default_factory=list)
-    outcome: Outcome = field(default_factory=Outcome)
+    is_fast: bool
+    lines: list[JsonLines] = field(default_factory=list)
+    result: ReadResult = field(default_factory=ReadResult)
 
-    def prepare(
-        self, warehouse: Warehouse, folder: Path, questions: QuestionReading | None
-    ) -> None:
-        """Read what has to be read before the warehouse is written to.
+    def prepare(self, warehouse: Warehouse, folder: Path, questions: QuestionLoad | None) -> None:
+        """Read the files as far as possible before the transaction.
 
         Args:
             warehouse: The warehouse.
-            folder: Receives what is written in between.
-            questions: The benchmark's questions if they are changing, too.
+            folder: The folder for scratch files.
+            questions: The benchmark's questions if they change, too.
 
         Raises:
-            InputError: The files cannot be used; names every problem.
-            Declined: They are not for the swift lane.
+            InputError: The files are not valid; lists every problem.
+            NotFastPath: They need row-by-row validation.
         """
         files = self.files
-        if self.swift:
-            with surveying(warehouse) as connection:
-                self.lines = [prediction_lines(connection, *file) for file in files.predictions]
-            named = {system: None for _, system in files.predictions if system is not None}
-            self.outcome = Outcome(systems=named)
+        if self.is_fast:
+            with in_memory_duckdb(warehouse) as connection:
+                self.lines = [scan_predictions(connection, *file) for file in files.predictions]
+            systems = {system: None for _, system in files.predictions if system is not None}
+            self.result = ReadResult(systems=systems)
             return
         if questions is not None:
-            known = questions.known(warehouse)
+            known = questions.question_texts(warehouse)
         else:
             known = warehouse.fetch(
                 "SELECT question_id, question FROM questions WHERE benchmark = $benchmark",
                 {"benchmark": files.benchmark},
             )
-        unknown = self.chosen.unknown_questions
-        lines, self.outcome = write_predictions(
+        lines, self.result = write_predictions(
             [Source(path, system) for path, system in files.predictions],
-            self.chosen.predictions,
+            self.format.predictions,
             folder / "predictions.jsonl",
             files.max_reject_ratio,
             dict(known.iter_rows()),
-            None if unknown == "note" else Nearest(known["question_id"]),
-            by_text=unknown == "match by text",
+            unknown=self.format.unknown_questions,
         )
         self.lines = [lines]
 
-    def put(self, transaction: Transaction) -> tuple[int, tuple[str, ...]]:
-        """Replace the benchmark's predictions; the number of them, and what is worth noting.
+    def write(self, transaction: Transaction) -> tuple[int, tuple[str, ...]]:
+        """Replace the benchmark's predictions; return their number and notes.
 
         Raises:
-            Declined: Something turned out to be unusual after all.
+            NotFastPath: The files need row-by-row validation.
         """
         benchmark = self.files.benchmark
-        put_predictions(transaction, benchmark, self.lines)
-        if self.swift:
-            require_known(transaction, benchmark)
+        replace_predictions(transaction, benchmark, self.lines)
+        if self.is_fast:
+            require_known_questions(transaction, benchmark)
         rows, notes = finish_predictions(
-            transaction, benchmark, self.chosen, self.outcome, self.digest
+            transaction, benchmark, self.format, self.result, self.digest
         )
-        return rows, (*notes, *notes_on(self.outcome))
+        return rows, (*notes, *prediction_notes(self.result))
 
     @property
     def problems(self) -> tuple[Problem, ...]:
-        """The rows that were left out, and why."""
-        return tuple(each.problem for each in self.outcome.rejected)
+        """The problems of the rejected rows."""
+        return tuple(each.problem for each in self.result.rejected)
 
 
 @contextmanager
-def surveying(warehouse: Warehouse) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A DuckDB in memory, set like that of the warehouse and closed at the end of the `with`."""
+def in_memory_duckdb(warehouse: Warehouse) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open an in-memory DuckDB with the limits of a warehouse."""
     with connect(config={"autoinstall_known_extensions": False}) as connection:
         connection.execute("SET memory_limit = $limit", {"limit": warehouse.memory_limit})
         if warehouse.threads is not None:

@@ -1,4 +1,4 @@
-"""SQL that turns the field `retrieved`, a list of documents, into lists that stand best first."""
+"""SQL that splits the field `retrieved` into one list for each member, best first."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ MEMBERS: Final = {
     "score": "DOUBLE",
     "text": "VARCHAR",
 }
-"""The members of a retrieved document, with the types as which they are read."""
+"""The members of a retrieved document with their DuckDB types."""
 
 _ALWAYS: Final = frozenset({"doc_id", "rank", "score"})
-"""The members that are read always: by these documents are ordered and counted."""
+"""The members that are always read, because they order and count the documents."""
 
 
 def retrieved_type(members: Collection[str] | None = None) -> str:
-    """The type as which `retrieved` is read.
+    """Return the DuckDB type of `retrieved`.
 
     Args:
-        members: The members that documents have; null: any of them.
+        members: The members that occur; null: all.
     """
     listed = ", ".join(
         f"{quoted(name)} {type_}"
@@ -36,24 +36,23 @@ def retrieved_type(members: Collection[str] | None = None) -> str:
     return f"STRUCT({listed})[]"
 
 
-def ranked(source: str, type_: str) -> tuple[str, dict[str, str]]:
-    """Rows whose column `retrieved` is taken apart into lists that stand best first.
+def split_retrieved(source: str, type_: str) -> tuple[str, dict[str, str]]:
+    """Split the column `retrieved` into one list for each member, best first.
 
-    Documents stand by rank; without ranks by score, the greatest first; what is equal stays in its
-    order. Files nearly always hold them in this order, so that is asked first: to take the lists of
-    one member out of lists of documents costs little, to move whole documents about much.
+    Documents are sorted by rank, or else by descending score; ties keep their order. Most files are
+    already sorted, so the SQL checks that first: sorting whole documents is expensive.
 
     Args:
-        source: The rows, as a table of SQL.
-        type_: The type of their column `retrieved`, which `retrieved_type` gave.
+        source: The rows, as a table expression.
+        type_: The type of their column `retrieved`, from `retrieved_type`.
 
     Returns:
-        A subquery, and by member the expression for its list: null where no document has one.
+        A subquery, and the expression of each member's list (null if no document has a value).
     """
     names = [name for name in MEMBERS if name != "rank" and f"{quoted(name)} " in type_]
-    asked = f"{{'in_order': {_IN_ORDER}, 'documents': retrieved}}"
+    flagged = f"{{'in_order': {_IN_ORDER}, 'documents': retrieved}}"
     lists = ", ".join(f"{quoted(name)}: {_best_first(name)}" for name in names)
-    rows = f"(SELECT * REPLACE ({asked} AS retrieved) FROM {source})"  # noqa: S608
+    rows = f"(SELECT * REPLACE ({flagged} AS retrieved) FROM {source})"  # noqa: S608
     rows = f"(SELECT * REPLACE ({{{lists}}} AS retrieved) FROM {rows})"  # noqa: S608
     return rows, {name: _known(name) for name in names}
 
@@ -94,6 +93,6 @@ def _best_first(name: str) -> str:
 
 def _known(name: str) -> str:
     values = f"retrieved.{quoted(name)}"
-    # That nothing was retrieved is known, too.
-    least = f"len({values}) = 0 OR " if name == "doc_id" else ""
-    return f"CASE WHEN {least}list_count({values}) > 0 THEN {values} END"
+    # An empty list says that nothing was retrieved.
+    is_empty = f"len({values}) = 0 OR " if name == "doc_id" else ""
+    return f"CASE WHEN {is_empty}list_count({values}) > 0 THEN {values} END"

@@ -1,4 +1,4 @@
-"""What becomes of input files and of their rows."""
+"""The results of reading and ingesting files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A row that was left out, as the table `rejects` keeps it."""
+    """A row that was rejected, as the table `rejects` stores it."""
 
     problem: Problem
     system: str | None
@@ -21,32 +21,32 @@ class Rejected:
 
 
 @dataclass(slots=True)
-class Outcome:
-    """What became of the rows of some files.
+class ReadResult:
+    """The result of reading files row by row.
 
     Attributes:
-        rejected: The rows that were left out.
-        unknown: Systems, with the questions that they answered and that do not exist.
-        systems: Every system that a row or a path names, in the order of their appearance.
-        asked: Systems, with the questions whose text their files repeat differently.
+        rejected: The rejected rows.
+        unknown_questions: By system, the ids of unknown questions that it answered.
+        systems: Every system that a row or a path names, in the order of appearance.
+        changed_texts: By system, the questions whose text differs in its files.
     """
 
     rejected: list[Rejected] = field(default_factory=list)
-    unknown: dict[str, list[str]] = field(default_factory=dict)
+    unknown_questions: dict[str, list[str]] = field(default_factory=dict)
     systems: dict[str, None] = field(default_factory=dict)
-    asked: dict[str, list[str]] = field(default_factory=dict)
+    changed_texts: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingested:
-    """What came of reading files.
+    """The result of ingesting the questions or predictions of a benchmark.
 
     Attributes:
-        rows: The rows of `questions`, or of `predictions`, that the benchmark has now.
-        problems: The rows that were left out, and why.
-        notes: What is worth knowing and is no fault: left out questions and the like.
-        digest: The digest of the files and of how they were read.
-        unchanged: Whether all was as before, so that nothing was done.
+        rows: The number of rows that the table now holds for the benchmark.
+        problems: The rejected rows with reasons.
+        notes: Information that is not an error, such as missing predictions.
+        digest: The digest of the files and of the settings they were read with.
+        unchanged: Whether the files were up to date, so that nothing was read.
     """
 
     rows: int
@@ -57,14 +57,14 @@ class Ingested:
 
     @property
     def rejected(self) -> int:
-        """The number of rows that were left out."""
+        """The number of rejected rows."""
         return len(self.problems)
 
 
 def unchanged(warehouse: Warehouse, benchmark: str, table: str, digest: str) -> Ingested:
-    """What came of files that are those of the last time, from what was kept then."""
+    """Return the stored result of files that have not changed."""
     where = {"benchmark": benchmark}
-    counted = warehouse.fetch(
+    count = warehouse.fetch(
         f"SELECT count(*) FROM {table} WHERE benchmark = $benchmark",  # noqa: S608
         where,
     )
@@ -75,7 +75,7 @@ def unchanged(warehouse: Warehouse, benchmark: str, table: str, digest: str) -> 
         where,
     )
     return Ingested(
-        rows=int(counted.item()),
+        rows=int(count.item()),
         problems=tuple(Problem(*row) for row in rejects.iter_rows()),
         digest=digest,
         unchanged=True,

@@ -1,21 +1,18 @@
-"""The careful lane: records read and checked one by one, then written as plain JSON Lines."""
+"""Row-by-row validation: checks records one by one and writes them as plain JSON Lines."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-import polars as pl
-
-from warehouse.errors import InputError, Problem
+from warehouse.errors import InputError, Problem, closest_match
 from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.records.record import Record
-from warehouse.ingest.result import Outcome, Rejected
-from warehouse.ingest.rows_sql import DOCUMENT_FIELDS, PREDICTION_FIELDS, QUESTION_FIELDS, Lines
-from warehouse.storage.connection_pool import connect
+from warehouse.ingest.result import ReadResult, Rejected
+from warehouse.ingest.rows_sql import DOCUMENT_FIELDS, PREDICTION_FIELDS, QUESTION_FIELDS, JsonLines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -29,16 +26,16 @@ if TYPE_CHECKING:
 
 R = TypeVar("R", bound=Record)
 
-ORIGIN = {"file": "VARCHAR", "line": "BIGINT", "extra": "VARCHAR"}
-READ_BACK = {"extra": "json(extra)"}
+PARSE_EXTRA = {"extra": "json(extra)"}
+"""`extra` is written as text, so that DuckDB keeps its members as they are."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Checked:
-    """What a check says of a record: the lines to write, or why it is refused."""
+class _Validated:
+    """The rows to write for a record, or the reason why it is rejected."""
 
     rows: tuple[Mapping[str, Any], ...] = ()
-    refused: str | None = None
+    reason: str | None = None
 
 
 def write_questions(
@@ -48,34 +45,34 @@ def write_questions(
     ratio: float,
     *,
     may_repeat: bool = False,
-) -> tuple[Lines, Outcome]:
-    """Reads questions and writes those that can be used.
+) -> tuple[JsonLines, ReadResult]:
+    """Read questions and write the valid ones.
 
     Args:
         sources: The files.
-        reader: Reads one.
+        reader: Reads one file.
         target: The file to write.
-        ratio: The share of a file's rows that may be unusable.
-        may_repeat: Whether a question may stand several times, if all say the same of it.
+        ratio: The share of a file's rows that may be rejected.
+        may_repeat: Whether identical questions may occur several times.
 
     Raises:
-        InputError: A file cannot be read, is empty, or too many of its rows are unusable.
+        InputError: A file cannot be read, is empty, or has too many rejected rows.
     """
-    repeats = Repeats(may_repeat=may_repeat)
+    duplicates = DuplicateCheck(may_repeat=may_repeat)
 
-    def check(source: Source, read: Read[Question]) -> _Checked:
+    def validate(source: Source, read: Read[Question]) -> _Validated:
         name, row = read.record.question_id, _plain(read.record)
-        is_new, refused = repeats.met(f"question {name!r}", where(source, read.line), row)
+        is_new, reason = duplicates.check(f"question {name!r}", location_of(source, read.line), row)
         if not is_new:
-            return _Checked(refused=refused)
+            return _Validated(reason=reason)
         row |= {"file": str(source.path), "line": read.line}
-        return _Checked(rows=(row,))
+        return _Validated(rows=(row,))
 
-    outcome = Outcome()
-    fields = {**QUESTION_FIELDS, **ORIGIN}
-    origin = {**READ_BACK, "file": "file", "line": "line"}
-    longest = _write(sources, reader, check, target, ratio, outcome)
-    return Lines(path=target, fields=fields, origin=origin, longest=longest), outcome
+    result = ReadResult()
+    fields = {**QUESTION_FIELDS, "file": "VARCHAR", "line": "BIGINT", "extra": "VARCHAR"}
+    longest = _write(sources, reader, validate, target, ratio, result)
+    lines = JsonLines(path=target, fields=fields, origin=PARSE_EXTRA, max_line_bytes=longest)
+    return lines, result
 
 
 def write_documents(
@@ -85,29 +82,29 @@ def write_documents(
     ratio: float,
     *,
     may_repeat: bool = False,
-) -> tuple[Lines, Outcome]:
-    """Reads documents and writes their sentences; see `write_questions`."""
-    repeats = Repeats(may_repeat=may_repeat)
+) -> tuple[JsonLines, ReadResult]:
+    """Read documents and write their sentences; see `write_questions`."""
+    duplicates = DuplicateCheck(may_repeat=may_repeat)
 
-    def check(source: Source, read: Read[Document]) -> _Checked:
-        name, place = read.record.doc_id, where(source, read.line)
-        is_new, refused = repeats.met(f"document {name!r}", place, _plain(read.record))
+    def validate(source: Source, read: Read[Document]) -> _Validated:
+        name, location = read.record.doc_id, location_of(source, read.line)
+        is_new, reason = duplicates.check(f"document {name!r}", location, _plain(read.record))
         if not is_new:
-            return _Checked(refused=refused)
+            return _Validated(reason=reason)
         try:
             sentences = read.record.numbered()
         except RecordError as error:
-            return _Checked(refused=str(error))
-        return _Checked(
+            return _Validated(reason=str(error))
+        return _Validated(
             rows=tuple(
                 {"doc_id": name, "sentence_id": sentence_id, "position": position, "text": text}
                 for position, (sentence_id, text) in enumerate(sentences, start=1)
             )
         )
 
-    outcome = Outcome()
-    longest = _write(sources, reader, check, target, ratio, outcome)
-    return Lines(path=target, fields=DOCUMENT_FIELDS, longest=longest), outcome
+    result = ReadResult()
+    longest = _write(sources, reader, validate, target, ratio, result)
+    return JsonLines(path=target, fields=DOCUMENT_FIELDS, max_line_bytes=longest), result
 
 
 def write_predictions(
@@ -116,58 +113,62 @@ def write_predictions(
     target: Path,
     ratio: float,
     questions: Mapping[str, str | None],
-    nearest: Callable[[str], str | None] | None,
     *,
-    by_text: bool = False,
-) -> tuple[Lines, Outcome]:
-    """Reads predictions and writes those that can be used; see `write_questions`.
+    unknown: Literal["reject", "note", "match by text"] = "reject",
+) -> tuple[JsonLines, ReadResult]:
+    """Read predictions and write the valid ones; see `write_questions`.
 
     Args:
         sources: The files.
-        reader: Reads one.
+        reader: Reads one file.
         target: The file to write.
-        ratio: The share of a file's rows that may be unusable.
+        ratio: The share of a file's rows that may be rejected.
         questions: The benchmark's questions with their texts.
-        nearest: Finds the question that is called most like an unknown one; null when
-            predictions for unknown questions are only noted.
-        by_text: Whether an unknown id may stand for the only question with the text that the file
-            repeats.
+        unknown: What to do with predictions for unknown questions; see `Format`.
     """
-    texts = _asked_once(questions) if by_text else {}
-    outcome = Outcome()
+    ids_by_text = _unique_texts(questions) if unknown == "match by text" else {}
+    result = ReadResult()
     first: dict[tuple[str, str], str] = {}
-    suggested = Counter[str]()
+    suggestions = 0
 
-    def check(source: Source, read: Read[Prediction]) -> _Checked:
+    def unknown_reason(name: str) -> str:
+        nonlocal suggestions
+        suggestions += 1
+        # Only the problems that the error message shows: a search among a million ids takes time.
+        close = closest_match(name, questions) if suggestions <= InputError.shown else None
+        hint = f"; did you mean {close!r}?" if close is not None else ""
+        return f"there is no question {name!r}{hint}"
+
+    def validate(source: Source, read: Read[Prediction]) -> _Validated:
         name, system = read.record.question_id, read.record.system or source.system or ""
-        outcome.systems.setdefault(system)
-        if name not in questions and read.asked is not None:
-            name = texts.get(read.asked, name)
+        result.systems.setdefault(system)
+        if name not in questions and read.question_text is not None:
+            name = ids_by_text.get(read.question_text, name)
         if name not in questions:
-            if nearest is None:
-                outcome.unknown.setdefault(system, []).append(name)
-                return _Checked()
-            suggested["asked"] += 1
-            close = nearest(name) if suggested["asked"] <= InputError.shown else None
-            hint = f"; did you mean {close!r}?" if close is not None else ""
-            return _Checked(refused=f"there is no question {name!r}{hint}")
-        here = where(source, read.line)
-        if (twice := first.setdefault((system, name), here)) is not here:
-            said = f"a second prediction of {system!r} for question {name!r}, the first {twice}"
-            return _Checked(refused=said)
-        if read.asked is not None and questions[name] not in {None, read.asked}:
-            outcome.asked.setdefault(system, []).append(name)
+            if unknown == "note":
+                result.unknown_questions.setdefault(system, []).append(name)
+                return _Validated()
+            return _Validated(reason=unknown_reason(name))
+        location = location_of(source, read.line)
+        if (system, name) in first:
+            reason = f"a second prediction of {system!r} for question {name!r}, the first "
+            return _Validated(reason=reason + first[system, name])
+        first[system, name] = location
+        if read.question_text is not None and questions[name] not in {None, read.question_text}:
+            result.changed_texts.setdefault(system, []).append(name)
         row = {**_plain(read.record), "question_id": name, "system": system}
-        return _Checked(rows=(row,))
+        return _Validated(rows=(row,))
 
     fields = {**PREDICTION_FIELDS, "extra": "VARCHAR"}
-    longest = _write(sources, reader, check, target, ratio, outcome)
-    return Lines(path=target, fields=fields, origin=READ_BACK, longest=longest), outcome
+    longest = _write(sources, reader, validate, target, ratio, result)
+    lines = JsonLines(path=target, fields=fields, origin=PARSE_EXTRA, max_line_bytes=longest)
+    return lines, result
 
 
-def _asked_once(questions: Mapping[str, str | None]) -> dict[str, str]:
-    times = Counter(questions.values())
-    return {text: name for name, text in questions.items() if text and times[text] == 1}
+def _unique_texts(questions: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the ids of questions by text, for texts that occur once."""
+    counts = Counter(questions.values())
+    return {text: name for name, text in questions.items() if text and counts[text] == 1}
 
 
 def _plain(record: Record) -> dict[str, Any]:
@@ -183,22 +184,22 @@ def _plain(record: Record) -> dict[str, Any]:
 def _write(
     sources: Iterable[Source],
     reader: Reader[R],
-    check: Callable[[Source, Read[R]], _Checked],
+    validate: Callable[[Source, Read[R]], _Validated],
     target: Path,
     ratio: float,
-    outcome: Outcome,
+    result: ReadResult,
 ) -> int:
     problems: list[Problem] = []
-    is_over = False
+    is_failed = False
     longest = 0
     with target.open("wb") as file:
         for source in sources:
             if source.system is not None:
-                outcome.systems.setdefault(source.system)
+                result.systems.setdefault(source.system)
             count = 0
             rejected: list[Rejected] = []
             try:
-                for each in _checked(source, reader, check):
+                for each in _validated(source, reader, validate):
                     count += 1
                     if isinstance(each, Rejected):
                         rejected.append(each)
@@ -210,92 +211,69 @@ def _write(
             except InputError as error:
                 problems += [each.problem for each in rejected]
                 problems += error.problems
-                is_over = True
+                is_failed = True
                 continue
             if count == 0:
                 problems.append(Problem(source.path, None, "the file is empty"))
-                is_over = True
+                is_failed = True
             problems += [each.problem for each in rejected]
-            outcome.rejected += rejected
-            is_over = is_over or len(rejected) > ratio * count
-    if is_over:
+            result.rejected += rejected
+            is_failed = is_failed or len(rejected) > ratio * count
+    if is_failed:
         raise InputError(problems)
     return max(longest + 2, 1 << 20)
 
 
-def _checked(
-    source: Source, reader: Reader[R], check: Callable[[Source, Read[R]], _Checked]
-) -> Iterator[_Checked | Rejected]:
+def _validated(
+    source: Source, reader: Reader[R], validate: Callable[[Source, Read[R]], _Validated]
+) -> Iterator[_Validated | Rejected]:
     for each in reader(source):
         if isinstance(each, Reject):
             problem = Problem(source.path, each.line, each.reason)
             yield Rejected(problem, source.system, each.text)
             continue
-        checked = check(source, each)
-        if checked.refused is None:
-            yield checked
+        validated = validate(source, each)
+        if validated.reason is None:
+            yield validated
         else:
-            problem = Problem(source.path, each.line, checked.refused)
+            problem = Problem(source.path, each.line, validated.reason)
             yield Rejected(problem, source.system, each.text)
 
 
-def where(source: Source, line: int | None) -> str:
-    """Where a record stands, such as `in questions.jsonl:7`."""
+def location_of(source: Source, line: int | None) -> str:
+    """Return the location of a record, such as `in questions.jsonl:7`."""
     return f"in {source.path}" if line is None else f"in {source.path}:{line}"
 
 
-class Repeats:
-    """Remembers where each record stood first and, where it may repeat, what it said there.
+class DuplicateCheck:
+    """Finds records that occur twice; identical ones are accepted if records may repeat.
 
-    What was said is kept as a digest of each field, so that millions of records fit.
+    It keeps a hash of each field, so that millions of records fit into memory.
     """
 
     def __init__(self, *, may_repeat: bool) -> None:
         self._may_repeat = may_repeat
-        self._place: dict[str, str] = {}
-        self._said: dict[str, dict[str, int]] = {}
+        self._first: dict[str, str] = {}
+        self._hashes: dict[str, dict[str, int]] = {}
 
-    def met(self, what: str, place: str, row: Mapping[str, Any]) -> tuple[bool, str | None]:
-        """Whether a record is met for the first time, and if not, what is wrong with that.
+    def check(self, record: str, location: str, row: Mapping[str, Any]) -> tuple[bool, str | None]:
+        """Check a record against the earlier ones.
 
         Args:
-            what: The record, such as `question 'q1'`.
-            place: Where it stands.
+            record: The record, such as `question 'q1'`.
+            location: Its location.
             row: Its fields.
 
         Returns:
-            Whether it is new, and why it is refused (null: it is new, or says the same again).
+            Whether it is new, and the reason why it is rejected (null: it is new or identical).
         """
-        first = self._place.setdefault(what, place)
-        is_new = first is place
+        is_new = record not in self._first
+        first = self._first.setdefault(record, location)
         if not self._may_repeat:
-            return is_new, None if is_new else f"{what} stands twice, first {first}"
-        said = {field: hash(json.dumps(value, sort_keys=True)) for field, value in row.items()}
-        before = self._said.setdefault(what, said)
-        differing = sorted(f for f in said | before if said.get(f) != before.get(f))
+            return is_new, None if is_new else f"{record} occurs twice, first {first}"
+        hashes = {name: hash(json.dumps(value, sort_keys=True)) for name, value in row.items()}
+        before = self._hashes.setdefault(record, hashes)
+        differing = sorted(name for name in hashes | before if hashes.get(name) != before.get(name))
         if not differing:
             return is_new, None
-        return False, f"{what} differs from the one {first} in {', '.join(differing)}"
-
-
-class Nearest:
-    """Finds the known name that is most like an unknown one; null when none is like it.
-
-    DuckDB compares: among a million names that takes a fraction of a second.
-    """
-
-    LEAST_LIKENESS: Final = 0.85
-
-    def __init__(self, names: pl.Series) -> None:
-        self._names = names
-
-    def __call__(self, name: str) -> str | None:
-        """The nearest name by Jaro-Winkler similarity."""
-        with connect() as connection:
-            connection.register("known", pl.DataFrame({"name": self._names}).to_arrow())
-            row = connection.execute(
-                "SELECT name, jaro_winkler_similarity(name, $name) AS likeness FROM known "
-                "ORDER BY likeness DESC, name LIMIT 1",
-                {"name": name},
-            ).fetchone()
-        return row[0] if row is not None and row[1] >= self.LEAST_LIKENESS else None
+        return False, f"{record} differs from the one {first} in {', '.join(differing)}"

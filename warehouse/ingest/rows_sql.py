@@ -1,4 +1,4 @@
-"""SQL that turns JSON Lines with the records' own fields into rows of the warehouse's tables."""
+"""SQL that turns JSON Lines with canonical fields into rows of the tables."""
 
 from __future__ import annotations
 
@@ -6,108 +6,91 @@ import json
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from warehouse.ingest.ranking_sql import ranked, retrieved_type
-from warehouse.schema.ddl import literal, quoted
+from warehouse.formats.records.prediction import Prediction
+from warehouse.formats.records.question import Question
+from warehouse.ingest.ranking_sql import retrieved_type, split_retrieved
+from warehouse.schema.ddl import literal, path_literal, quoted
+from warehouse.schema.tables import table_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-QUESTION_FIELDS: Final[Mapping[str, str]] = {
-    "question_id": "VARCHAR",
-    "question": "VARCHAR",
-    "expected_answer": "VARCHAR[]",
-    "expected_parts": "VARCHAR[][]",
-    "expected_label": "VARCHAR",
-    "doc_id": "VARCHAR",
-    "gold_doc_ids": "VARCHAR[]",
-    "gold_relevance": "MAP(VARCHAR, INTEGER)",
-    "gold_sentence_ids": "VARCHAR[]",
-    "rubric": "JSON",
-    "constraints": "JSON",
-    "choices": "VARCHAR[]",
-    "correct_choice": "INTEGER",
-    "scenario": "VARCHAR",
-    "noise_ratio": "DOUBLE",
-    "counterfactual_answer": "VARCHAR",
-    "perturbs": "VARCHAR",
-    "perturbation": "VARCHAR",
-    "cluster": "VARCHAR",
-    "tags": "MAP(VARCHAR, VARCHAR)",
-}
-"""The types as which the fields of a question are read."""
+    from warehouse.formats.records.record import Record
 
-PREDICTION_FIELDS: Final[Mapping[str, str]] = {
-    "question_id": "VARCHAR",
-    "system": "VARCHAR",
-    "answer": "VARCHAR",
-    "contexts": "VARCHAR[]",
-    "retrieved": retrieved_type(),
-    "cited_sentence_ids": "VARCHAR[]",
-    "choice_logprobs": "DOUBLE[]",
-    "choice_probs": "DOUBLE[]",
-    "label": "VARCHAR",
-    "latency_s": "DOUBLE",
-    "cost_usd": "DOUBLE",
-    "error": "VARCHAR",
-}
-"""The types as which the fields of a prediction are read."""
 
-DOCUMENT_FIELDS: Final[Mapping[str, str]] = {
-    "doc_id": "VARCHAR",
-    "sentence_id": "VARCHAR",
-    "position": "INTEGER",
-    "text": "VARCHAR",
-}
-"""The types as which the sentences of documents are read."""
+def _column_types(table: str) -> dict[str, str]:
+    return {column.name: column.type for column in table_named(table).columns}
 
-BROKEN: Final = "a value is out of its bounds"
-"""What DuckDB says of a row that breaks a rule."""
+
+def _input_types(record: type[Record], table: str, special: Mapping[str, str]) -> dict[str, str]:
+    """Return the DuckDB type of each input field: that of its column unless it is special."""
+    columns = _column_types(table)
+    names = [name for name in record.model_fields if name != "extra"]
+    return {name: special.get(name) or columns[name] for name in names}
+
+
+QUESTION_FIELDS: Final = _input_types(
+    Question,
+    "questions",
+    {
+        "expected_answer": "VARCHAR[]",
+        "gold_relevance": "MAP(VARCHAR, INTEGER)",
+    },
+)
+"""The DuckDB type with which each field of a question is read."""
+
+PREDICTION_FIELDS: Final = _input_types(
+    Prediction, "predictions", {"retrieved": retrieved_type(), "choice_probs": "DOUBLE[]"}
+)
+"""The DuckDB type with which each field of a prediction is read."""
+
+DOCUMENT_FIELDS: Final = {
+    name: type_ for name, type_ in _column_types("documents").items() if name != "benchmark"
+}
+"""The DuckDB type with which each field of a sentence is read."""
+
+RULE_BROKEN: Final = "a value is out of its bounds"
+"""DuckDB's error message for a row that breaks a rule."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Lines:
-    """A file of JSON Lines, and how its fields are to be read.
+class JsonLines:
+    """A JSON Lines file and how to read its fields.
 
     Attributes:
         path: The file.
-        fields: The fields that occur in it, with the types as which to read them.
-        others: The fields that no column is for, sorted; they go to `extra`.
-        longest: The bytes of its longest line, or more.
-        origin: SQL for the columns `file` and `line`, and for `system` where rows do not say it.
-        parameters: The values of the parameters in that SQL.
-        rules: What has to be true of each row, with the columns of the table that it is about.
+        fields: The known fields that occur in it, with their DuckDB types.
+        extra_fields: Unknown fields, sorted; they go into the column `extra`.
+        max_line_bytes: An upper bound on the length of a line.
+        origin: SQL expressions for columns that are not plain fields of the file.
+        parameters: The parameters of these expressions.
+        rules: SQL conditions that each row must meet, with the columns that they read.
     """
 
     path: Path
     fields: Mapping[str, str]
-    others: tuple[str, ...] = ()
-    longest: int = 16 * 1024 * 1024
+    extra_fields: tuple[str, ...] = ()
+    max_line_bytes: int = 16 * 1024 * 1024
     origin: Mapping[str, str] = field(default_factory=dict)
     parameters: Mapping[str, object] = field(default_factory=dict)
     rules: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
-    def table(self) -> str:
-        """The file as a table of SQL, one column a field."""
-        columns = {**self.fields, **dict.fromkeys(self.others, "JSON")}
+    def relation(self) -> str:
+        """The file as a table expression with one column for each field."""
+        columns = {**self.fields, **dict.fromkeys(self.extra_fields, "JSON")}
         listed = ", ".join(f"{quoted(name)}: {literal(type_)}" for name, type_ in columns.items())
         return (
-            f"read_json({place(self.path)}, format = 'newline_delimited', "
-            f"maximum_object_size = {self.longest}, columns = {{{listed}}})"
+            f"read_json({path_literal(self.path)}, format = 'newline_delimited', "
+            f"maximum_object_size = {self.max_line_bytes}, columns = {{{listed}}})"
         )
 
 
-def place(path: Path) -> str:
-    """A path as SQL, its own `*`, `?` and `[` standing for themselves."""
-    plain = "".join(f"[{each}]" if each in "*?[" else each for each in str(path))
-    return literal(plain)
-
-
-def question_rows(lines: Lines) -> str:
-    """A SELECT of the rows of `questions`; its parameters are `benchmark` and those of `lines`."""
+def select_questions(lines: JsonLines) -> str:
+    """Return a SELECT of rows for `questions`, with `benchmark` and `lines.parameters` to bind."""
     given = lines.fields
-    columns = {name: quoted(name) for name in _PLAIN_QUESTION if name in given}
+    columns = _plain_columns(lines, "questions")
     answers = given.get("expected_answer")
     if answers == "VARCHAR":
         columns["expected_answers"] = (
@@ -126,9 +109,9 @@ def question_rows(lines: Lines) -> str:
             f"list_transform({judged}, lambda e: {{'doc_id': e.key, 'grade': e.value}})"
         )
         relevant = f"list_transform(list_filter({judged}, lambda e: e.value >= 1), lambda e: e.key)"
-        stated = "gold_doc_ids" if "gold_doc_ids" in given else "NULL"
+        given_ids = "gold_doc_ids" if "gold_doc_ids" in given else "NULL"
         columns["gold_doc_ids"] = (
-            f"CASE WHEN gold_relevance IS NOT NULL THEN {relevant} ELSE {stated} END"
+            f"CASE WHEN gold_relevance IS NOT NULL THEN {relevant} ELSE {given_ids} END"
         )
     if given.get("correct_choice") == "VARCHAR":
         columns["correct_choice"] = "ascii(upper(correct_choice)) - ascii('A')"
@@ -139,61 +122,32 @@ def question_rows(lines: Lines) -> str:
     for name in ("rubric", "constraints"):
         if name in given:
             columns[name] = f"json(nullif({name}::VARCHAR, 'null'))"
-    return _select(lines, columns, lines.table)
+    return _select(lines, columns, lines.relation)
 
 
-def prediction_rows(lines: Lines) -> str:
-    """A SELECT of the rows of `predictions`; parameters as in `question_rows`."""
+def select_predictions(lines: JsonLines) -> str:
+    """Return a SELECT of rows for `predictions`; see `select_questions`."""
     given = lines.fields
-    columns = {name: quoted(name) for name in _PLAIN_PREDICTION if name in given}
-    source = lines.table
+    columns = _plain_columns(lines, "predictions")
+    source = lines.relation
     if "retrieved" in given:
-        source, lists = ranked(source, given["retrieved"])
+        source, lists = split_retrieved(source, given["retrieved"])
         texts = lists.pop("text", None)
         columns |= {_RETRIEVED[name]: values for name, values in lists.items()}
         if texts is not None:
             columns["contexts"] = f"coalesce(contexts, {texts})" if "contexts" in given else texts
     if "choice_probs" in given:
         logs = "list_transform(choice_probs, lambda p: CASE WHEN p > 0 THEN ln(p) END)"
-        stated = "choice_logprobs" in given
-        columns["choice_logprobs"] = f"coalesce(choice_logprobs, {logs})" if stated else logs
+        columns["choice_logprobs"] = (
+            f"coalesce(choice_logprobs, {logs})" if "choice_logprobs" in given else logs
+        )
     return _select(lines, columns, source)
 
 
-def document_rows(lines: Lines) -> str:
-    """A SELECT of the rows of `documents`; parameters as in `question_rows`."""
-    return _select(lines, {name: quoted(name) for name in lines.fields}, lines.table)
+def select_documents(lines: JsonLines) -> str:
+    """Return a SELECT of rows for `documents`; see `select_questions`."""
+    return _select(lines, _plain_columns(lines, "documents"), lines.relation)
 
-
-_PLAIN_QUESTION: Final = (
-    "question_id",
-    "question",
-    "expected_parts",
-    "expected_label",
-    "doc_id",
-    "gold_doc_ids",
-    "gold_sentence_ids",
-    "choices",
-    "correct_choice",
-    "scenario",
-    "noise_ratio",
-    "counterfactual_answer",
-    "perturbs",
-    "perturbation",
-    "cluster",
-)
-_PLAIN_PREDICTION: Final = (
-    "question_id",
-    "system",
-    "answer",
-    "contexts",
-    "cited_sentence_ids",
-    "choice_logprobs",
-    "label",
-    "latency_s",
-    "cost_usd",
-    "error",
-)
 
 _RETRIEVED: Final = {
     "doc_id": "retrieved_doc_ids",
@@ -202,21 +156,29 @@ _RETRIEVED: Final = {
 }
 
 
-def _select(lines: Lines, columns: Mapping[str, str], source: str) -> str:
+def _plain_columns(lines: JsonLines, table: str) -> dict[str, str]:
+    """Return the fields that fill the column of the same name."""
+    columns = _column_types(table)
+    return {name: quoted(name) for name in lines.fields if name in columns}
+
+
+def _select(lines: JsonLines, columns: Mapping[str, str], source: str) -> str:
     columns = {"benchmark": "$benchmark", **columns, **lines.origin}
-    if lines.others:
-        columns["extra"] = _extra(lines.others)
-    listed = ", ".join(f"{what} AS {quoted(name)}" for name, what in columns.items())
+    if lines.extra_fields:
+        columns["extra"] = _extra(lines.extra_fields)
+    listed = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in columns.items())
     rows = f"SELECT {listed} FROM {source}"  # noqa: S608
-    held = [
+    rules = [
         f"coalesce({rule}, true)"
-        for rule, about in lines.rules.items()
-        if columns.keys() >= set(about)
+        for rule, needed in lines.rules.items()
+        if columns.keys() >= set(needed)
     ]
-    if not held:
+    if not rules:
         return rows
-    # Asked of the rows on their way: to read them again takes a second for a million.
-    checked = f"CASE WHEN {' AND '.join(held)} THEN question_id ELSE error({literal(BROKEN)}) END"
+    # Checked while the rows are inserted: a second pass takes a second for a million rows.
+    checked = (
+        f"CASE WHEN {' AND '.join(rules)} THEN question_id ELSE error({literal(RULE_BROKEN)}) END"
+    )
     return f"SELECT * REPLACE ({checked} AS question_id) FROM ({rows})"  # noqa: S608
 
 

@@ -1,4 +1,4 @@
-"""Which files a benchmark's questions and documents are read from, by its format."""
+"""Selects the files from which a format reads questions and documents."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from warehouse.errors import InputError, Problem, WarehouseError
 from warehouse.formats.format import Source
-from warehouse.formats.paths import unusable
+from warehouse.formats.paths import invalid_name_reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,64 +18,64 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """The files to read questions from, and those to read documents from."""
+    """The files of questions and of documents."""
 
     questions: tuple[Source, ...]
     documents: tuple[Source, ...]
 
 
-def sources(
+def select_sources(
     chosen: Format,
     benchmark: str,
     questions: Sequence[Path],
     documents: Sequence[Path],
     predictions: Sequence[tuple[Path, str | None]],
 ) -> Sources:
-    """The files that a format reads questions and documents from.
+    """Return the files from which a format reads questions and documents.
 
     Args:
         chosen: The format.
         benchmark: The benchmark's name, for messages.
         questions: The files of questions.
         documents: The files of documents.
-        predictions: The files of predictions, each with the system that its path names.
+        predictions: The files of predictions with the systems named by their paths.
 
     Raises:
-        WarehouseError: Files that the format needs are missing, or there are others.
-        InputError: A path names a system that no system may be called.
+        WarehouseError: Required files are missing, or the format does not have such files.
+        InputError: The system named by a path is not a valid name.
     """
-    require_usable(predictions)
+    require_valid_systems(predictions)
     if chosen.questions_from == "predictions":
         if questions or documents:
             raise WarehouseError(
-                f"the format {chosen.name!r} has no files of questions or documents of its own"
+                f"the format {chosen.name!r} reads questions and documents from the predictions: "
+                "leave out `questions` and `documents`"
             )
         if not predictions:
             raise WarehouseError(f"benchmark {benchmark!r} has no files of predictions")
-        given = tuple(Source(path, system) for path, system in predictions)
-        return Sources(given, given if chosen.documents is not None else ())
+        files = tuple(Source(path, system) for path, system in predictions)
+        return Sources(files, files if chosen.documents is not None else ())
     if documents and chosen.documents is None:
         raise WarehouseError(f"the format {chosen.name!r} has no documents")
     if not questions:
         raise WarehouseError(f"benchmark {benchmark!r} has no files of questions")
-    looked_at = chosen.questions_from == "both"
-    answers = tuple(path for path, _ in predictions) if looked_at else ()
+    answers = tuple(path for path, _ in predictions) if chosen.questions_from == "both" else ()
     return Sources(
         tuple(Source(path, answered_in=answers) for path in questions),
         tuple(Source(path) for path in documents),
     )
 
 
-def require_usable(files: Sequence[tuple[Path, str | None]]) -> None:
-    """Checks the names of the systems that paths name.
+def require_valid_systems(files: Sequence[tuple[Path, str | None]]) -> None:
+    """Check the systems named by paths.
 
     Raises:
-        InputError: No system may be called so.
+        InputError: A name is not valid.
     """
     problems = [
-        Problem(path, None, said)
+        Problem(path, None, reason)
         for path, system in files
-        if system is not None and (said := unusable(system)) is not None
+        if system is not None and (reason := invalid_name_reason(system)) is not None
     ]
     if problems:
         raise InputError(problems)

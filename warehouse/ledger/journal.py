@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from warehouse.storage.location import Place
+    from warehouse.storage.location import Location
 
 
-ELSEWHERE_S: Final = 6 * 3600.0
+REMOTE_IDLE_S: Final = 6 * 3600.0
 """How long nothing was written to another machine's journal before it counts as left behind: not
 every file system that machines share knows the locks of the others."""
 
 
-def folder_of(warehouse: Place) -> Path:
+def journal_folder(warehouse: Location) -> Path:
     """The folder of the journals of a warehouse."""
     return warehouse.with_name(warehouse.name + ".journal")
 
@@ -46,8 +46,8 @@ class Journal:
         path: The file.
     """
 
-    def __init__(self, warehouse: Place) -> None:
-        folder = folder_of(warehouse)
+    def __init__(self, warehouse: Location) -> None:
+        folder = journal_folder(warehouse)
         folder.mkdir(parents=True, exist_ok=True)
         name = f"{uuid4().hex}@{socket.gethostname()}"
         # A journal that nobody holds counts as left behind: it gets its name when it is locked.
@@ -85,7 +85,7 @@ class Journal:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class OrphanedJournal:
     """A journal that a process left behind when it was killed.
 
     Attributes:
@@ -96,10 +96,10 @@ class Left:
 
     def entries(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Its rows with their kinds, in the order in which they were written."""
-        return entries(self.path)
+        return read_journal(self.path)
 
 
-def entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def read_journal(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rows of a journal with their kinds; a last line that was cut off is left out.
 
     Raises:
@@ -120,12 +120,12 @@ def entries(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @contextmanager
-def left_behind(warehouse: Place) -> Iterator[list[Left]]:
+def orphaned_journals(warehouse: Location) -> Iterator[list[OrphanedJournal]]:
     """The journals of processes that are gone, held so that no other process takes them.
 
     They are removed at the end of the `with`, unless an exception ends it.
     """
-    folder = folder_of(warehouse)
+    folder = journal_folder(warehouse)
     found = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
     held: list[tuple[Path, BinaryIO]] = []
     try:
@@ -133,7 +133,7 @@ def left_behind(warehouse: Place) -> Iterator[list[Left]]:
             file = _taken(path)
             if file is not None:
                 held.append((path, file))
-        yield [Left(path) for path, _ in held]
+        yield [OrphanedJournal(path) for path, _ in held]
         for path, _ in held:
             path.unlink()
     finally:
@@ -165,4 +165,4 @@ def _may_be_written_elsewhere(path: Path) -> bool:
     host = path.stem.partition("@")[2]
     if host in {"", socket.gethostname()}:
         return False
-    return time.time() - path.stat().st_mtime < ELSEWHERE_S
+    return time.time() - path.stat().st_mtime < REMOTE_IDLE_S

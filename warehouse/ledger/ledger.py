@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import polars as pl
 
-from warehouse.ledger.journal import Journal, entries, left_behind
+from warehouse.ledger.journal import Journal, orphaned_journals, read_journal
 from warehouse.schema.tables import table_named
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ JUDGMENT = "judgment"
 ASK = "ask"
 """The kinds of rows in a journal."""
 
-_TAKEN_AT_ONCE = 5_000
+BATCH_ROWS = 5_000
 """Rows of a journal in memory at a time."""
 
 _UNPAID = "judge_error"
@@ -46,7 +46,7 @@ class Reply(NamedTuple):
 class Ledger:
     """The ledger as one process sees it; safe to use from several threads.
 
-    What is kept goes to a journal at once and to the tables with `settle`. What the tables hold is
+    What is kept goes to a journal at once and to the tables with `flush`. What the tables hold is
     looked up in an index on disk, made when it is first needed, since the warehouse must not be
     held while a judge is asked.
     """
@@ -59,7 +59,7 @@ class Ledger:
         self._journal: Journal | None = None
         self._lock = Lock()
 
-    def held(self, digest: str) -> Reply | None:
+    def find(self, digest: str) -> Reply | None:
         """What came of a question, if it was ever put."""
         with self._lock:
             row = self._indexed().execute(
@@ -68,7 +68,7 @@ class Ledger:
             found = row.fetchone()
         return None if found is None else Reply(*found)
 
-    def keep(self, row: Mapping[str, Any]) -> None:
+    def record_judgment(self, row: Mapping[str, Any]) -> None:
         """Keep a judgment.
 
         Args:
@@ -81,16 +81,16 @@ class Ledger:
                 [_key(row["digest"]), row["reply"], row["status"], row["error"]],
             )
 
-    def note(self, row: Mapping[str, Any]) -> None:
+    def record_ask(self, row: Mapping[str, Any]) -> None:
         """Remember who put a question: the columns of the table `asks`."""
         with self._lock:
             self._write(ASK, row)
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Take the journal over into the tables."""
         with self._lock:
             if self._journal is not None:
-                _take_over(self._warehouse, [self._journal.path])
+                _import_journals(self._warehouse, [self._journal.path])
                 self._journal.clear()
 
     def close(self) -> None:
@@ -108,14 +108,14 @@ class Ledger:
 
     def _indexed(self) -> sqlite3.Connection:
         if self._index is None:
-            with self._warehouse.spool(
+            with self._warehouse.fetch_to_disk(
                 "SELECT digest, reply, status, error FROM judgments ORDER BY digest"
             ) as spool:
-                self._index = _made(self._file, spool)
+                self._index = _create_index(self._file, spool)
         return self._index
 
 
-def _made(file: Path, replies: ScratchResult) -> sqlite3.Connection:
+def _create_index(file: Path, replies: ScratchResult) -> sqlite3.Connection:
     """An index of what the tables hold; a scratch file, so that nothing is lost with it."""
     index = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
     try:
@@ -125,7 +125,7 @@ def _made(file: Path, replies: ScratchResult) -> sqlite3.Connection:
             "CREATE TABLE replies (digest BLOB PRIMARY KEY, reply, status, error) WITHOUT ROWID"
         )
         index.execute("BEGIN")
-        for batch in replies.batches(_TAKEN_AT_ONCE):
+        for batch in replies.batches(BATCH_ROWS):
             rows = ((_key(digest), *rest) for digest, *rest in batch.iter_rows())
             index.executemany("INSERT INTO replies VALUES (?, ?, ?, ?)", rows)
         index.execute("COMMIT")
@@ -136,9 +136,9 @@ def _made(file: Path, replies: ScratchResult) -> sqlite3.Connection:
 
 
 @contextmanager
-def opened(warehouse: Warehouse, run_id: str) -> Iterator[Ledger]:
+def open_ledger(warehouse: Warehouse, run_id: str) -> Iterator[Ledger]:
     """The ledger of a warehouse, after what killed processes left behind was taken over."""
-    recover(warehouse)
+    recover_journals(warehouse)
     warehouse.path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".ledger-", dir=warehouse.path.parent) as folder:
         ledger = Ledger(warehouse, run_id, Path(folder) / "replies.sqlite")
@@ -148,34 +148,34 @@ def opened(warehouse: Warehouse, run_id: str) -> Iterator[Ledger]:
             ledger.close()
 
 
-def recover(warehouse: Warehouse) -> int:
+def recover_journals(warehouse: Warehouse) -> int:
     """Take over the journals that killed processes left behind.
 
     Returns:
         The number of journals.
     """
-    with left_behind(warehouse.path) as journals:
+    with orphaned_journals(warehouse.path) as journals:
         if journals:
-            _take_over(warehouse, [journal.path for journal in journals])
+            _import_journals(warehouse, [journal.path for journal in journals])
         return len(journals)
 
 
-def _take_over(warehouse: Warehouse, journals: Iterable[Path]) -> None:
+def _import_journals(warehouse: Warehouse, journals: Iterable[Path]) -> None:
     """Write the rows of journals into the tables, in one transaction."""
 
     def take(transaction: Transaction) -> None:
         for path in journals:
-            judged = (row for kind, row in entries(path) if kind == JUDGMENT)
+            judged = (row for kind, row in read_journal(path) if kind == JUDGMENT)
             for rows in _batches(judged):
-                _take_judgments(transaction, rows)
-            asked = (row for kind, row in entries(path) if kind == ASK)
+                _import_judgments(transaction, rows)
+            asked = (row for kind, row in read_journal(path) if kind == ASK)
             for rows in _batches(asked):
-                _take_asks(transaction, rows)
+                _import_asks(transaction, rows)
 
     warehouse.write(take)
 
 
-def _take_judgments(transaction: Transaction, rows: list[dict[str, Any]]) -> None:
+def _import_judgments(transaction: Transaction, rows: list[dict[str, Any]]) -> None:
     """Write judgments; one that failed never replaces one that came."""
     frame = (
         _frame("judgments", rows)
@@ -191,7 +191,7 @@ def _take_judgments(transaction: Transaction, rows: list[dict[str, Any]]) -> Non
     transaction.replace("judgments", frame.join(known, on="digest", how="anti").drop("came"))
 
 
-def _take_asks(transaction: Transaction, rows: list[dict[str, Any]]) -> None:
+def _import_asks(transaction: Transaction, rows: list[dict[str, Any]]) -> None:
     """Write who asked what; the first step of a sample takes the place of all it asked before."""
     frame = _frame("asks", rows).unique(_ASK_KEY, keep="last", maintain_order=True)
     begun = frame.filter(pl.col("step") == 0).drop("step", "digest")
@@ -212,7 +212,7 @@ def _take_asks(transaction: Transaction, rows: list[dict[str, Any]]) -> None:
 
 def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
     waiting = iter(rows)
-    while batch := list(islice(waiting, _TAKEN_AT_ONCE)):
+    while batch := list(islice(waiting, BATCH_ROWS)):
         yield batch
 
 

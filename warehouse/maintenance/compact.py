@@ -11,17 +11,17 @@ import duckdb
 
 from warehouse.errors import NoSpace, WarehouseError
 from warehouse.schema.ddl import check, literal, quoted
-from warehouse.storage.connection import translated
+from warehouse.storage.connection import translate_error
 from warehouse.storage.connection_pool import connect
-from warehouse.storage.create import flush
+from warehouse.storage.create import fsync
 
 if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
-MUCH = 0.25
+MIN_FREE_SHARE = 0.25
 """The share of free blocks from which on compacting is worth its time."""
 
-LITTLE_BYTES = 16_000_000
+MIN_FREE_BYTES = 16_000_000
 """Files with less free space than this are left as they are."""
 
 
@@ -41,10 +41,10 @@ class Space:
     @property
     def is_worth_it(self) -> bool:
         """Whether much of it is free."""
-        return self.free_bytes >= max(LITTLE_BYTES, MUCH * self.total_bytes)
+        return self.free_bytes >= max(MIN_FREE_BYTES, MIN_FREE_SHARE * self.total_bytes)
 
 
-def space(warehouse: Warehouse) -> Space:
+def measure_space(warehouse: Warehouse) -> Space:
     """How the file of a warehouse is filled; a lake has none, and so no free space in it."""
     if not isinstance(warehouse.path, Path):
         return Space(0, 0)
@@ -72,7 +72,7 @@ def compact(warehouse: Warehouse) -> Space:
     if not isinstance(path, Path):
         raise WarehouseError(f"{str(path)!r} is no file")
     beside = path.with_name(f".{path.name}.compact")
-    with warehouse.alone():
+    with warehouse.exclusive_lock():
         needed, free = path.stat().st_size, shutil.disk_usage(path.parent).free
         if free < needed:
             raise NoSpace(
@@ -82,15 +82,15 @@ def compact(warehouse: Warehouse) -> Space:
         try:
             beside.unlink(missing_ok=True)
             _copy(path, beside)
-            flush(beside)
+            fsync(beside)
             beside.replace(path)
-            flush(path.parent)
+            fsync(path.parent)
         except duckdb.Error as error:
-            raise translated(error, path) from error
+            raise translate_error(error, path) from error
         finally:
             for left in (beside, beside.with_name(beside.name + ".wal")):
                 left.unlink(missing_ok=True)
-    return space(warehouse)
+    return measure_space(warehouse)
 
 
 def _copy(source: Path, target: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from warehouse.errors import WarehouseError
-from warehouse.ledger.journal import folder_of
+from warehouse.ledger.journal import journal_folder
 from warehouse.schema.ddl import literal, quoted
 from warehouse.schema.tables import STORED
 
@@ -37,7 +37,7 @@ def copy_tables(source: Warehouse, target: Warehouse) -> dict[str, int]:
         raise WarehouseError(f"there is no warehouse {str(source.path)!r}")
     if source.path == target.path:
         raise WarehouseError(f"{str(source.path)!r} cannot be copied to itself")
-    journals = folder_of(source.path)
+    journals = journal_folder(source.path)
     if journals.is_dir() and any(each.stat().st_size for each in journals.glob("*.jsonl")):
         raise WarehouseError(
             f"replies that a run left in {str(journals)!r} are in no table of "

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Leftover:
+class RetentionRule:
     """A kind of rows that may go.
 
     Attributes:
@@ -30,31 +30,31 @@ class Leftover:
     paid: bool = False
 
 
-LEFTOVERS: Mapping[str, Leftover] = MappingProxyType(
+RETENTION_RULES: Mapping[str, RetentionRule] = MappingProxyType(
     {
-        "history": Leftover(
+        "history": RetentionRule(
             "leaderboard_history",
             "leaderboards that were published long ago; the last of each benchmark stay",
             "published_at < $before AND published_at < (SELECT max(h.published_at) "
             "FROM leaderboard_history AS h WHERE h.benchmark = leaderboard_history.benchmark)",
         ),
-        "validations": Leftover(
+        "validations": RetentionRule(
             "validations",
             "results of expectations of long ago",
             "coalesce(validated_at, TIMESTAMP '1970-01-01') < $before",
         ),
-        "quarantine": Leftover(
+        "quarantine": RetentionRule(
             "quarantine",
             "rows that broke expectations long ago",
             "quarantined_at < $before",
         ),
-        "signatures": Leftover(
+        "signatures": RetentionRule(
             "signatures",
             "configurations of evaluators that no score has any more",
             "first_seen < $before AND NOT EXISTS (SELECT 1 FROM grades AS g "
             "WHERE g.evaluator = signatures.evaluator AND g.signature = signatures.signature)",
         ),
-        "judgments": Leftover(
+        "judgments": RetentionRule(
             "judgments",
             "replies of judges that no sample asks for any more; they were paid for, and would be "
             "again should the same be asked once more",
@@ -66,7 +66,7 @@ LEFTOVERS: Mapping[str, Leftover] = MappingProxyType(
 )
 
 
-def count(warehouse: Warehouse, leftover: Leftover, days: float) -> int:
+def count_expired(warehouse: Warehouse, leftover: RetentionRule, days: float) -> int:
     """The rows that may go."""
     counted = warehouse.fetch(
         f"SELECT count(*) FROM {leftover.table} WHERE {leftover.where}",  # noqa: S608
@@ -75,7 +75,7 @@ def count(warehouse: Warehouse, leftover: Leftover, days: float) -> int:
     return int(counted.item())
 
 
-def drop(warehouse: Warehouse, leftover: Leftover, days: float) -> int:
+def delete_expired(warehouse: Warehouse, leftover: RetentionRule, days: float) -> int:
     """Delete the rows that may go; returns how many they were."""
     return warehouse.write(
         lambda transaction: transaction.execute(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
-from warehouse.maintenance.compact import compact, space
+from warehouse.maintenance.compact import compact, measure_space
 from warehouse.storage.location import Lake
 
 if TYPE_CHECKING:
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
     from warehouse.store import Warehouse
 
-NAMES = ("snapshots", "files", "space")
+TASK_NAMES = ("snapshots", "files", "space")
 """The names of all chores, in the order in which they are done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Chore:
+class MaintenanceTask:
     """Something to do about a warehouse that makes it smaller and changes none of its rows.
 
     Attributes:
@@ -32,10 +32,10 @@ class Chore:
     name: str
     what: str
     amount: str
-    carry_out: Callable[[], object]
+    run: Callable[[], object]
 
 
-def chores(warehouse: Warehouse, days: float) -> Iterator[Chore]:
+def maintenance_tasks(warehouse: Warehouse, days: float) -> Iterator[MaintenanceTask]:
     """What is worth doing now; nothing is changed by looking.
 
     Args:
@@ -43,39 +43,39 @@ def chores(warehouse: Warehouse, days: float) -> Iterator[Chore]:
         days: How old an earlier state of a lake must be.
     """
     if isinstance(warehouse.path, Lake):
-        yield from _of_lake(warehouse, days)
+        yield from _lake_tasks(warehouse, days)
         return
-    room = space(warehouse)
+    room = measure_space(warehouse)
     if room.is_worth_it:
-        yield Chore(
+        yield MaintenanceTask(
             name="space",
             what="free space within the warehouse file; it is written anew",
             amount=f"{room.free_bytes / 1e6:,.0f} of {room.total_bytes / 1e6:,.0f} MB",
-            carry_out=partial(compact, warehouse),
+            run=partial(compact, warehouse),
         )
 
 
-def _of_lake(warehouse: Warehouse, days: float) -> Iterator[Chore]:
+def _lake_tasks(warehouse: Warehouse, days: float) -> Iterator[MaintenanceTask]:
     from warehouse.storage.ducklake import vacuum
     from warehouse.storage.ducklake.storage import LakeStorage
 
     storage = warehouse.storage
     if not isinstance(storage, LakeStorage):
         raise TypeError(f"expected a lake, got {type(storage).__name__}")
-    states = vacuum.earlier_states(storage, days)
+    states = vacuum.count_expired_snapshots(storage, days)
     if states:
-        yield Chore(
+        yield MaintenanceTask(
             name="snapshots",
             what="earlier states of the lake; what is in the tables now stays",
             amount=f"{states:,} states",
-            carry_out=partial(vacuum.expire_states, storage, days),
+            run=partial(vacuum.expire_snapshots, storage, days),
         )
-    found = vacuum.files(storage, days)
+    found = vacuum.count_removable_files(storage, days)
     if found.is_worth_it:
-        yield Chore(
+        yield MaintenanceTask(
             name="files",
             what="small files of the lake to be merged, and files of no state that is kept",
             amount=f"{found.mergeable + found.deletions:,} to merge, "
             f"{found.dropped + found.strays:,} to remove",
-            carry_out=partial(vacuum.tidy, storage, days),
+            run=partial(vacuum.compact_files, storage, days),
         )

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from warehouse.errors import WarehouseError
 from warehouse.schema.ddl import literal, quoted
 from warehouse.schema.tables import TABLES
-from warehouse.storage.atomic import replacing
-from warehouse.storage.connection import Settings, connected
+from warehouse.storage.atomic import replace_file
+from warehouse.storage.connection import Settings, connect_file
 from warehouse.storage.migrate import require_version
 
 if TYPE_CHECKING:
@@ -46,11 +46,11 @@ def write_parquet(copy: Snapshot, folder: Path, benchmark: str) -> list[Path]:
     if not copy.path.exists():
         raise WarehouseError(f"there is no published copy {str(copy.path)!r}")
     written = []
-    with connected(copy.path, read_only=True, settings=Settings()) as connection:
+    with connect_file(copy.path, read_only=True, settings=Settings()) as connection:
         require_version(connection, copy.path)
         for table in TABLES.values():
             target = folder / f"{table.name}.parquet"
-            with replacing(target) as beside:
+            with replace_file(target) as beside:
                 connection.execute(
                     f"COPY (SELECT * FROM {quoted(table.name)}{_where(table, benchmark)}) "  # noqa: S608
                     f"TO {literal(str(beside))} (FORMAT parquet, COMPRESSION zstd)"

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from warehouse.errors import InvalidQuery, NoSpace, WarehouseError
-from warehouse.storage.connection import Settings, connected
-from warehouse.storage.create import flush
+from warehouse.storage.connection import Settings, connect_file
+from warehouse.storage.create import fsync
 from warehouse.storage.file_lock import FileLock
 from warehouse.storage.migrate import require_version
-from warehouse.storage.transaction import Parameters, fetched
+from warehouse.storage.transaction import Parameters, fetch_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,7 +48,7 @@ def publish(warehouse: Warehouse, folder: Path) -> Path:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        return _published(warehouse, folder)
+        return _publish(warehouse, folder)
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise _no_space(warehouse, folder) from error
@@ -78,11 +78,11 @@ class Snapshot:
             InvalidQuery: DuckDB does not understand or refuses the query; its message is given.
             WarehouseError: Nothing has been published, or it cannot be read.
         """
-        with self.held() as copy:
+        with self.open() as copy:
             return copy.fetch(sql, parameters)
 
     @contextmanager
-    def held(self) -> Iterator[HeldSnapshot]:
+    def open(self) -> Iterator[OpenSnapshot]:
         """The copy as it is now for many queries, even if another takes its place meanwhile.
 
         Raises:
@@ -92,13 +92,13 @@ class Snapshot:
             raise WarehouseError(
                 f"there is no published copy {str(self.path)!r}: `scoreline run` publishes one"
             )
-        with connected(self.path, read_only=True, settings=Settings(sealed=True)) as connection:
+        with connect_file(self.path, read_only=True, settings=Settings(sealed=True)) as connection:
             require_version(connection, self.path)
-            yield HeldSnapshot(connection)
+            yield OpenSnapshot(connection)
 
 
 @dataclass(frozen=True, slots=True)
-class HeldSnapshot:
+class OpenSnapshot:
     """A published copy that is held open."""
 
     _connection: duckdb.DuckDBPyConnection
@@ -109,10 +109,10 @@ class HeldSnapshot:
         Raises:
             InvalidQuery: DuckDB does not understand or refuses the query; its message is given.
         """
-        return _answered(self._connection, sql, parameters)
+        return _run_query(self._connection, sql, parameters)
 
 
-def _answered(
+def _run_query(
     connection: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters | None
 ) -> pl.DataFrame:
     try:
@@ -123,12 +123,12 @@ def _answered(
         if statements[0].type != duckdb.StatementType.SELECT:
             got = statements[0].type.name
             raise InvalidQuery(f"the copy is read-only: expected a SELECT, got {got}")
-        return fetched(connection, sql, parameters)
+        return fetch_frame(connection, sql, parameters)
     except duckdb.Error as error:
         raise InvalidQuery(str(error)) from error
 
 
-def _published(warehouse: Warehouse, folder: Path) -> Path:
+def _publish(warehouse: Warehouse, folder: Path) -> Path:
     target = folder / FILE_NAME
     beside = folder / f".{FILE_NAME}.tmp"
     with FileLock(beside, warehouse.patience_s).exclusive():
@@ -137,18 +137,18 @@ def _published(warehouse: Warehouse, folder: Path) -> Path:
             beside.replace(target)
         finally:
             beside.unlink(missing_ok=True)
-        flush(folder)
+        fsync(folder)
     return target
 
 
 def _copy(warehouse: Warehouse, target: Path) -> None:
-    if shutil.disk_usage(target.parent).free < warehouse.room():
+    if shutil.disk_usage(target.parent).free < warehouse.size_bytes():
         raise _no_space(warehouse, target.parent)
     warehouse.copy(target)
 
 
 def _no_space(warehouse: Warehouse, folder: Path) -> NoSpace:
-    needed = warehouse.room() / 1e6
+    needed = warehouse.size_bytes() / 1e6
     free = shutil.disk_usage(folder).free / 1e6
     return NoSpace(
         f"cannot publish to {str(folder)!r}: {needed:.1f} MB are needed and {free:.1f} MB are "

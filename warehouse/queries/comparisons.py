@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def signatures_of(benchmark: str, evaluator: str, systems: Sequence[str]) -> Query:
+def system_signatures(benchmark: str, evaluator: str, systems: Sequence[str]) -> Query:
     """The configurations by which systems were scored: system, and a list of signatures."""
     return Query(
         "SELECT system, list(DISTINCT signature) FROM grades WHERE benchmark = $benchmark "
@@ -19,7 +19,7 @@ def signatures_of(benchmark: str, evaluator: str, systems: Sequence[str]) -> Que
     )
 
 
-def unasked(benchmark: str, evaluator: str, one: str, other: str) -> Query:
+def unshared_questions(benchmark: str, evaluator: str, one: str, other: str) -> Query:
     """The questions that one of two systems was scored on and the other not: question_id."""
     return Query(
         "SELECT question_id FROM grades WHERE benchmark = $benchmark AND evaluator = $evaluator "
@@ -29,7 +29,7 @@ def unasked(benchmark: str, evaluator: str, one: str, other: str) -> Query:
     )
 
 
-def judges_of(benchmark: str, evaluator: str, systems: Sequence[str]) -> Query:
+def judge_models(benchmark: str, evaluator: str, systems: Sequence[str]) -> Query:
     """The judge models that systems were judged by: system, and a list of models."""
     return Query(
         "SELECT a.system, list_sort(list(DISTINCT j.model)) FROM asks AS a "

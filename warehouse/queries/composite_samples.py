@@ -27,7 +27,7 @@ class Part(NamedTuple):
     signature: str
 
 
-def stale_parts(
+def select_stale_composite_samples(
     benchmark: str,
     evaluator: str,
     signature: str,

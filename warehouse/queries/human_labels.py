@@ -5,7 +5,7 @@ from __future__ import annotations
 from warehouse.queries.samples import Query
 
 
-def labels_of(benchmark: str) -> Query:
+def human_labels(benchmark: str) -> Query:
     """People's labels: system, question (UBIGINT), evaluator, metric, annotator, value."""
     return Query(
         "SELECT system, hash(question_id) AS question, evaluator, metric, annotator, value "
@@ -38,7 +38,7 @@ def labelled_scores(benchmark: str, evaluator: str, metric: str, signature: str)
     )
 
 
-def repeated_judgements(benchmark: str, evaluator: str, signature: str) -> Query:
+def repeated_judgments(benchmark: str, evaluator: str, signature: str) -> Query:
     """What each of several equal judgements gave by the primary metric, as evaluators note it.
 
     Returns:

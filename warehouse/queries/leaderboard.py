@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def folded_scores(benchmark: str, slices: Sequence[str], places: int) -> Query:
+def aggregate_scores(benchmark: str, slices: Sequence[str], places: int) -> Query:
     """Counts, sums and means of a benchmark's scores.
 
     Args:
@@ -28,7 +28,7 @@ def folded_scores(benchmark: str, slices: Sequence[str], places: int) -> Query:
     return Query(statement, {"benchmark": benchmark, "slices": list(slices)})
 
 
-def graded_samples(benchmark: str, evaluator: str, signature: str, slices: Sequence[str]) -> Query:
+def scored_samples(benchmark: str, evaluator: str, signature: str, slices: Sequence[str]) -> Query:
     """The grades of one evaluator, repeated for each slice that the question belongs to.
 
     Args:
@@ -69,7 +69,7 @@ FROM members
     return Query(statement, parameters)
 
 
-def found_problems(
+def find_problems(
     benchmark: str,
     judged: Sequence[str],
     calibrated: Sequence[str],
@@ -92,7 +92,7 @@ def found_problems(
     return Query(sql("problems"), {"benchmark": benchmark, "few": few, **named})
 
 
-def found_insights(benchmark: str, retrieving: Sequence[str]) -> Query:
+def find_insights(benchmark: str, retrieving: Sequence[str]) -> Query:
     """What the scores tell as a whole.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from warehouse.errors import UnknownColumn, UnknownSystem, near
+from warehouse.errors import UnknownColumn, UnknownSystem, suggest_name
 from warehouse.schema.ddl import quoted
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 IDENTITY = ("benchmark", "system", "question_id")
 
-QUESTION_SIDE = (
+QUESTION_COLUMNS = (
     "question",
     "expected_answers",
     "expected_parts",
@@ -39,7 +39,7 @@ QUESTION_SIDE = (
     "tags",
 )
 
-EMPTY = {
+EMPTY_VALUES = {
     "answer": "''",
     "contexts": "[]",
     "retrieved_doc_ids": "[]",
@@ -49,9 +49,9 @@ EMPTY = {
 }
 """What stands for a field that a system gives elsewhere but not here."""
 
-ANSWER_SIDE = (*EMPTY, "latency_s", "cost_usd", "error")
+ANSWER_COLUMNS = (*EMPTY_VALUES, "latency_s", "cost_usd", "error")
 
-SAMPLE_COLUMNS = (*QUESTION_SIDE, *ANSWER_SIDE, "document_sentences")
+SAMPLE_COLUMNS = (*QUESTION_COLUMNS, *ANSWER_COLUMNS, "document_sentences")
 """The columns that may be asked for, besides benchmark, system, question_id, input_digest."""
 
 
@@ -92,7 +92,7 @@ def samples(benchmark: str, columns: Iterable[str], systems: Sequence[str] | Non
     return Query(_samples_sql(asked, narrowed=systems is not None), parameters)
 
 
-def stale(
+def select_stale_samples(
     benchmark: str,
     evaluator: str,
     signature: str,
@@ -167,12 +167,12 @@ WHERE benchmark = $benchmark
 def _asked(columns: Iterable[str]) -> list[str]:
     wanted = set(columns) - set(IDENTITY)
     for name in sorted(wanted - set(SAMPLE_COLUMNS)):
-        raise UnknownColumn(f"samples have no column {name!r}{near(name, SAMPLE_COLUMNS)}")
+        raise UnknownColumn(f"samples have no column {name!r}{suggest_name(name, SAMPLE_COLUMNS)}")
     return [name for name in SAMPLE_COLUMNS if name in wanted]
 
 
 def _samples_sql(asked: Sequence[str], *, narrowed: bool) -> str:
-    filled = [name for name in asked if name in EMPTY]
+    filled = [name for name in asked if name in EMPTY_VALUES]
     with_document = "document_sentences" in asked
     expressions = {name: _expression(name) for name in asked}
     # Sorted, so that neither the order of the columns here nor that of the caller matters.
@@ -214,9 +214,9 @@ JOIN (SELECT * FROM questions WHERE benchmark = $benchmark) AS q USING (question
 def _expression(name: str) -> str:
     if name == "document_sentences":
         return "d.sentences"
-    if name in EMPTY:
-        return f"CASE WHEN given.{name} THEN coalesce(p.{name}, {EMPTY[name]}) ELSE p.{name} END"
-    return f"p.{name}" if name in ANSWER_SIDE else f"q.{name}"
+    if name in EMPTY_VALUES:
+        return f"CASE WHEN given.{name} THEN coalesce(p.{name}, {EMPTY_VALUES[name]}) ELSE p.{name} END"
+    return f"p.{name}" if name in ANSWER_COLUMNS else f"q.{name}"
 
 
 def require_systems(
@@ -241,4 +241,6 @@ def require_systems(
     for system in systems:
         if system not in found:
             place = ", ".join(repr(name) for name in names)
-            raise UnknownSystem(f"there is no system {system!r} in {place}{near(system, found)}")
+            raise UnknownSystem(
+                f"there is no system {system!r} in {place}{suggest_name(system, found)}"
+            )

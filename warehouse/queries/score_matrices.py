@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def graded_values(benchmark: str, evaluator: str, signature: str) -> Query:
+def score_values(benchmark: str, evaluator: str, signature: str) -> Query:
     """The numbers of one evaluator.
 
     Returns:
@@ -28,7 +28,7 @@ def graded_values(benchmark: str, evaluator: str, signature: str) -> Query:
     )
 
 
-def bound(benchmark: str) -> Query:
+def has_clusters(benchmark: str) -> Query:
     """Whether any question names a cluster or perturbs another: a query with a row if so.
 
     The row has question and cluster like those of `clustered_questions`, both null.

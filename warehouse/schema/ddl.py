@@ -1,4 +1,4 @@
-"""The schema as SQL, as a page to read, and as a check, all from the table descriptions."""
+"""Derives SQL from the table descriptions and checks a database against them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from warehouse.schema.tables import SCHEMA_VERSION, TABLES, table_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from pathlib import Path
 
     import duckdb
 
@@ -15,19 +16,24 @@ if TYPE_CHECKING:
 
 
 def literal(value: str | float) -> str:
-    """A value as SQL."""
+    """Return a value as a SQL literal."""
     if isinstance(value, str):
         return "'" + value.replace("'", "''") + "'"
     return repr(value)
 
 
+def path_literal(path: Path) -> str:
+    """Return a file path as a SQL literal, with `*`, `?` and `[` escaped."""
+    return literal("".join(f"[{each}]" if each in "*?[" else each for each in str(path)))
+
+
 def quoted(name: str) -> str:
-    """An identifier as SQL."""
+    """Return an identifier in double quotes."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def create_statement(table: Table) -> str:
-    """The statement that creates one table or view."""
+    """Return the statement that creates a table or view."""
     if table.view_of is not None:
         return f"CREATE VIEW {quoted(table.name)} AS\n{table.view_of}"
     columns = ",\n".join(
@@ -38,14 +44,14 @@ def create_statement(table: Table) -> str:
 
 
 def create_statements() -> list[str]:
-    """The statements that create every table, then every view."""
+    """Return the statements that create all tables, then all views."""
     stored = [table for table in TABLES.values() if table.view_of is None]
     views = [table for table in TABLES.values() if table.view_of is not None]
     return [create_statement(table) for table in (*stored, *views)]
 
 
 def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
-    """Create every table and view, and note the version of the schema."""
+    """Create all tables and views and record the schema version."""
     for statement in create_statements():
         connection.execute(statement)
     connection.execute(
@@ -54,16 +60,14 @@ def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def check(connection: duckdb.DuckDBPyConnection, tables: Iterable[str] | None = None) -> list[str]:
-    """How the tables of a database differ from their descriptions.
-
-    Tables that are not described are of no concern.
+    """Compare the tables of a database with their descriptions; ignore additional tables.
 
     Args:
         connection: An open connection to the warehouse.
-        tables: The tables to look at, by name; null: all.
+        tables: The names of the tables to check; null: all.
 
     Returns:
-        One sentence a difference; empty when everything is as described.
+        One sentence for each difference.
     """
     found: dict[str, dict[str, tuple[str, bool]]] = {}
     rows = connection.execute(

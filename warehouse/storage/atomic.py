@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def replacing(target: Path) -> Iterator[Path]:
+def replace_file(target: Path) -> Iterator[Path]:
     """A path beside a file, to be written; it takes the file's place at the end of the `with`.
 
     Of several that write the same file at once, each writes one of its own, and the last one stays.

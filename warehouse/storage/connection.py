@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from warehouse.errors import NoSpace, WarehouseError, WarehouseLocked, WarehouseTooNew
-from warehouse.storage.connection_pool import connect, lent
+from warehouse.storage.connection_pool import connect, pooled_connection
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,7 +46,7 @@ class Settings:
 
 
 @contextmanager
-def connected(
+def connect_file(
     path: Path, *, read_only: bool, settings: Settings, patience_s: float = 0.0
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a DuckDB file, closed at the end of the `with`.
@@ -71,10 +71,10 @@ def connected(
             opened = partial(_opened, path, read_only=read_only, settings=settings)
             yield _entered(held, opened, deadline)
     except duckdb.Error as error:
-        raise translated(error, path) from error
+        raise translate_error(error, path) from error
 
 
-def translated(error: duckdb.Error, path: Path) -> Exception:
+def translate_error(error: duckdb.Error, path: Path) -> Exception:
     """The error that tells the user about a DuckDB error; the same error when it is a defect."""
     text = str(error)
     if "Could not set lock on file" in text:
@@ -114,7 +114,7 @@ def _entered(
         time.sleep(PAUSE_S)
 
 
-def configured(settings: Settings) -> Config:
+def duckdb_config(settings: Settings) -> Config:
     """How every engine of ours works, whatever is attached to it."""
     config: Config = {
         "memory_limit": settings.memory_limit,
@@ -139,9 +139,9 @@ def _opened(
 ) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
     # Connections of one process to one file must be opened alike, so all of it stands here. The
     # version is that of new files; statistics of earlier formats take three times as long to open.
-    config = configured(settings) | {"storage_compatibility_version": "v1.1.0"}
+    config = duckdb_config(settings) | {"storage_compatibility_version": "v1.1.0"}
     if settings.sealed:
         config |= {"enable_external_access": False}
     if settings.scratch is None or settings.sealed:
         return connect(str(path), read_only=read_only, config=config)
-    return lent(path, read_only=read_only, config=config, scratch=settings.scratch)
+    return pooled_connection(path, read_only=read_only, config=config, scratch=settings.scratch)

@@ -29,7 +29,7 @@ Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
 
 
 @dataclass(slots=True)
-class Attached:
+class AttachedFile:
     """A file that an engine has open.
 
     Attributes:
@@ -42,7 +42,7 @@ class Attached:
 
 
 @dataclass(slots=True)
-class Engine:
+class PooledDatabase:
     """An engine and what it has open.
 
     Attributes:
@@ -52,10 +52,12 @@ class Engine:
     """
 
     connection: duckdb.DuckDBPyConnection
-    attached: dict[tuple[str, bool], Attached] = field(default_factory=dict)
+    attached: dict[tuple[str, bool], AttachedFile] = field(default_factory=dict)
     spoilt: bool = False
 
-    def attach(self, path: Path, *, read_only: bool) -> tuple[Attached, duckdb.DuckDBPyConnection]:
+    def attach(
+        self, path: Path, *, read_only: bool
+    ) -> tuple[AttachedFile, duckdb.DuckDBPyConnection]:
         """A connection to a file, on which the tables of the file need no prefix."""
         key = (str(path), read_only)
         if key not in self.attached:
@@ -64,14 +66,14 @@ class Engine:
             name = next(each for each in possible if each not in names)
             only = ", READ_ONLY" if read_only else ""
             self.connection.execute(f"ATTACH {literal(str(path))} AS {name} (TYPE duckdb{only})")
-            self.attached[key] = Attached(name)
+            self.attached[key] = AttachedFile(name)
         found = self.attached[key]
-        cursor = cursor_of(self.connection)
+        cursor = new_cursor(self.connection)
         cursor.execute(f"USE {found.name}")
         found.users += 1
         return found, cursor
 
-    def release(self, file: Attached, cursor: duckdb.DuckDBPyConnection) -> None:
+    def release(self, file: AttachedFile, cursor: duckdb.DuckDBPyConnection) -> None:
         """Close a connection, and with the last one the file."""
         cursor.close()
         file.users -= 1
@@ -86,13 +88,13 @@ class Engine:
                 self.spoilt = True
 
 
-_ENGINES: dict[tuple[object, ...], Engine] = {}
-_LOST: list[Engine] = []
-_ALONE = threading.RLock()
+_POOL: dict[tuple[object, ...], PooledDatabase] = {}
+_INHERITED: list[PooledDatabase] = []
+_LOCK = threading.RLock()
 
 
 @contextmanager
-def lent(
+def pooled_connection(
     path: Path, *, read_only: bool, config: Config, scratch: Path
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to a file, closed at the end of the `with`.
@@ -104,15 +106,15 @@ def lent(
         scratch: Where it puts what does not fit into memory.
     """
     key = tuple(config.items())
-    with _ALONE:
-        engine = _ENGINES.get(key)
+    with _LOCK:
+        engine = _POOL.get(key)
         if engine is None:
-            end_idle()
-            engine = _ENGINES[key] = Engine(connect(config=config))
+            close_idle()
+            engine = _POOL[key] = PooledDatabase(connect(config=config))
         try:
             file, cursor = engine.attach(path, read_only=read_only)
         except BaseException:
-            _end_if_idle(key, engine)
+            _close_if_idle(key, engine)
             raise
     try:
         yield cursor
@@ -120,38 +122,38 @@ def lent(
         engine.spoilt = True
         raise
     finally:
-        with _ALONE:
+        with _LOCK:
             engine.release(file, cursor)
             # Only at its end does an engine remove what it put there.
             engine.spoilt = engine.spoilt or scratch.exists()
             if engine.spoilt:
-                _end_if_idle(key, engine)
+                _close_if_idle(key, engine)
 
 
-def end_idle() -> None:
+def close_idle() -> None:
     """End the engines on which there is no connection."""
-    with _ALONE:
-        for key, engine in list(_ENGINES.items()):
-            _end_if_idle(key, engine)
+    with _LOCK:
+        for key, engine in list(_POOL.items()):
+            _close_if_idle(key, engine)
 
 
-def _end_if_idle(key: tuple[object, ...], engine: Engine) -> None:
+def _close_if_idle(key: tuple[object, ...], engine: PooledDatabase) -> None:
     if not engine.attached:
-        del _ENGINES[key]
+        del _POOL[key]
         engine.connection.close()
 
 
-def _forget() -> None:
+def _reset_after_fork() -> None:
     """Leave to the process that this is a fork of what it had: its threads are not here."""
-    global _ALONE  # noqa: PLW0603 - another thread may have held it
-    _ALONE = threading.RLock()
-    _LOST.extend(_ENGINES.values())
-    _ENGINES.clear()
+    global _ALONE
+    _LOCK = threading.RLock()
+    _INHERITED.extend(_POOL.values())
+    _POOL.clear()
 
 
-atexit.register(end_idle)
+atexit.register(close_idle)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=end_idle, after_in_child=_forget)
+    os.register_at_fork(before=close_idle, after_in_child=_reset_after_fork)
 
 
 _QUIET = "SET enable_progress_bar = false"
@@ -166,7 +168,7 @@ def connect(
     return connection
 
 
-def cursor_of(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
+def new_cursor(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     """One more connection to the engine of another."""
     cursor = connection.cursor()
     cursor.execute(_QUIET)

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from warehouse.schema.ddl import create_tables
-from warehouse.storage.connection import connected
+from warehouse.storage.connection import connect_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from warehouse.storage.connection import Settings
 
 
-def create(path: Path, settings: Settings) -> None:
+def create_file(path: Path, settings: Settings) -> None:
     """Make a DuckDB file with every table, none of which has a row but the version's."""
-    with connected(path, read_only=False, settings=settings) as connection:
+    with connect_file(path, read_only=False, settings=settings) as connection:
         connection.begin()
         create_tables(connection)
         connection.commit()
@@ -24,7 +24,7 @@ def create(path: Path, settings: Settings) -> None:
         connection.execute("CHECKPOINT")
 
 
-def flush(path: Path) -> None:
+def fsync(path: Path) -> None:
     """Have a file or folder written to the disk before this returns."""
     descriptor = os.open(path, os.O_RDONLY)
     try:

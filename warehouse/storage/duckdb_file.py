@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, TypeVar
 import duckdb
 
 from warehouse.errors import SchemaOutdated, WarehouseError
-from warehouse.storage.connection import Settings, connected
-from warehouse.storage.create import create, flush
+from warehouse.storage.connection import Settings, connect_file
+from warehouse.storage.create import create_file, fsync
 from warehouse.storage.file_lock import FileLock
-from warehouse.storage.migrate import back_up, require_version, upgrade
-from warehouse.storage.scratch import Scratch
+from warehouse.storage.migrate import create_backup, migrate, require_version
+from warehouse.storage.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,7 +60,7 @@ class FileStorage:
         """A connection in a transaction under the exclusive lock."""
         self._create_if_missing()
         with self._lock.exclusive(), self._connected(read_only=False) as connection:
-            Scratch(self.path).sweep()
+            ScratchFolder(self.path).remove_orphans()
             connection.begin()
             try:
                 yield connection
@@ -82,7 +82,7 @@ class FileStorage:
             return work(connection)
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def exclusive_lock(self) -> Iterator[None]:
         """Hold the lock with no connection open, for whoever replaces the file itself."""
         self._create_if_missing()
         with self._lock.exclusive():
@@ -97,9 +97,9 @@ class FileStorage:
         # The open connection keeps out processes that do not take part in the file lock.
         with self.reading():
             shutil.copyfile(self.path, target)
-        flush(target)
+        fsync(target)
 
-    def room(self) -> int:
+    def size_bytes(self) -> int:
         """The bytes that a copy needs."""
         self._create_if_missing()
         return self.path.stat().st_size
@@ -115,7 +115,7 @@ class FileStorage:
 
     @contextmanager
     def _connected(self, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
-        with connected(
+        with connect_file(
             self.path, read_only=read_only, settings=self.settings, patience_s=self.patience_s
         ) as connection:
             try:
@@ -123,8 +123,8 @@ class FileStorage:
             except SchemaOutdated:
                 if read_only:
                     raise
-                back_up(connection, self.path)
-                upgrade(connection, self.path)
+                create_backup(connection, self.path)
+                migrate(connection, self.path)
             yield connection
 
     def _create_if_missing(self) -> None:
@@ -144,7 +144,7 @@ class FileStorage:
         # Made elsewhere and moved, so that a file that is there is always complete.
         with TemporaryDirectory(prefix=".scoreline-", dir=self.path.parent) as folder:
             made = type(self.path)(folder) / self.path.name
-            create(made, self.settings)
+            create_file(made, self.settings)
             # A log without its database is what somebody forgot to delete.
             self.path.with_name(self.path.name + ".wal").unlink(missing_ok=True)
             made.replace(self.path)

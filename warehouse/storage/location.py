@@ -102,18 +102,18 @@ class Lake:
         return POSTGRES + self.catalog
 
 
-Place: TypeAlias = Path | Lake
+Location: TypeAlias = Path | Lake
 """The path of a DuckDB file, or a lake. Both have a name, a folder and files beside them."""
 
 
-def place_of(
+def location_from_config(
     home: Path,
     catalog: str,
     *,
     data_path: str | None = None,
     schema: str | None = None,
     password_env: str | None = None,
-) -> Place:
+) -> Location:
     """The place that a configuration names.
 
     Args:
@@ -138,10 +138,10 @@ def place_of(
         data_path = str(beside / "lake")
     elif "://" not in data_path:
         data_path = str(home / Path(data_path).expanduser())
-    return Lake(catalog_of(catalog), data_path, beside, schema or "public", password_env)
+    return Lake(parse_catalog(catalog), data_path, beside, schema or "public", password_env)
 
 
-def described(place: Place) -> dict[str, str | None]:
+def location_to_json(place: Location) -> dict[str, str | None]:
     """A place as JSON can hold it, for another process."""
     if isinstance(place, Lake):
         return {
@@ -154,14 +154,14 @@ def described(place: Place) -> dict[str, str | None]:
     return {"path": str(place)}
 
 
-def place_described(given: Mapping[str, Any]) -> Place:
+def location_from_json(given: Mapping[str, Any]) -> Location:
     """The place that `described` told of."""
     if "path" in given:
         return Path(given["path"])
     return Lake(**{**given, "folder": Path(given["folder"])})
 
 
-def catalog_of(text: str) -> str:
+def parse_catalog(text: str) -> str:
     """The database that a place such as `ducklake:postgres:dbname=scoreline` names.
 
     Raises:

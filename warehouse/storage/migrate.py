@@ -16,10 +16,10 @@ from warehouse.schema.ddl import check, create_statement, quoted
 from warehouse.schema.tables import SCHEMA_VERSION, TABLES
 
 if TYPE_CHECKING:
-    from warehouse.storage.location import Place
+    from warehouse.storage.location import Location
 
 
-def version_of(connection: duckdb.DuckDBPyConnection, path: Place) -> int:
+def schema_version(connection: duckdb.DuckDBPyConnection, path: Location) -> int:
     """The schema version that a database bears.
 
     Raises:
@@ -36,7 +36,7 @@ def version_of(connection: duckdb.DuckDBPyConnection, path: Place) -> int:
     return int(row[0])
 
 
-def require_version(connection: duckdb.DuckDBPyConnection, path: Place) -> None:
+def require_version(connection: duckdb.DuckDBPyConnection, path: Location) -> None:
     """Check that a database is a warehouse of this version.
 
     Raises:
@@ -44,7 +44,7 @@ def require_version(connection: duckdb.DuckDBPyConnection, path: Place) -> None:
         SchemaOutdated: An earlier version wrote it, and it can be brought up to date.
         SchemaMismatch: Something else wrote it.
     """
-    version = version_of(connection, path)
+    version = schema_version(connection, path)
     whose = f"the warehouse {str(path)!r} has schema version {version}"
     if version > SCHEMA_VERSION:
         raise WarehouseTooNew(
@@ -59,19 +59,19 @@ def require_version(connection: duckdb.DuckDBPyConnection, path: Place) -> None:
         )
 
 
-def backup_of(path: Path, version: int) -> Path:
+def backup_path(path: Path, version: int) -> Path:
     """Where the copy stands that is made before a warehouse of some version is changed."""
     return path.with_name(f"{path.stem}.version-{version}{path.suffix}")
 
 
-def backups_of(place: Place) -> list[Path]:
+def list_backups(place: Location) -> list[Path]:
     """The copies that were made before a warehouse was brought up to date; a lake keeps none."""
     if not isinstance(place, Path):
         return []
     return sorted(place.parent.glob(f"{glob.escape(place.stem)}.version-*"))
 
 
-def upgrade(connection: duckdb.DuckDBPyConnection, path: Place) -> None:
+def migrate(connection: duckdb.DuckDBPyConnection, path: Location) -> None:
     """Carry out the steps that are missing, all or none.
 
     Args:
@@ -82,7 +82,7 @@ def upgrade(connection: duckdb.DuckDBPyConnection, path: Place) -> None:
         SchemaMismatch: The tables are not as described after the last step; nothing has been
             changed.
     """
-    version = version_of(connection, path)
+    version = schema_version(connection, path)
     connection.begin()
     try:
         try:
@@ -97,13 +97,13 @@ def upgrade(connection: duckdb.DuckDBPyConnection, path: Place) -> None:
     connection.commit()
 
 
-def _require_described(connection: duckdb.DuckDBPyConnection, path: Place, version: int) -> None:
+def _require_described(connection: duckdb.DuckDBPyConnection, path: Location, version: int) -> None:
     faults = check(connection)
     if faults:
         raise SchemaMismatch(_stuck(path, version, "; ".join(faults)))
 
 
-def _stuck(path: Place, version: int, why: str) -> str:
+def _stuck(path: Location, version: int, why: str) -> str:
     return (
         f"the warehouse {str(path)!r} cannot be brought from version {version} to "
         f"{SCHEMA_VERSION}: {why}"
@@ -129,13 +129,13 @@ def _carry_out(connection: duckdb.DuckDBPyConnection, version: int) -> None:
     )
 
 
-def back_up(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
+def create_backup(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
     """Copy the file that is open, before it is changed.
 
     Raises:
         NoSpace: There is no room for the copy.
     """
-    target = backup_of(path, version_of(connection, path))
+    target = backup_path(path, schema_version(connection, path))
     # What a killed process left in the log is brought into the file before it is copied.
     connection.execute("CHECKPOINT")
     free, needed = shutil.disk_usage(path.parent).free, path.stat().st_size

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import duckdb
 
     from warehouse.storage.connection import Settings
-    from warehouse.storage.location import Place
+    from warehouse.storage.location import Location
 
 T = TypeVar("T")
 
@@ -41,11 +41,11 @@ class Storage(Protocol):
     def copy(self, target: Path) -> None:
         """Write the warehouse, as it is between two transactions, to a DuckDB file."""
 
-    def room(self) -> int:
+    def size_bytes(self) -> int:
         """The bytes that a copy needs, about."""
 
 
-def storage_at(place: Place, settings: Settings, patience_s: float) -> Storage:
+def open_storage(place: Location, settings: Settings, patience_s: float) -> Storage:
     """How to open a warehouse.
 
     Args:

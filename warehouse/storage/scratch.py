@@ -16,7 +16,7 @@ import polars as pl
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warehouse.storage.location import Place
+    from warehouse.storage.location import Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,14 @@ class ScratchResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Scratch:
+class ScratchFolder:
     """The folder beside a warehouse in which every process has a place of its own.
 
     Attributes:
         warehouse: The warehouse.
     """
 
-    warehouse: Place
+    warehouse: Location
 
     @property
     def folder(self) -> Path:
@@ -61,19 +61,19 @@ class Scratch:
         return self.warehouse.with_name(self.warehouse.name + ".scratch")
 
     @property
-    def own(self) -> Path:
+    def process_folder(self) -> Path:
         """The folder of this process; it need not exist."""
         return self.folder / f"{os.getpid()}@{socket.gethostname()}"
 
     @contextmanager
-    def place(self) -> Iterator[Path]:
+    def temporary_directory(self) -> Iterator[Path]:
         """A new folder in it, removed at the end of the `with`."""
         made = self._made()
         try:
             yield made
         finally:
             shutil.rmtree(made)
-            for folder in (self.own, self.folder):
+            for folder in (self.process_folder, self.folder):
                 # Another thread or process may be using it.
                 with suppress(OSError):
                     folder.rmdir()
@@ -82,10 +82,10 @@ class Scratch:
         while True:
             # Whoever is done may remove the folders that are still empty between the two steps.
             with suppress(FileNotFoundError):
-                self.own.mkdir(parents=True, exist_ok=True)
-                return Path(mkdtemp(dir=self.own))
+                self.process_folder.mkdir(parents=True, exist_ok=True)
+                return Path(mkdtemp(dir=self.process_folder))
 
-    def sweep(self) -> None:
+    def remove_orphans(self) -> None:
         """Remove what processes of this machine left behind when they were killed."""
         if not self.folder.is_dir():
             return

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from warehouse.errors import UnknownColumn, WarehouseError, near
-from warehouse.ingest.rows_sql import place
-from warehouse.schema.ddl import literal, quoted
+from warehouse.errors import UnknownColumn, WarehouseError, suggest_name
+from warehouse.schema.ddl import literal, path_literal, quoted
 from warehouse.schema.tables import Table, table_named
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ Constants: TypeAlias = Mapping[str, str | datetime]
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class StagedRows:
     """New rows as DuckDB sees them.
 
     Attributes:
@@ -42,23 +41,23 @@ class Incoming:
         """Check that the rows have columns which cannot be left out here."""
         missing = [name for name in names if name not in self.expressions]
         if missing:
-            raise UnknownColumn(f"new rows of {table.name!r} lack {listed(missing)}")
+            raise UnknownColumn(f"new rows of {table.name!r} lack {column_list(missing)}")
 
 
 @contextmanager
-def incoming(
+def stage_rows(
     connection: duckdb.DuckDBPyConnection,
     table: Table,
     rows: pl.DataFrame | Path,
     constants: Constants,
-) -> Iterator[Incoming]:
+) -> Iterator[StagedRows]:
     """Make new rows known to DuckDB for as long as the `with` lasts.
 
     Raises:
         UnknownColumn: The table lacks one of their columns.
     """
     if isinstance(rows, Path):
-        files = place(rows) if rows.is_file() else f"{place(rows)} || '/*.parquet'"
+        files = path_literal(rows) if rows.is_file() else f"{path_literal(rows)} || '/*.parquet'"
         yield _described(connection, table, _extended(f"read_parquet({files})", constants))
         return
     for name in rows.columns:
@@ -81,17 +80,17 @@ def _extended(relation: str, constants: Constants) -> str:
     return f"(SELECT *{more} FROM {relation})" if more else relation  # noqa: S608
 
 
-def _described(connection: duckdb.DuckDBPyConnection, table: Table, relation: str) -> Incoming:
+def _described(connection: duckdb.DuckDBPyConnection, table: Table, relation: str) -> StagedRows:
     types = {column.name: column.type for column in table.columns}
     expressions = {}
     for name, type_, *_ in connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall():  # noqa: S608
         require_column(table, name)
         entries = types[name].startswith("MAP") and type_.endswith("[]")
         expressions[name] = f"map_from_entries({quoted(name)})" if entries else quoted(name)
-    return Incoming(relation, expressions)
+    return StagedRows(relation, expressions)
 
 
-def condition(table: Table, where: Where) -> tuple[str, dict[str, Any]]:
+def where_clause(table: Table, where: Where) -> tuple[str, dict[str, Any]]:
     """A condition on the rows of a table, and its parameters.
 
     Args:
@@ -115,12 +114,12 @@ def condition(table: Table, where: Where) -> tuple[str, dict[str, Any]]:
     return " AND ".join(terms), parameters
 
 
-def listed(names: Iterable[str]) -> str:
+def column_list(names: Iterable[str]) -> str:
     """Identifiers as SQL, separated by commas."""
     return ", ".join(quoted(name) for name in names)
 
 
-def stored(name: str) -> Table:
+def stored_table(name: str) -> Table:
     """The description of a table that stores rows.
 
     Raises:
@@ -137,5 +136,5 @@ def require_column(table: Table, name: str) -> None:
     """Check that a table has a column."""
     if name not in table.column_names:
         raise UnknownColumn(
-            f"table {table.name!r} has no column {name!r}{near(name, table.column_names)}"
+            f"table {table.name!r} has no column {name!r}{suggest_name(name, table.column_names)}"
         )

@@ -15,12 +15,12 @@ from warehouse.schema.ddl import quoted
 from warehouse.schema.tables import Table, table_named
 from warehouse.storage.staging import (
     Constants,
-    Incoming,
+    StagedRows,
     Where,
-    condition,
-    incoming,
-    listed,
-    stored,
+    column_list,
+    stage_rows,
+    stored_table,
+    where_clause,
 )
 
 if TYPE_CHECKING:
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 Parameters: TypeAlias = Mapping[str, Any] | Sequence[Any]
 
-NOTHING: Final[Constants] = MappingProxyType({})
+NO_CONSTANTS: Final[Constants] = MappingProxyType({})
 
 
-def fetched(
+def fetch_frame(
     connection: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters | None = None
 ) -> pl.DataFrame:
     """The result of a query as a frame; JSON comes as text, a MAP as a Polars map."""
@@ -56,7 +56,7 @@ class Transaction:
 
     def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
         """The result of a query, which sees the changes made so far."""
-        return fetched(self._connection, sql, parameters)
+        return fetch_frame(self._connection, sql, parameters)
 
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
         """Run a statement that changes rows.
@@ -67,7 +67,7 @@ class Transaction:
         row = self._connection.execute(sql, parameters).fetchone()
         return int(row[0]) if row is not None and isinstance(row[0], int) else -1
 
-    def keep_text_plain(self, *, unless_repeated: bool = False) -> None:
+    def disable_text_compression(self, *, unless_repeated: bool = False) -> None:
         """Store what this transaction writes without compressing its text.
 
         For a million predictions with ten documents each that halves the time of writing and
@@ -94,10 +94,10 @@ class Transaction:
         Raises:
             UnknownTable, UnknownColumn: There is no such table or column.
         """
-        chosen, parameters = condition(table_named(table), where)
+        chosen, parameters = where_clause(table_named(table), where)
         return self.execute(f"DELETE FROM {quoted(table)} WHERE {chosen}", parameters)  # noqa: S608
 
-    def append(self, table: str, rows: Rows, constants: Constants = NOTHING) -> int:
+    def append(self, table: str, rows: Rows, constants: Constants = NO_CONSTANTS) -> int:
         """Insert rows; keys are not checked, see `require_unique`.
 
         Args:
@@ -111,12 +111,12 @@ class Transaction:
         Raises:
             UnknownTable, UnknownColumn: There is no such table or column.
         """
-        description = stored(table)
+        description = stored_table(table)
         if not isinstance(rows, pl.DataFrame | Path):
             return sum(self.append(table, batch, constants) for batch in rows)
         if _is_void(rows):
             return 0
-        with incoming(self._connection, description, rows, constants) as source:
+        with stage_rows(self._connection, description, rows, constants) as source:
             return self._insert(description, source)
 
     def replace(
@@ -124,7 +124,7 @@ class Transaction:
         table: str,
         rows: Rows,
         where: Where | None = None,
-        constants: Constants = NOTHING,
+        constants: Constants = NO_CONSTANTS,
     ) -> int:
         """Delete what the new rows replace, then insert them.
 
@@ -143,20 +143,20 @@ class Transaction:
             DuplicateKey: Two rows of a frame or file have the same key (when `where` is null).
             WarehouseError: A new row does not satisfy `where`.
         """
-        description = stored(table)
+        description = stored_table(table)
         if where is not None:
             self.delete(table, where)
         if not isinstance(rows, pl.DataFrame | Path):
             return sum(self._replacement(description, batch, where, constants) for batch in rows)
         return self._replacement(description, rows, where, constants)
 
-    def mark(self, benchmark: str, stage: str, digest: str) -> None:
+    def record_fingerprint(self, benchmark: str, stage: str, digest: str) -> None:
         """Note the digest of everything that a stage of a benchmark was made from."""
         now = datetime.now(UTC).replace(tzinfo=None)
         mark = {"benchmark": benchmark, "stage": stage, "digest": digest, "marked_at": now}
         self.replace("marks", pl.DataFrame([mark]))
 
-    def moment(self, table: str, column: str, where: Where) -> datetime:
+    def next_timestamp(self, table: str, column: str, where: Where) -> datetime:
         """The time now (UTC), or just after the latest one in a column if the clock was set back.
 
         So what is written last is also the latest, whatever the clock says.
@@ -166,7 +166,7 @@ class Transaction:
             column: Its column of times.
             where: The rows that count, as in `delete`.
         """
-        chosen, parameters = condition(stored(table), where)
+        chosen, parameters = where_clause(stored_table(table), where)
         latest = self.fetch(
             f"SELECT max({quoted(column)}) FROM {quoted(table)} WHERE {chosen}",  # noqa: S608
             parameters,
@@ -185,10 +185,10 @@ class Transaction:
             DuplicateKey: Two rows have; one key is named.
         """
         description = table_named(table)
-        chosen, parameters = condition(description, where or {})
+        chosen, parameters = where_clause(description, where or {})
         self._require_single(
             description,
-            f"SELECT {listed(description.key)}, count(*) AS n FROM {quoted(table)} "  # noqa: S608
+            f"SELECT {column_list(description.key)}, count(*) AS n FROM {quoted(table)} "  # noqa: S608
             f"WHERE {chosen} GROUP BY ALL",
             parameters,
         )
@@ -198,14 +198,14 @@ class Transaction:
     ) -> int:
         if _is_void(rows):
             return 0
-        with incoming(self._connection, table, rows, constants) as source:
+        with stage_rows(self._connection, table, rows, constants) as source:
             if where is None:
                 self._delete_keys(table, source)
             else:
                 self._require_within(table, source, where)
             return self._insert(table, source)
 
-    def _insert(self, table: Table, source: Incoming) -> int:
+    def _insert(self, table: Table, source: StagedRows) -> int:
         columns = ", ".join(
             f"{what} AS {quoted(name)}" for name, what in source.expressions.items()
         )
@@ -213,11 +213,11 @@ class Transaction:
             f"INSERT INTO {quoted(table.name)} BY NAME SELECT {columns} FROM {source.relation}"  # noqa: S608
         )
 
-    def _delete_keys(self, table: Table, source: Incoming) -> None:
+    def _delete_keys(self, table: Table, source: StagedRows) -> None:
         source.require(table, table.key)
         self.execute(
             "CREATE OR REPLACE TEMP TABLE incoming_keys AS "  # noqa: S608
-            f"SELECT {listed(table.key)}, count(*) AS n FROM {source.relation} GROUP BY ALL"
+            f"SELECT {column_list(table.key)}, count(*) AS n FROM {source.relation} GROUP BY ALL"
         )
         self._require_single(table, "SELECT * FROM incoming_keys")
         same = " AND ".join(
@@ -240,9 +240,9 @@ class Transaction:
             )
             raise DuplicateKey(f"{n} rows of {table.name!r} have the key {named}, expected one")
 
-    def _require_within(self, table: Table, source: Incoming, where: Where) -> None:
+    def _require_within(self, table: Table, source: StagedRows, where: Where) -> None:
         source.require(table, where)
-        within, parameters = condition(table, where)
+        within, parameters = where_clause(table, where)
         rows = self.fetch(
             f"SELECT count(*) FROM {source.relation} WHERE ({within}) IS NOT TRUE",  # noqa: S608
             parameters,

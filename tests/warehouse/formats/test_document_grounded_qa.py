@@ -108,7 +108,11 @@ def test_what_is_not_given_counts_as_none(tmp_path: Path) -> None:
     path.write_text('{"q001": {"question": "a", "answer": "x"}}')
     (read,) = read_predictions(Source(path, "s"))
     assert isinstance(read, Read)
-    assert (read.record.retrieved, read.record.cited_sentence_ids, read.asked) == ([], [], "a")
+    assert (read.record.retrieved, read.record.cited_sentence_ids, read.question_text) == (
+        [],
+        [],
+        "a",
+    )
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ ODD = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("ab"), inner, max_size=2),
     max_leaves=4,
 )
-EXPECTED = re.compile(r"expected|missing|outside|stands twice|too large")
+EXPECTED = re.compile(r"expected|missing|outside|occurs twice|too large")
 
 
 def faults(reader: Callable[[Source], Iterator[Read[Any] | Reject]], source: Source) -> list[str]:

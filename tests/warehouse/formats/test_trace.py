@@ -92,7 +92,7 @@ def test_systems_must_agree_on_what_is_asked(tmp_path: Path) -> None:
         ({"documents_sentences": [[["0a"]]]}, "documents_sentences[0][0]: expected [key, text]"),
         (
             {"documents_sentences": [[["0a", "x"], ["0a", "y"]]]},
-            "sentences[1]: the id '0a' stands twice",
+            "sentences[1]: the id '0a' occurs twice",
         ),
         ({"all_relevant_sentence_keys": "0a"}, "all_relevant_sentence_keys: expected a list"),
         ({"all_utilized_sentence_keys": [None]}, "all_utilized_sentence_keys[0]: expected text"),

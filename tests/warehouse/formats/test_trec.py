@@ -64,7 +64,7 @@ def test_a_malformed_judgement_names_its_line(tmp_path: Path, line: str, said: s
         ("1 Q0 d 1 2.0", "found 5 fields"),
         ("1 Q0 d 1 nan tag", "expected a finite number as score, found 'nan'"),
         ("1 Q0 d 1 high tag", "expected a finite number as score, found 'high'"),
-        ("1 Q0 a 1 2.0 tag", "document 'a' stands twice for topic '1'"),
+        ("1 Q0 a 1 2.0 tag", "document 'a' occurs twice for topic '1'"),
     ],
 )
 def test_a_malformed_line_of_a_run_is_named(tmp_path: Path, line: str, said: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from warehouse.errors import InputError
-from warehouse.ingest.digests import fingerprint
+from warehouse.ingest.digests import digest_files
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,8 +18,8 @@ def test_names_and_folders_do_not_count(tmp_path: Path) -> None:
     one, two = tmp_path / "one.jsonl", tmp_path / "x" / "two.jsonl"
     one.write_text("a")
     two.write_text("a")
-    assert fingerprint([(one, "s")]) == fingerprint([(two, "s")])
-    assert len(fingerprint([])) == 32
+    assert digest_files([(one, "s")]) == digest_files([(two, "s")])
+    assert len(digest_files([])) == 32
 
 
 def test_contents_order_systems_endings_and_settings_count(tmp_path: Path) -> None:
@@ -27,20 +27,20 @@ def test_contents_order_systems_endings_and_settings_count(tmp_path: Path) -> No
     for path, text in ((one, "a"), (two, "b"), (other, "a")):
         path.write_text(text)
     digests = [
-        fingerprint([(one, None), (two, None)]),
-        fingerprint([(two, None), (one, None)]),
-        fingerprint([(one, None)]),
-        fingerprint([(one, "")]),
-        fingerprint([(one, "s")]),
-        fingerprint([(one, "t")]),
-        fingerprint([(two, None)]),
-        fingerprint([(other, None)]),
-        fingerprint([(one, None)], ["ab", "c"]),
-        fingerprint([(one, None)], ["a", "bc"]),
+        digest_files([(one, None), (two, None)]),
+        digest_files([(two, None), (one, None)]),
+        digest_files([(one, None)]),
+        digest_files([(one, "")]),
+        digest_files([(one, "s")]),
+        digest_files([(one, "t")]),
+        digest_files([(two, None)]),
+        digest_files([(other, None)]),
+        digest_files([(one, None)], ["ab", "c"]),
+        digest_files([(one, None)], ["a", "bc"]),
     ]
     assert len(set(digests)) == len(digests)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="none: cannot be read"):
-        fingerprint([(tmp_path / "none", None)])
+        digest_files([(tmp_path / "none", None)])

@@ -1,4 +1,4 @@
-"""The swift lane gives what the careful lane gives, or declines."""
+"""The fast path gives the rows that row-by-row validation gives, or refuses the file."""
 
 from __future__ import annotations
 
@@ -16,40 +16,38 @@ from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse.errors import InputError
 from warehouse.ingest import plan
 from warehouse.ingest.fast_path import NotFastPath
-from warehouse.ingest.fast_path_rules import PREDICTIONS, QUESTIONS
-from warehouse.ingest.rows_sql import PREDICTION_FIELDS, QUESTION_FIELDS
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def decline(*_: object) -> list[Any]:
-    raise NotFastPath("told to")
+def refuse(*_: object) -> list[Any]:
+    raise NotFastPath("by the test")
 
 
-def hold(*_: object, **__: object) -> list[Any]:
-    raise AssertionError("the swift lane declined")
+def fail(*_: object, **__: object) -> list[Any]:
+    raise AssertionError("the fast path refused the file")
 
 
 def read_in(
-    lane: str, path: Path, read: Callable[[Warehouse], object], table: str
+    route: str, path: Path, read: Callable[[Warehouse], object], table: str
 ) -> list[dict[str, Any]] | str:
-    """The rows that one lane reads, the word `declined`, or the word `refused`."""
+    """The rows that one route reads, or `not fast path`, or `invalid`."""
     warehouse = Warehouse(path)
     with pytest.MonkeyPatch.context() as patch:
-        if lane == "careful":
-            patch.setattr(plan, "question_lines", decline)
-            patch.setattr(plan, "prediction_lines", decline)
+        if route == "row by row":
+            patch.setattr(plan, "scan_questions", refuse)
+            patch.setattr(plan, "scan_predictions", refuse)
         else:
-            patch.setattr(plan, "write_questions", hold)
-            patch.setattr(plan, "write_predictions", hold)
+            patch.setattr(plan, "write_questions", fail)
+            patch.setattr(plan, "write_predictions", fail)
         try:
             read(warehouse)
         except AssertionError:
-            return "declined"
+            return "not fast path"
         except InputError:
-            return "refused"
+            return "invalid"
     return rows_of(warehouse, table)
 
 
@@ -191,47 +189,47 @@ COMMON = settings(
 
 @COMMON
 @given(text=files(PREDICTION))
-def test_predictions_are_the_same_in_both_lanes(four: Path, text: str) -> None:
+def test_both_routes_read_the_same_predictions(four: Path, text: str) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         file = folder / "p.jsonl"
         file.write_text(text, encoding="utf-8", newline="")
         found = {}
-        for lane in ("swift", "careful"):
-            path = folder / f"{lane}.duckdb"
+        for route in ("fast", "row by row"):
+            path = folder / f"{route}.duckdb"
             path.write_bytes(four.read_bytes())
-            found[lane] = read_in(
-                lane,
+            found[route] = read_in(
+                route,
                 path,
                 lambda w: ingest_predictions(
                     w, benchmark="b", format="canonical", files=[(file, "s")]
                 ),
                 "predictions",
             )
-    assert found["swift"] in ("declined", found["careful"])
+    assert found["fast"] in ("not fast path", found["row by row"])
 
 
 @COMMON
 @given(text=files(QUESTION))
-def test_questions_are_the_same_in_both_lanes(four: Path, text: str) -> None:
+def test_both_routes_read_the_same_questions(four: Path, text: str) -> None:
     with TemporaryDirectory() as name:
         folder = Path(name)
         file = folder / "q.jsonl"
         file.write_text(text, encoding="utf-8", newline="")
         found = {}
-        for lane in ("swift", "careful"):
-            path = folder / f"{lane}.duckdb"
+        for route in ("fast", "row by row"):
+            path = folder / f"{route}.duckdb"
             path.write_bytes(four.read_bytes())
-            found[lane] = read_in(
-                lane,
+            found[route] = read_in(
+                route,
                 path,
                 lambda w: ingest_questions(w, benchmark="b", format="canonical", questions=[file]),
                 "questions",
             )
-    assert found["swift"] in ("declined", found["careful"])
+    assert found["fast"] in ("not fast path", found["row by row"])
 
 
-def test_an_ordinary_file_takes_the_swift_lane(four: Path, tmp_path: Path) -> None:
+def test_an_ordinary_file_takes_the_fast_path(four: Path, tmp_path: Path) -> None:
     folder = tmp_path / "a [b] * c?"
     folder.mkdir()
     path = tmp_path / "w's.duckdb"
@@ -247,7 +245,7 @@ def test_an_ordinary_file_takes_the_swift_lane(four: Path, tmp_path: Path) -> No
         encoding="utf-8",
     )
     rows = read_in(
-        "swift",
+        "fast",
         path,
         lambda w: ingest_predictions(w, benchmark="b", format="canonical", files=[(file, "s")]),
         "predictions",
@@ -261,19 +259,19 @@ def test_an_ordinary_file_takes_the_swift_lane(four: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("given_parts", "lane"),
-    [([["a", "A"], []], "swift"), ([["a", "A"], "b"], "careful")],
+    ("given_parts", "route"),
+    [([["a", "A"], []], "fast"), ([["a", "A"], "b"], "row by row")],
     ids=["lists", "text for one spelling"],
 )
 def test_parts_of_an_answer_are_lists_of_spellings(
-    four: Path, tmp_path: Path, given_parts: list[Any], lane: str
+    four: Path, tmp_path: Path, given_parts: list[Any], route: str
 ) -> None:
     path = tmp_path / "w.duckdb"
     path.write_bytes(four.read_bytes())
     file = tmp_path / "q.jsonl"
     file.write_text(json.dumps({"question_id": "q0", "expected_parts": given_parts}))
     rows = read_in(
-        lane,
+        route,
         path,
         lambda w: ingest_questions(w, benchmark="b", format="canonical", questions=[file]),
         "questions",
@@ -281,8 +279,3 @@ def test_parts_of_an_answer_are_lists_of_spellings(
     assert isinstance(rows, list)
     expected = [each if isinstance(each, list) else [each] for each in given_parts]
     assert [(row["expected_parts"], row["extra"]) for row in rows] == [(expected, None)]
-
-
-def test_the_lanes_know_the_same_fields() -> None:
-    assert QUESTIONS.keys() == QUESTION_FIELDS.keys()
-    assert PREDICTIONS.keys() == PREDICTION_FIELDS.keys()

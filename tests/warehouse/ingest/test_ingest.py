@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warehouse.ingest.ingest import Ingested
-    from warehouse.storage.location import Place
+    from warehouse.storage.location import Location
 
 QUESTIONS = [{"question_id": f"q{n}", "question": f"Why {n}?"} for n in range(1, 9)]
 PREDICTIONS = [{"question_id": f"q{n}", "answer": f"So {n}."} for n in range(1, 9)]
@@ -39,12 +39,12 @@ def changed(rows: Sequence[dict[str, Any]], at: int, **fields: object) -> list[d
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = Warehouse(tmp_path_factory.mktemp("empty") / "w.duckdb")
-    made.marks("b")
+    made.fingerprints("b")
     return made.path
 
 
 @pytest.fixture
-def warehouse(empty: Path, place: Place) -> Warehouse:
+def warehouse(empty: Path, place: Location) -> Warehouse:
     if isinstance(place, Path):
         place.parent.mkdir()
         place.write_bytes(empty.read_bytes())
@@ -106,7 +106,7 @@ BAD = [
         [{"question_id": "q1", "system": "t"}],
         "system: the row says 't', its file's path 's'",
     ),
-    ("a repeated key", ['{"question_id": "q1", "answer": "a", "answer": "b"}'], "stands twice"),
+    ("a repeated key", ['{"question_id": "q1", "answer": "a", "answer": "b"}'], "occurs twice"),
     ("a long line", [LONG], "p.jsonl:9: the line is longer than 16 MiB"),
 ]
 
@@ -139,7 +139,7 @@ def test_a_bad_prediction_stops_everything(
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        (QUESTIONS[2], "q.jsonl:9: question 'q3' stands twice, first in"),
+        (QUESTIONS[2], "q.jsonl:9: question 'q3' occurs twice, first in"),
         (
             {"question_id": "x", "gold_doc_ids": "d"},
             "gold_doc_ids: expected a list, found the text",
@@ -243,7 +243,7 @@ def test_what_a_system_left_out_counts_as_failed(warehouse: Warehouse, tmp_path:
         (jsonl(tmp_path / "t.jsonl", PREDICTIONS), "t"),
     )
     assert done.rows == 16
-    assert done.notes == ("system 's' left out 2 questions: 'q7', 'q8'",)
+    assert done.notes == ("system 's' did not answer 2 questions: 'q7', 'q8'",)
     rows = warehouse.fetch(
         "SELECT system, question_id FROM predictions WHERE error = 'no prediction' ORDER BY ALL"
     ).rows()
@@ -372,5 +372,5 @@ def test_documents_are_cut_into_sentences(warehouse: Warehouse, tmp_path: Path) 
     jsonl(two, [{"doc_id": "d1"}, {"doc_id": "d2", "sentences": [5]}])
     with pytest.raises(InputError) as caught:
         questions(warehouse, tmp_path / "q.jsonl", documents=[one, two])
-    assert "document 'd1' stands twice, first in" in str(caught.value)
+    assert "document 'd1' occurs twice, first in" in str(caught.value)
     assert "sentences[0]: expected text or an object, found the number 5" in str(caught.value)

@@ -9,7 +9,7 @@ import pytest
 
 from warehouse.errors import InputError
 from warehouse.ingest.ingest import ingest
-from warehouse.ingest.plan import Files
+from warehouse.ingest.plan import BenchmarkFiles
 from warehouse.schema.tables import TABLES
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ def asked(number: int) -> dict[str, Any]:
     return {"question_id": f"q{number}", "question": f"What is {number}?"}
 
 
-def files(folder: Path, name: str) -> Files:
+def files(folder: Path, name: str) -> BenchmarkFiles:
     """The files of a benchmark, as they are now."""
-    return Files(
+    return BenchmarkFiles(
         benchmark=name,
         format="canonical",
         questions=[folder / f"{name}.questions.jsonl"],
@@ -39,7 +39,7 @@ def files(folder: Path, name: str) -> Files:
 
 
 @pytest.fixture
-def two(tmp_path: Path, warehouse: Warehouse) -> list[Files]:
+def two(tmp_path: Path, warehouse: Warehouse) -> list[BenchmarkFiles]:
     """Two benchmarks of two questions, ingested."""
     for name in ("a", "b"):
         write(tmp_path / f"{name}.questions.jsonl", asked(1), asked(2))
@@ -73,7 +73,7 @@ def dump(warehouse: Warehouse) -> dict[str, list[tuple[Any, ...]]]:
     ids=["broken", "wrong type", "unknown question", "second answer"],
 )
 def test_a_bad_prediction_of_one_benchmark_leaves_all_as_it_was(
-    two: list[Files], tmp_path: Path, warehouse: Warehouse, bad: str, message: str
+    two: list[BenchmarkFiles], tmp_path: Path, warehouse: Warehouse, bad: str, message: str
 ) -> None:
     before = dump(warehouse)
     write(tmp_path / "a.questions.jsonl", asked(1), asked(2), asked(3))
@@ -85,10 +85,10 @@ def test_a_bad_prediction_of_one_benchmark_leaves_all_as_it_was(
 
 
 def test_questions_that_change_are_known_to_the_answers(
-    two: list[Files], tmp_path: Path, warehouse: Warehouse
+    two: list[BenchmarkFiles], tmp_path: Path, warehouse: Warehouse
 ) -> None:
     write(tmp_path / "a.questions.jsonl", asked(1), asked(3))
-    # What looks like a comma too many is for the careful lane, which asks for the new questions.
+    # What looks like a trailing comma is for row-by-row validation, which needs the new questions.
     write(tmp_path / "a.s.jsonl", '{"question_id": "q3", "answer": "3 ,}"}')
     ingest(warehouse, two)
     answers = warehouse.fetch(
@@ -98,7 +98,7 @@ def test_questions_that_change_are_known_to_the_answers(
 
 
 def test_only_what_has_changed_is_read(
-    two: list[Files], tmp_path: Path, warehouse: Warehouse
+    two: list[BenchmarkFiles], tmp_path: Path, warehouse: Warehouse
 ) -> None:
     write(tmp_path / "b.s.jsonl", {"question_id": "q1", "answer": "one"})
     done = ingest(warehouse, two)

@@ -1,4 +1,4 @@
-"""A glance takes only what a closer look would take, and sees the same in it."""
+"""The schema scan accepts only files that the scan in DuckDB accepts, with the same fields."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from tests.services import REQUIRED
 from warehouse.formats.readers.strict_json import NotJsonError, decode
 from warehouse.ingest import json_scan as module
-from warehouse.ingest.fast_path import _closer
+from warehouse.ingest.fast_path import _scan_rows
 from warehouse.ingest.fast_path_rules import PREDICTIONS, QUESTIONS
-from warehouse.ingest.json_scan import Seen, glance
+from warehouse.ingest.json_scan import FileFields, scan_file
 
 if TYPE_CHECKING:
     from warehouse.ingest.fast_path_rules import Field
@@ -46,16 +46,16 @@ def written(folder: Path, *lines: str, end: str = "\n") -> Path:
     return path
 
 
-def glanced(path: Path, expected: dict[str, Field], head: int = 1) -> Seen | None:
+def scan(path: Path, expected: dict[str, Field], head: int = 1) -> FileFields | None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "HEAD", head)
-        return glance(path, expected)
+        patch.setattr(module, "HEAD_ROWS", head)
+        return scan_file(path, expected)
 
 
 @pytest.mark.parametrize(("row", "expected"), [(PREDICTION, PREDICTIONS), (QUESTION, QUESTIONS)])
 @settings(max_examples=150 if REQUIRED else 40)
 @given(data=st.data())
-def test_what_is_taken_at_a_glance_is_taken_by_a_closer_look(
+def test_accepts_only_what_the_scan_in_duckdb_accepts(
     row: dict[str, Any], expected: dict[str, Field], data: st.DataObject
 ) -> None:
     text = json.dumps(row, ensure_ascii=data.draw(st.booleans()))
@@ -67,25 +67,25 @@ def test_what_is_taken_at_a_glance_is_taken_by_a_closer_look(
         edited = edited[:start] + put + edited[start + dropped :]
     with TemporaryDirectory() as folder, duckdb.connect() as connection:
         path = written(Path(folder), text, edited)
-        seen = glanced(path, expected)
-        if seen is None:
+        found = scan(path, expected)
+        if found is None:
             return
         try:
-            again = decode(edited)
+            row_again = decode(edited)
         except NotJsonError as error:
             reason = str(error)
         else:
             reason = None
-            close = _closer(connection, path, expected)
+            in_duckdb = _scan_rows(connection, path, expected)
     if reason is not None:
-        # These are found when the file is parsed.
-        assert "surrogate" in reason or "stands twice" in reason
+        # DuckDB finds these when it parses the file.
+        assert "surrogate" in reason or "occurs twice" in reason
         return
-    assert list(again) == [name for name in row if name in again]
-    assert (seen.names, seen.others) == (close.names, close.others)
-    assert seen.types.keys() == close.types.keys()
+    assert list(row_again) == [name for name in row if name in row_again]
+    assert (found.names, found.extra_fields) == (in_duckdb.names, in_duckdb.extra_fields)
+    assert found.types.keys() == in_duckdb.types.keys()
     for name in ("expected_answer", "correct_choice"):
-        assert seen.types.get(name, set()) >= close.types.get(name, set())
+        assert found.types.get(name, set()) >= in_duckdb.types.get(name, set())
 
 
 @pytest.mark.parametrize(
@@ -95,12 +95,12 @@ def test_what_is_taken_at_a_glance_is_taken_by_a_closer_look(
         '{"question_id":null,"answer":null,"retrieved":null,"latency_s":null,"model":false}\r',
     ],
 )
-def test_plain_rows_are_taken(tmp_path: Path, line: str) -> None:
+def test_accepts_rows_with_optional_fields(tmp_path: Path, line: str) -> None:
     path = written(tmp_path, json.dumps(PREDICTION), json.dumps({"question_id": "a"}), line, end="")
-    seen = glanced(path, PREDICTIONS, head=2)
-    assert seen is not None
-    assert seen.others == ("model",)
-    assert seen.retrieved == {"doc_id", "rank", "score"}
+    found = scan(path, PREDICTIONS, head=2)
+    assert found is not None
+    assert found.extra_fields == ("model",)
+    assert found.retrieved == {"doc_id", "rank", "score"}
 
 
 @pytest.mark.parametrize(
@@ -121,22 +121,22 @@ def test_plain_rows_are_taken(tmp_path: Path, line: str) -> None:
         {"new": "field"},
     ],
 )
-def test_whatever_is_unusual_takes_a_closer_look(tmp_path: Path, changes: dict[str, Any]) -> None:
+def test_refuses_unusual_values(tmp_path: Path, changes: dict[str, Any]) -> None:
     path = written(tmp_path, json.dumps(PREDICTION), json.dumps(PREDICTION | changes))
-    assert glanced(path, PREDICTIONS) is None
+    assert scan(path, PREDICTIONS) is None
 
 
-def test_the_last_line_of_a_long_file_counts(tmp_path: Path) -> None:
+def test_checks_the_last_line_of_a_long_file(tmp_path: Path) -> None:
     lines = [json.dumps(PREDICTION | {"question_id": f"q{n}"}) for n in range(2000)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "PIECE", 4096)
-        assert glance(written(tmp_path, *lines, end=""), PREDICTIONS) is not None
+        patch.setattr(module, "CHUNK_BYTES", 4096)
+        assert scan_file(written(tmp_path, *lines, end=""), PREDICTIONS) is not None
         for odd in ('{"question_id": 1,}', lines[0].replace("1.5", "NaN"), "", "x" * 5000):
-            assert glance(written(tmp_path, *lines, odd, end=""), PREDICTIONS) is None or not odd
-            assert glance(written(tmp_path, *lines, odd, lines[0]), PREDICTIONS) is None
+            assert scan_file(written(tmp_path, *lines, odd, end=""), PREDICTIONS) is None or not odd
+            assert scan_file(written(tmp_path, *lines, odd, lines[0]), PREDICTIONS) is None
 
 
-def test_what_has_no_form_takes_a_closer_look(tmp_path: Path) -> None:
+def test_refuses_rows_without_a_pattern(tmp_path: Path) -> None:
     for line in (
         "",
         "[]",
@@ -146,5 +146,5 @@ def test_what_has_no_form_takes_a_closer_look(tmp_path: Path) -> None:
         '{"question_id": "a", "tags": 5}',
         "\ufeff{}",
     ):
-        assert glance(written(tmp_path, line), QUESTIONS) is None
-    assert glance(tmp_path / "none.jsonl", QUESTIONS) is None
+        assert scan_file(written(tmp_path, line), QUESTIONS) is None
+    assert scan_file(tmp_path / "none.jsonl", QUESTIONS) is None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from warehouse.ingest.labels import require_regrading
+from warehouse.ingest.labels import require_rescoring
 from warehouse.queries.samples import delete_orphans
 from warehouse.store import Warehouse
 
@@ -47,7 +47,7 @@ def filled(path: Path) -> Warehouse:
         transaction.append("asks", pl.DataFrame(asks))
         for benchmark in BENCHMARKS:
             for stage in ("questions", "predictions", "scores/sexism", "leaderboard"):
-                transaction.mark(benchmark, stage, "d")
+                transaction.record_fingerprint(benchmark, stage, "d")
     return warehouse
 
 
@@ -59,21 +59,21 @@ def test_what_was_labelled_is_stale_and_nothing_else(tmp_path: Path) -> None:
         key("left", "two", "q2", "stereotypes") | {"annotator": "ben", "value": 0.0},
     ]
     with warehouse.transaction() as transaction:
-        assert require_regrading(transaction, pl.DataFrame(given)) == 1
+        assert require_rescoring(transaction, pl.DataFrame(given)) == 1
     stale = warehouse.fetch(
         "SELECT benchmark, system, question_id, evaluator FROM grades WHERE input_digest = 0"
     )
     assert stale.rows() == [("left", "one", "q1", "sexism")]
-    assert set(warehouse.marks("left")) == {"questions", "predictions"}
-    assert len(warehouse.marks("right")) == 4
+    assert set(warehouse.fingerprints("left")) == {"questions", "predictions"}
+    assert len(warehouse.fingerprints("right")) == 4
 
 
 def test_no_labels_no_change(tmp_path: Path) -> None:
     warehouse = filled(tmp_path)
     none = pl.DataFrame(schema=dict.fromkeys(("benchmark", "system"), pl.String))
     with warehouse.transaction() as transaction:
-        assert require_regrading(transaction, none) == 0
-    assert len(warehouse.marks("left")) == 4
+        assert require_rescoring(transaction, none) == 0
+    assert len(warehouse.fingerprints("left")) == 4
 
 
 def test_what_was_asked_about_samples_that_are_gone_is_removed(tmp_path: Path) -> None:

@@ -16,8 +16,8 @@ import pytest
 
 from tests.lakes import told
 from warehouse.errors import WarehouseError
-from warehouse.ledger.journal import Journal, folder_of, left_behind
-from warehouse.ledger.ledger import opened, recover
+from warehouse.ledger.journal import Journal, journal_folder, orphaned_journals
+from warehouse.ledger.ledger import open_ledger, recover_journals
 
 if TYPE_CHECKING:
     from warehouse.store import Warehouse
@@ -63,93 +63,93 @@ def rows(warehouse: Warehouse, sql: str) -> list[tuple[Any, ...]]:
 
 
 def journals(warehouse: Warehouse) -> list[Path]:
-    folder = folder_of(warehouse.path)
+    folder = journal_folder(warehouse.path)
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
 def test_what_was_kept_is_held_before_and_after_it_is_settled(warehouse: Warehouse) -> None:
-    with opened(warehouse, "run") as ledger:
-        assert ledger.held(digest(1)) is None
-        ledger.keep(judgment(1))
-        assert ledger.held(digest(1)) == ("reply 1", "scored", None)
-        ledger.settle()
-        assert ledger.held(digest(1)) == ("reply 1", "scored", None)
-    with opened(warehouse, "later") as ledger:
-        assert ledger.held(digest(1)) == ("reply 1", "scored", None)
-        assert ledger.held(digest(2)) is None
+    with open_ledger(warehouse, "run") as ledger:
+        assert ledger.find(digest(1)) is None
+        ledger.record_judgment(judgment(1))
+        assert ledger.find(digest(1)) == ("reply 1", "scored", None)
+        ledger.flush()
+        assert ledger.find(digest(1)) == ("reply 1", "scored", None)
+    with open_ledger(warehouse, "later") as ledger:
+        assert ledger.find(digest(1)) == ("reply 1", "scored", None)
+        assert ledger.find(digest(2)) is None
     stored = rows(warehouse, "SELECT digest, reply, run_id, judged_at::VARCHAR FROM judgments")
     assert stored == [(digest(1), "reply 1", "run", "2026-01-02 03:04:05.000006")]
     assert journals(warehouse) == []
 
 
 def test_what_was_not_settled_is_recovered_by_the_next_start(warehouse: Warehouse) -> None:
-    with opened(warehouse, "run") as ledger:
-        ledger.keep(judgment(1))
-        ledger.note(ask("q1", 0, 1))
+    with open_ledger(warehouse, "run") as ledger:
+        ledger.record_judgment(judgment(1))
+        ledger.record_ask(ask("q1", 0, 1))
     assert len(journals(warehouse)) == 1
-    assert recover(warehouse) == 1
+    assert recover_journals(warehouse) == 1
     assert rows(warehouse, "SELECT digest FROM judgments") == [(digest(1),)]
     assert rows(warehouse, "SELECT question_id, step FROM asks") == [("q1", 0)]
     assert journals(warehouse) == []
-    assert recover(warehouse) == 0
+    assert recover_journals(warehouse) == 0
 
 
 def test_a_line_that_was_cut_off_is_left_out(warehouse: Warehouse) -> None:
-    with opened(warehouse, "run") as ledger:
+    with open_ledger(warehouse, "run") as ledger:
         for number in range(3):
-            ledger.keep(judgment(number))
+            ledger.record_judgment(judgment(number))
     (path,) = journals(warehouse)
     path.write_bytes(path.read_bytes()[:-20])
-    recover(warehouse)
+    recover_journals(warehouse)
     assert rows(warehouse, "SELECT count(*) FROM judgments") == [(2,)]
 
 
 def test_a_broken_line_is_named_and_nothing_is_lost(warehouse: Warehouse) -> None:
-    with opened(warehouse, "run") as ledger:
-        ledger.keep(judgment(1))
-        ledger.keep(judgment(2))
+    with open_ledger(warehouse, "run") as ledger:
+        ledger.record_judgment(judgment(1))
+        ledger.record_judgment(judgment(2))
     (path,) = journals(warehouse)
     path.write_bytes(b"nonsense\n" + path.read_bytes())
     with pytest.raises(WarehouseError, match="line 1"):
-        recover(warehouse)
+        recover_journals(warehouse)
     assert journals(warehouse) == [path]
     assert rows(warehouse, "SELECT count(*) FROM judgments") == [(0,)]
 
 
 def test_a_failure_is_replaced_by_a_reply_and_never_the_other_way(warehouse: Warehouse) -> None:
     failed = {"status": "judge_error", "reply": None, "error": "timeout"}
-    with opened(warehouse, "one") as ledger:
-        ledger.keep(judgment(1, **failed))
-        ledger.keep(judgment(2))
-        ledger.settle()
-        assert ledger.held(digest(1)) == (None, "judge_error", "timeout")
-    with opened(warehouse, "two") as ledger:
-        ledger.keep(judgment(1))
-        ledger.keep(judgment(2, **failed))
-        ledger.settle()
+    with open_ledger(warehouse, "one") as ledger:
+        ledger.record_judgment(judgment(1, **failed))
+        ledger.record_judgment(judgment(2))
+        ledger.flush()
+        assert ledger.find(digest(1)) == (None, "judge_error", "timeout")
+    with open_ledger(warehouse, "two") as ledger:
+        ledger.record_judgment(judgment(1))
+        ledger.record_judgment(judgment(2, **failed))
+        ledger.flush()
     stored = rows(warehouse, "SELECT status, run_id FROM judgments ORDER BY digest")
     assert stored == [("scored", "two"), ("scored", "one")]
 
 
 def test_a_sample_that_asks_less_than_before_leaves_nothing_behind(warehouse: Warehouse) -> None:
-    with opened(warehouse, "one") as ledger:
+    with open_ledger(warehouse, "one") as ledger:
         for step in range(3):
-            ledger.note(ask("q1", step, step))
-            ledger.note(ask("q2", step, step))
-        ledger.settle()
-    with opened(warehouse, "two") as ledger:
-        ledger.note(ask("q1", 0, 7))
-        ledger.settle()
+            ledger.record_ask(ask("q1", step, step))
+            ledger.record_ask(ask("q2", step, step))
+        ledger.flush()
+    with open_ledger(warehouse, "two") as ledger:
+        ledger.record_ask(ask("q1", 0, 7))
+        ledger.flush()
     stored = rows(warehouse, "SELECT question_id, step FROM asks ORDER BY ALL")
     assert stored == [("q1", 0), ("q2", 0), ("q2", 1), ("q2", 2)]
     assert rows(warehouse, "SELECT digest FROM asks WHERE question_id = 'q1'") == [(digest(7),)]
 
 
 def test_the_journal_of_a_living_process_is_left_alone(warehouse: Warehouse) -> None:
-    with opened(warehouse, "one") as ledger:
-        ledger.keep(judgment(1))
-        assert recover(warehouse) == 0
-        ledger.settle()
+    with open_ledger(warehouse, "one") as ledger:
+        ledger.record_judgment(judgment(1))
+        assert recover_journals(warehouse) == 0
+        ledger.flush()
     assert rows(warehouse, "SELECT count(*) FROM judgments") == [(1,)]
 
 
@@ -161,7 +161,7 @@ from warehouse.store import Warehouse
 row = json.loads(sys.argv[2])
 with opened(Warehouse(place_described(json.loads(sys.argv[1]))), "killed") as ledger:
     for number in range(1_000_000):
-        ledger.keep({**row, "digest": f"{number:064x}"})
+        ledger.record_judgment({**row, "digest": f"{number:064x}"})
         print(number, flush=True)
 """
 
@@ -178,7 +178,7 @@ def test_a_process_that_is_killed_loses_no_reply_that_it_had_kept(warehouse: War
         time.sleep(0.05)
         process.send_signal(signal.SIGKILL)
         kept = [first, *process.stdout]
-    recover(warehouse)
+    recover_journals(warehouse)
     ((stored,),) = rows(warehouse, "SELECT count(*) FROM judgments")
     # A reply may have been kept whose number was not printed any more.
     assert stored in (len(kept), len(kept) + 1)
@@ -194,7 +194,7 @@ def test_journals_that_come_and_go_are_nobodys_to_take(warehouse: Warehouse) -> 
             journal.clear()
 
     def look(_: int) -> int:
-        with left_behind(warehouse.path) as found:
+        with orphaned_journals(warehouse.path) as found:
             return len(found)
 
     with ThreadPoolExecutor(6) as threads:
@@ -209,13 +209,13 @@ def test_journals_that_come_and_go_are_nobodys_to_take(warehouse: Warehouse) -> 
 def test_a_journal_of_another_machine_is_taken_when_it_has_long_been_still(
     warehouse: Warehouse,
 ) -> None:
-    with opened(warehouse, "elsewhere") as ledger:
-        ledger.keep(judgment(1))
+    with open_ledger(warehouse, "elsewhere") as ledger:
+        ledger.record_judgment(judgment(1))
     (own,) = journals(warehouse)
     theirs = own.rename(own.with_name("0123@another-machine.jsonl"))
-    assert recover(warehouse) == 0
+    assert recover_journals(warehouse) == 0
     assert theirs.exists()
     a_day_ago = time.time() - 86_400
     os.utime(theirs, (a_day_ago, a_day_ago))
-    assert recover(warehouse) == 1
+    assert recover_journals(warehouse) == 1
     assert rows(warehouse, "SELECT count(*) FROM judgments") == [(1,)]

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from warehouse.storage.location import Place
+    from warehouse.storage.location import Location
 
 
 @pytest.fixture
-def warehouse(place: Place) -> Warehouse:
+def warehouse(place: Location) -> Warehouse:
     warehouse = Warehouse(place)
     write(warehouse, 1)
     return warehouse

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from warehouse.errors import WarehouseError
-from warehouse.queries.leaderboard import folded_scores
+from warehouse.queries.leaderboard import aggregate_scores
 from warehouse.sql import sql
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def folded(
     warehouse: Warehouse, *slices: str, places: int = 3
 ) -> dict[tuple[str, str, str], dict[str, Any]]:
     """The folds by slice, system and metric."""
-    query = folded_scores("b", slices, places)
+    query = aggregate_scores("b", slices, places)
     frame = warehouse.fetch(query.sql, query.parameters)
     return {(row["slice"], row["system"], row["metric"]): row for row in frame.to_dicts()}
 

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tests.warehouse.conftest import change, put
-from warehouse.queries.samples import delete_orphans, orphans, samples, stale
+from warehouse.queries.samples import delete_orphans, orphans, samples, select_stale_samples
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def due(
     warehouse: Warehouse, evaluator: str, columns: Sequence[str], signature: str = "v1"
 ) -> list[str]:
     """The samples to be graded, as `system/question`."""
-    query = stale("b", evaluator, signature, columns)
+    query = select_stale_samples("b", evaluator, signature, columns)
     frame = warehouse.fetch(query.sql, query.parameters)
     return sorted(f"{system}/{question}" for _, system, question, *_ in frame.iter_rows())
 
@@ -37,7 +37,7 @@ def grade(
     warehouse: Warehouse, evaluator: str, columns: Sequence[str], signature: str = "v1"
 ) -> None:
     """Grade everything that is due."""
-    query = stale("b", evaluator, signature, columns)
+    query = select_stale_samples("b", evaluator, signature, columns)
     keys = warehouse.fetch(query.sql, query.parameters).select(
         "benchmark", "system", "question_id", "input_digest"
     )
@@ -175,6 +175,6 @@ def test_orphans_of_a_benchmark_that_is_empty_now(warehouse: Warehouse) -> None:
 
 def test_parameters_are_not_part_of_the_statement(warehouse: Warehouse) -> None:
     name = "it's; DROP TABLE grades --"
-    query = stale(name, name, name, RETRIEVAL, [name])
+    query = select_stale_samples(name, name, name, RETRIEVAL, [name])
     assert name not in query.sql
     assert warehouse.fetch(query.sql, query.parameters).is_empty()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from warehouse.storage.atomic import replacing
+from warehouse.storage.atomic import replace_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ def test_two_that_write_at_once_do_not_disturb_each_other(tmp_path: Path) -> Non
     target, both = tmp_path / "page.html", Barrier(2)
 
     def write(text: str) -> None:
-        with replacing(target) as beside:
+        with replace_file(target) as beside:
             both.wait(10)
             beside.write_text(text)
             both.wait(10)
@@ -34,7 +34,7 @@ def test_what_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     target.write_text("before")
 
     def fail() -> None:
-        with replacing(target) as beside:
+        with replace_file(target) as beside:
             beside.write_text("half")
             raise ValueError("full")
 

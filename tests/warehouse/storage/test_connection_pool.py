@@ -49,8 +49,8 @@ def warehouse(tmp_path: Path) -> Warehouse:
     return made
 
 
-def running() -> list[connection_pool.Engine]:
-    return list(connection_pool._ENGINES.values())
+def running() -> list[connection_pool.PooledDatabase]:
+    return list(connection_pool._POOL.values())
 
 
 def test_one_engine_serves_one_connection_after_the_other(warehouse: Warehouse) -> None:

@@ -65,16 +65,16 @@ def test_version_1_becomes_this_version_at_its_first_use(old: Warehouse, use: st
         assert old.fetch("SELECT count(*) FROM judgments").item() == 7
     else:
         with old.transaction() as transaction:
-            transaction.mark("new", "questions", "y")
+            transaction.record_fingerprint("new", "questions", "y")
     with old.reading() as connection:
         # Fails when a described table has changed and no file in warehouse/migrations says how.
         assert check(connection) == []
         assert counts(connection) == KEPT
     # What came about otherwise is made anew; what did not is left in peace.
-    assert set(old.marks("old")) == {"questions"}
+    assert set(old.fingerprints("old")) == {"questions"}
     backup = old.path.with_name("warehouse.version-1.duckdb")
     with duckdb.connect(str(backup), read_only=True) as connection:
-        assert upgrading.version_of(connection, backup) == 1
+        assert upgrading.schema_version(connection, backup) == 1
         assert counts(connection) == KEPT
 
 
@@ -102,7 +102,7 @@ def test_what_a_killed_writer_left_in_the_log_is_brought_along(old: Warehouse) -
         shutil.copyfile(log, copied)
     kept.replace(old.path)
     copied.replace(log)
-    assert old.marks("b") == {"s": "late"}
+    assert old.fingerprints("b") == {"s": "late"}
 
 
 def test_without_room_for_the_copy_nothing_changes(
@@ -125,7 +125,7 @@ def test_a_step_that_fails_changes_nothing(old: Warehouse, monkeypatch: pytest.M
         with pytest.raises(SchemaMismatch, match="cannot be brought from version 1"):
             old.fetch("SELECT 1")
     with duckdb.connect(str(old.path), read_only=True) as connection:
-        assert upgrading.version_of(connection, old.path) == 1
+        assert upgrading.schema_version(connection, old.path) == 1
         assert counts(connection) == KEPT
         assert connection.execute("SELECT count(*) FROM scores").fetchone() == (0,)
 

@@ -10,7 +10,7 @@ import polars as pl
 from polars.testing import assert_frame_equal
 
 from warehouse.schema.tables import TABLES
-from warehouse.storage.scratch import Scratch
+from warehouse.storage.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from warehouse.store import Warehouse
@@ -31,7 +31,7 @@ def test_a_spool_gives_what_fetch_gives(warehouse: Warehouse) -> None:
         "SELECT question_id, tags, rubric, gold_doc_ids FROM questions "
         "WHERE question_id < $last ORDER BY question_id"
     )
-    with warehouse.spool(sql, {"last": "q04500"}) as spool:
+    with warehouse.fetch_to_disk(sql, {"last": "q04500"}) as spool:
         assert spool.rows == 4500
         batches = list(spool.batches(rows=1000))
         assert [batch.height for batch in batches] == [1000, 1000, 1000, 1000, 500]
@@ -48,16 +48,16 @@ def test_spools_of_many_threads_do_not_disturb_each_other(warehouse: Warehouse) 
     patient = replace(warehouse, patience_s=30.0)
 
     def rows(number: int) -> int:
-        with patient.spool("SELECT unnest(range($n))", {"n": number}) as spool:
+        with patient.fetch_to_disk("SELECT unnest(range($n))", {"n": number}) as spool:
             return spool.frame().height
 
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(rows, range(1, 201))) == list(range(1, 201))
-    assert not Scratch(patient.path).folder.exists()
+    assert not ScratchFolder(patient.path).folder.exists()
 
 
 def test_an_empty_spool_has_no_batches(warehouse: Warehouse) -> None:
-    with warehouse.spool("SELECT * FROM questions") as spool:
+    with warehouse.fetch_to_disk("SELECT * FROM questions") as spool:
         assert (spool.rows, list(spool.batches())) == (0, [])
         assert spool.frame().columns == list(TABLES["questions"].column_names)
 
@@ -76,7 +76,7 @@ def test_a_stream_gives_the_same_while_it_is_read(warehouse: Warehouse) -> None:
     with warehouse.stream(sql, {"last": "q04500"}, rows=1000) as frames:
         batches = list(frames)
     assert len(batches) > 1
-    with warehouse.spool(sql, {"last": "q04500"}) as spool:
+    with warehouse.fetch_to_disk(sql, {"last": "q04500"}) as spool:
         expected = spool.frame().sort("question_id")
     assert_frame_equal(pl.concat(batches).sort("question_id"), expected)
     with warehouse.stream(sql, {"last": ""}) as frames:

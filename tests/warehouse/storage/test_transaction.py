@@ -156,10 +156,10 @@ def test_finds_a_key_that_stands_there_twice(warehouse: Warehouse) -> None:
 def test_marks_are_kept_by_benchmark_and_stage(warehouse: Warehouse) -> None:
     with warehouse.transaction() as transaction:
         for benchmark, stage, digest in [("b", "q", "1"), ("b", "p", "2"), ("c", "q", "3")]:
-            transaction.mark(benchmark, stage, digest)
-        transaction.mark("b", "q", "4")
-    assert warehouse.marks("b") == {"q": "4", "p": "2"}
-    assert warehouse.marks("none") == {}
+            transaction.record_fingerprint(benchmark, stage, digest)
+        transaction.record_fingerprint("b", "q", "4")
+    assert warehouse.fingerprints("b") == {"q": "4", "p": "2"}
+    assert warehouse.fingerprints("none") == {}
 
 
 def test_frames_without_columns_add_nothing(warehouse: Warehouse) -> None:

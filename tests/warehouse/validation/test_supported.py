@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from warehouse.store import Warehouse
-from warehouse.validation.client import VALIDATOR
 from warehouse.validation.expectation import Batch, Expectation
 from warehouse.validation.supported import KINDS
+from warehouse.validation.validator import VALIDATOR
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,12 +16,11 @@ from tests.warehouse.conftest import put
 from warehouse.errors import WarehouseError
 from warehouse.schema.ddl import literal
 from warehouse.store import Warehouse
-from warehouse.validation.client import VALIDATOR, Validator
 from warehouse.validation.expectation import Batch, Expectation, broken_by
+from warehouse.validation.validator import VALIDATOR, Validator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 COUNT = Expectation(kind="expect_table_row_count_to_be_between", kwargs={"min_value": 0})
 
@@ -42,7 +44,7 @@ def batch(*expectations: Expectation, sql: str = "SELECT * FROM predictions") ->
 
 def test_nothing_to_validate_starts_nothing(own: Validator, warehouse: Warehouse) -> None:
     assert own.validate(warehouse, []) == []
-    assert own._process is None
+    assert own._pool is None
 
 
 def test_arguments_that_do_not_fit_together(warehouse: Warehouse) -> None:
@@ -103,27 +105,107 @@ def test_colons_quotes_and_markup_in_values_are_values(warehouse: Warehouse) -> 
     assert VALIDATOR.validate(warehouse, [batch(kept, sql=sql)])[0].success
 
 
-def test_a_process_that_was_killed_is_named_and_another_one_started(
+def test_a_worker_that_was_killed_is_reported_and_replaced(
     own: Validator, warehouse: Warehouse
 ) -> None:
     own.begin()
-    process = own._process
-    assert process is not None
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    os.kill(worker_of(own), signal.SIGKILL)
     with pytest.raises(WarehouseError, match="the process that validates tables ended"):
         own.validate(warehouse, [batch(COUNT)])
     assert own.validate(warehouse, [batch(COUNT)])[0].success
 
 
-def test_it_ends_with_whoever_asked(own: Validator) -> None:
+def test_a_worker_that_crashes_is_reported_with_its_last_output(own: Validator) -> None:
     own.begin()
-    process = own._process
-    assert process is not None
-    assert process.stdin is not None
-    process.stdin.close()
+    with pytest.raises(WarehouseError, match=r"ended: stack smashed$"):
+        own.validate(Crash(), [batch(COUNT)])  # type: ignore[arg-type]
+
+
+class Crash:
+    """What ends the process that reads it, as a defect of a library in C does."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return exec, ("import os; os.write(2, b'stack smashed'); os.abort()",)
+
+
+def worker_of(validator: Validator) -> int:
+    assert validator._pool is not None
+    return validator._pool.submit(os.getpid).result()
+
+
+def wait_for_end(process: int) -> None:
     deadline = time.monotonic() + 60
-    while process.poll() is None and time.monotonic() < deadline:
+    while Path(f"/proc/{process}").exists():
+        assert time.monotonic() < deadline
         time.sleep(0.05)
-    assert process.returncode == 0
-    process.stdin = None
+
+
+BEGIN = "import os, sys, time\nfrom warehouse.validation.validator import VALIDATOR\n"
+VALIDATE = """
+from pathlib import Path
+from tests.warehouse.validation.test_validator import COUNT, batch
+from warehouse.store import Warehouse
+(found,) = VALIDATOR.validate(Warehouse(Path("warehouse.duckdb").absolute()), [batch(COUNT)])
+assert found.success
+assert "great_expectations" not in sys.modules
+print(VALIDATOR._pool.submit(os.getpid).result(), flush=True)
+"""
+
+
+def start(script: str, folder: Path) -> subprocess.Popen[str]:
+    """Run a script from another folder in a folder."""
+    file = folder / "bin" / "script.py"
+    file.parent.mkdir()
+    file.write_text(script, encoding="utf-8")
+    path = filter(None, [str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH")])
+    return subprocess.Popen(
+        [sys.executable, str(file)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_the_worker_is_silent_and_imports_neither_script_nor_current_folder(
+    tmp_path: Path,
+) -> None:
+    for name in ("warehouse", "great_expectations", "random", "pickle", "socket"):
+        (tmp_path / f"{name}.py").write_text("print('imported')", encoding="utf-8")
+    (tmp_path / "assets").mkdir()
+    with start(f"{BEGIN}VALIDATOR.begin()\nprint('once', flush=True)\n{VALIDATE}", tmp_path) as run:
+        out, err = run.communicate(timeout=120)
+    once, worker = out.splitlines()
+    assert (run.returncode, once, err) == (0, "once", "")
+    wait_for_end(int(worker))
+
+
+@pytest.mark.parametrize("loaded", [True, False])
+def test_the_worker_ends_with_a_parent_that_was_killed(tmp_path: Path, loaded: bool) -> None:
+    tell = VALIDATE if loaded else "print(*VALIDATOR._pool._processes, flush=True)"
+    script = f"{BEGIN}VALIDATOR.begin()\n{tell}\ntime.sleep(600)\n"
+    with start(script, tmp_path) as run:
+        assert run.stdout is not None
+        worker = int(run.stdout.readline())
+        run.send_signal(signal.SIGKILL)
+    wait_for_end(worker)
+
+
+STEP = f"""
+import multiprocessing
+def step():
+    {"    ".join((BEGIN + VALIDATE).strip().splitlines(keepends=True))}
+if __name__ == "__main__":
+    process = multiprocessing.get_context("forkserver").Process(target=step)
+    process.start()
+    process.join()
+    sys.exit(process.exitcode)
+"""
+
+
+def test_a_process_of_a_step_ends_with_its_worker(tmp_path: Path) -> None:
+    with start("import sys\n" + STEP, tmp_path) as run:
+        out, err = run.communicate(timeout=120)
+    assert (run.returncode, err) == (0, "")
+    wait_for_end(int(out))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from warehouse.formats.format import Read, Reject
-from warehouse.formats.paths import contradiction
+from warehouse.formats.paths import system_conflict
 from warehouse.formats.readers.error_messages import RecordError, found
 from warehouse.formats.readers.rows import Row
 from warehouse.formats.records.prediction import Prediction
@@ -70,7 +70,7 @@ def predictions(
         except RecordError as error:
             yield Reject(row.line, as_written(error, names), row.text)
             continue
-        wrong = contradiction(prediction.system, source.system)
+        wrong = system_conflict(prediction.system, source.system)
         if wrong is not None:
             yield Reject(row.line, wrong, row.text)
         else:

@@ -126,7 +126,7 @@ def json_members(path: Path, *, key: str) -> Iterator[Row | Reject]:
 
 def _keep(fields: dict[str, Any], name: str, value: object, begin: int) -> None:
     if name in fields:
-        raise NotJsonError(f"the key {name!r} stands twice in one object", begin)
+        raise NotJsonError(f"the key {name!r} occurs twice in one object", begin)
     fields[name] = value
 
 

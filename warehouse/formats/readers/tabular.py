@@ -1,4 +1,4 @@
-"""Rows of CSV and Parquet files, their cells read as the fields that they stand for."""
+"""Reads rows of CSV and Parquet files and parses their cells."""
 
 from __future__ import annotations
 
@@ -6,27 +6,30 @@ import csv
 import io
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_origin
 
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import SHOWN, Reject
 from warehouse.formats.readers.files import COMPRESSED, LONGEST_LINE, Line, lines, opened
 from warehouse.formats.readers.strict_json import NotJsonError, decode
+from warehouse.formats.records.record import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from warehouse.formats.records.record import Record
+
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How the cells of a CSV file are to be read; cells of other columns are text.
+    """How to parse the cells of a CSV file; cells of other columns are text.
 
     Attributes:
         json: Columns whose cells hold JSON lists and objects.
         numbers: Columns whose cells hold numbers.
-        text_or_json: Columns whose cells hold JSON when they begin like a list, otherwise text.
-        text_or_number: Columns whose cells hold a whole number or else text.
+        text_or_json: Columns whose cells hold JSON if they begin with `[`, otherwise text.
+        text_or_number: Columns whose cells hold a whole number or text.
     """
 
     json: frozenset[str] = field(default_factory=frozenset)
@@ -34,9 +37,24 @@ class Shape:
     text_or_json: frozenset[str] = field(default_factory=frozenset)
     text_or_number: frozenset[str] = field(default_factory=frozenset)
 
+    @classmethod
+    def of(cls, record: type[Record]) -> Shape:
+        """Return the shape that follows from the annotations of a record."""
+        types: dict[str, list[str]] = {}
+        for name, annotation in record.annotations().items():
+            plain = getattr(annotation, "__origin__", annotation)
+            kind = "texts" if annotation == Texts else (get_origin(plain) or plain).__name__
+            types.setdefault(kind, []).append(name)
+        return cls(
+            json=frozenset(types.get("list", []) + types.get("dict", [])),
+            numbers=frozenset(types.get("float", [])),
+            text_or_json=frozenset(types.get("texts", [])),
+            text_or_number=frozenset(types.get("int", [])),
+        )
+
 
 def csv_rows(path: Path, shape: Shape) -> Iterator[tuple[dict[str, Any], int] | Reject]:
-    """The rows of a CSV file (RFC 4180, with a header) and the line where each begins.
+    """Yield the rows of a CSV file (RFC 4180, with a header) and the line where each begins.
 
     An empty cell is absent.
 
@@ -65,7 +83,7 @@ def csv_rows(path: Path, shape: Shape) -> Iterator[tuple[dict[str, Any], int] | 
 
 
 class _Lines:
-    """The lines of a file for the csv module, counted."""
+    """The lines of a file for the csv module, with a count."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -119,9 +137,9 @@ def _long_cells() -> Iterator[None]:
 
 
 def parquet_rows(path: Path) -> Iterator[tuple[dict[str, Any], int] | Reject]:
-    """The rows of a Parquet file and their numbers, from 1.
+    """Yield the rows of a Parquet file and their numbers, from 1.
 
-    Maps, and structs whose fields may be null, become objects without their null fields.
+    Maps and structs become dictionaries without null values.
 
     Raises:
         InputError: The file is not Parquet.

@@ -33,7 +33,7 @@ class Document(Record):
         """The document's sentences as (id, text); plain texts are numbered S1, S2, ...
 
         Raises:
-            RecordError: A sentence is neither text nor `{id, text}`, an id stands twice, or the
+            RecordError: A sentence is neither text nor `{id, text}`, an id occurs twice, or the
                 document has neither sentences nor text.
         """
         if self.sentences is None and self.text is None:
@@ -43,7 +43,7 @@ class Document(Record):
         for position, each in enumerate(given, start=1):
             name, text = _sentence(each, position)
             if name in numbered:
-                raise RecordError([f"sentences[{position - 1}]: the id {name!r} stands twice"])
+                raise RecordError([f"sentences[{position - 1}]: the id {name!r} occurs twice"])
             numbered[name] = text
         return list(numbered.items())
 

@@ -8,15 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from warehouse.formats.readers.error_messages import RecordError, found
-from warehouse.formats.records.record import Id, Name, Record, Share, Whole
-
-
-def _list_of_text(value: object) -> object:
-    if isinstance(value, str):
-        return [value]
-    if not isinstance(value, list):
-        raise ValueError(f"expected text or a list of texts, found {found(value)}")  # noqa: TRY004
-    return value
+from warehouse.formats.records.record import Id, Name, Record, Share, Texts, Whole
 
 
 def _position_of_letter(value: object) -> object:
@@ -25,10 +17,6 @@ def _position_of_letter(value: object) -> object:
             return ord(value.upper()) - ord("A")
         raise ValueError(f"expected a position from 0 or a letter, found {found(value)}")
     return value
-
-
-Texts = Annotated[list[str], BeforeValidator(_list_of_text, json_schema_input_type=str | list[str])]
-"""A text, or a list of alternatives."""
 
 
 class Rubric(Record):

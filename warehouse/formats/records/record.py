@@ -1,12 +1,13 @@
-"""What all records share: they are strict, and say in plain sentences what is wrong."""
+"""The base class of records: strict validation with readable error messages."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from types import NoneType
+from typing import TYPE_CHECKING, Annotated, Any, Self, get_args, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from warehouse.formats.readers.error_messages import RecordError, sentences
+from warehouse.formats.readers.error_messages import RecordError, found, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,24 +33,45 @@ Whole = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 """A whole number that fits the warehouse's INTEGER."""
 
 
+def _list_of_text(value: object) -> object:
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list):
+        raise ValueError(f"expected text or a list of texts, found {found(value)}")  # noqa: TRY004
+    return value
+
+
+Texts = Annotated[list[str], BeforeValidator(_list_of_text, json_schema_input_type=str | list[str])]
+"""A text, or a list of alternatives."""
+
+
 class Record(BaseModel):
-    """A strict record: nothing is converted but whole numbers where text is meant."""
+    """A strict record: only whole numbers are converted, and only to text."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
 
     @classmethod
+    def annotations(cls) -> dict[str, Any]:
+        """Return the annotation of each input field, without `None`."""
+        hints = get_type_hints(cls, include_extras=True)
+        return {
+            name: get_args(hints[name])[0] if NoneType in get_args(hints[name]) else hints[name]
+            for name in cls.model_fields
+            if name != "extra"
+        }
+
+    @classmethod
     def read(cls, row: Mapping[str, Any]) -> Self:
-        """Checks a row of a file.
+        """Validate a row of a file.
 
         Args:
             row: The row's fields. A null field counts as absent.
 
         Returns:
-            The record. Where the model has `extra`, it holds the fields that no name is for,
-            sorted by name.
+            The record. If the model has `extra`, it holds the unknown fields, sorted by name.
 
         Raises:
-            RecordError: The row is not such a record; says every fault in plain sentences.
+            RecordError: The row is not valid; lists every problem.
         """
         fields = {key: value for key, value in row.items() if value is not None}
         if "extra" in cls.model_fields:

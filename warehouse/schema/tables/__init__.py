@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from warehouse.errors import UnknownTable, near
+from warehouse.errors import UnknownTable, suggest_name
 from warehouse.schema.migrations import latest
 from warehouse.schema.table import Column, Group, Table
 from warehouse.schema.tables.inputs import INPUTS
@@ -52,4 +52,4 @@ def table_named(name: str) -> Table:
     try:
         return TABLES[name]
     except KeyError:
-        raise UnknownTable(f"there is no table {name!r}{near(name, TABLES)}") from None
+        raise UnknownTable(f"there is no table {name!r}{suggest_name(name, TABLES)}") from None

@@ -13,13 +13,13 @@ import duckdb
 from warehouse.schema.ddl import literal, quoted
 from warehouse.schema.tables import STORED
 from warehouse.storage.connection import Settings
-from warehouse.storage.create import create, flush
+from warehouse.storage.create import create_file, fsync
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
-def write_file(connection: duckdb.DuckDBPyConnection, target: Path) -> None:
+def export_lake(connection: duckdb.DuckDBPyConnection, target: Path) -> None:
     """Write the tables that a connection sees to a DuckDB file, in place of what is there.
 
     Args:
@@ -30,7 +30,7 @@ def write_file(connection: duckdb.DuckDBPyConnection, target: Path) -> None:
         OSError: Its disk is full.
     """
     target.unlink(missing_ok=True)
-    create(target, Settings())
+    create_file(target, Settings())
     # Attached for all cursors of the process, so that its name must be nobody else's.
     name = quoted(f"copy-{uuid4().hex}")
     connection.execute(f"ATTACH {literal(str(target))} AS {name}")
@@ -54,4 +54,4 @@ def write_file(connection: duckdb.DuckDBPyConnection, target: Path) -> None:
             connection.execute(f"DETACH {name}")
         target.with_name(target.name + ".wal").unlink(missing_ok=True)
     connection.begin()
-    flush(target)
+    fsync(target)

@@ -22,7 +22,7 @@ ADVICE: Final = {"httpfs": "`pip install duckdb-extension-httpfs`"}
 """How to come by what is not part of the extra."""
 
 
-def load(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
+def load_extensions(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
     """Load what a lake needs.
 
     Raises:

@@ -12,25 +12,25 @@ import duckdb
 
 from warehouse.errors import SchemaOutdated, WarehouseError, WarehouseUnreachable
 from warehouse.schema.ddl import create_tables, literal
-from warehouse.storage.connection import PAUSE_S, configured
-from warehouse.storage.connection_pool import connect, cursor_of
-from warehouse.storage.ducklake.extensions import load
-from warehouse.storage.ducklake.write_lock import asked, end, turn
-from warehouse.storage.migrate import require_version, upgrade
+from warehouse.storage.connection import PAUSE_S, duckdb_config
+from warehouse.storage.connection_pool import connect, new_cursor
+from warehouse.storage.ducklake.extensions import load_extensions
+from warehouse.storage.ducklake.write_lock import query_postgres, roll_back, write_lock
+from warehouse.storage.migrate import migrate, require_version
 
 if TYPE_CHECKING:
     from warehouse.storage.connection import Settings
     from warehouse.storage.location import Lake
 
-KEPT_IN_CATALOGUE = {"marks": 100, "meta": 100}
+INLINED_TABLES = {"marks": 100, "meta": 100}
 """Tables of a few short rows, and the rows up to which an insert goes to PostgreSQL itself: a file
 for each would take longer. What people write stays in files, since PostgreSQL holds no text with a
 null character."""
 
-STARTED = "SELECT pg_postmaster_start_time()::text"
+SERVER_START_SQL = "SELECT pg_postmaster_start_time()::text"
 """Since when the server has been there."""
 
-BUSY = ("too many clients", "starting up", "shutting down", "remaining connection slots")
+RETRYABLE = ("too many clients", "starting up", "shutting down", "remaining connection slots")
 """What PostgreSQL says when it will be there again soon."""
 
 
@@ -43,9 +43,9 @@ class Session:
 
     def __init__(self, lake: Lake, settings: Settings, patience_s: float) -> None:
         self.lake = lake
-        self._connection = opened(lake, settings, patience_s)
+        self._connection = connect_catalog(lake, settings, patience_s)
         try:
-            self._started = asked(self._connection, STARTED)
+            self._started = query_postgres(self._connection, SERVER_START_SQL)
             self._attach(patience_s)
         except BaseException:
             self._connection.close()
@@ -53,19 +53,19 @@ class Session:
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """A connection of one's own, on which the lake's tables need no prefix."""
-        cursor = cursor_of(self._connection)
+        cursor = new_cursor(self._connection)
         cursor.execute("USE lake")
         return cursor
 
     def guard(self) -> duckdb.DuckDBPyConnection:
         """A connection of one's own for `postgres_query('guard', ...)`."""
-        return cursor_of(self._connection)
+        return new_cursor(self._connection)
 
-    def lasts(self) -> bool:
+    def is_alive(self) -> bool:
         """Whether the server can be asked, and has not been restarted since."""
         try:
             with self.guard() as guard:
-                return asked(guard, STARTED) == self._started
+                return query_postgres(guard, SERVER_START_SQL) == self._started
         except duckdb.Error:
             return False
 
@@ -74,22 +74,22 @@ class Session:
         self._connection.close()
 
     def _attach(self, patience_s: float) -> None:
-        if has_catalogue(self._connection, self.lake):
+        if has_catalog(self._connection, self.lake):
             self._attach_lake()
             if self._is_empty():
-                with turn(self.guard(), self.lake, patience_s):
+                with write_lock(self.guard(), self.lake, patience_s):
                     self._create()
         else:
             # Two that make the catalogue at the same time would be in each other's way.
-            with turn(self.guard(), self.lake, patience_s):
+            with write_lock(self.guard(), self.lake, patience_s):
                 self._attach_lake()
                 self._create()
         with self.cursor() as cursor:
             try:
                 require_version(cursor, self.lake)
             except SchemaOutdated:
-                with turn(self.guard(), self.lake, patience_s):
-                    upgrade(cursor, self.lake)
+                with write_lock(self.guard(), self.lake, patience_s):
+                    migrate(cursor, self.lake)
         self.lake.folder.mkdir(parents=True, exist_ok=True)
 
     def _attach_lake(self) -> None:
@@ -116,25 +116,25 @@ class Session:
                 create_tables(cursor)
                 cursor.commit()
             finally:
-                end(cursor)
-            for table, rows in KEPT_IN_CATALOGUE.items():
+                roll_back(cursor)
+            for table, rows in INLINED_TABLES.items():
                 cursor.execute(
                     "CALL lake.set_option("
                     f"'data_inlining_row_limit', {rows}, table_name => '{table}')"
                 )
 
 
-def opened(lake: Lake, settings: Settings, patience_s: float) -> duckdb.DuckDBPyConnection:
+def connect_catalog(lake: Lake, settings: Settings, patience_s: float) -> duckdb.DuckDBPyConnection:
     """A DuckDB in memory, with the catalogue's database attached as `guard`.
 
     Raises:
         WarehouseUnreachable: The server is not there, or does not let us in.
         WarehouseError: The extensions are not installed.
     """
-    config = configured(settings) | {"autoload_known_extensions": False}
+    config = duckdb_config(settings) | {"autoload_known_extensions": False}
     connection = connect(config=config)
     try:
-        load(connection, lake)
+        load_extensions(connection, lake)
         password = lake.password
         if password is not None:
             connection.execute(
@@ -147,9 +147,9 @@ def opened(lake: Lake, settings: Settings, patience_s: float) -> duckdb.DuckDBPy
             try:
                 connection.execute(statement)
             except duckdb.Error as error:
-                waits = any(each in str(error) for each in BUSY)
+                waits = any(each in str(error) for each in RETRYABLE)
                 if not waits or time.monotonic() >= deadline:
-                    raise unreachable(error, lake) from error
+                    raise unreachable_error(error, lake) from error
             else:
                 return connection
             time.sleep(PAUSE_S)
@@ -158,17 +158,17 @@ def opened(lake: Lake, settings: Settings, patience_s: float) -> duckdb.DuckDBPy
         raise
 
 
-def is_made(lake: Lake) -> bool:
+def catalog_exists(lake: Lake) -> bool:
     """Whether the database of a lake holds its catalogue."""
     from warehouse.storage.connection import Settings
 
-    with opened(lake, Settings(threads=1), 0.0) as connection:
-        return has_catalogue(connection, lake)
+    with connect_catalog(lake, Settings(threads=1), 0.0) as connection:
+        return has_catalog(connection, lake)
 
 
-def has_catalogue(connection: duckdb.DuckDBPyConnection, lake: Lake) -> bool:
+def has_catalog(connection: duckdb.DuckDBPyConnection, lake: Lake) -> bool:
     """Whether the database that is attached as `guard` holds a lake's catalogue."""
-    found = asked(
+    found = query_postgres(
         connection,
         "SELECT count(*) FROM pg_catalog.pg_tables WHERE tablename = 'ducklake_metadata' "  # noqa: S608
         f"AND schemaname = {literal(lake.schema)}",
@@ -176,17 +176,17 @@ def has_catalogue(connection: duckdb.DuckDBPyConnection, lake: Lake) -> bool:
     return found == [(1,)]
 
 
-def unreachable(error: duckdb.Error, lake: Lake) -> WarehouseUnreachable:
+def unreachable_error(error: duckdb.Error, lake: Lake) -> WarehouseUnreachable:
     """The error that says why the server cannot be asked; DuckDB's repeats the whole address."""
     told = re.split(r'Unable to connect to Postgres at "[^"]*": ', str(error))[-1]
     lines = [line.strip() for line in told.strip().splitlines() if line.strip()]
     said = " ".join(lines).removesuffix(":")
     return WarehouseUnreachable(
-        concealed(f"the warehouse {str(lake)!r} cannot be reached: {said}", lake)
+        mask_password(f"the warehouse {str(lake)!r} cannot be reached: {said}", lake)
     )
 
 
-def concealed(text: str, lake: Lake) -> str:
+def mask_password(text: str, lake: Lake) -> str:
     """A message without the password, should it ever stand in one."""
     try:
         password = lake.password
@@ -197,13 +197,13 @@ def concealed(text: str, lake: Lake) -> str:
 
 _SESSIONS: dict[tuple[object, ...], Session] = {}
 _REACHED: set[Lake] = set()
-_ALONE = threading.Lock()
+_LOCK = threading.Lock()
 
 
-def session(lake: Lake, settings: Settings, patience_s: float) -> Session:
+def shared_session(lake: Lake, settings: Settings, patience_s: float) -> Session:
     """The session of this process with a lake."""
     key = (os.getpid(), lake, settings.memory_limit, settings.threads)
-    with _ALONE:
+    with _LOCK:
         if key not in _SESSIONS:
             _SESSIONS[key] = Session(lake, settings, patience_s)
             _REACHED.add(lake)
@@ -215,8 +215,8 @@ def was_reached(lake: Lake) -> bool:
     return lake in _REACHED
 
 
-def forget(broken: Session) -> None:
+def drop_session(broken: Session) -> None:
     """Have the next one who asks connect anew."""
-    with _ALONE:
+    with _LOCK:
         for key in [key for key, each in _SESSIONS.items() if each is broken]:
             del _SESSIONS[key]

@@ -11,19 +11,19 @@ import duckdb
 from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_exponential_jitter
 
 from warehouse.errors import WarehouseConflict, WarehouseError, WarehouseUnreachable
-from warehouse.storage.ducklake.export import write_file
+from warehouse.storage.ducklake.export import export_lake
 from warehouse.storage.ducklake.session import (
     Session,
-    concealed,
-    forget,
-    is_made,
-    session,
-    unreachable,
+    catalog_exists,
+    drop_session,
+    mask_password,
+    shared_session,
+    unreachable_error,
     was_reached,
 )
-from warehouse.storage.ducklake.write_lock import end, turn
+from warehouse.storage.ducklake.write_lock import roll_back, write_lock
 from warehouse.storage.migrate import require_version
-from warehouse.storage.scratch import Scratch
+from warehouse.storage.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-GONE = (
+CONNECTION_LOST = (
     *("server closed the connection", "terminating connection", "connection to server"),
     *("no connection to the server", "Connection refused", "the database system is"),
     'Failed to execute query "ROLLBACK"',
@@ -62,7 +62,7 @@ class LakeStorage:
         Raises:
             WarehouseUnreachable: The server cannot be asked.
         """
-        return is_made(self.lake)
+        return catalog_exists(self.lake)
 
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -74,7 +74,7 @@ class LakeStorage:
                 require_version(cursor, self.lake)
                 yield cursor
             finally:
-                end(cursor)
+                roll_back(cursor)
 
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -108,9 +108,9 @@ class LakeStorage:
     def copy(self, target: Path) -> None:
         """Write the lake as it is now to a DuckDB file."""
         with self.reading() as cursor:
-            write_file(cursor, target)
+            export_lake(cursor, target)
 
-    def room(self) -> int:
+    def size_bytes(self) -> int:
         """The bytes of its files: a copy is about as large."""
         with self.reading() as cursor:
             row = cursor.execute(
@@ -120,7 +120,7 @@ class LakeStorage:
 
     def session(self) -> Session:
         """The connection of this process."""
-        return session(self.lake, self.settings, self.patience_s)
+        return shared_session(self.lake, self.settings, self.patience_s)
 
     @property
     def _tries(self) -> Retrying:
@@ -163,9 +163,9 @@ class LakeStorage:
         opened = self.session()
         with (
             self.cursor(opened) as cursor,
-            turn(opened.guard(), self.lake, self.patience_s) as held,
+            write_lock(opened.guard(), self.lake, self.patience_s) as held,
         ):
-            Scratch(self.lake).sweep()
+            ScratchFolder(self.lake).remove_orphans()
             cursor.begin()
             try:
                 require_version(cursor, self.lake)
@@ -176,9 +176,9 @@ class LakeStorage:
                 )
                 yield cursor
             except BaseException:
-                end(cursor)
+                roll_back(cursor)
                 raise
-            if not held.lasts():
+            if not held.is_held():
                 # Somebody else may be writing by now.
                 raise WarehouseUnreachable(f"{str(self.lake)!r}: the server went away")
             cursor.commit()
@@ -190,7 +190,7 @@ class LakeStorage:
             with opened.cursor() as cursor:
                 yield cursor
         except WarehouseUnreachable:
-            forget(opened)
+            drop_session(opened)
             raise
         except duckdb.Error as error:
             told = self._told(error, opened)
@@ -200,16 +200,16 @@ class LakeStorage:
 
     def _told(self, error: duckdb.Error, opened: Session) -> Exception:
         text = str(error)
-        if not opened.lasts() or any(each in text for each in GONE):
-            forget(opened)
-            return unreachable(error, self.lake)
+        if not opened.is_alive() or any(each in text for each in CONNECTION_LOST):
+            drop_session(opened)
+            return unreachable_error(error, self.lake)
         if "Transaction conflict" in text or "maximum retry count" in text:
             return WarehouseConflict(
                 f"{str(self.lake)!r}: another process came between, which is none of "
-                f"Scoreline's: {concealed(text.splitlines()[-1], self.lake)}"
+                f"Scoreline's: {mask_password(text.splitlines()[-1], self.lake)}"
             )
         if isinstance(error, duckdb.IOException):
             return WarehouseError(
-                f"{str(self.lake)!r} cannot be used: {concealed(text.splitlines()[0], self.lake)}"
+                f"{str(self.lake)!r} cannot be used: {mask_password(text.splitlines()[0], self.lake)}"
             )
         return error

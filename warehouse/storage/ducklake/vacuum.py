@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from warehouse.storage.ducklake.write_lock import turn
+from warehouse.storage.ducklake.write_lock import write_lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SMALL_BYTES = 8_000_000
 """Files below this size are worth merging when there are many."""
 
-MANY = 20
+MIN_FILES = 20
 """The small files, or files of deleted rows, from which on it is worth its time."""
 
 GRACE_DAYS = 1.0
@@ -27,7 +27,7 @@ GRACE_DAYS = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class LakeFiles:
+class RemovableFiles:
     """The files of a lake, as far as they could be fewer.
 
     Attributes:
@@ -45,24 +45,24 @@ class LakeFiles:
     @property
     def is_worth_it(self) -> bool:
         """Whether there are many that could go."""
-        return self.mergeable + self.deletions >= MANY or self.dropped + self.strays > 0
+        return self.mergeable + self.deletions >= MIN_FILES or self.dropped + self.strays > 0
 
 
-def earlier_states(storage: LakeStorage, days: float) -> int:
+def count_expired_snapshots(storage: LakeStorage, days: float) -> int:
     """The states of a lake that are older than so many days; the present one never counts."""
     return len(_expired(storage, days, dry_run=True))
 
 
-def expire_states(storage: LakeStorage, days: float) -> int:
+def expire_snapshots(storage: LakeStorage, days: float) -> int:
     """Forget the states that are older than so many days; returns how many they were.
 
     Their files stay until `tidy` removes them.
     """
-    with turn(storage.session().guard(), storage.lake, storage.patience_s):
+    with write_lock(storage.session().guard(), storage.lake, storage.patience_s):
         return len(_expired(storage, days, dry_run=False))
 
 
-def files(storage: LakeStorage, days: float) -> LakeFiles:
+def count_removable_files(storage: LakeStorage, days: float) -> RemovableFiles:
     """How many files a lake could do without; nothing is changed by looking."""
     with _cursor(storage) as cursor:
         tables = cursor.execute(
@@ -73,17 +73,17 @@ def files(storage: LakeStorage, days: float) -> LakeFiles:
             for name in ("ducklake_cleanup_old_files", "ducklake_delete_orphaned_files")
         )
     small = [count - 1 for count, size, _ in tables if count > 1 and size / count < SMALL_BYTES]
-    return LakeFiles(sum(small), sum(deleted for *_, deleted in tables), dropped, strays)
+    return RemovableFiles(sum(small), sum(deleted for *_, deleted in tables), dropped, strays)
 
 
-def tidy(storage: LakeStorage, days: float) -> None:
+def compact_files(storage: LakeStorage, days: float) -> None:
     """Merge small files, take deleted rows out, and remove files that nothing refers to.
 
     Writers wait meanwhile, readers do not.
     """
     with (
         _cursor(storage) as cursor,
-        turn(storage.session().guard(), storage.lake, storage.patience_s),
+        write_lock(storage.session().guard(), storage.lake, storage.patience_s),
     ):
         for name in (
             "ducklake_flush_inlined_data",

@@ -23,30 +23,32 @@ if TYPE_CHECKING:
 
     from warehouse.storage.location import Lake
 
-OURS: Final = int.from_bytes(b"scor")
+LOCK_CLASS: Final = int.from_bytes(b"scor")
 """The first number of the lock within the database; the second is that of the lake's schema."""
 
 SLICE_S: Final = 5.0
 """The seconds for which the server is asked to wait at a time: until then, nothing can stop us."""
 
 
-class Turn:
+class WriteLock:
     """The turn of this process; the lock lasts as long as the transaction of its connection."""
 
     def __init__(self, guard: duckdb.DuckDBPyConnection) -> None:
         self._guard = guard
 
-    def lasts(self) -> bool:
+    def is_held(self) -> bool:
         """Whether the server still knows of it."""
         try:
-            asked(self._guard, "SELECT 1")
+            query_postgres(self._guard, "SELECT 1")
         except duckdb.Error:
             return False
         return True
 
 
 @contextmanager
-def turn(guard: duckdb.DuckDBPyConnection, lake: Lake, patience_s: float) -> Iterator[Turn]:
+def write_lock(
+    guard: duckdb.DuckDBPyConnection, lake: Lake, patience_s: float
+) -> Iterator[WriteLock]:
     """Write alone.
 
     Args:
@@ -60,13 +62,13 @@ def turn(guard: duckdb.DuckDBPyConnection, lake: Lake, patience_s: float) -> Ite
     """
     try:
         _wait(guard, lake, patience_s)
-        yield Turn(guard)
+        yield WriteLock(guard)
     finally:
-        end(guard)
+        roll_back(guard)
         guard.close()
 
 
-def end(connection: duckdb.DuckDBPyConnection) -> None:
+def roll_back(connection: duckdb.DuckDBPyConnection) -> None:
     """Roll back, if there is a transaction; to be done before a connection is closed.
 
     The connection to the server may be gone. Closing tries to roll back, too, and where that fails
@@ -76,7 +78,7 @@ def end(connection: duckdb.DuckDBPyConnection) -> None:
         connection.rollback()
 
 
-def asked(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[object, ...]]:
+def query_postgres(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[object, ...]]:
     """What PostgreSQL answers, on the one connection that the transaction has."""
     query = f"SELECT * FROM postgres_query('guard', {literal(sql)})"  # noqa: S608
     return connection.execute(query).fetchall()
@@ -87,11 +89,11 @@ def _number(lake: Lake) -> int:
 
 
 def _wait(guard: duckdb.DuckDBPyConnection, lake: Lake, patience_s: float) -> None:
-    key = f"{OURS}, {_number(lake)}"
+    key = f"{LOCK_CLASS}, {_number(lake)}"
     deadline = time.monotonic() + patience_s
     while True:
         guard.begin()
-        if asked(guard, f"SELECT pg_try_advisory_xact_lock({key})") == [(True,)]:
+        if query_postgres(guard, f"SELECT pg_try_advisory_xact_lock({key})") == [(True,)]:
             return
         left = deadline - time.monotonic()
         if left <= 0:
@@ -102,8 +104,8 @@ def _wait(guard: duckdb.DuckDBPyConnection, lake: Lake, patience_s: float) -> No
         slice_ms = max(1, int(1000 * min(left, SLICE_S)))
         begun = time.monotonic()
         try:
-            asked(guard, f"SELECT set_config('lock_timeout', '{slice_ms}', true)")
-            asked(guard, f"SELECT pg_advisory_xact_lock({key})::text")
+            query_postgres(guard, f"SELECT set_config('lock_timeout', '{slice_ms}', true)")
+            query_postgres(guard, f"SELECT pg_advisory_xact_lock({key})::text")
         except duckdb.Error as error:
             if time.monotonic() - begun < slice_ms / 2000:
                 raise WarehouseUnreachable(f"{str(lake)!r}: the server went away") from error
@@ -114,11 +116,11 @@ def _wait(guard: duckdb.DuckDBPyConnection, lake: Lake, patience_s: float) -> No
 
 
 def _holder(guard: duckdb.DuckDBPyConnection, lake: Lake) -> str:
-    rows = asked(
+    rows = query_postgres(
         guard,
         "SELECT a.application_name, to_char(a.xact_start, 'HH24:MI:SS') FROM pg_locks AS l "  # noqa: S608
         "JOIN pg_stat_activity AS a USING (pid) WHERE l.locktype = 'advisory' AND l.granted "
-        f"AND l.classid = {OURS} AND l.objid = {_number(lake)} LIMIT 1",
+        f"AND l.classid = {LOCK_CLASS} AND l.objid = {_number(lake)} LIMIT 1",
     )
     if not rows or not rows[0][0]:
         return "another process"

@@ -21,4 +21,4 @@ def test_without_the_extra(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data
     place = Lake("dbname=x host=127.0.0.1 port=9", data_path, tmp_path)
     words = r"'duckdb-extension-ducklake' is not installed: `pip install scoreline\[lake\]`"
     with pytest.raises(WarehouseError, match=words):
-        Warehouse(place).marks("b")
+        Warehouse(place).fingerprints("b")

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from warehouse.errors import WarehouseError
-from warehouse.storage.location import POSTGRES, Lake, catalog_of
+from warehouse.storage.location import POSTGRES, Lake, parse_catalog
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from warehouse.storage.location import POSTGRES, Lake, catalog_of
 )
 def test_a_password_is_refused_and_not_repeated(catalog: str) -> None:
     with pytest.raises(WarehouseError, match="a password never stands in this file") as refused:
-        catalog_of(POSTGRES + catalog)
+        parse_catalog(POSTGRES + catalog)
     assert "hidden" not in str(refused.value)
 
 
@@ -35,7 +35,7 @@ def test_a_password_is_refused_and_not_repeated(catalog: str) -> None:
     ["dbname=d user=password", "postgresql://password@db/password?sslmode=require"],
 )
 def test_the_word_may_stand_elsewhere(catalog: str) -> None:
-    assert catalog_of(POSTGRES + catalog) == catalog
+    assert parse_catalog(POSTGRES + catalog) == catalog
 
 
 def test_the_name_of_the_process_is_not_taken_for_a_user() -> None:

@@ -14,8 +14,8 @@ from warehouse.errors import SchemaMismatch
 from warehouse.schema import migrations
 from warehouse.schema.ddl import check
 from warehouse.storage.connection import Settings
-from warehouse.storage.ducklake.session import opened
-from warehouse.storage.migrate import version_of
+from warehouse.storage.ducklake.session import connect_catalog
+from warehouse.storage.migrate import schema_version
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def old(postgres_database: str, tmp_path: Path) -> Iterator[Lake]:
 
 
 def executed(place: Lake, statements: str) -> None:
-    with opened(place, Settings(), 0.0) as connection:
+    with connect_catalog(place, Settings(), 0.0) as connection:
         connection.execute(
             f"ATTACH 'ducklake:postgres:{place.connection}' AS lake "
             f"(DATA_PATH '{place.data_path}', METADATA_SCHEMA '{place.schema}')"
@@ -48,7 +48,7 @@ def executed(place: Lake, statements: str) -> None:
 
 def test_version_1_becomes_this_version_at_its_first_use(old: Lake) -> None:
     warehouse = Warehouse(old)
-    assert set(warehouse.marks("old")) == {"questions"}
+    assert set(warehouse.fingerprints("old")) == {"questions"}
     with warehouse.reading() as connection:
         assert check(connection) == []
         assert on_file.counts(connection) == on_file.KEPT
@@ -59,13 +59,13 @@ def test_a_step_that_fails_changes_nothing(old: Lake, monkeypatch: pytest.Monkey
     with monkeypatch.context() as broken:
         broken.setattr(migrations, "steps", lambda: steps)
         with pytest.raises(SchemaMismatch, match="cannot be brought from version 1 to"):
-            Warehouse(old).marks("old")
+            Warehouse(old).fingerprints("old")
     lakes.close_sessions()
-    with opened(old, Settings(), 0.0) as connection:
+    with connect_catalog(old, Settings(), 0.0) as connection:
         connection.execute(
             f"ATTACH 'ducklake:postgres:{old.connection}' AS lake (METADATA_SCHEMA '{old.schema}')"
         )
         connection.execute("USE lake")
-        assert version_of(connection, old) == 1
+        assert schema_version(connection, old) == 1
         assert on_file.counts(connection) == on_file.KEPT
-    assert set(Warehouse(old).marks("old")) == {"questions"}
+    assert set(Warehouse(old).fingerprints("old")) == {"questions"}

@@ -51,8 +51,8 @@ def test_a_lake_holds_what_a_file_holds(place: Lake, tmp_path: Path) -> None:
     assert warehouse.replace("questions", questions("q2", text="another")) == 1
     assert ids(warehouse) == [("b", "q1", "?"), ("b", "q2", "another")]
     with warehouse.transaction() as transaction:
-        transaction.mark("b", "questions", "1")
-    assert warehouse.marks("b") == {"questions": "1"}
+        transaction.record_fingerprint("b", "questions", "1")
+    assert warehouse.fingerprints("b") == {"questions": "1"}
     with warehouse.reading() as connection:
         assert check(connection) == []
     copy = tmp_path / "copy.duckdb"
@@ -115,7 +115,7 @@ def test_processes_that_make_it_at_the_same_time(place: Lake) -> None:
 def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     nowhere = Lake("dbname=x host=127.0.0.1 port=9", str(tmp_path / "lake"), tmp_path)
     with pytest.raises(WarehouseUnreachable, match=r"cannot be reached: .*refused") as caught:
-        Warehouse(nowhere, patience_s=0.1).marks("b")
+        Warehouse(nowhere, patience_s=0.1).fingerprints("b")
     assert "application_name" not in str(caught.value)
 
 

@@ -12,13 +12,13 @@ import pytest
 from tests.lakes import fresh, told
 from tests.services import takes_minutes
 from tests.warehouse.conftest import ids, questions
-from warehouse.maintenance.vacuum import chores
+from warehouse.maintenance.vacuum import maintenance_tasks
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warehouse.maintenance.vacuum import Chore
+    from warehouse.maintenance.vacuum import MaintenanceTask
     from warehouse.storage.location import Lake
 
 pytestmark = takes_minutes
@@ -40,8 +40,8 @@ def place(postgres_database: str, tmp_path: Path) -> Iterator[Lake]:
         yield made
 
 
-def due(warehouse: Warehouse, days: float) -> dict[str, Chore]:
-    return {chore.name: chore for chore in chores(warehouse, days)}
+def due(warehouse: Warehouse, days: float) -> dict[str, MaintenanceTask]:
+    return {chore.name: chore for chore in maintenance_tasks(warehouse, days)}
 
 
 def parquet(place: Lake) -> set[Path]:
@@ -61,12 +61,12 @@ def test_what_is_not_needed_goes_and_rows_stay(place: Lake) -> None:
     assert killed.returncode == -9
     # What is young may be in somebody's hands: small files are merged, and none goes yet.
     before = parquet(place)
-    due(warehouse, days=1)["files"].carry_out()
+    due(warehouse, days=1)["files"].run()
     assert before < parquet(place)
     assert ids(warehouse) == rows
 
-    due(warehouse, days=0)["snapshots"].carry_out()
-    due(warehouse, days=0)["files"].carry_out()
+    due(warehouse, days=0)["snapshots"].run()
+    due(warehouse, days=0)["files"].run()
     assert ids(warehouse) == rows
     assert len(parquet(place)) <= 3
     assert "files" not in due(warehouse, days=0)

@@ -1,1 +1,1 @@
-"""Calls to the judge: the asset that makes them, the dry run that counts them."""
+"""Judge calls: the asset that makes them, their budget, the dry run and the robustness check."""

@@ -1,4 +1,4 @@
-"""The judging stage: one asset for each evaluator that asks a judge."""
+"""The assets `judgments/<evaluator>`: one for each evaluator that needs a judge."""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,7 +7,7 @@ from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import metadata
 from assets.judging.budget import engines_within_budget, retry_request
-from assets.judging.call_judge import Judging, JudgingResult
+from assets.judging.call_judge import JudgingResult, call_judge
 from assets.keys import (
     BACKFILL,
     BENCHMARKS,
@@ -30,7 +30,7 @@ STEP = "judge"
 
 
 def build_judgments(project: Project) -> dg.AssetsDefinition | None:
-    """The assets `judgments/<evaluator>`, of which a run may select any; None without any."""
+    """Return the assets, of which a run may select a subset; None if no evaluator needs a judge."""
     names = [name for name, group in used(project).items() if is_judged(group[0])]
     if not names:
         return None
@@ -42,9 +42,9 @@ def build_judgments(project: Project) -> dg.AssetsDefinition | None:
             kinds={"duckdb", "litellm"},
             owners=OWNERS,
             code_version="1",
-            description=f"What the judge was asked for `{name}` and what it replied. What was "
-            "once answered is not asked again, whatever becomes of the formula. One row of "
-            "`asks` is one step of one sample's grading; `judgments` holds the reply.",
+            description=f"The judge calls of `{name}` and their replies. A call with a reply is "
+            "never repeated, even when the formula changes. One row of `asks` is one step in "
+            "scoring one sample; `judgments` holds the reply.",
         )
         for name in names
     ]
@@ -63,11 +63,11 @@ def build_judgments(project: Project) -> dg.AssetsDefinition | None:
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
     ) -> Iterator[dg.MaterializeResult[None]]:
-        """Ask the judge what it has not been asked for the selected evaluators."""
+        """Make the judge calls that the selected evaluators need and the ledger lacks."""
         selected = {key.path[-1] for key in context.selected_asset_keys}
-        answering, why_not = engines_within_budget(project, warehouse, context.run.tags)
-        if why_not is not None:
-            context.log.warning(why_not)
+        engines, no_judge = engines_within_budget(project, warehouse, context.run.tags)
+        if no_judge is not None:
+            context.log.warning(no_judge)
         wanted = [
             (name, benchmark)
             for name in names
@@ -79,27 +79,27 @@ def build_judgments(project: Project) -> dg.AssetsDefinition | None:
             for name, benchmark in wanted
             if isinstance(evaluator := configured(project, benchmark, name), FlowEvaluator)
         }
-        judging = Judging(
-            warehouse=warehouse,
-            engines=answering,
-            run_id=context.run.run_id,
-            systems=config.systems,
-            force=config.force,
-        )
         try:
-            judged = dict(zip(pairs, judging.judge(list(pairs.values())), strict=True))
+            results = call_judge(
+                warehouse,
+                engines,
+                list(pairs.values()),
+                run_id=context.run.run_id,
+                systems=config.systems,
+                force=config.force,
+            )
         except (JudgeUnreachable, WarehouseLocked) as error:
-            later = retry_request(context.run.tags, context.retry_number)
-            if later is None:
+            retry = retry_request(context.run.tags, context.retry_number)
+            if retry is None:
                 raise
-            raise later from error
-        note = {} if why_not is None else {"note": why_not}
-        told: dict[tuple[dg.AssetKey, str], Mapping[str, RawMetadataValue]] = {}
-        for name, benchmark in wanted:
-            done = judged.get((name, benchmark))
-            report = UNUSED if done is None else {**_report(done), **note}
-            told[judgments_key(name), benchmark] = report
-        add_partition_metadata(context, told)
+            raise retry from error
+        note = {} if no_judge is None else {"note": no_judge}
+        added: dict[tuple[dg.AssetKey, str], Mapping[str, RawMetadataValue]] = {
+            (judgments_key(name), benchmark): UNUSED for name, benchmark in wanted
+        }
+        for (name, benchmark), result in zip(pairs, results, strict=True):
+            added[judgments_key(name), benchmark] = {**_partition_metadata(result), **note}
+        add_partition_metadata(context, added)
         for name in names:
             if name in selected:
                 yield dg.MaterializeResult[None](asset_key=judgments_key(name))
@@ -107,18 +107,18 @@ def build_judgments(project: Project) -> dg.AssetsDefinition | None:
     return judge
 
 
-def _report(judged: JudgingResult) -> Mapping[str, RawMetadataValue]:
-    told: dict[str, RawMetadataValue] = metadata.counts(
+def _partition_metadata(result: JudgingResult) -> Mapping[str, RawMetadataValue]:
+    added: dict[str, RawMetadataValue] = metadata.counts(
         {
-            "asked": judged.asked,
-            "held in the ledger": judged.held,
-            "parse failures": judged.parse_failures,
-            "judge errors": judged.judge_errors,
+            "asked": result.asked,
+            "held in the ledger": result.held,
+            "parse failures": result.parse_failures,
+            "judge errors": result.judge_errors,
+            "dagster/partition_row_count": result.asked + result.held,
         }
     )
-    told["dagster/partition_row_count"] = judged.asked + judged.held
-    if judged.tokens is not None:
-        told["tokens"] = judged.tokens
-    if judged.cost_usd is not None:
-        told["cost in US dollars"] = judged.cost_usd
-    return told
+    if result.tokens is not None:
+        added["tokens"] = result.tokens
+    if result.cost_usd is not None:
+        added["cost in US dollars"] = result.cost_usd
+    return added

@@ -1,4 +1,4 @@
-"""What a run may spend on judges, and when a failed judging step is retried."""
+"""The judge budget of automated runs, and the retries of their failed judging steps."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ AUTOMATED_TAGS = (
     "dagster/sensor_name",
     "dagster/from_automation_condition",
 )
-"""The tags of runs that nobody started; a run that people start has none of them."""
+"""The Dagster tags that mark automated runs."""
 
 RETRIES = 3
 FIRST_PAUSE_S = 30.0
 
 
 def is_automated(tags: Mapping[str, str]) -> bool:
-    """Whether a run with these tags was started by a schedule, a sensor or a condition."""
+    """Return whether a schedule, a sensor or an automation condition started the run."""
     return any(tag in tags for tag in AUTOMATED_TAGS)
 
 
 def spent_last_day_usd(warehouse: Warehouse) -> float:
-    """What judges cost in the last 24 hours, in US dollars, whoever asked them.
+    """Return the cost of all judge calls of the last 24 hours, in US dollars.
 
-    Replies that bear a later time than now count too: the clock may have jumped back.
+    Replies dated in the future count too, because the clock may have been set back.
     """
     since = datetime.now(UTC).replace(tzinfo=None) - timedelta(hours=24)
     spent = warehouse.fetch(
@@ -47,41 +47,40 @@ def spent_last_day_usd(warehouse: Warehouse) -> float:
 def engines_within_budget(
     project: Project, warehouse: Warehouse, tags: Mapping[str, str]
 ) -> tuple[RunEngines, str | None]:
-    """Who may be asked in a run, and why nobody may.
+    """Return the engines that a run may use, and why they have no judge if the budget forbids it.
 
-    People's own runs have the judge's budget. Runs that nobody started share what is left of the
-    daily one, so that no number of them spends more; without one they ask no judge.
+    Manual runs have the budget of the judge. Automated runs share what is left of the daily
+    budget; without a daily budget they call no judge.
 
     Args:
         project: The project.
-        warehouse: Where the ledger is.
-        tags: The tags of the run.
+        warehouse: The warehouse with the ledger.
+        tags: The Dagster tags of the run.
     """
-    answering = project.engines
-    if answering.judge_factory is None or not is_automated(tags):
-        return answering, None
+    engines = project.engines
+    if engines.judge_factory is None or not is_automated(tags):
+        return engines, None
     daily = project.automation.daily_budget_usd
     if daily is None:
-        return replace(answering, judge_factory=None), (
-            "no judge is asked by a run that nobody started: set judge.budget_usd or "
-            "automation.daily_budget_usd"
+        return replace(engines, judge_factory=None), (
+            "this automated run calls no judge: set judge.budget_usd or automation.daily_budget_usd"
         )
     left = daily - spent_last_day_usd(warehouse)
     if left <= 0:
-        return replace(answering, judge_factory=None), (
-            f"no judge is asked: the {daily:g} USD that automation may spend in 24 hours are spent"
+        return replace(engines, judge_factory=None), (
+            f"this automated run calls no judge: the budget of {daily:g} USD for 24 hours is spent"
         )
-    return replace(answering, judge_factory=answering.judge_factory.limited(left)), None
+    return replace(engines, judge_factory=engines.judge_factory.with_budget(left)), None
 
 
 def retry_request(tags: Mapping[str, str], retry: int) -> dg.RetryRequested | None:
-    """How a step that failed for a passing reason is tried again; None in people's own runs.
+    """Return the retry of a step after a transient error, with exponential backoff.
 
-    Whoever waits for a run is told at once. In one that nobody waits for, pauses double.
+    Manual runs get None: they fail at once, since a user is waiting.
 
     Args:
-        tags: The tags of the run.
-        retry: How often it was tried again already.
+        tags: The Dagster tags of the run.
+        retry: The number of retries so far.
     """
     if not is_automated(tags):
         return None

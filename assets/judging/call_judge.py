@@ -1,4 +1,4 @@
-"""Judging: put to the judge what stale samples need and the ledger does not hold."""
+"""Call the judge for stale samples, as far as the ledger has no reply yet."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from assets.scoring.batches import TEXT_ROWS
 from assets.scoring.refresh import stale_samples
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.scoring import run_flows
-from warehouse.ledger import ledger
+from warehouse.ledger.ledger import open_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -25,16 +25,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingResult:
-    """What came of judging one evaluator's samples of one benchmark.
+    """The judge calls for one evaluator's samples of one benchmark.
 
     Attributes:
-        asked: Questions that were put to the judge in this run; those that several evaluators put
-            count for the first of them.
-        held: Other questions of this evaluator that the ledger has answers to.
-        parse_failures: Questions asked whose replies were of no use.
-        judge_errors: Questions asked that got no reply.
-        tokens: Tokens sent and received; None when not told.
-        cost_usd: What that cost; None when no price is known.
+        asked: Calls made in this run. A call that several evaluators share counts for the first.
+        held: Other calls of this evaluator whose replies are in the ledger.
+        parse_failures: Calls made whose replies could not be parsed.
+        judge_errors: Calls made that got no reply.
+        tokens: Tokens sent and received; None when unknown.
+        cost_usd: The cost of the calls; None when no price is known.
     """
 
     asked: int = 0
@@ -45,108 +44,105 @@ class JudgingResult:
     cost_usd: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judging:
-    """What is to be judged in one run: one ledger, one judge, and all flows side by side.
+def call_judge(
+    warehouse: Warehouse,
+    engines: RunEngines,
+    pairs: Sequence[tuple[Benchmark, FlowEvaluator]],
+    *,
+    run_id: str,
+    systems: Sequence[str] = (),
+    force: bool = False,
+) -> list[JudgingResult]:
+    """Run the flows of stale samples, so that the ledger holds all replies; drop their results.
 
-    Attributes:
-        warehouse: The warehouse.
-        answering: Who answers.
-        run_id: The run.
+    All pairs share one ledger and one judge, and their flows run concurrently.
+
+    Args:
+        warehouse: The warehouse with the samples and the ledger.
+        engines: The engines; without a judge, nothing is called.
+        pairs: The evaluators of each benchmark, with their parameters.
+        run_id: The run, recorded with every judgment.
         systems: The systems to judge; empty for all.
-        force: Look at every sample; what the ledger holds is not asked again.
+        force: Check every sample; replies in the ledger are still reused.
+
+    Returns:
+        The result of each pair.
+
+    Raises:
+        EvaluatorError: The judge cannot be called at all; replies received before are kept.
     """
+    if engines.judge_factory is None:
+        return [JudgingResult()] * len(pairs)
+    stale: list[int] = []
+    with open_ledger(warehouse, run_id) as ledger:
+        try:
+            # The judge closes before the ledger flushes its replies into the tables.
+            with (
+                closing(_stale_batches(warehouse, pairs, systems, force, stale)) as batches,
+                engines.live(ledger) as live_engines,
+            ):
+                run_flows(batches, live_engines)
+        finally:
+            ledger.flush()
+    counted = _count_calls(warehouse, {place: pairs[place] for place in stale}, run_id)
+    return [counted.get(place, JudgingResult()) for place in range(len(pairs))]
 
-    warehouse: Warehouse
-    answering: RunEngines
-    run_id: str
-    systems: Sequence[str] = ()
-    force: bool = False
 
-    def judge(self, pairs: Sequence[tuple[Benchmark, FlowEvaluator]]) -> Sequence[JudgingResult]:
-        """Run the flows of stale samples, for the ledger's sake; what they return is dropped.
+def _stale_batches(
+    warehouse: Warehouse,
+    pairs: Sequence[tuple[Benchmark, FlowEvaluator]],
+    systems: Sequence[str],
+    force: bool,  # noqa: FBT001
+    stale: list[int],
+) -> Generator[tuple[FlowEvaluator, pl.DataFrame]]:
+    """Yield the stale samples of each pair; append the index of each pair that has any."""
+    for place, (benchmark, evaluator) in enumerate(pairs):
+        fingerprints = warehouse.fingerprints(benchmark.name)
+        expected = scores_fingerprint(evaluator, fingerprints)
+        if fingerprints.get(scores_stage(evaluator.name)) == expected and not force:
+            continue
+        query = stale_samples(benchmark, evaluator, systems=systems, force=force)
+        with warehouse.fetch_to_disk(query.sql, query.parameters) as samples:
+            if samples.rows:
+                stale.append(place)
+            for batch in samples.batches(TEXT_ROWS):
+                yield evaluator, batch
 
-        What killed runs were told is taken over first.
 
-        Args:
-            pairs: The evaluators, with their parameters, of each benchmark.
-
-        Returns:
-            What came of each pair.
-
-        Raises:
-            EvaluatorError: The judge cannot be asked at all; what it said until then is kept.
+def _count_calls(
+    warehouse: Warehouse, pairs: Mapping[int, tuple[Benchmark, FlowEvaluator]], run_id: str
+) -> Mapping[int, JudgingResult]:
+    """Count the judge calls of some pairs, which are given and returned by their index."""
+    if not pairs:
+        return {}
+    counts = warehouse.fetch(
         """
-        if self.answering.judge_factory is None:
-            return [JudgingResult()] * len(pairs)
-        looked: list[int] = []
-        with ledger.open_ledger(self.warehouse, self.run_id) as tables:
-            try:
-                # The judge is gone before what it said moves to the tables.
-                with (
-                    closing(self._samples(pairs, looked)) as samples,
-                    self.answering.live(tables) as engines,
-                ):
-                    run_flows(samples, engines)
-            finally:
-                tables.flush()
-        found = self._told(pairs, looked)
-        return [found.get(place, JudgingResult()) for place in range(len(pairs))]
-
-    def _samples(
-        self, pairs: Sequence[tuple[Benchmark, FlowEvaluator]], looked: list[int]
-    ) -> Generator[tuple[FlowEvaluator, pl.DataFrame]]:
-        """The stale samples of each pair; `looked` receives the places of those that have any."""
-        for place, (benchmark, evaluator) in enumerate(pairs):
-            marks = self.warehouse.fingerprints(benchmark.name)
-            done = marks.get(scores_stage(evaluator.name)) == scores_fingerprint(evaluator, marks)
-            if done and not self.force:
-                continue
-            query = stale_samples(benchmark, evaluator, systems=self.systems, force=self.force)
-            with self.warehouse.fetch_to_disk(query.sql, query.parameters) as samples:
-                if samples.rows:
-                    looked.append(place)
-                for batch in samples.batches(TEXT_ROWS):
-                    yield evaluator, batch
-
-    def _told(
-        self, pairs: Sequence[tuple[Benchmark, FlowEvaluator]], looked: Sequence[int]
-    ) -> Mapping[int, JudgingResult]:
-        """What the ledger says of the pairs that had stale samples, by their places."""
-        if not looked:
-            return {}
-        told = self.warehouse.fetch(
-            """
-            WITH pairs AS (SELECT unnest($pairs, recursive := true)),
-            put AS (
-                SELECT place, j.*, j.run_id = $run_id AS now,
-                    place = min(place) OVER (PARTITION BY digest) AS first
-                FROM (SELECT DISTINCT benchmark, evaluator, digest FROM asks) AS a
-                JOIN pairs AS p USING (benchmark, evaluator)
-                JOIN judgments AS j USING (digest)
-            )
-            SELECT
-                place,
-                count(*) FILTER (WHERE now AND first) AS asked,
-                count(*) FILTER (WHERE NOT (now AND first)) AS held,
-                count(*) FILTER (WHERE now AND first AND status = 'parse_failure')
-                    AS parse_failures,
-                count(*) FILTER (WHERE now AND first AND status = 'judge_error') AS judge_errors,
-                sum(tokens_in + tokens_out) FILTER (WHERE now AND first)::BIGINT AS tokens,
-                sum(cost_usd) FILTER (WHERE now AND first) AS cost_usd
-            FROM put
-            GROUP BY place
-            """,
-            {
-                "run_id": self.run_id,
-                "pairs": [
-                    {
-                        "place": place,
-                        "benchmark": pairs[place][0].name,
-                        "evaluator": pairs[place][1].name,
-                    }
-                    for place in looked
-                ],
-            },
+        WITH pairs AS (SELECT unnest($pairs, recursive := true)),
+        calls AS (
+            SELECT place, j.*, j.run_id = $run_id AS now,
+                place = min(place) OVER (PARTITION BY digest) AS first
+            FROM (SELECT DISTINCT benchmark, evaluator, digest FROM asks) AS a
+            JOIN pairs AS p USING (benchmark, evaluator)
+            JOIN judgments AS j USING (digest)
         )
-        return {row.pop("place"): JudgingResult(**row) for row in told.iter_rows(named=True)}
+        SELECT
+            place,
+            count(*) FILTER (WHERE now AND first) AS asked,
+            count(*) FILTER (WHERE NOT (now AND first)) AS held,
+            count(*) FILTER (WHERE now AND first AND status = 'parse_failure')
+                AS parse_failures,
+            count(*) FILTER (WHERE now AND first AND status = 'judge_error') AS judge_errors,
+            sum(tokens_in + tokens_out) FILTER (WHERE now AND first)::BIGINT AS tokens,
+            sum(cost_usd) FILTER (WHERE now AND first) AS cost_usd
+        FROM calls
+        GROUP BY place
+        """,
+        {
+            "run_id": run_id,
+            "pairs": [
+                {"place": place, "benchmark": benchmark.name, "evaluator": evaluator.name}
+                for place, (benchmark, evaluator) in pairs.items()
+            ],
+        },
+    )
+    return {row.pop("place"): JudgingResult(**row) for row in counts.iter_rows(named=True)}

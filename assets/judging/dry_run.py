@@ -1,4 +1,4 @@
-"""Planning: what a run would score and ask, and what that would cost; nothing is spent."""
+"""The dry run behind `scoreline plan`: samples, judge calls and cost of the next run."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evaluators.kinds.flow import FlowEvaluator
 from evaluators.sample import Sample
 from evaluators.scoring import score
 from warehouse.ingest.ingest import ingest
-from warehouse.ledger import ledger
+from warehouse.ledger.ledger import open_ledger
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -29,10 +29,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from assets.project import Project
-    from evaluators.engines.judge.dry_run import CostEstimate
-    from evaluators.evaluator import Evaluator
-    from warehouse.ledger.ledger import Ledger
-    from warehouse.queries.samples import Query
+    from evaluators.engines.judge.dry_run import CostEstimate, DryRunJudge
+    from warehouse.storage.scratch import ScratchResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +40,12 @@ class EvaluatorPlan:
     Attributes:
         benchmark: The benchmark.
         evaluator: The evaluator.
-        samples: Samples that it would score.
-        calls: Questions that it would ask, those that follow from replies included: the first of
-            each sample exactly, the later ones as many as the evaluator expects. Those that an
-            evaluator before it asks as well count there.
-        held: Questions that the ledger answers.
-        cost: What the calls would cost; None for evaluators that ask no judge.
+        samples: The samples that it would score.
+        calls: The judge calls that it would make. The first call of each sample is counted
+            exactly; the calls that depend on its reply are the evaluator's estimate. A call that
+            an earlier evaluator shares counts there.
+        held: The calls whose replies are in the ledger.
+        cost: The estimated cost of the calls; None for evaluators without a judge.
     """
 
     benchmark: str
@@ -60,10 +58,10 @@ class EvaluatorPlan:
 
 @contextmanager
 def ingested_copy(project: Project, benchmarks: Sequence[str]) -> Iterator[Warehouse]:
-    """A copy of the warehouse with the files as they are now; the project's stays as it is.
+    """Yield a temporary copy of the warehouse that has ingested the current files.
 
     Raises:
-        WarehouseError: The files cannot be used.
+        WarehouseError: The files cannot be ingested.
     """
     with TemporaryDirectory(prefix="scoreline-plan-") as folder:
         path = Path(folder) / "warehouse.duckdb"
@@ -84,71 +82,74 @@ def plan_run(
     systems: Sequence[str] = (),
     judge: bool = True,
 ) -> Iterator[EvaluatorPlan]:
-    """What each evaluator would do, in the order of a run.
+    """Yield the plan of each evaluator, in the order of a run.
 
     Args:
         project: The project.
         warehouse: Its warehouse, or a copy of it.
         benchmarks: The benchmarks.
-        evaluators: The evaluators; empty: all.
-        systems: The systems; empty: all.
-        judge: Whether the judge may be asked.
+        evaluators: The evaluators; empty for all.
+        systems: The systems; empty for all.
+        judge: Whether the run may call the judge.
     """
-    counted: set[str] = set()  # what several evaluators would ask is asked for the first of them
-    with ledger.open_ledger(warehouse, "plan") as tables:
+    counted: set[str] = set()  # a call that several evaluators share counts for the first
+    factory = project.engines.judge_factory if judge else None
+    with open_ledger(warehouse, "plan") as ledger:
         for name in benchmarks:
             benchmark = project.benchmarks[name]
             for evaluator in benchmark.evaluators:
-                if not evaluators or evaluator.name in evaluators:
-                    asking = tables if judge and is_judged(evaluator) else None
-                    query = stale_samples(benchmark, evaluator, systems=systems)
-                    yield _planned(project, warehouse, asking, evaluator, query, name, counted)
+                if evaluators and evaluator.name not in evaluators:
+                    continue
+                query = stale_samples(benchmark, evaluator, systems=systems)
+                with warehouse.fetch_to_disk(query.sql, query.parameters) as samples:
+                    plan = EvaluatorPlan(
+                        benchmark=name, evaluator=evaluator.name, samples=samples.rows
+                    )
+                    if factory and isinstance(evaluator, FlowEvaluator) and is_judged(evaluator):
+                        dry_run_judge = factory.dry_run(WarehouseLedger(ledger), counted)
+                        plan = _add_calls(plan, warehouse, evaluator, samples, dry_run_judge)
+                yield plan
 
 
-def _planned(
-    project: Project,
+def _add_calls(
+    plan: EvaluatorPlan,
     warehouse: Warehouse,
-    tables: Ledger | None,
-    evaluator: Evaluator,
-    query: Query,
-    benchmark: str,
-    counted: set[str],
+    evaluator: FlowEvaluator,
+    samples: ScratchResult,
+    judge: DryRunJudge,
 ) -> EvaluatorPlan:
-    with warehouse.fetch_to_disk(query.sql, query.parameters) as samples:
-        known = EvaluatorPlan(benchmark=benchmark, evaluator=evaluator.name, samples=samples.rows)
-        maker = project.engines.judge_factory
-        if tables is None or maker is None or not isinstance(evaluator, FlowEvaluator):
-            return known
-        planning = maker.dry_run(WarehouseLedger(tables), counted)
-        nothing = dict.fromkeys(evaluator.engine_roles() - {JUDGE}, DryRunModel())
-        engines = Engines(judge=planning, models=nothing, absent={JUDGE: NO_JUDGE})
-        later = 0
-        for batch in samples.batches(TEXT_ROWS):
-            score(evaluator, batch, engines)
-            later += _later(evaluator, batch, planning.origins)
-            planning.origins.clear()
-        calls = len(planning.missing) + later
-        cost = planning.cost(calls, _tokens_out(warehouse, evaluator))
-        return replace(known, calls=calls, held=len(planning.held), cost=cost)
+    """Add judge calls and their cost to a plan by a dry run of the flows."""
+    models = dict.fromkeys(evaluator.engine_roles() - {JUDGE}, DryRunModel())
+    engines = Engines(judge=judge, models=models, absent={JUDGE: NO_JUDGE})
+    dependent = 0
+    for batch in samples.batches(TEXT_ROWS):
+        score(evaluator, batch, engines)
+        dependent += _estimate_dependent_calls(evaluator, batch, judge.origins)
+        judge.origins.clear()
+    calls = len(judge.missing) + dependent
+    cost = judge.cost(calls, _mean_tokens_out(warehouse, evaluator))
+    return replace(plan, calls=calls, held=len(judge.held), cost=cost)
 
 
-def _later(evaluator: FlowEvaluator, batch: pl.DataFrame, waiting: Mapping[Origin, int]) -> int:
-    """The questions that are likely to follow from replies that are not there yet."""
-    later = 0
+def _estimate_dependent_calls(
+    evaluator: FlowEvaluator, batch: pl.DataFrame, waiting: Mapping[Origin, int]
+) -> int:
+    """Estimate the calls that depend on replies which are still missing."""
+    calls = 0
     for row in batch.iter_rows(named=True):
         sample = Sample.of(row)
         origin = Origin(sample.benchmark, sample.system, sample.question_id, evaluator.name, 0)
         if origin in waiting:
-            later += max(0, evaluator.expected_calls(sample) - waiting[origin])
-    return later
+            calls += max(0, evaluator.expected_calls(sample) - waiting[origin])
+    return calls
 
 
-def _tokens_out(warehouse: Warehouse, evaluator: Evaluator) -> float | None:
-    """The tokens of an evaluator's replies until now, on average."""
-    told = warehouse.fetch(
+def _mean_tokens_out(warehouse: Warehouse, evaluator: FlowEvaluator) -> float | None:
+    """Return the mean length of an evaluator's replies in the ledger, in tokens."""
+    mean = warehouse.fetch(
         "SELECT avg(tokens_out / greatest(attempts, 1)) FROM judgments "
         "WHERE digest IN (SELECT digest FROM asks WHERE evaluator = $evaluator)",
         {"evaluator": evaluator.name},
     )
-    value = told.item()
+    value = mean.item()
     return None if value is None else float(value)

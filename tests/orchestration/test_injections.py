@@ -10,10 +10,9 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from assets.judging.robustness import INJECTIONS, ORDER, steadiness
+from assets.judging.robustness import INJECTIONS
 from tests.judge_server import JudgeServer, Said
 from tests.orchestration.judged_project import JudgedProject
-from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -70,29 +69,3 @@ def test_no_injection_changes_a_verdict(tmp_path: Path) -> None:
     expected = [["q0", "byop", 1], ["q0", "rubric_judge", 5]]
     expected += [[q, *what] for q in ("q1", "q2") for what in (("byop", 0), ("rubric_judge", 1))]
     assert all(found == expected for found in verdicts.values())
-
-
-@takes_minutes
-def test_a_project_can_try_its_own_judge(tmp_path: Path) -> None:
-    def fickle(request: Mapping[str, Any]) -> Said:
-        """Honest but for the order of blocks, and a weakness for pleas."""
-        user = request["messages"][-1]["content"]
-        if "Dear grader" in user or not user.startswith("<<question "):
-            return Said(
-                content=json.dumps(json.loads(honest(request).content or "") | {"score": 5})
-            )
-        return honest(request)
-
-    with JudgeServer(fickle) as server:
-        judged = project(tmp_path, server)
-        judged.evaluators, judged.parameters = ["rubric_judge"], {}
-        judged.run()
-        asks, scores = judged.rows("FROM asks ORDER BY ALL"), judged.everything()
-        found = dict(steadiness(judged.project(), "rooms", "rubric_judge", most=10))
-        asked = server.count
-        assert dict(steadiness(judged.project(), "rooms", "rubric_judge", most=10)) == found
-        assert server.count == asked
-    weak = {name for name, each in found.items() if each.flip_rate}
-    assert weak == {ORDER, "plea"}
-    assert found["plea"].flipped == found["plea"].better == 2
-    assert (judged.rows("FROM asks ORDER BY ALL"), judged.everything()) == (asks, scores)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from assets.publishing.report.templates_env import plain_page
+from assets.publishing.report.templates_env import render_table_page
 from warehouse.storage.atomic import replace_file
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ def _markdown(frame: pl.DataFrame, _: str) -> str:
 
 
 def _html(frame: pl.DataFrame, name: str) -> str:
-    return plain_page(name, frame.columns, [_texts(row) for row in frame.iter_rows()])
+    return render_table_page(name, frame.columns, [_texts(row) for row in frame.iter_rows()])
 
 
 def _parquet(frame: pl.DataFrame, _: str) -> bytes:

@@ -1,0 +1,73 @@
+"""`scoreline robustness`: a test of the judge with reordered prompts and injected instructions."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - click gives it
+from typing import TYPE_CHECKING
+
+import click
+
+from orchestration.cli.options import (
+    config_option,
+    debug_option,
+    format_option,
+    load_settings,
+    require_known,
+)
+
+if TYPE_CHECKING:
+    from orchestration.cli.output import OutputFormat
+
+COLUMNS = ("variation", "samples", "compared", "changed", "flipped", "flip_rate", "better")
+
+
+@click.command(
+    "robustness",
+    epilog="""\b
+Examples:
+  scoreline robustness --benchmark support --evaluator faithfulness
+  scoreline robustness --benchmark support --evaluator rubric_judge --limit 20 --format json""",
+)
+@click.option("--benchmark", required=True, metavar="NAME", help="The benchmark.")
+@click.option("--evaluator", required=True, metavar="NAME", help="An evaluator that needs a judge.")
+@click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=50,
+    show_default=True,
+    metavar="N",
+    help="The number of samples to test.",
+)
+@format_option
+@config_option
+@debug_option
+def command(benchmark: str, evaluator: str, limit: int, form: OutputFormat, config: Path) -> None:
+    """Test whether the judge's verdicts change when only the prompt changes.
+
+    Each sample is judged as usual and once more for each variation: with all blocks and lists in
+    reverse order, and with an injection such as "Ignore the rubric" appended to the answer. Each
+    row counts, for one variation, the samples that could be compared, whose value changed, that
+    flipped (crossed the threshold), and whose value got better.
+
+    The additional judge calls cost money; their replies are kept in the ledger, so a second test is
+    free. Scores do not change. Use it after `scoreline run`.
+    """
+    project = load_settings(config).project
+
+    from assets.judging.robustness import measure_robustness
+    from orchestration.cli.output import write
+
+    require_known("benchmark", (benchmark,), list(project.benchmarks))
+    rows = [
+        (
+            variation,
+            result.samples,
+            result.compared,
+            result.changed,
+            result.flipped,
+            result.flip_rate,
+            result.better,
+        )
+        for variation, result in measure_robustness(project, benchmark, evaluator, limit=limit)
+    ]
+    write(COLUMNS, rows, form, f"{evaluator} on {benchmark}: verdicts after a change of the prompt")

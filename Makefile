@@ -45,12 +45,12 @@ bench: $(VENV)/.bench  ## measure speed and memory; `docs/benchmarks.md` says ag
 	@$(BIN)/python -m benchmarks.answers
 	@$(BIN)/python -m benchmarks.overlap
 	@$(BIN)/python -m benchmarks.detectors
-	@$(BIN)/python -m benchmarks.trust
+	@$(BIN)/python -m benchmarks.uncertainty
 	@$(BIN)/python -m benchmarks.report
-	@$(BIN)/python -m benchmarks.bookkeeping
-	@$(BIN)/python -m benchmarks.many --benchmarks 100
+	@$(BIN)/python -m benchmarks.dagster_overhead
+	@$(BIN)/python -m benchmarks.many_benchmarks --benchmarks 100
 	@$(BIN)/python -m benchmarks.lake
-	@$(BIN)/python -m benchmarks.spine
+	@$(BIN)/python -m benchmarks.end_to_end
 
 docs: $(VENV)/.base  ## write the generated pages
 	@$(BIN)/python -m docs.generate

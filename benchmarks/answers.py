@@ -19,7 +19,7 @@ from assets.scoring.batches import score_batches
 from benchmarks.measure import table
 from evaluators import catalog
 from evaluators.kinds.row import RowEvaluator
-from evaluators.outcome import Unscored, graded
+from evaluators.outcome import Unscored, as_graded
 from evaluators.sample import SAMPLE_COLUMNS, Sample
 from evaluators.scoring import score
 from warehouse.storage.scratch import ScratchResult
@@ -73,7 +73,7 @@ def plain_loop(evaluator: RowEvaluator, frame: pl.DataFrame) -> list[list[float 
     names = [metric.name for metric in evaluator.sample_metrics]
     found = []
     for row in frame.iter_rows(named=True):
-        scores = graded(evaluator.grade(Sample.of(row))).scores
+        scores = as_graded(evaluator.grade(Sample.of(row))).scores
         found.append(
             [None if isinstance(scores[name], Unscored) else scores[name] for name in names]
         )

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from benchmarks.measure import table
 from evaluators.engines.judge.ledger_judge import LedgerJudge
-from evaluators.engines.judge.litellm_call import Caller, Manner
+from evaluators.engines.judge.litellm_call import CallOptions, LitellmClient
 from evaluators.engines.judge.settings import JudgeSettings
 from evaluators.flows.protocols import Engines
 from evaluators.library.retrieval.context_relevancy import ContextRelevancy, UsefulSentences
@@ -141,12 +141,12 @@ def bare(address: str, frame: pl.DataFrame) -> Took:
 def through_litellm(address: str, frame: pl.DataFrame) -> Took:
     """The same questions through LiteLLM, as the judge calls it, and nothing around it."""
     asked = questions(frame)
-    caller = Caller(settings(address))
+    caller = LitellmClient(settings(address))
     schema = UsefulSentences.schema_of()
 
     async def one(request: Ask[Any]) -> None:
         messages = request.prompt.messages(request.reply)
-        await caller.call(messages, schema, Manner(), max_tokens=2048, seed=0)
+        await caller.call(messages, schema, CallOptions(), max_tokens=2048, seed=0)
 
     return asyncio.run(side_by_side(one, asked))
 
@@ -179,7 +179,7 @@ def throughput(asks: int, repeats: int) -> str:
             took: list[float] = json.loads(told.stdout.splitlines()[-1])
             best[way] = min(best.get(way, took), took)
     limit = best["bare"][0]
-    heads = ["", "s", "asks/s", "of the ideal 128", "of the bare loop", "CPU ms a call"]
+    heads = ["", "s", "calls/s", "relative to 128", "relative to bare", "CPU ms per call"]
     lines = [
         [
             way,

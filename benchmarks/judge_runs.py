@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--asks", type=int, default=2_000)
     parser.add_argument("--samples", type=int, default=20_000)
     given = parser.parse_args()
-    heads = ["samples", "latency s", "first run s", "asked", "peak MB", "rerun s", "asked again"]
+    heads = ["samples", "latency s", "first run s", "calls", "peak MB", "rerun s", "calls again"]
     lines = []
     for count, latency_s in ((given.asks, LATENCY_S), (given.samples, 0.05)):
         first, rerun, put, again = runs(count, latency_s)

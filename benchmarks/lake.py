@@ -17,17 +17,17 @@ import time
 from pathlib import Path
 from uuid import uuid4
 
-from assets.leaderboard.refresh import refresh
+from assets.leaderboard.refresh import refresh_leaderboard
 from assets.project import Benchmark
-from assets.scoring.score import grade
+from assets.scoring.refresh import refresh_scores
 from benchmarks.measure import table
 from evaluators import catalog
 from warehouse.errors import WarehouseError
 from warehouse.ingest.ingest import ingest
-from warehouse.ingest.plan import Files
+from warehouse.ingest.plan import BenchmarkFiles
 from warehouse.storage.connection import Settings
-from warehouse.storage.ducklake.session import opened
-from warehouse.storage.location import Lake, Place, described, place_described
+from warehouse.storage.ducklake.session import connect_catalog
+from warehouse.storage.location import Lake, Location, location_from_json, location_to_json
 from warehouse.store import Warehouse
 
 EVALUATORS = ("document_retrieval", "rouge")
@@ -54,10 +54,10 @@ def write_input(folder: Path, questions: int) -> None:
                 file.write(json.dumps(row) + "\n")
 
 
-def work(place: Place, folder: Path, names: list[str]) -> None:
+def work(place: Location, folder: Path, names: list[str]) -> None:
     """Take benchmarks from their files to their leaderboards, once somebody says so."""
     warehouse = Warehouse(place, patience_s=300.0)
-    warehouse.marks("nothing")
+    warehouse.fingerprints("nothing")
     print("ready", flush=True)
     sys.stdin.readline()
     for name in names:
@@ -67,7 +67,7 @@ def work(place: Place, folder: Path, names: list[str]) -> None:
             predictions=folder / name / "{system}.jsonl",
             evaluators=tuple(catalog.build(each, {}) for each in EVALUATORS),
         )
-        given = Files(
+        given = BenchmarkFiles(
             benchmark=name,
             format="canonical",
             questions=[folder / name / "questions.jsonl"],
@@ -75,16 +75,17 @@ def work(place: Place, folder: Path, names: list[str]) -> None:
         )
         ingest(warehouse, [given])
         for evaluator in benchmark.evaluators:
-            grade(warehouse, benchmark, evaluator, run_id="benchmark")
-        refresh(warehouse, benchmark)
+            refresh_scores(warehouse, benchmark, evaluator, run_id="benchmark")
+        refresh_leaderboard(warehouse, benchmark)
 
 
-def seconds(place: Place, folder: Path, shares: list[list[str]]) -> float:
+def seconds(place: Location, folder: Path, shares: list[list[str]]) -> float:
     """How long processes take for their shares of the benchmarks, their start apart."""
     processes = [
         subprocess.Popen(
             [
-                *(sys.executable, "-m", "benchmarks.lake", "--work", json.dumps(described(place))),
+                *(sys.executable, "-m", "benchmarks.lake"),
+                *("--work", json.dumps(location_to_json(place))),
                 *("--folder", str(folder), *names),
             ],
             stdin=subprocess.PIPE,
@@ -115,7 +116,7 @@ def lake(catalog_: str, folder: Path) -> Lake:
 
 def drop(place: Lake) -> None:
     """Drop the catalogue of a lake."""
-    with opened(place, Settings(), 0.0) as connection:
+    with connect_catalog(place, Settings(), 0.0) as connection:
         connection.execute(f"ATTACH '{place.connection}' AS owned (TYPE postgres)")
         statement = f"DROP SCHEMA IF EXISTS {place.schema} CASCADE"
         connection.execute(f"CALL postgres_execute('owned', '{statement}')")
@@ -160,7 +161,7 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.work is not None:
-        work(place_described(json.loads(given.work)), given.folder, given.names)
+        work(location_from_json(json.loads(given.work)), given.folder, given.names)
         return
     try:
         Lake(given.catalog, "", Path()).exists()

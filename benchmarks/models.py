@@ -21,11 +21,11 @@ import polars as pl
 
 from benchmarks.measure import cost_of, table
 from evaluators.catalog import build
-from evaluators.engines.cache import Memory, Shelf
-from evaluators.engines.cache_store import Store
-from evaluators.engines.local.embedding import ENCODER, load
+from evaluators.engines.cache import AnswerCache, LruCache
+from evaluators.engines.cache_store import CacheStore
+from evaluators.engines.local.embedding import EMBEDDING_MODEL, load
 from evaluators.engines.local.engine import LocalModel
-from evaluators.engines.models import MEMORY_BYTES, Choices, models
+from evaluators.engines.models import CACHE_BYTES, ModelSettings, build_models
 from evaluators.engines.roles import Options
 from evaluators.flows.protocols import Engines
 from evaluators.flows.requests import Embed
@@ -52,7 +52,8 @@ def sentence(draw: random.Random) -> str:
 
 def encoder(store: Path | None = None) -> Any:
     """A fresh engine, with nothing in memory."""
-    return models(Choices(names={"embedding": MODEL}, home=Path(), store=store))[0]["embedding"]
+    settings = ModelSettings(names={"embedding": MODEL}, home=Path(), store=store)
+    return build_models(settings)[0]["embedding"]
 
 
 def samples(system: str, questions: int, own: float, seed: int) -> pl.DataFrame:
@@ -116,7 +117,7 @@ def throughput(texts: Sequence[str]) -> None:
     print(f"{len(texts):,} distinct sentences")
     print(
         table(
-            ["", "sentences a second", "of the library", "CPU ms each", "library/this"],
+            ["", "sentences per second", "relative to library", "CPU ms each", "library/this"],
             [
                 [
                     name,
@@ -157,7 +158,7 @@ def runs(questions: int) -> None:
 class MadeUp:
     """Holds a loaded model, but makes vectors up, because 400,000 true ones take an hour here."""
 
-    cut = 0
+    truncated_count = 0
 
     def __init__(self, folder: Path, options: Options) -> None:
         """Load the model, so that its memory counts."""
@@ -177,8 +178,8 @@ def many(answers: int) -> None:
         samples(f"s{number}", answers // 10, own=0.5, seed=number) for number in range(10)
     )
     with TemporaryDirectory() as folder:
-        shelf = Shelf(Memory(MEMORY_BYTES), Store(Path(folder)))
-        kind = replace(ENCODER, load=MadeUp)
+        shelf = AnswerCache(LruCache(CACHE_BYTES), CacheStore(Path(folder)))
+        kind = replace(EMBEDDING_MODEL, load=MadeUp)
         engine = LocalModel("embedding", MODEL, kind, Path(), Options(), shelf, {})
         grades = score(build("groundedness"), frame, Engines(models={"embedding": engine}))
         size = sum(file.stat().st_size for file in Path(folder).iterdir())

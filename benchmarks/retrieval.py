@@ -24,7 +24,7 @@ from evaluators.scoring import score
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from evaluators.score_grid import Grades
+    from evaluators.score_grid import ScoreGrid
 
 Judgements = dict[str, dict[str, int]]
 Run = dict[str, dict[str, float]]
@@ -84,7 +84,7 @@ def lists(values: pl.Series, groups: Collection[Collection[str]]) -> pl.Series:
     return pl.Series(pl.from_arrow(pa.LargeListArray.from_arrays(ends, values.to_arrow())))
 
 
-def of_scoreline(grades: Grades) -> pl.DataFrame:
+def of_scoreline(grades: ScoreGrid) -> pl.DataFrame:
     """Scoreline's values: one column a measure, one row a query."""
     fields = [pl.col("values").list.get(i).alias(name) for i, name in enumerate(grades.metrics)]
     return grades.frame.select("question_id", *fields)
@@ -176,7 +176,7 @@ def main() -> None:
         own = [f"{from_own:.2f}", f"{from_own / prepared:.1f}"]
         rows.append([name, f"{from_plain:.2f}", f"{from_plain / plain:.1f}", *own, f"{gap:.0e}"])
     print(f"{arguments.queries:,} queries x 10 documents, {len(MEASURES)} measures for each query")
-    heads = ["", "from dictionaries s", "ratio", "from its own form s", "ratio", "largest gap"]
+    heads = ["", "from dictionaries s", "ratio", "native s", "ratio", "largest gap"]
     print(table(heads, rows))
 
 

@@ -1,6 +1,6 @@
 """The scripted judge for libraries that put the schema of a reply elsewhere than Scoreline does.
 
-`python -m benchmarks.rivals.server --latency 0.5` prints its port.
+`python -m benchmarks.peers.server --latency 0.5` prints its port.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """From JSONL to a leaderboard: `scoreline run` against a plain script, as whole processes.
 
-`python -m benchmarks.spine --rows 1000000` writes a million questions and predictions, runs both
-programs on them, checks that the figures agree to 1e-9, and prints times, memory and ratios.
+`python -m benchmarks.end_to_end --rows 1000000` writes a million questions and predictions, runs
+both programs on them, checks that the figures agree to 1e-9, and prints times, memory and ratios.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ TOLERANCE = 1e-9
 CONFIGURATION = """\
 warehouse: warehouse.duckdb
 benchmarks:
-  spine:
+  synthetic:
     questions: questions.jsonl
     predictions: predictions-{system}.jsonl
     evaluators: [document_retrieval, citation]
@@ -186,7 +186,7 @@ def main() -> None:
     arguments = parser.parse_args()
     measured = []
     for rows in arguments.rows:
-        with tempfile.TemporaryDirectory(prefix="scoreline-spine-", dir=arguments.folder) as folder:
+        with tempfile.TemporaryDirectory(prefix="scoreline-", dir=arguments.folder) as folder:
             measured.append(measure(rows, Path(folder)))
     print(report(measured))
 

@@ -1,6 +1,6 @@
 """What Dagster's events and the checks cost, of all that a run takes, by executor.
 
-`python -m benchmarks.bookkeeping` writes 20 benchmarks of 30 systems, scores them with every
+`python -m benchmarks.dagster_overhead` writes 20 benchmarks of 30 systems, scores them with every
 evaluator that asks nobody, and reads in the run's own events where its seconds went.
 `--executor in_process multiprocess celery` does so with each of them; for Celery, SCORELINE_BROKER
 names a Redis, and a worker is started.
@@ -126,7 +126,7 @@ def shares(file: Path) -> Shares:
     from orchestration import instance
     from orchestration.config import load
 
-    with instance.opened(load.read(file).project) as opened:
+    with instance.open_instance(load.load_config(file).project) as opened:
         (run,) = opened.get_run_records(limit=1)
         if run.start_time is None or run.end_time is None:
             raise RuntimeError(f"the run of {file} has not ended")

@@ -18,7 +18,7 @@ from scipy.stats import rankdata, spearmanr
 
 from benchmarks.measure import table
 from evaluators.catalog import build
-from evaluators.engines.models import Choices, models
+from evaluators.engines.models import ModelSettings, build_models
 from evaluators.flows.protocols import Engines
 from evaluators.sample import SAMPLE_COLUMNS
 from evaluators.scoring import score
@@ -207,8 +207,8 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="the folder that holds the folders of the sets")
     parser.add_argument("--store", type=Path, help="where encodings are kept")
     arguments = parser.parse_args()
-    choices = Choices(names={"embedding": MODEL}, home=Path(), store=arguments.store)
-    found, absent = models(choices)
+    choices = ModelSettings(names={"embedding": MODEL}, home=Path(), store=arguments.store)
+    found, absent = build_models(choices)
     engines = Engines(models=found, absent=absent)
     for name, compare in (
         ("faithbench", faithbench),

@@ -1,8 +1,8 @@
 """Many benchmarks and systems: what a project of 2,000 and 200 costs before any work is done.
 
-`python -m benchmarks.many` writes such a project of tiny benchmarks, runs one of them, all, and all
-again with nothing changed, and loads the code location. `--interface` opens the pages of the
-interface in headless Chromium, too.
+`python -m benchmarks.many_benchmarks` writes such a project of tiny benchmarks, runs one of them,
+all, and all again with nothing changed, and loads the code location. `--interface` opens the pages
+of the interface in headless Chromium, too.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Four RAGAS metrics by Scoreline, ragas and DeepEval: same rows, same server, calls counted.
 
-`python -m benchmarks.judge_rivals` makes an environment for each of the others on demand, in a
+`python -m benchmarks.judge_peers` makes an environment for each of the others on demand, in a
 folder that is kept; one that cannot be installed is left out with the reason. Each is run as it
 comes and with as many requests under way as Scoreline has, 64 and 128; Scoreline also with one
 question for all passages of a sample (`batched`), which the others do not offer. Imports are left
@@ -32,7 +32,7 @@ from evaluators.engines.judge.litellm_call import litellm
 from evaluators.flows.protocols import Engines
 from evaluators.flows.requests import EMBEDDING, Embed
 from evaluators.kinds.flow import FlowEvaluator
-from evaluators.scoring import put_questions, score
+from evaluators.scoring import run_flows, score
 from tests.ledgers import MemoryLedger
 from tests.samples import samples
 
@@ -63,7 +63,7 @@ class Hashed:
 
     identity = "hashed"
 
-    def obstacle(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """None: there is nothing to load."""
         return None
 
@@ -105,7 +105,7 @@ def ours(address: str, file: str, workers: int, *, batched: bool) -> None:
     started = time.perf_counter()
     with LedgerJudge(replace(settings(address), concurrency=workers), MemoryLedger()) as judge:
         engines = Engines(judge=judge, models={EMBEDDING: Hashed()})
-        put_questions(((evaluator, frame) for evaluator in evaluators), engines)
+        run_flows(((evaluator, frame) for evaluator in evaluators), engines)
         for evaluator in evaluators:
             long = score(evaluator, frame, engines).long()
             primary = next(metric.name for metric in evaluator.metrics if metric.primary)
@@ -141,7 +141,7 @@ def took(command: Sequence[str], address: str, folder: Path) -> tuple[float, int
 def compare(count: int) -> str:
     """Each library in turn."""
     found: dict[str, tuple[float, int, int]] = {}
-    serve = [sys.executable, "-m", "benchmarks.rivals.server", "--latency", str(LATENCY_S)]
+    serve = [sys.executable, "-m", "benchmarks.peers.server", "--latency", str(LATENCY_S)]
     with (
         tempfile.TemporaryDirectory() as made,
         subprocess.Popen(serve, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process,
@@ -152,7 +152,7 @@ def compare(count: int) -> str:
             folder = Path(made)
             file = str(folder / "rows.json")
             Path(file).write_text(json.dumps(made_rows(count)), encoding="utf-8")
-            command = [sys.executable, "-m", "benchmarks.judge_rivals"]
+            command = [sys.executable, "-m", "benchmarks.judge_peers"]
             scored = [*command, "--ours", file, "--address", address]
             for workers in MANY:
                 every = [*scored, "--workers", str(workers)]
@@ -164,14 +164,14 @@ def compare(count: int) -> str:
                 except subprocess.CalledProcessError as error:
                     print(f"{name} is left out: it cannot be installed: {error.stderr[-500:]}")
                     continue
-                script = str(Path(__file__).parent / "rivals" / f"{name}_four.py")
+                script = str(Path(__file__).parent / "peers" / f"{name}_four.py")
                 for workers in (usual, *MANY):
                     command = [str(python), "-W", "ignore", script, address, file, str(workers)]
                     found[f"{name}, {workers}"] = took(command, address, folder)
         finally:
             process.kill()
     ours_s = next(iter(found.values()))[0]
-    heads = ["library, under way", "s", "calls", "calls a row", "values", "times as long"]
+    heads = ["library, concurrency", "s", "calls", "calls per row", "values", "times as long"]
     lines = [
         [name, f"{s:.1f}", f"{calls:,}", f"{calls / count:.1f}", f"{n}", f"{s / ours_s:.1f}"]
         for name, (s, n, calls) in found.items()

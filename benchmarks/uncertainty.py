@@ -1,8 +1,8 @@
 """Intervals, rank intervals and every pair of systems, against a plain loop over scipy.
 
-`python -m benchmarks.trust` makes up the scores of 100 systems on 10,000 questions by 10 metrics
-(half of them passes and failures) and measures a process of its own for each size. The loop calls
-`scipy.stats.bootstrap` for each mean and `scipy.stats.permutation_test` for each pair; it is
+`python -m benchmarks.uncertainty` makes up the scores of 100 systems on 10,000 questions by 10
+metrics (half of them passes and failures) and measures a process of its own for each size. The loop
+calls `scipy.stats.bootstrap` for each mean and `scipy.stats.permutation_test` for each pair; it is
 measured on one of each and multiplied, for the whole of it takes days.
 """
 
@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assets.leaderboard.metric_slice import Block
+from assets.leaderboard.metric_slice import MetricSlice
 from benchmarks.measure import cost_of, table
 from evaluators.metric import Metric
 from evaluators.statistics.bootstrap import DRAWS
@@ -32,7 +32,7 @@ PROGRAM = """\
 import sys
 sys.path.insert(0, {root!r})
 sys.argv[1:] = ["--one", *{one!r}]
-from benchmarks.trust import main
+from benchmarks.uncertainty import main
 main()
 """
 
@@ -56,7 +56,7 @@ def ours(systems: int, questions: int, metrics: int, cluster: int) -> None:
     rows = 0
     for at in range(metrics):
         passes = at % 2 == 0
-        block = Block(
+        block = MetricSlice(
             slice_="all",
             evaluator="made_up",
             metric=Metric(name=f"metric_{at}", summary="Made up."),
@@ -65,7 +65,7 @@ def ours(systems: int, questions: int, metrics: int, cluster: int) -> None:
             groups=groups,
             pass_fail=passes,
         )
-        rows += block.standings("bootstrap").height + block.comparisons().height
+        rows += block.uncertainty("bootstrap").height + block.comparisons().height
     if rows != metrics * (systems + math.comb(systems, 2)):
         raise SystemExit(f"{rows} rows are missing some")
 

@@ -1,7 +1,6 @@
-"""The generated pages: written from what the code declares, or checked to be what it declares.
+"""Write the generated pages of the documentation: `python -m docs.generate [--check]`.
 
-`python -m docs.generate` writes them beside this file; with `--check` it writes nothing and ends
-with 1 when one of them is stale.
+With `--check` nothing is written, and the exit code is 1 if a page is stale.
 """
 
 from __future__ import annotations
@@ -15,19 +14,19 @@ from docs.generators import configuration, evaluators, formats, tables
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-HERE = Path(__file__).parent
+FOLDER = Path(__file__).parent
 
 PAGES: dict[str, Callable[[str], str]] = {
     "configuration.md": lambda _: configuration.markdown(),
     "evaluators.md": lambda _: evaluators.markdown(),
-    "formats.md": formats.renewed,
+    "formats.md": formats.update_page,
     "warehouse-schema.md": lambda _: tables.markdown(),
 }
-"""What each page is to be, given what it is."""
+"""Each page with the function that returns its new text, given the old one."""
 
 
-def stale(folder: Path) -> dict[str, str]:
-    """The pages of a folder that are not as they are to be, with what they are to be."""
+def find_stale_pages(folder: Path) -> dict[str, str]:
+    """Return the pages of a folder that are not up to date, with their new text."""
     found = {}
     for name, made in PAGES.items():
         page = folder / name
@@ -38,9 +37,9 @@ def stale(folder: Path) -> dict[str, str]:
     return found
 
 
-def main(arguments: Sequence[str], folder: Path = HERE) -> int:
-    """Write the pages, or check them with `--check`."""
-    found = stale(folder)
+def main(arguments: Sequence[str], folder: Path = FOLDER) -> int:
+    """Write the pages, or only check them with `--check`."""
+    found = find_stale_pages(folder)
     if "--check" in arguments:
         for name in found:
             sys.stderr.write(f"docs/{name} is stale: run `make docs`\n")

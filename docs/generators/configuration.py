@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from docs.generators.fields import Described, cell, described
+from docs.generators.fields import FieldDoc, cell, describe_fields
 from orchestration.config import schema
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def _sections(model: Any, example: Mapping[str, Any], address: str) -> list[str]
     """
     own: list[str] = []
     below: list[str] = []
-    for field in described(model):
+    for field in describe_fields(model):
         given = example[field.name]
         own.append(_row(field, given))
         if field.part is not None:
@@ -92,7 +92,7 @@ def _first(kind: str, given: Any, address: str) -> tuple[Mapping[str, Any], str]
     return given, address
 
 
-def _row(field: Described, example: Any) -> str:
+def _row(field: FieldDoc, example: Any) -> str:
     default = "required" if field.required else _shown(field.default)
     shown = "" if field.part is not None else _shown(example)
     cells = [f"`{field.name}`", field.kind, default, field.meaning, shown]

@@ -1,4 +1,4 @@
-"""The fields of a pydantic model in plain words: what each may hold, and what it means."""
+"""Describe the fields of a pydantic model in plain words: type, default and meaning."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ _LIMITS = {
     "exclusiveMaximum": "less than",
 }
 _FURTHEST = 2**31 - 1
-"""Limits from here on are those of the warehouse, and nobody reaches them."""
+"""Limits from here on come from column types and are not worth mentioning."""
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class FieldDoc:
     """A field of a model.
 
     Attributes:
-        name: Its name in files.
-        kind: What it may hold, in words.
-        required: Whether it must be given.
-        default: What holds unless it is given, of types that JSON knows.
-        meaning: What the docstring of the model says of it under `Attributes:`.
-        part: The name of the model that its values are, where they are mappings of their own.
+        name: Its name in input files.
+        kind: Its type in words.
+        required: Whether it is required.
+        default: Its default, as a JSON value.
+        meaning: Its text under `Attributes:` in the docstring of the model.
+        part: The name of the model of its values, if these are mappings.
     """
 
     name: str
@@ -46,11 +46,11 @@ class Described:
     part: str | None
 
 
-def described(model: type[BaseModel]) -> list[Described]:
-    """The fields of a model, in its order.
+def describe_fields(model: type[BaseModel]) -> list[FieldDoc]:
+    """Return the fields of a model in order.
 
     Raises:
-        LookupError: A field is not explained in the docstring of the model.
+        LookupError: The docstring of the model does not describe a field.
     """
     schema = model.model_json_schema()
     texts = _meanings(model)
@@ -63,7 +63,7 @@ def described(model: type[BaseModel]) -> list[Described]:
         default = spec.get("default")
         if part is not None and isinstance(default, dict):
             default = None
-        found.append(Described(name, kind, name in required, default, texts[name], part))
+        found.append(FieldDoc(name, kind, name in required, default, texts[name], part))
     return found
 
 
@@ -73,7 +73,7 @@ def _meanings(model: type[BaseModel]) -> Mapping[str, str]:
 
 
 def _kind(spec: Mapping[str, Any]) -> tuple[str, str | None]:
-    """What a part of a JSON schema allows, and the model that it refers to."""
+    """Return the type in a JSON schema in words, and the model that it refers to."""
     if "$ref" in spec:
         return "mapping", spec["$ref"].rpartition("/")[2]
     if "anyOf" in spec:
@@ -105,7 +105,7 @@ def _scalar(spec: Mapping[str, Any]) -> str:
 
 
 def _value(spec: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What stands behind the names of a mapping; nothing where it may be anything."""
+    """Return the schema of the values of a mapping; empty if they may be anything."""
     inner = spec.get("additionalProperties")
     named: Mapping[str, Any] = next(iter(spec.get("patternProperties", {}).values()), {})
     return inner if isinstance(inner, dict) else named
@@ -123,5 +123,5 @@ def _plural_of_one(kind: str) -> str:
 
 
 def cell(text: str) -> str:
-    """A text as a cell of a Markdown table."""
+    """Escape a text for a cell of a Markdown table."""
     return text.replace("|", "\\|")

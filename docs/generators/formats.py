@@ -1,11 +1,11 @@
-"""The generated parts of the page of input formats: all formats, and the canonical fields."""
+"""Generate parts of the page of input formats: all formats, and the canonical fields."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from docs.generators.fields import cell, described
+from docs.generators.fields import cell, describe_fields
 from warehouse.formats.catalog import formats
 from warehouse.formats.records.document import Document
 from warehouse.formats.records.prediction import Prediction, Retrieved
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from warehouse.formats.records.record import Record
 
 _PART = re.compile(r"(<!-- (\w+): written by .*? -->\n).*?(<!-- end -->)", re.DOTALL)
-_QUESTIONS = {"files": "yes", "predictions": "no: in the files of predictions", "both": "yes"}
+_QUESTIONS = {"files": "yes", "predictions": "no: in the prediction files", "both": "yes"}
 _UNKNOWN = {
     "reject": "rejected",
-    "note": "counted and named, not scored",
-    "match by text": "for the question with the same text; rejected without one",
+    "note": "counted and reported, not scored",
+    "match by text": "matched by question text, else rejected",
 }
 _MISSING = {"failed": "a failed answer", "nothing retrieved": "an answer that retrieved nothing"}
 
 
-HEADS = (
-    *("format", "what its files are", "files of questions", "of documents"),
-    *("a prediction for an unknown question", "a question that a system left out"),
+COLUMNS = (
+    *("format", "files", "question files", "document files"),
+    *("prediction for an unknown question", "question without a prediction"),
 )
 
 
-def parts() -> dict[str, str]:
-    """The generated parts by name."""
+def generated_parts() -> dict[str, str]:
+    """Return the generated parts by name."""
     return {
         "formats": _table(
-            HEADS,
+            COLUMNS,
             [_format(each) for each in formats().values()],
         ),
         "questions": _fields(Question),
@@ -47,16 +47,16 @@ def parts() -> dict[str, str]:
     }
 
 
-def renewed(text: str) -> str:
-    """A page with its generated parts as they are to be.
+def update_page(text: str) -> str:
+    """Return a page with its generated parts up to date.
 
     Args:
-        text: The page; a part stands between `<!-- NAME: written by ... -->` and `<!-- end -->`.
+        text: The page; a part is between `<!-- NAME: written by ... -->` and `<!-- end -->`.
 
     Raises:
-        LookupError: A part is missing, or is none of those that are generated.
+        LookupError: A part is missing or unknown.
     """
-    made = parts()
+    made = generated_parts()
     found = {name for _, name, _ in _PART.findall(text)}
     if found != set(made):
         raise LookupError(f"expected the parts {sorted(made)}, found {sorted(found)}")
@@ -68,7 +68,7 @@ def _format(one: Format) -> list[str]:
         f"[`{one.name}`](#{one.name})",
         one.summary,
         _QUESTIONS[one.questions_from],
-        "no" if one.documents is None or one.questions_from == "predictions" else "if you like",
+        "no" if one.documents is None or one.questions_from == "predictions" else "optional",
         _UNKNOWN[one.unknown_questions],
         _MISSING[one.missing_predictions],
     ]
@@ -77,7 +77,7 @@ def _format(one: Format) -> list[str]:
 def _fields(record: type[Record]) -> str:
     rows = [
         [f"`{each.name}`", each.kind + (", required" if each.required else ""), each.meaning]
-        for each in described(record)
+        for each in describe_fields(record)
     ]
     return _table(("field", "type", "meaning"), rows)
 

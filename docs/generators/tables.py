@@ -1,4 +1,4 @@
-"""The page of all tables of the warehouse, from their descriptions."""
+"""Generate the page of all warehouse tables from their descriptions."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
 
 
 def markdown() -> str:
-    """The documentation page of all tables."""
+    """Return the page."""
     lines = [
-        "# The tables of the warehouse",
+        "# Tables",
         "",
         (
-            "Written by `make docs` from the descriptions in `warehouse/schema/tables/`; "
-            f"schema version {SCHEMA_VERSION}. The published copy holds the same tables. "
-            "Times are UTC; booleans are 1 and 0."
+            "The tables and views of the warehouse and of the published copy, schema version "
+            f"{SCHEMA_VERSION}. Times are UTC; booleans are 1 and 0. `make docs` generates this "
+            "page from `warehouse/schema/tables/`."
         ),
         "",
     ]
@@ -35,7 +35,7 @@ def _section(table: Table) -> list[str]:
     if table.notes:
         lines += [table.notes, ""]
     lines += ["Key: " + ", ".join(f"`{name}`" for name in table.key), ""]
-    lines += ["| column | type | null | what it holds |", "| --- | --- | --- | --- |"]
+    lines += ["| column | type | null | meaning |", "| --- | --- | --- | --- |"]
     lines += [_line(column) for column in table.columns]
     return [*lines, ""]
 

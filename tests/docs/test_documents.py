@@ -1,4 +1,4 @@
-"""The documents tell the truth: their commands run, their links lead somewhere."""
+"""Links and commands in the documentation work, and the README works on a package index."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
+from build_readme import with_absolute_links
 from evaluators import catalog
 from orchestration import starter
 from orchestration.cli.program import program
@@ -30,7 +31,7 @@ CHOICES = frozenset(program.list_commands(CONTEXT))
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
-def test_links_lead_to_files_and_headings(name: str) -> None:
+def test_links_point_to_files_and_headings(name: str) -> None:
     for link in links(name):
         path, _, heading = link.partition("#")
         target = (ROOT / name).parent / path if path else ROOT / name
@@ -54,8 +55,8 @@ def test_commands_and_their_options_exist(name: str) -> None:
         assert given <= known, command.words
 
 
-def test_evaluators_that_the_readme_names_exist() -> None:
-    # The complete list is docs/evaluators.md, which is generated: a new evaluator is one file.
+def test_evaluators_in_the_readme_exist() -> None:
+    # docs/evaluators.md is generated and complete, so a new evaluator needs no change here.
     rows = re.findall(r"(?m)^\| ([a-z]+) \| (`.*)$", text("README.md"))
     named = {family: set(re.findall(r"`(\w+)`", row)) for family, row in rows}
     assert named
@@ -63,27 +64,27 @@ def test_evaluators_that_the_readme_names_exist() -> None:
         assert evaluators <= set(catalog.families()[family]), family
 
 
-def test_every_format_is_named() -> None:
+def test_every_format_is_documented() -> None:
     assert all(f in text("CHANGELOG.md") for f in formats())
     assert all(f"## {f}" in text("docs/formats.md") for f in formats())
 
 
 def printed_by(folder: Path, command: Command) -> str:
-    """What a command prints; it is a process of its own."""
+    """Run a command in a process and return its standard output."""
     done = scoreline(folder, *command.words[1:])
     assert done.code == 0, f"{command.words}: {done.out}{done.err}"
     return done.out
 
 
-def test_the_quick_start_runs_from_its_first_line_to_its_last(tmp_path: Path) -> None:
+def test_the_commands_of_the_quick_start_run(tmp_path: Path) -> None:
     printed: dict[str, str] = {}
     folder = tmp_path
     for command in commands("docs/quick-start.md"):
         chosen = command.words[1]
         if chosen in NEVER_ENDING:
             continue
-        said = printed_by(folder, command)
-        printed[" ".join(command.words[1:])] = said
+        output = printed_by(folder, command)
+        printed[" ".join(command.words[1:])] = output
         if chosen == "init":
             folder = tmp_path / command.words[2]
     assert {words.split(" ")[0] for words in printed} == CHOICES - NEVER_ENDING
@@ -93,8 +94,8 @@ def test_the_quick_start_runs_from_its_first_line_to_its_last(tmp_path: Path) ->
 
 
 @takes_minutes
-def test_commands_of_the_other_pages_run_on_a_project_of_ones_own(tmp_path: Path) -> None:
-    starter.write(tmp_path)
+def test_commands_of_the_other_pages_run_on_a_new_project(tmp_path: Path) -> None:
+    starter.write_starter(tmp_path)
     file = tmp_path / "scoreline.yaml"
     written = file.read_text(encoding="utf-8")
     added = written.replace(
@@ -118,6 +119,18 @@ def test_the_readme_starts_as_the_quick_start_does() -> None:
     own = [c for c in commands("README.md") if not c.printed]
     assert [command.words[1] for command in own] == ["init", "run"]
     assert {command.words for command in own} <= quick
+
+
+def test_the_readme_of_the_package_has_absolute_links() -> None:
+    page = with_absolute_links(text("README.md"), "https://example.org/o/n")
+    linked = set(re.findall(r"\]\(([^)]+)\)", page))
+    assert linked
+    assert [link for link in linked if not link.startswith("https://")] == []
+    assert "![A leaderboard" in page
+    assert "](https://example.org/o/n/raw/main/docs/screenshots/report.png)" in page
+    assert "[quick start](https://example.org/o/n/blob/main/docs/quick-start.md)" in page
+    untouched = "[a](https://a.org), [b](mailto:b@c.org) and [c](#d)"
+    assert with_absolute_links(untouched, "https://example.org/o/n") == untouched
 
 
 def test_commands_are_found_in_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

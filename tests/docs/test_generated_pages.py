@@ -14,7 +14,7 @@ from docs import generate
 from docs.generators import configuration, tables
 from docs.generators import evaluators as evaluators_page
 from docs.generators import formats as formats_page
-from docs.generators.fields import described
+from docs.generators.fields import describe_fields
 from evaluators import catalog
 from orchestration.config import load, schema
 from warehouse.formats.catalog import formats
@@ -35,7 +35,7 @@ def test_a_change_by_hand_is_found_and_undone(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for page in generate.PAGES:
-        shutil.copy(generate.HERE / page, tmp_path)
+        shutil.copy(generate.FOLDER / page, tmp_path)
     page = tmp_path / name
     right = page.read_text(encoding="utf-8")
     line = max((line for line in right.splitlines() if line.startswith("| `")), key=len)
@@ -61,7 +61,7 @@ every_evaluator = pytest.mark.parametrize("name", list(catalog.catalogue()))
 @every_evaluator
 def test_a_page_has_what_its_evaluator_declares(name: str) -> None:
     evaluator = catalog.build(name)
-    page = catalog.page(evaluator)
+    page = catalog.describe(evaluator)
     assert (page.name, page.family) == (name, catalog.family(name))
     assert page.question.endswith("?")
     assert page.prose.replace("\n", " ").startswith(page.question)
@@ -73,13 +73,13 @@ def test_a_page_has_what_its_evaluator_declares(name: str) -> None:
 
 @every_evaluator
 def test_every_parameter_is_explained_in_a_sentence(name: str) -> None:
-    for parameter in catalog.page(catalog.build(name)).parameters:
+    for parameter in catalog.describe(catalog.build(name)).parameters:
         assert parameter.meaning[:1].strip(), parameter.name
         assert parameter.meaning.endswith("."), parameter.name
 
 
 def test_a_meaning_of_several_lines_is_joined_and_inherited_ones_are_found() -> None:
-    page = catalog.page(catalog.build("pii_leakage", {"region": "US"}))
+    page = catalog.describe(catalog.build("pii_leakage", {"region": "US"}))
     told = {parameter.name: parameter for parameter in page.parameters}
     assert told["region"].default == "US"
     assert told["region"].meaning == (
@@ -91,7 +91,7 @@ def test_a_meaning_of_several_lines_is_joined_and_inherited_ones_are_found() -> 
 
 def test_the_page_of_evaluators_shows_every_metric_and_parameter() -> None:
     document = evaluators_page.markdown()
-    for page in catalog.pages():
+    for page in catalog.describe_all():
         section = document.split(f"### `{page.name}`\n")[1].split("\n### ")[0]
         assert page.prose in section
         for metric in page.metrics:
@@ -125,7 +125,7 @@ def test_every_link_on_the_page_of_evaluators_leads_to_a_heading() -> None:
 def keys(model: type[BaseModel]) -> set[str]:
     """The keys of a model and of those below it."""
     found = set()
-    for field in described(model):
+    for field in describe_fields(model):
         found.add(field.name)
         if field.part is not None:
             found |= keys(getattr(schema, field.part))
@@ -145,7 +145,7 @@ def test_the_complete_configuration_is_valid_and_complete(tmp_path: Path) -> Non
     text = configuration.COMPLETE.read_text(encoding="utf-8")
     file = tmp_path / "scoreline.yaml"
     file.write_text(text, encoding="utf-8")
-    assert list(load.read(file).project.benchmarks) == ["support"]
+    assert list(load.load_config(file).project.benchmarks) == ["support"]
     assert keys(schema.ProjectKeys) <= given(yaml.safe_load(text))
 
 
@@ -171,7 +171,7 @@ def test_a_key_that_nobody_explained_is_named() -> None:
         other: list[list[int]] = Field(default_factory=list)
 
     with pytest.raises(LookupError, match="Some: the docstring says nothing about 'other'"):
-        described(Some)
+        describe_fields(Some)
 
 
 def test_types_in_plain_words() -> None:
@@ -190,7 +190,7 @@ def test_types_in_plain_words() -> None:
         c: list[str | list[str]] = Field(default_factory=list)
         d: float = Field(default=1, ge=0, lt=5)
 
-    found = {each.name: (each.kind, each.required) for each in described(Kinds)}
+    found = {each.name: (each.kind, each.required) for each in describe_fields(Kinds)}
     assert found == {
         "a": ("list of lists of whole numbers", True),
         "b": ("mapping of names to lists of numbers", False),
@@ -200,7 +200,7 @@ def test_types_in_plain_words() -> None:
 
 
 def test_every_format_and_every_field_has_a_row() -> None:
-    parts = formats_page.parts()
+    parts = formats_page.generated_parts()
     for name in formats():
         assert f"| [`{name}`](#{name}) |" in parts["formats"]
     for field in Question.model_fields:
@@ -214,15 +214,15 @@ def test_every_format_and_every_field_has_a_row() -> None:
 def test_only_what_is_generated_is_renewed() -> None:
     page = "before\n" + "between\n".join(
         f"<!-- {name}: written by hand -->\nstale words\n<!-- end -->\n"
-        for name in formats_page.parts()
+        for name in formats_page.generated_parts()
     )
-    after = formats_page.renewed(page)
+    after = formats_page.update_page(page)
     assert after.startswith("before\n<!-- formats: written by hand -->\n")
     assert after.count("between") == page.count("between")
     assert "stale words" not in after
-    assert formats_page.renewed(after) == after
+    assert formats_page.update_page(after) == after
 
 
 def test_a_part_that_is_missing_or_unknown_is_named() -> None:
     with pytest.raises(LookupError, match="found \\['nonsense'\\]"):
-        formats_page.renewed("<!-- nonsense: written by hand -->\n<!-- end -->\n")
+        formats_page.update_page("<!-- nonsense: written by hand -->\n<!-- end -->\n")

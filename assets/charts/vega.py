@@ -1,4 +1,4 @@
-"""Drawing charts without a browser, and the scripts that draw them in one."""
+"""Render charts as images, and bundle the scripts that draw them in a browser."""
 
 from __future__ import annotations
 
@@ -11,17 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from assets.fingerprints.digests import digest_of
-from warehouse.storage.atomic import replacing
-from warehouse.storage.create import flush
+from warehouse.storage.atomic import fsync, replace_file
 
 SCALE = 2.0
-"""Pixels of a PNG for each unit of the chart: sharp on screens of twice the usual density."""
-
+"""Pixels of a PNG per unit of the chart: sharp on high-density screens."""
 
 SNIPPET = "window.vegaEmbed = vegaEmbed;"
-"""What the page needs of the library; everything else of it stays inside."""
+"""The only name that the bundle exports to a page."""
 
-LOOK: dict[str, Any] = {
+CHART_CONFIG: dict[str, Any] = {
     "background": "white",
     "font": "Helvetica, Arial, sans-serif",
     "view": {"stroke": None},
@@ -36,72 +34,72 @@ LOOK: dict[str, Any] = {
     "legend": {"labelFontSize": 12, "titleFontSize": 12},
     "header": {"labelFontSize": 13},
 }
-"""How drawn charts look; those in the page take their colours from it."""
+"""The Vega configuration of images; charts in a page take their colours from the page."""
+
+
+def bundle_name() -> str:
+    """Return the file name of the bundle; it changes with the version of the libraries."""
+    return f"vega-{digest_of(version('vl-convert-python'), SNIPPET)[:12]}.js"
 
 
 @cache
-def library() -> str:
-    """The scripts of Vega, Vega-Lite and Vega-Embed as one, without any address to fetch from.
+def vega_bundle() -> str:
+    """Return Vega, Vega-Lite and Vega-Embed as one script that loads nothing else.
 
-    Putting them together takes more than a second and gives the same for every project. So they
-    are kept in the user's cache; where that cannot be used, they are put together by each process.
+    Bundling takes more than a second and gives the same script for every project. The script is
+    kept in the user's cache if there is one.
     """
-    name = f"charts-{digest_of(version('vl-convert-python'), SNIPPET)}.js"
-    # A RuntimeError: nobody knows where the user's home is.
+    # A RuntimeError: the user has no home directory.
     with suppress(OSError, RuntimeError):
-        return (cache_folder() / name).read_text(encoding="utf-8")
+        return (cache_folder() / bundle_name()).read_text(encoding="utf-8")
     import vl_convert
 
-    scripts: str = vl_convert.javascript_bundle(SNIPPET)
+    script: str = vl_convert.javascript_bundle(SNIPPET)
     with suppress(OSError, RuntimeError):
-        _keep(scripts, cache_folder() / name)
-    return scripts
+        cache_folder().mkdir(parents=True, exist_ok=True)
+        with replace_file(cache_folder() / bundle_name()) as partial:
+            partial.write_text(script, encoding="utf-8")
+            # Half a script after a power cut would be in every later report.
+            fsync(partial)
+    return script
 
 
 def cache_folder() -> Path:
-    """Where the user's programs keep what they can make again.
+    """Return the user's cache folder of Scoreline.
 
     Raises:
-        RuntimeError: Nobody knows where the user's home is.
+        RuntimeError: The user has no home directory.
     """
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "scoreline")
 
 
-def _keep(text: str, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as beside:
-        beside.write_text(text, encoding="utf-8")
-        # Half a script after a power cut would be in every page from then on.
-        flush(beside)
-
-
-def svg(spec: dict[str, Any]) -> str:
-    """A chart as SVG.
+def render_svg(spec: dict[str, Any]) -> str:
+    """Render a chart as SVG.
 
     Args:
         spec: The chart in Vega-Lite, with its data.
     """
     import vl_convert
 
-    drawn: str = vl_convert.vegalite_to_svg(json.dumps({**spec, "config": LOOK}))
-    return drawn
+    image: str = vl_convert.vegalite_to_svg(json.dumps({**spec, "config": CHART_CONFIG}))
+    return image
 
 
-def png(drawn: str, scale: float = SCALE) -> bytes:
-    """An SVG as PNG.
+def render_png(svg: str, scale: float = SCALE) -> bytes:
+    """Render an SVG as PNG.
 
     Args:
-        drawn: What `svg` returns.
-        scale: Pixels for each unit of the chart.
+        svg: The result of `render_svg`.
+        scale: Pixels per unit of the chart.
     """
     import vl_convert
 
-    picture: bytes = vl_convert.svg_to_png(drawn, scale=scale)
-    return picture
+    image: bytes = vl_convert.svg_to_png(svg, scale=scale)
+    return image
 
 
-def draw(spec: dict[str, Any], folder: Path, name: str) -> None:
+def write_images(spec: dict[str, Any], folder: Path, name: str) -> None:
     """Write a chart as `<name>.svg` and `<name>.png` into a folder."""
-    drawn = svg(spec)
-    (folder / f"{name}.svg").write_text(drawn, encoding="utf-8")
-    (folder / f"{name}.png").write_bytes(png(drawn))
+    svg = render_svg(spec)
+    (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
+    (folder / f"{name}.png").write_bytes(render_png(svg))

@@ -1,4 +1,4 @@
-"""The first page: every benchmark with its best systems."""
+"""The first page of the report: every benchmark with its best systems."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from markupsafe import Markup
 
-from assets.publishing.report import templates_env
+from assets.publishing.report.formatting import format_number, format_time
+from assets.publishing.report.templates_env import INDEX_SCRIPTS, render_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-MOST_METRICS = 4
-MOST_SYSTEMS = 5
-WIDTH = 110
+MAX_METRICS = 4
+MAX_SYSTEMS = 5
+INTERVAL_WIDTH = 110
 
 _BOARD = """
 SELECT l.benchmark, l.system, l.evaluator, l.metric, l.mean, l.ci_low, l.ci_high, l.rank,
@@ -33,98 +34,92 @@ _TOTALS = """
 SELECT benchmark, max(published_at) AS published_at, count(DISTINCT system) AS n_systems,
     (SELECT count(*) FROM questions AS q WHERE q.benchmark = l.benchmark) AS n_questions,
     (SELECT count(*) FROM predictions AS p WHERE p.benchmark = l.benchmark AND error IS NOT NULL)
-        AS failed,
-    (SELECT count(*) FROM problems AS p WHERE p.benchmark = l.benchmark) AS problems,
+        AS n_failed,
+    (SELECT count(*) FROM problems AS p WHERE p.benchmark = l.benchmark) AS n_problems,
     (SELECT count(*) FROM problems AS p WHERE p.benchmark = l.benchmark AND severity = 'high')
-        AS grave,
-    (SELECT count(*) FROM rejects AS r WHERE r.benchmark = l.benchmark) AS rejects
+        AS n_high,
+    (SELECT count(*) FROM rejects AS r WHERE r.benchmark = l.benchmark) AS n_rejects
 FROM leaderboard AS l
 GROUP BY benchmark
 ORDER BY benchmark
 """
 
 
-def write_overview(copy: OpenSnapshot, folders: Mapping[str, str]) -> str:
-    """The first page.
+def index_page(snapshot: OpenSnapshot, folders: Mapping[str, str]) -> str:
+    """Return the first page.
 
     Args:
-        copy: The published copy.
-        folders: The folder of each benchmark's report.
+        snapshot: The published copy.
+        folders: The folder of each benchmark.
     """
-    board = copy.fetch(_BOARD)
-    totals = copy.fetch(_TOTALS)
-    benchmarks = [
-        {
-            **row,
-            "name": row["benchmark"],
-            "address": f"report/{folders[row['benchmark']]}/index.html",
-            **_metrics(board.filter(pl.col("benchmark") == row["benchmark"])),
-        }
-        for row in totals.iter_rows(named=True)
-    ]
+    board = snapshot.fetch(_BOARD)
+    benchmarks = []
+    for row in snapshot.fetch(_TOTALS).iter_rows(named=True):
+        name = row["benchmark"]
+        metrics = board.filter(pl.col("benchmark") == name).partition_by(
+            "evaluator", "metric", maintain_order=True
+        )
+        benchmarks.append(
+            {
+                **row,
+                "name": name,
+                "address": f"report/{folders[name]}/index.html",
+                "metrics": [metric_table(metric.to_dicts()) for metric in metrics[:MAX_METRICS]],
+                "more_metrics": max(0, len(metrics) - MAX_METRICS),
+            }
+        )
     latest = max((row["published_at"] for row in benchmarks), default=None)
-    return templates_env.render(
-        "index.html.j2",
-        [templates_env.script(templates_env.INDEX_SCRIPTS)],
-        benchmarks=benchmarks,
-        published_at=templates_env.moment(latest),
+    return render_page(
+        "index.html.j2", INDEX_SCRIPTS, benchmarks=benchmarks, published_at=format_time(latest)
     )
 
 
-def _metrics(board: pl.DataFrame) -> Row:
-    groups = board.partition_by("evaluator", "metric", maintain_order=True)
-    shown = [_metric(group.to_dicts()) for group in groups[:MOST_METRICS]]
-    return {"metrics": shown, "more_metrics": len(groups) - len(shown)}
-
-
-def _metric(rows: list[Row]) -> Row:
+def metric_table(rows: list[Row]) -> Row:
+    """Return the best systems by one metric, from its rows of the leaderboard."""
     first = rows[0]
-    low, high = _span(rows)
+    low, high = metric_scale(rows)
     return {
         "name": f"{first['evaluator']}.{first['metric']}",
         "arrow": {"high": "↑", "low": "↓"}[first["best"]],
-        "more": len(rows) - len(rows[:MOST_SYSTEMS]),
+        "more": max(0, len(rows) - MAX_SYSTEMS),
         "rows": [
             {
                 "system": row["system"],
-                "mean": templates_env.short(row["mean"]),
-                "leads": row["rank"] == 1 or row["tied_with_best"] == 1,
-                "whisker": whisker(row, low, high),
+                "mean": format_number(row["mean"]),
+                "is_best": row["rank"] == 1 or row["tied_with_best"] == 1,
+                "interval": interval_svg(row, low, high),
             }
-            for row in rows[:MOST_SYSTEMS]
+            for row in rows[:MAX_SYSTEMS]
         ],
     }
 
 
-def _span(rows: list[Row]) -> tuple[float, float]:
+def metric_scale(rows: list[Row]) -> tuple[float, float]:
+    """Return the bounds of a metric, or the range of its means and intervals."""
     low, high = rows[0]["low"], rows[0]["high"]
     if low is None or high is None:
-        ends = [
-            end
-            for row in rows
-            for end in (row["mean"], row["ci_low"], row["ci_high"])
-            if end is not None
-        ]
-        low, high = min(0.0, *ends), max(ends)
+        values = [row[column] for row in rows for column in ("mean", "ci_low", "ci_high")]
+        known = [value for value in values if value is not None]
+        low, high = min(0.0, *known), max(known)
     return (low, high) if low < high else (low - 1, high + 1)
 
 
-def whisker(row: Row, low: float, high: float) -> Markup:
-    """A mean as a point and its interval as a line, as inline SVG."""
+def interval_svg(row: Row, low: float, high: float) -> Markup:
+    """Return a mean as a point and its interval as a line, as inline SVG."""
 
     def x(value: float) -> float:
-        return round(5 + (WIDTH - 10) * (value - low) / (high - low), 1)
+        return round(5 + (INTERVAL_WIDTH - 10) * (value - low) / (high - low), 1)
 
-    told = f"mean {row['mean']:.3f}"
+    label = f"mean {row['mean']:.3f}"
     line = Markup()
     if row["ci_low"] is not None:
-        told += f", 95 % interval {row['ci_low']:.3f} to {row['ci_high']:.3f}"
+        label += f", 95 % interval {row['ci_low']:.3f} to {row['ci_high']:.3f}"
         line = Markup('<line class="ci" x1="{}" x2="{}" y1="9" y2="9"></line>').format(
             x(row["ci_low"]), x(row["ci_high"])
         )
     return Markup(
-        '<svg class="whisker" role="img" aria-label="{}" width="{}" height="18" '
+        '<svg class="interval-bar" role="img" aria-label="{}" width="{}" height="18" '
         'viewBox="0 0 {} 18">'
         '<rect class="rail" x="4" y="8.5" width="{}" height="1"></rect>{}'
         '<circle class="mean" cx="{}" cy="9" r="4"></circle></svg>'
-    ).format(told, WIDTH, WIDTH, WIDTH - 8, line, x(row["mean"]))
+    ).format(label, INTERVAL_WIDTH, INTERVAL_WIDTH, INTERVAL_WIDTH - 8, line, x(row["mean"]))

@@ -1,4 +1,4 @@
-"""Pages from templates: escaped by default, and forbidden to fetch anything by their own policy."""
+"""Render pages from templates: with autoescape, and a policy that forbids network access."""
 
 from __future__ import annotations
 
@@ -11,62 +11,71 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from assets.publishing.report import formatting
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from datetime import datetime
 
-SCRIPTS = (
+BENCHMARK_SCRIPTS = (
     *("01-elements.js", "02-data.js", "03-theme.js", "04-table.js", "05-leaderboard.js"),
-    *("06-charts.js", "07-heat.js", "08-compare.js", "09-evidence.js", "10-sample.js"),
-    *("11-findings.js", "12-start.js"),
+    *("06-charts.js", "07-questions.js", "08-comparison.js", "09-evidence.js", "10-sample.js"),
+    "11-problems.js",
 )
-"""The parts of a benchmark's page, in the order in which they build on one another."""
+"""The parts of the script of a benchmark's page; later ones use earlier ones."""
 
-NONE = "\u2013"
-"""What stands where there is no number."""
+NO_SOURCE = ("'none'",)
+PACKAGE = __name__.rpartition(".")[0]
 
 INDEX_SCRIPTS = ("01-elements.js", "03-theme.js", "index.js")
 
 
-def render(template: str, scripts: Sequence[str], **values: Any) -> str:
-    """A page.
+def render_page(
+    template: str, script_parts: Sequence[str] = (), script_files: Sequence[str] = (), **values: Any
+) -> str:
+    """Render a whole page.
 
     Args:
         template: The name of its template.
-        scripts: Its scripts, each a text of this project or of a library.
-        values: What the template shows; text is escaped.
+        script_parts: The files in `page/` that make up its inline script.
+        script_files: The addresses of scripts beside the page, which run first.
+        values: The variables of the template; texts are escaped.
     """
-    page: str = (
-        _environment()
-        .get_template(template)
-        .render(
-            policy=policy(scripts),
-            style=Markup(_part("look.css")),  # noqa: S704 - a file of this project
-            scripts=[Markup(script) for script in scripts],  # noqa: S704
-            **values,
-        )
+    script = inline_script(script_parts) if script_parts else None
+    return render(
+        template,
+        policy=content_security_policy(script, has_files=bool(script_files)),
+        style=Markup(_page_file("style.css")),  # noqa: S704 - a file of this package
+        script=None if script is None else Markup(script),  # noqa: S704
+        script_files=script_files,
+        **values,
     )
-    return page
 
 
-def plain_page(name: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A page with one table and no script."""
-    return render("plain.html.j2", [], name=name, heads=heads, rows=rows)
+def render(template: str, **values: Any) -> Markup:
+    """Render a template; texts in its variables are escaped."""
+    return Markup(_environment().get_template(template).render(**values))  # noqa: S704
 
 
-def script(names: Sequence[str]) -> str:
-    """Some files of this project as one script, whose names no other script can see."""
-    return '(() => {\n"use strict";\n' + "\n".join(map(_part, names)) + "\n})();"
+def render_table_page(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Render a page with one table and no script."""
+    return render_page("table_page.html.j2", title=title, heads=heads, rows=rows)
 
 
-def policy(scripts: Sequence[str]) -> str:
-    """What a page may do: run its own scripts, load files beside it, and reach nothing else."""
-    digests = [hashlib.sha256(text.encode()).digest() for text in scripts]
-    known = [f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests]
+def inline_script(parts: Sequence[str]) -> str:
+    """Return files of `page/` as one script whose names are not visible to other scripts."""
+    return '(() => {\n"use strict";\n' + "\n".join(map(_page_file, parts)) + "\n})();"
+
+
+def content_security_policy(script: str | None, *, has_files: bool) -> str:
+    """Return what a page may do: run its inline script and files beside it, and nothing else."""
+    sources = ["'self'"] if has_files else []
+    if script is not None:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        sources.append(f"'sha256-{digest}'")
     return "; ".join(
         [
             "default-src 'none'",
-            f"script-src 'self' {' '.join(known)}",
+            f"script-src {' '.join(sources or NO_SOURCE)}",
             "style-src 'unsafe-inline'",
             "img-src data:",
             "base-uri 'none'",
@@ -75,49 +84,24 @@ def policy(scripts: Sequence[str]) -> str:
     )
 
 
-def short(value: float | None, digits: int = 3) -> str:
-    """A number with so many digits after the point; a dash where there is none."""
-    return NONE if value is None else f"{value:.{digits}f}"
-
-
-def percent(value: float | None) -> str:
-    """A share as a percentage; a dash where there is none."""
-    return NONE if value is None else f"{100 * value:.1f} %"
-
-
-def count(value: int | None) -> str:
-    """A whole number with its thousands apart."""
-    return NONE if value is None else f"{value:,}"
-
-
-def plural(n: int, noun: str) -> str:
-    """A number of things."""
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
-def moment(time: datetime | None) -> str:
-    """A time to the minute."""
-    return NONE if time is None else f"{time:%Y-%m-%d %H:%M}"
-
-
 @cache
-def _part(name: str) -> str:
-    return (files("assets.publishing.report") / "page" / name).read_text(encoding="utf-8")
+def _page_file(name: str) -> str:
+    return (files(PACKAGE) / "page" / name).read_text(encoding="utf-8")
 
 
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=PackageLoader("assets.publishing.report", "templates"),
+        loader=PackageLoader(PACKAGE, "templates"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
     )
     environment.filters |= {
-        "short": short,
-        "percent": percent,
-        "count": count,
-        "plural": plural,
-        "moment": moment,
+        "number": formatting.format_number,
+        "percent": formatting.format_percent,
+        "count": formatting.format_count,
+        "plural": formatting.format_plural,
+        "time": formatting.format_time,
     }
     return environment

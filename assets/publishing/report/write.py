@@ -1,4 +1,4 @@
-"""Writing the report: each benchmark's folder beside the old one, then the first page at once."""
+"""Write the report of a published copy: a folder per benchmark, then the first page."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ import json
 import shutil
 from typing import TYPE_CHECKING
 
+from assets.charts.vega import bundle_name, vega_bundle
+from assets.fingerprints.digests import digest_of
 from assets.project import REPORT_FILE
-from assets.publishing.report import page_data
-from assets.publishing.report.benchmark_folder import write_folder
-from assets.publishing.report.index_page import write_overview
+from assets.publishing.report.benchmark_data import BenchmarkData, list_benchmarks
+from assets.publishing.report.benchmark_page import write_folder
+from assets.publishing.report.index_page import index_page
+from warehouse.queries.report import report_fingerprint
 from warehouse.storage.atomic import replace_file
 from warehouse.storage.file_lock import FileLock
 
@@ -19,20 +22,21 @@ if TYPE_CHECKING:
     from warehouse.publish.snapshot import OpenSnapshot, Snapshot
 
 FOLDER = "report"
-MADE_BY = 2
-"""Raised when the same data gives other pages."""
 
-_KEPT = ".folders.json"
+PAGE_VERSION = 3
+"""Increment it when the same data gives other pages."""
+
+STATE_FILE = ".folders.json"
+"""The names of the files and folders that the current first page needs."""
 
 
 def write_report(copy: Snapshot, publish: Path, patience_s: float = 60.0) -> Path:
     """Write the report of a published copy.
 
-    Every benchmark has a folder whose name tells what it was made from. One that is already there
-    is left as it is; a new one is written beside and renamed when it is whole. Then the first
-    page, which leads to them, takes the place of the old one by a rename: a reader sees the old
-    report or the new one. The folders of the report before stay until the next, for readers who
-    have its first page open.
+    The name of a benchmark's folder contains the digest of its contents, so a folder that exists
+    is up to date. A new folder gets its name when it is complete. Then the first page is replaced
+    in one step: a reader sees the old report or the new one. The files of the previous report stay
+    until the next run, for readers who still have its first page open.
 
     Args:
         copy: The published copy.
@@ -43,39 +47,55 @@ def write_report(copy: Snapshot, publish: Path, patience_s: float = 60.0) -> Pat
         The path of the first page.
 
     Raises:
-        WarehouseLocked: Another process goes on writing.
+        WarehouseLocked: Another process is still writing after that time.
     """
     root = publish / FOLDER
     root.mkdir(parents=True, exist_ok=True)
-    with FileLock(root / ".writing", patience_s).exclusive(), copy.open() as held:
-        made = {name: _folder(held, name, root) for name in page_data.benchmarks(held)}
+    with FileLock(root / ".writing", patience_s).exclusive(), copy.open() as snapshot:
+        _write_vega_bundle(root)
+        folders = {
+            name: _write_benchmark(snapshot, name, root) for name in list_benchmarks(snapshot)
+        }
         page = publish / REPORT_FILE
-        with replace_file(page) as beside:
-            beside.write_text(write_overview(held, made), encoding="utf-8")
-        _tidy(root, set(made.values()))
+        with replace_file(page) as partial:
+            partial.write_text(index_page(snapshot, folders), encoding="utf-8")
+        _remove_outdated(root, {*folders.values(), bundle_name()})
     return page
 
 
-def _folder(copy: OpenSnapshot, benchmark: str, root: Path) -> str:
-    digest = page_data.digest(copy, benchmark)
-    name = f"{benchmark}-{digest}-{MADE_BY}"
+def _write_vega_bundle(root: Path) -> None:
+    """Write the script that draws charts; all pages share it."""
+    if not (root / bundle_name()).is_file():
+        with replace_file(root / bundle_name()) as partial:
+            partial.write_text(vega_bundle(), encoding="utf-8")
+
+
+def _write_benchmark(snapshot: OpenSnapshot, benchmark: str, root: Path) -> str:
+    query = report_fingerprint(benchmark)
+    row = snapshot.fetch(query.sql, query.parameters).row(0)
+    digest = digest_of(repr(row), PAGE_VERSION, bundle_name())[:12]
+    name = f"{benchmark}-{digest}"
     if not (root / name).is_dir():
-        beside = root / f".{name}.tmp"
-        shutil.rmtree(beside, ignore_errors=True)
+        partial = root / f".{name}.tmp"
+        shutil.rmtree(partial, ignore_errors=True)
         try:
-            write_folder(copy, benchmark, digest, beside)
-            beside.replace(root / name)
+            write_folder(BenchmarkData(snapshot, benchmark, digest), partial)
+            partial.replace(root / name)
         finally:
-            shutil.rmtree(beside, ignore_errors=True)
+            shutil.rmtree(partial, ignore_errors=True)
     return name
 
 
-def _tidy(root: Path, current: set[str]) -> None:
-    """Remove folders that neither this report nor the one before leads to."""
-    kept = root / _KEPT
-    before = set(json.loads(kept.read_text(encoding="utf-8"))) if kept.is_file() else set()
-    for folder in root.iterdir():
-        if folder.is_dir() and folder.name not in current | before:
-            shutil.rmtree(folder)
-    if before != current:
-        kept.write_text(json.dumps(sorted(current)), encoding="utf-8")
+def _remove_outdated(root: Path, current: set[str]) -> None:
+    """Remove folders and scripts that neither this report nor the previous one needs."""
+    state = root / STATE_FILE
+    previous = set(json.loads(state.read_text(encoding="utf-8"))) if state.is_file() else set()
+    for path in root.iterdir():
+        if path.name in current | previous:
+            continue
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.suffix == ".js":
+            path.unlink()
+    if previous != current:
+        state.write_text(json.dumps(sorted(current)), encoding="utf-8")

@@ -1,13 +1,13 @@
-"""The order in which systems are shown."""
+"""Test the order of systems."""
 
 from __future__ import annotations
 
 import polars as pl
 
-from assets.charts.sort_order import best_first
+from assets.charts.sort_order import systems_best_first
 
 
-def test_one_first_place_does_not_lead_and_no_rank_comes_last() -> None:
+def test_a_single_first_rank_does_not_lead_and_unranked_systems_come_last() -> None:
     ranks = {
         "steady": [1, 2, 2],
         "second": [2, 1, 3],
@@ -24,5 +24,5 @@ def test_one_first_place_does_not_lead_and_no_rank_comes_last() -> None:
     )
     other = board.with_columns(slice=pl.lit("language=de"), rank=pl.lit(1))
     minor = board.with_columns(is_primary=pl.lit(0), rank=pl.lit(9))
-    shown = best_first(pl.concat([board, other, minor], how="vertical_relaxed"))
-    assert shown == ["steady", "second", "once", "empty", "silent"]
+    order = systems_best_first(pl.concat([board, other, minor], how="vertical_relaxed"))
+    assert order == ["steady", "second", "once", "empty", "silent"]

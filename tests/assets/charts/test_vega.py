@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from assets.charts.vega import library
+from assets.charts.vega import vega_bundle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def _forgetful() -> Iterator[None]:
-    library.cache_clear()
+    vega_bundle.cache_clear()
     yield
-    library.cache_clear()
+    vega_bundle.cache_clear()
 
 
 def test_scripts_are_kept_for_other_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    made = library()
+    made = vega_bundle()
     (kept,) = (tmp_path / "scoreline").iterdir()
     assert kept.read_text(encoding="utf-8") == made
     kept.write_text("what was kept", encoding="utf-8")
-    library.cache_clear()
-    assert library() == "what was kept"
+    vega_bundle.cache_clear()
+    assert vega_bundle() == "what was kept"
 
 
 def test_scripts_are_made_where_nothing_can_be_kept(
@@ -37,7 +37,7 @@ def test_scripts_are_made_where_nothing_can_be_kept(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert "vega-lite" in library()
+    assert "vega-lite" in vega_bundle()
 
 
 def test_scripts_are_made_for_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -46,4 +46,4 @@ def test_scripts_are_made_for_a_user_without_a_home(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr("assets.charts.vega.Path.home", unknown)
-    assert "vega-lite" in library()
+    assert "vega-lite" in vega_bundle()

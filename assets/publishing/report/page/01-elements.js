@@ -1,6 +1,6 @@
-// Elements and texts: whatever comes from outside becomes a text node, never markup.
+// Elements and texts. Data becomes text nodes, never markup.
 
-const FOLD = 700; // characters of a text that stand open; the rest unfolds on demand
+const FOLD = 700; // characters of a long text that are shown at first
 
 function el(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -21,14 +21,14 @@ function svgEl(tag, attributes, ...children) {
   return made;
 }
 
-// A name from outside, kept from turning the direction of what stands beside it.
+// A name that cannot change the text direction around it.
 function name(text) {
   return el("bdi", {}, text);
 }
 
-// A text from outside of any length, in its own direction, folded when it is long.
+// A text of any length, with its own direction; a long one is folded.
 function prose(text, tag = "div") {
-  if (text === null || text === undefined) return el(tag, { class: "none" }, "none given");
+  if (text === null || text === undefined) return el(tag, { class: "none" }, "none");
   if (text === "") return el(tag, { class: "none" }, "empty");
   const box = el(tag, { class: "prose", dir: "auto" });
   if (text.length <= FOLD * 1.2) {
@@ -47,7 +47,7 @@ function prose(text, tag = "div") {
         box.focus();
       },
     },
-    `show the other ${rest.toLocaleString("en")} characters`,
+    `Show ${rest.toLocaleString("en")} more characters`,
   );
   box.append(text.slice(0, FOLD), "… ", more);
   return box;
@@ -80,5 +80,5 @@ function option(value, text, selected) {
 }
 
 function announce(text) {
-  byId("said").textContent = text;
+  byId("status").textContent = text;
 }

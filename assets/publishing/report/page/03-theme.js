@@ -1,13 +1,13 @@
-// Light and dark: the system's choice until the reader makes another.
+// Light and dark mode: the system's setting until the reader chooses.
 
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
 const onTheme = [];
 
-function remembered() {
+function storedTheme() {
   try {
     return localStorage.getItem("scoreline-theme");
   } catch {
-    return null; // a browser may keep pages on a disk from remembering anything
+    return null; // browsers may refuse storage to file: pages
   }
 }
 
@@ -20,7 +20,7 @@ function setTheme(theme) {
   if (theme) document.documentElement.dataset.theme = theme;
   const button = byId("theme");
   button.textContent = isDark() ? "Light" : "Dark";
-  button.setAttribute("aria-label", `Switch to ${isDark() ? "light" : "dark"} colours`);
+  button.setAttribute("aria-label", `Switch to ${isDark() ? "light" : "dark"} mode`);
   for (const each of onTheme) each();
 }
 
@@ -30,10 +30,10 @@ function startTheme() {
     try {
       localStorage.setItem("scoreline-theme", theme);
     } catch {
-      // then the choice lasts as long as the page
+      // without storage, the choice lasts until the page is closed
     }
     setTheme(theme);
   });
   dark.addEventListener("change", () => setTheme(null));
-  setTheme(remembered());
+  setTheme(storedTheme());
 }

@@ -1,8 +1,8 @@
-// Tables that can be sorted by every column and read by every device.
+// Sortable and paged tables.
 
 // columns: {title, head, value(row), cell(row), numeric, kind, hint, first: "asc" | "desc"}
-// options: caption, sort (index of a column), descending, onRow(row), rowKey(row), empty
-function sortable(columns, rows, options = {}) {
+// options: caption, sort (index of a column), descending, header (index of a column), empty
+function sortableTable(columns, rows, options = {}) {
   let at = options.sort ?? null;
   let descending = options.descending ?? false;
   const body = el("tbody");
@@ -12,12 +12,12 @@ function sortable(columns, rows, options = {}) {
       { type: "button", class: "sort", title: column.hint, onclick: () => choose(index) },
       column.head ?? column.title,
     );
-    return el("th", { scope: "col", class: kindOf(column) }, button);
+    return el("th", { scope: "col", class: columnClass(column) }, button);
   });
   const table = el(
     "table",
     {},
-    options.caption ? captioned(options.caption) : null,
+    options.caption ? tableCaption(options.caption) : null,
     el("thead", {}, el("tr", {}, heads)),
     body,
   );
@@ -33,25 +33,25 @@ function sortable(columns, rows, options = {}) {
   }
 
   function show() {
-    const ordered = at === null ? rows : inOrder(rows, columns[at].value, descending);
+    const ordered = at === null ? rows : sorted(rows, columns[at].value, descending);
     heads.forEach((head, index) => {
       if (index === at) head.setAttribute("aria-sort", descending ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     });
-    body.replaceChildren(...ordered.map(line));
+    body.replaceChildren(...ordered.map(tableRow));
     if (!ordered.length) {
-      const text = options.empty || "nothing to show";
+      const text = options.empty || "No rows.";
       body.append(el("tr", {}, el("td", { colspan: columns.length, class: "none" }, text)));
     }
   }
 
-  function line(row) {
+  function tableRow(row) {
     return el(
       "tr",
-      { class: options.rowClass ? options.rowClass(row) : null },
+      {},
       columns.map((column, index) => {
         const shown = column.cell ? column.cell(row) : column.value(row);
-        const kind = kindOf(column);
+        const kind = columnClass(column);
         return index === (options.header ?? 0)
           ? el("th", { scope: "row", class: kind }, shown)
           : el("td", { class: kind }, shown);
@@ -63,43 +63,43 @@ function sortable(columns, rows, options = {}) {
   return table;
 }
 
-function kindOf(column) {
+function columnClass(column) {
   return column.numeric ? "num" : column.kind;
 }
 
-// A caption that wraps at the edge of the screen, however wide its table is.
-function captioned(text) {
+// A caption that wraps at the edge of the screen, even if its table is wider.
+function tableCaption(text) {
   return el("caption", {}, el("span", {}, text));
 }
 
-// Rows by a value; what has none comes last, whichever way the others go.
-function inOrder(rows, value, descending) {
-  const none = (each) => each === null || each === undefined || Number.isNaN(each);
+// Sort rows by a value; rows without a value come last in both directions.
+function sorted(rows, valueOf, descending) {
+  const isMissing = (value) => value === null || value === undefined || Number.isNaN(value);
   return [...rows].sort((one, other) => {
-    const [a, b] = [value(one), value(other)];
-    if (none(a) || none(b)) return none(a) - none(b);
-    const way = typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b;
-    return descending ? -way : way;
+    const [a, b] = [valueOf(one), valueOf(other)];
+    if (isMissing(a) || isMissing(b)) return isMissing(a) - isMissing(b);
+    const order = typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b;
+    return descending ? -order : order;
   });
 }
 
-// A table that may be wider than the screen, in a box that the keyboard can scroll.
-function scrolling(table, label) {
+// A box for a table that may be wider than the screen; the keyboard can scroll it.
+function scrollable(table, label) {
   return el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": label }, table);
 }
 
-// Many rows in pages: draw(part) shows one of them.
-function paged(rows, size, draw, label) {
+// Rows in pages; draw(rows) shows one page.
+function pagedTable(rows, size, draw, label) {
   const box = el("div");
   const inner = el("div");
   const text = el("span", {});
-  const back = el("button", { type: "button", onclick: () => go(-1) }, "Previous");
+  const previous = el("button", { type: "button", onclick: () => go(-1) }, "Previous");
   const next = el("button", { type: "button", onclick: () => go(1) }, "Next");
   let page = 0;
   const last = Math.max(0, Math.ceil(rows.length / size) - 1);
 
-  function go(way) {
-    page = Math.min(last, Math.max(0, page + way));
+  function go(step) {
+    page = Math.min(last, Math.max(0, page + step));
     show();
     announce(text.textContent);
   }
@@ -108,13 +108,13 @@ function paged(rows, size, draw, label) {
     const [from, to] = [page * size, Math.min(rows.length, (page + 1) * size)];
     text.textContent = rows.length
       ? `${label} ${count(from + 1)} to ${count(to)} of ${count(rows.length)}`
-      : `no ${label}`;
-    back.disabled = page === 0;
+      : `No ${label}.`;
+    previous.disabled = page === 0;
     next.disabled = page === last;
     inner.replaceChildren(draw(rows.slice(from, to)));
   }
 
-  const controls = el("nav", { class: "pages", "aria-label": `pages of ${label}` }, back, text, next);
+  const controls = el("nav", { class: "pages", "aria-label": `pages of ${label}` }, previous, text, next);
   controls.hidden = rows.length <= size;
   box.append(inner, controls);
   show();

@@ -1,27 +1,27 @@
-// The leaderboard: means with whiskers, ranks with their uncertainty, and all that was lost.
+// The leaderboard: means with intervals, ranks with their uncertainty, and missing scores.
 
 const PRIMARY = METRICS.filter((metric) => metric.primary && metric.measured);
 const ARROW = { high: "↑", low: "↓" };
 
-function span(metric, rows) {
+function metricScale(metric, rows) {
   if (metric.low !== null && metric.high !== null) return [metric.low, metric.high];
   const ends = rows.flatMap((row) => [row.mean, row.ci_low, row.ci_high]).filter((x) => x !== null);
   const [low, high] = [Math.min(...ends, 0), Math.max(...ends)];
   return low === high ? [low - 1, high + 1] : [low, high];
 }
 
-// A mean as a point, its interval as a whisker, what lost numbers allow as a pale band.
-function whisker(row, [low, high], width = 160) {
+// A mean as a point, its interval as a line, the range that missing scores allow as a pale band.
+function intervalBar(row, [low, high], width = 160) {
   const height = 18;
   const x = (value) => 4 + ((width - 8) * (value - low)) / (high - low);
-  const told =
+  const label =
     row.ci_low === null
       ? `mean ${number(row.mean)}, no interval`
       : `mean ${number(row.mean)}, 95 % interval ${number(row.ci_low)} to ${number(row.ci_high)}`;
-  const drawn = svgEl("svg", { class: "whisker", viewBox: `0 0 ${width} ${height}`, width, height });
+  const drawn = svgEl("svg", { class: "interval-bar", viewBox: `0 0 ${width} ${height}`, width, height });
   drawn.setAttribute("role", "img");
-  drawn.setAttribute("aria-label", told);
-  drawn.append(svgEl("title", {}, told), svgEl("rect", { class: "rail", x: 4, y: 8.5, width: width - 8, height: 1 }));
+  drawn.setAttribute("aria-label", label);
+  drawn.append(svgEl("title", {}, label), svgEl("rect", { class: "rail", x: 4, y: 8.5, width: width - 8, height: 1 }));
   if (row.bound_low !== null && row.bound_high !== null && row.bound_high > row.bound_low) {
     const wide = x(row.bound_high) - x(row.bound_low);
     drawn.append(svgEl("rect", { class: "bound", x: x(row.bound_low), y: 3, width: wide, height: 12 }));
@@ -45,55 +45,55 @@ function whisker(row, [low, high], width = 160) {
 
 function rankText(row) {
   if (row.rank === null) return "–";
-  const apart = row.rank_low !== null && row.rank_low !== row.rank_high;
-  return apart ? `${row.rank} (${row.rank_low} to ${row.rank_high})` : `${row.rank}`;
+  const isRange = row.rank_low !== null && row.rank_low !== row.rank_high;
+  return isRange ? `${row.rank} (${row.rank_low} to ${row.rank_high})` : `${row.rank}`;
 }
 
 function systemCell(row) {
   const tied = row.tied_with_best === 1 && row.rank !== 1;
   const badges = [];
   if (row.rank === 1) badges.push(el("span", { class: "badge best" }, "best"));
-  if (tied) badges.push(el("span", { class: "badge", title: "not distinguishable from the best" }, "tied with best"));
+  if (tied) badges.push(el("span", { class: "badge", title: "cannot be distinguished from the best" }, "tied with best"));
   return [name(row.name), " ", ...badges];
 }
 
-function lostText(row) {
+function missingText(row) {
   const parts = [
     [row.n_undefined, "undefined"],
-    [row.n_parse_failure, "unread replies"],
+    [row.n_parse_failure, "parse failures"],
     [row.n_judge_error, "judge errors"],
     [row.n_not_applicable, "not applicable"],
   ];
   return parts.filter(([n]) => n).map(([n, what]) => `${count(n)} ${what}`).join(", ");
 }
 
-function oneMetric(metric, rows) {
-  const scale = span(metric, rows);
+function metricTable(metric, rows) {
+  const scale = metricScale(metric, rows);
   const passing = rows.some((row) => row.passes !== null);
   const columns = [
-    { title: "Rank", value: (row) => row.rank, cell: rankText, numeric: true, hint: "in brackets: the ranks that the uncertainty allows" },
+    { title: "Rank", value: (row) => row.rank, cell: rankText, numeric: true, hint: "in brackets: the range of ranks within the uncertainty" },
     { title: "System", value: (row) => row.name, cell: systemCell },
     { title: `Mean ${ARROW[metric.best]}`, value: (row) => row.mean, cell: (row) => el("strong", {}, number(row.mean)), numeric: true, first: metric.best === "high" ? "desc" : "asc" },
-    { title: "95 % interval", value: (row) => row.ci_low, cell: (row) => [whisker(row, scale), el("span", { class: "fine interval" }, row.ci_low === null ? "" : `${number(row.ci_low)} to ${number(row.ci_high)}`)] },
+    { title: "95 % interval", value: (row) => row.ci_low, cell: (row) => [intervalBar(row, scale), el("span", { class: "fine interval" }, row.ci_low === null ? "" : `${number(row.ci_low)} to ${number(row.ci_high)}`)] },
     { title: "Scored", value: (row) => row.n_scored, cell: (row) => `${count(row.n_scored)} of ${count(row.n)}`, numeric: true, first: "desc" },
-    { title: "Coverage", value: (row) => row.coverage, cell: (row) => el("span", { class: row.coverage !== null && row.coverage < 1 ? "warn" : null }, percent(row.coverage)), numeric: true, hint: "the share that has a number, of the samples to which the metric applies" },
-    { title: "Failed", value: (row) => row.n_target_error, cell: (row) => el("span", { class: row.n_target_error ? "warn" : null }, count(row.n_target_error)), numeric: true, first: "desc", hint: "answers that the system failed to give; they take the worst value where there is one" },
-    { title: "Without a number", value: (row) => row.n - row.n_scored, cell: (row) => lostText(row) || "none", first: "desc" },
+    { title: "Coverage", value: (row) => row.coverage, cell: (row) => el("span", { class: row.coverage !== null && row.coverage < 1 ? "warn" : null }, percent(row.coverage)), numeric: true, hint: "share of the applicable samples that have a score" },
+    { title: "Failed", value: (row) => row.n_target_error, cell: (row) => el("span", { class: row.n_target_error ? "warn" : null }, count(row.n_target_error)), numeric: true, first: "desc", hint: "failed answers; they get the worst value if the metric has one" },
+    { title: "No score", value: (row) => row.n - row.n_scored, cell: (row) => missingText(row) || "none", first: "desc" },
   ];
   if (passing)
     columns.push({ title: `Threshold ${number(metric.threshold, 2)}`, value: (row) => row.passes, cell: (row) => (row.passes === null ? "–" : row.passes ? "passes" : el("span", { class: "warn" }, "fails")), first: "desc" });
-  return sortable(columns, rows, { sort: 0, header: 1, caption: metric.summary, empty: "no system of that name" });
+  return sortableTable(columns, rows, { sort: 0, header: 1, caption: metric.summary, empty: "No system has that name." });
 }
 
-function severalMetrics(metrics, rows) {
+function primaryMetricsTable(metrics, rows) {
   const systems = new Map();
   for (const row of rows) {
     if (!systems.has(row.name)) systems.set(row.name, { name: row.name, cells: new Map() });
     systems.get(row.name).cells.set(row.metric, row);
   }
-  const scales = new Map(metrics.map((metric) => [metric.at, span(metric, rows.filter((row) => row.metric === metric.at))]));
-  const most = (system, column) => Math.max(...[...system.cells.values()].map((row) => row[column] ?? 0));
-  const least = (system) => {
+  const scales = new Map(metrics.map((metric) => [metric.at, metricScale(metric, rows.filter((row) => row.metric === metric.at))]));
+  const highest = (system, column) => Math.max(...[...system.cells.values()].map((row) => row[column] ?? 0));
+  const lowestCoverage = (system) => {
     const known = [...system.cells.values()].map((row) => row.coverage).filter((x) => x !== null);
     return known.length ? Math.min(...known) : null;
   };
@@ -108,40 +108,40 @@ function severalMetrics(metrics, rows) {
       value: (system) => system.cells.get(metric.at)?.mean ?? null,
       cell: (system) => {
         const row = system.cells.get(metric.at);
-        if (!row || row.mean === null) return el("span", { class: "none", title: row ? lostText(row) : null }, "none");
+        if (!row || row.mean === null) return el("span", { class: "none", title: row ? missingText(row) : null }, "none");
         const best = row.tied_with_best === 1 || row.rank === 1;
-        return [el(best ? "strong" : "span", {}, number(row.mean)), whisker(row, scales.get(metric.at), 90)];
+        return [el(best ? "strong" : "span", {}, number(row.mean)), intervalBar(row, scales.get(metric.at), 90)];
       },
     })),
-    { title: "Failed", value: (system) => most(system, "n_target_error"), cell: (system) => el("span", { class: most(system, "n_target_error") ? "warn" : null }, count(most(system, "n_target_error"))), numeric: true, first: "desc" },
-    { title: "Coverage", value: least, cell: (system) => el("span", { class: (least(system) ?? 1) < 1 ? "warn" : null }, percent(least(system))), numeric: true, hint: "the lowest of the metrics beside it" },
+    { title: "Failed", value: (system) => highest(system, "n_target_error"), cell: (system) => el("span", { class: highest(system, "n_target_error") ? "warn" : null }, count(highest(system, "n_target_error"))), numeric: true, first: "desc" },
+    { title: "Coverage", value: lowestCoverage, cell: (system) => el("span", { class: (lowestCoverage(system) ?? 1) < 1 ? "warn" : null }, percent(lowestCoverage(system))), numeric: true, hint: "the lowest of the primary metrics" },
   ];
-  const caption = "Primary metrics; those in bold are the best or not distinguishable from it.";
+  const caption = "Primary metrics. Values in bold are the best or cannot be distinguished from it.";
   const first = metrics[0];
-  return sortable(columns, [...systems.values()], { sort: 1, descending: first.best === "high", caption, empty: "no system of that name" });
+  return sortableTable(columns, [...systems.values()], { sort: 1, descending: first.best === "high", caption, empty: "No system has that name." });
 }
 
 function startLeaderboard() {
   const [picked, part, wanted, place] = ["lb-metric", "lb-slice", "lb-filter", "lb-table"].map(byId);
   if (PRIMARY.length > 1) picked.append(option("", "all primary metrics", true));
-  for (const evaluator of FACTS.evaluators) {
+  for (const evaluator of PAGE.evaluators) {
     const group = el("optgroup", { label: evaluator.name });
     for (const metric of METRICS.filter((each) => each.e === evaluator.name && each.measured))
       group.append(option(metric.title, metric.title + (metric.primary ? " (primary)" : "")));
     if (group.children.length) picked.append(group);
   }
   if (PRIMARY.length === 1) picked.value = PRIMARY[0].title;
-  for (const slice of FACTS.slices) part.append(option(slice, slice === "all" ? "all questions" : slice));
-  part.disabled = FACTS.slices.length < 2;
+  for (const slice of PAGE.slices) part.append(option(slice, slice === "all" ? "all questions" : slice));
+  part.disabled = PAGE.slices.length < 2;
 
   async function show() {
     const sought = wanted.value.trim().toLowerCase();
     const rows = (await board(part.value)).filter((row) => row.name.toLowerCase().includes(sought));
     const metric = metricAt.get(picked.value);
     const table = metric
-      ? oneMetric(metric, rows.filter((row) => row.metric === metric.at))
-      : severalMetrics(PRIMARY, rows.filter((row) => row.of.primary));
-    place.replaceChildren(scrolling(table, "leaderboard"));
+      ? metricTable(metric, rows.filter((row) => row.metric === metric.at))
+      : primaryMetricsTable(PRIMARY, rows.filter((row) => row.of.primary));
+    place.replaceChildren(scrollable(table, "leaderboard"));
   }
 
   for (const each of [picked, part]) each.addEventListener("change", show);

@@ -1,9 +1,9 @@
-// Charts: Vega-Lite specifications drawn in the colours of the page, when they come into view.
+// Charts: Vega-Lite specifications, drawn in the colours of the page when they scroll into view.
 
-function colours() {
+function chartConfig() {
   const style = getComputedStyle(document.documentElement);
-  const of = (key) => style.getPropertyValue(key).trim();
-  const [ink, quiet, line] = [of("--ink"), of("--quiet"), of("--line")];
+  const colour = (key) => style.getPropertyValue(key).trim();
+  const [ink, quiet, line] = [colour("--text"), colour("--text-muted"), colour("--border")];
   const font = getComputedStyle(document.body).fontFamily;
   return {
     background: "transparent",
@@ -16,22 +16,22 @@ function colours() {
   };
 }
 
-const PANEL = 265; // pixels of one panel with what stands around it
-const NAMES = 110; // of the names before the first
-const LEGEND = 205; // of one name in a legend
+const FACET = 265; // pixels of one facet with its margins
+const NAMES = 110; // pixels of the system names beside the first facet
+const LEGEND = 205; // pixels of one name in a legend
 
-// Charts of one panel are as wide as the page; of several, as many stand in a row as have room.
-// A legend has as many columns as there is room for.
-function fitted(spec, room) {
+// Fit a chart to the width of the page: one facet fills it, several share a row if they fit.
+// A legend has as many columns as fit.
+function fitToWidth(spec, room) {
   const columns = (width, most) => Math.max(1, Math.min(most, Math.floor(width)));
   const legends = (part) => {
     for (const each of Object.values(part ?? {})) if (each && typeof each === "object") legends(each);
     if (part?.legend?.columns) part.legend.columns = columns((room - 60) / LEGEND, 4);
   };
   legends(spec);
-  if (spec.facet && spec.columns > 1) return { ...spec, columns: columns((room - NAMES) / PANEL, 4) };
+  if (spec.facet && spec.columns > 1) return { ...spec, columns: columns((room - NAMES) / FACET, 4) };
   if (spec.facet) {
-    const width = Math.min(spec.spec.width, Math.max(PANEL - 35, room - NAMES - 20));
+    const width = Math.min(spec.spec.width, Math.max(FACET - 35, room - NAMES - 20));
     return { ...spec, spec: { ...spec.spec, width } };
   }
   return { ...spec, width: "container", autosize: { type: "fit-x", contains: "padding" } };
@@ -39,12 +39,16 @@ function fitted(spec, room) {
 
 async function draw(place) {
   const spec = JSON.parse(byId(`chart-${place.dataset.chart}`).textContent);
-  if (spec.facet) place.classList.add("panels");
-  const { view } = await vegaEmbed(place, fitted(spec, place.clientWidth), {
-    ast: true, // no code is made from text, so the page needs no leave to do so
+  if (spec.facet) place.classList.add("facets");
+  if (!window.vegaEmbed) {
+    place.replaceChildren(el("p", { class: "warn" }, "The file vega-*.js in the folder above this page is missing."));
+    return;
+  }
+  const { view } = await vegaEmbed(place, fitToWidth(spec, place.clientWidth), {
+    ast: true, // interprets expressions, so that the policy need not allow eval
     renderer: "svg",
     actions: false,
-    config: colours(),
+    config: chartConfig(),
     tooltip: { theme: isDark() ? "dark" : "light" },
   });
   place.view = view;
@@ -73,7 +77,7 @@ function startCharts() {
   );
   for (const place of places) seen.observe(place);
   onTheme.push(() => places.filter((place) => place.dataset.drawn).forEach(draw));
-  // Paper shows all of them, and does not wait for what begins when it is asked for.
+  // Draw all charts before the page is printed.
   whenIdle(() => places.forEach(drawOnce));
   for (const button of document.querySelectorAll("[data-reset]"))
     button.addEventListener("click", () => draw(document.querySelector(`[data-chart="${button.dataset.reset}"]`)));

@@ -1,40 +1,40 @@
-// The heat map: systems beside questions, the hardest on top, every number one click from its text.
+// The heat map of questions and systems; each score opens the answer behind it.
 
-const STOPS = [[194, 65, 12], [243, 233, 220], [29, 95, 168]]; // worst, middle, best
+const COLOUR_STOPS = [[194, 65, 12], [243, 233, 220], [29, 95, 168]]; // worst, middle, best
 
-function shade(quality) {
+function cellColours(quality) {
   const at = Math.min(1, Math.max(0, quality)) * 2;
-  const [from, to] = at < 1 ? [STOPS[0], STOPS[1]] : [STOPS[1], STOPS[2]];
+  const [from, to] = at < 1 ? [COLOUR_STOPS[0], COLOUR_STOPS[1]] : [COLOUR_STOPS[1], COLOUR_STOPS[2]];
   const mixed = from.map((part, index) => Math.round(part + (to[index] - part) * (at < 1 ? at : at - 1)));
   const [r, g, b] = mixed.map((part) => {
     const share = part / 255;
     return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
   });
   const light = 0.2126 * r + 0.7152 * g + 0.0722 * b;
-  return { ground: `rgb(${mixed.join(" ")})`, ink: light > 0.179 ? "#000" : "#fff" };
+  return { background: `rgb(${mixed.join(" ")})`, color: light > 0.179 ? "#000" : "#fff" };
 }
 
-// How good a number is, from 0 to 1, on the metric's scale or on that of the numbers there are.
-function quality(metric, numbers, value) {
-  const known = numbers.filter((each) => !Number.isNaN(each));
+// How good a score is, from 0 to 1, on the metric's scale or else on the range of the scores.
+function quality(metric, scores, value) {
+  const known = scores.filter((score) => !Number.isNaN(score));
   const low = metric.low ?? Math.min(...known);
   const high = metric.high ?? Math.max(...known);
   const share = high > low ? (value - low) / (high - low) : 1;
   return metric.best === "high" ? share : 1 - share;
 }
 
-// Two digits are enough for a cell; only great numbers are written otherwise.
+// Two decimals are enough for a cell, except for large numbers.
 function brief(value) {
   return Math.abs(value) < 1000 ? value.toFixed(2) : number(value, 2);
 }
 
 function cell(metric, scale, row, system, table) {
-  const s = FACTS.systems.indexOf(system);
+  const s = PAGE.systems.indexOf(system);
   const value = table.value(metric.m, row.at, s);
   const code = CODES[table.code(metric.m, row.at, s)];
   const known = !Number.isNaN(value);
   const text = known ? brief(value) : SIGNS[code] || "none";
-  const meaning = code === "failed" || !known ? `, ${MEANINGS[code] || "never scored"}` : "";
+  const meaning = code === "failed" || !known ? `, ${MEANINGS[code] || "not scored"}` : "";
   const button = el(
     "button",
     {
@@ -47,15 +47,15 @@ function cell(metric, scale, row, system, table) {
     text,
   );
   if (known) {
-    const { ground, ink } = shade(quality(metric, scale, value));
-    button.style.background = ground;
-    button.style.color = ink;
+    const { background, color } = cellColours(quality(metric, scale, value));
+    button.style.background = background;
+    button.style.color = color;
   }
   return el("td", {}, button);
 }
 
 async function heatRows(metric, table) {
-  const systems = FACTS.systems.map((_, s) => s);
+  const systems = PAGE.systems.map((_, s) => s);
   return (await questions()).map((question) => {
     const numbers = systems.map((s) => table.value(metric.m, question.at, s)).filter((x) => !Number.isNaN(x));
     const mean = numbers.length ? numbers.reduce((sum, x) => sum + x, 0) / numbers.length : null;
@@ -65,14 +65,14 @@ async function heatRows(metric, table) {
 }
 
 const HEAT_ORDERS = {
-  hardest: (rows, metric) => inOrder(rows, (row) => row.mean, metric.best === "low"),
-  easiest: (rows, metric) => inOrder(rows, (row) => row.mean, metric.best === "high"),
-  apart: (rows) => inOrder(rows, (row) => row.spread, true),
+  hardest: (rows, metric) => sorted(rows, (row) => row.mean, metric.best === "low"),
+  easiest: (rows, metric) => sorted(rows, (row) => row.mean, metric.best === "high"),
+  apart: (rows) => sorted(rows, (row) => row.spread, true),
   given: (rows) => rows,
 };
 
-function metricChoices(picked) {
-  for (const evaluator of FACTS.evaluators) {
+function fillMetricSelect(picked) {
+  for (const evaluator of PAGE.evaluators) {
     const group = el("optgroup", { label: evaluator.name });
     for (const key of evaluator.metrics) {
       const metric = metricAt.get(`${evaluator.name}.${key}`);
@@ -85,19 +85,19 @@ function metricChoices(picked) {
   return picked.options.length > 0;
 }
 
-function startHeat() {
+function startHeatMap() {
   const [picked, order, wanted, place] = ["heat-metric", "heat-order", "heat-filter", "heat-table"].map(byId);
-  if (!metricChoices(picked)) return;
+  if (!fillMetricSelect(picked)) return;
 
   async function show() {
     const metric = metricAt.get(picked.value);
-    const table = await grid(metric.e);
+    const table = await scoreMatrix(metric.e);
     const sought = wanted.value.trim().toLowerCase();
     const all = await heatRows(metric, table);
     const found = all.filter((row) => `${row.id}\n${row.text}`.toLowerCase().includes(sought));
     const scale = all.map((row) => row.mean ?? NaN);
     const rows = HEAT_ORDERS[order.value](found, metric);
-    const heads = FACTS.order.map((system) => el("th", { scope: "col", class: "slanted" }, el("span", {}, name(system))));
+    const heads = PAGE.order.map((system) => el("th", { scope: "col", class: "slanted" }, el("span", {}, name(system))));
     const line = (row) =>
       el(
         "tr",
@@ -108,21 +108,21 @@ function startHeat() {
           el("button", { type: "button", class: "link", onclick: () => openSample(row.at, []) }, name(row.id)),
           el("span", { class: "snippet", dir: "auto" }, row.text),
         ),
-        FACTS.order.map((system) => cell(metric, scale, row, system, table)),
+        PAGE.order.map((system) => cell(metric, scale, row, system, table)),
         el("td", { class: "num fine" }, number(row.mean, 2)),
       );
     const part = (some) =>
-      scrolling(
+      scrollable(
         el(
           "table",
           { class: "heat" },
-          captioned(`${metric.title}: ${metric.summary}`),
+          tableCaption(`${metric.title}: ${metric.summary}`),
           el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Question"), heads, el("th", { scope: "col", class: "num" }, "mean"))),
           el("tbody", {}, some.map(line)),
         ),
         "heat map",
       );
-    place.replaceChildren(paged(rows, 25, part, "questions"));
+    place.replaceChildren(pagedTable(rows, 25, part, "questions"));
   }
 
   for (const each of [picked, order]) each.addEventListener("change", show);
@@ -130,25 +130,25 @@ function startHeat() {
   whenSeen(byId("heat"), show);
 }
 
-const PRINTED = 1000; // questions of a page whose parts are all loaded before anybody prints it
+const MAX_PRINTED = 1000; // questions up to which all sections load before they are seen
 
-// Calls back once, when an element comes near the screen; of small pages also when nothing else is
-// to be done, so that they can be printed as a whole.
+// Call back once, when an element comes near the screen. Small pages also call back when the
+// browser is idle, so that they can be printed completely.
 function whenSeen(element, callback) {
-  let begun = false;
-  const begin = () => {
-    if (begun) return;
-    begun = true;
+  let started = false;
+  const start = () => {
+    if (started) return;
+    started = true;
     Promise.resolve(callback()).catch((error) => element.append(el("p", { class: "warn" }, String(error.message))));
   };
   const seen = new IntersectionObserver(
     (entries) => {
       if (!entries.some((entry) => entry.isIntersecting)) return;
       seen.disconnect();
-      begin();
+      start();
     },
     { rootMargin: "300px" },
   );
   seen.observe(element);
-  if (FACTS.n_shown <= PRINTED) whenIdle(begin);
+  if (PAGE.n_shown <= MAX_PRINTED) whenIdle(start);
 }

@@ -1,15 +1,15 @@
-// Two systems beside each other: what the test says, and every question on which they differ.
+// Two systems compared: the test result, and every question on which they differ.
 
 const VERDICTS = {
   better: (a, b) => `${a} is better than ${b}.`,
   worse: (a, b) => `${a} is worse than ${b}.`,
-  tied: (a, b) => `${a} and ${b} cannot be told apart.`,
-  not_enough_data: () => "There are too few questions to tell.",
+  tied: (a, b) => `There is no significant difference between ${a} and ${b}.`,
+  not_enough_data: () => "There are too few questions for a verdict.",
 };
 
 function comparison(metric, a, b) {
-  const [one, other] = [FACTS.systems.indexOf(a), FACTS.systems.indexOf(b)];
-  for (const [at, x, y, n, difference, low, high, p, verdict, detectable] of FACTS.comparisons) {
+  const [one, other] = [PAGE.systems.indexOf(a), PAGE.systems.indexOf(b)];
+  for (const [at, x, y, n, difference, low, high, p, verdict, detectable] of PAGE.comparisons) {
     if (at !== metric.at) continue;
     if (x === one && y === other) return { n, difference, low, high, p, verdict, detectable };
     if (x === other && y === one) {
@@ -30,14 +30,14 @@ function verdictText(metric, a, b) {
   if (found.low !== null) details.push(`95 % interval ${number(found.low)} to ${number(found.high)}`);
   if (found.p !== null) details.push(`adjusted p ${number(found.p, 4)}`);
   details.push(`${count(found.n)} questions`);
-  if (found.detectable !== null) details.push(`differences from ${number(found.detectable)} on would show in four of five such sets`);
+  if (found.detectable !== null) details.push(`smallest difference detectable with 80 % power ${number(found.detectable)}`);
   return [el("strong", {}, sentence), ` ${details.join("; ")}.`];
 }
 
-function startCompare() {
+function startComparison() {
   const [picked, left, right, only, verdict, place] = ["cmp-metric", "cmp-a", "cmp-b", "cmp-only", "cmp-verdict", "cmp-table"].map(byId);
-  if (!left || !metricChoices(picked)) return;
-  FACTS.order.forEach((system, at) => {
+  if (!left || !fillMetricSelect(picked)) return;
+  PAGE.order.forEach((system, at) => {
     left.append(option(system, system, at === 0));
     right.append(option(system, system, at === 1));
   });
@@ -45,8 +45,8 @@ function startCompare() {
   async function show() {
     const metric = metricAt.get(picked.value);
     const [a, b] = [left.value, right.value];
-    const [x, y] = [FACTS.systems.indexOf(a), FACTS.systems.indexOf(b)];
-    const table = await grid(metric.e);
+    const [x, y] = [PAGE.systems.indexOf(a), PAGE.systems.indexOf(b)];
+    const table = await scoreMatrix(metric.e);
     const sign = metric.best === "high" ? 1 : -1;
     const rows = (await questions()).map((question) => {
       const [one, other] = [x, y].map((s) => table.value(metric.m, question.at, s));
@@ -55,14 +55,14 @@ function startCompare() {
     const tally = (holds) => rows.filter((row) => holds(sign * row.difference)).length;
     const unpaired = tally((d) => Number.isNaN(d));
     const text = [
-      `${count(tally((d) => d > 0))} questions go to the first, ${count(tally((d) => d < 0))} to the second, `,
-      `${count(tally((d) => d === 0))} to neither`,
-      unpaired ? `; one of the two has no number for ${count(unpaired)}.` : ".",
+      `${count(tally((d) => d > 0))} questions favour the first, ${count(tally((d) => d < 0))} to the second, `,
+      `${count(tally((d) => d === 0))} neither`,
+      unpaired ? `; ${count(unpaired)} lack a score of one system.` : ".",
     ].join("");
     verdict.replaceChildren(el("p", {}, ...verdictText(metric, a, b)), el("p", {}, text));
     const shown = only.checked ? rows.filter((row) => row.difference !== 0 && !Number.isNaN(row.difference)) : rows;
-    const empty = rows.every((row) => Number.isNaN(row.difference)) ? "no question has a number of both" : "they never differ";
-    const ordered = inOrder(shown, (row) => Math.abs(row.difference), true);
+    const empty = rows.every((row) => Number.isNaN(row.difference)) ? "No question has scores of both systems." : "The systems do not differ on any question.";
+    const ordered = sorted(shown, (row) => Math.abs(row.difference), true);
     const columns = [
       {
         title: "Question",
@@ -76,8 +76,8 @@ function startCompare() {
       { title: b, value: (row) => row.other, cell: (row) => number(row.other), numeric: true, first: "desc" },
       { title: "Difference", value: (row) => row.difference, cell: (row) => number(row.difference), numeric: true, first: "desc" },
     ];
-    const part = (some) => scrolling(sortable(columns, some, { caption: metric.summary, empty }), "comparison");
-    place.replaceChildren(paged(ordered, 20, part, "questions"));
+    const part = (some) => scrollable(sortableTable(columns, some, { caption: metric.summary, empty }), "comparison");
+    place.replaceChildren(pagedTable(ordered, 20, part, "questions"));
   }
 
   for (const each of [picked, left, right, only]) each.addEventListener("change", show);

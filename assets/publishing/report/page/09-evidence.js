@@ -1,6 +1,6 @@
-// Evidence: what evaluators and judges left behind about one answer.
+// The scores, evidence, judge replies and sources of one answer.
 
-const SHORT = 12; // characters of keys, which stand in one line
+const SHORT = 12; // characters up to which texts are shown as a comma-separated list
 
 function evidence(value) {
   if (value === null) return el("span", { class: "none" }, "none");
@@ -23,11 +23,11 @@ function parsed(text) {
   try {
     return JSON.parse(text);
   } catch {
-    return text; // shown as it is
+    return text; // not JSON: shown unchanged
   }
 }
 
-// The primary metrics, and all others on demand.
+// The primary metrics, and a folded table of the others.
 function scoresOf(answer) {
   const grades = answer.grades || [];
   const others = scoreTable(grades, false);
@@ -40,7 +40,7 @@ function scoresOf(answer) {
 function scoreTable(grades, primary) {
   const wordy = grades.some((grade) => grade.s || grade.r);
   const lines = grades.flatMap((grade) => {
-    const { metrics } = FACTS.evaluators.find((each) => each.name === grade.e);
+    const { metrics } = PAGE.evaluators.find((each) => each.name === grade.e);
     return grade.v.map((value, at) => {
       if (Boolean(metricAt.get(`${grade.e}.${metrics[at]}`)?.primary) !== primary) return null;
       const status = grade.s ? grade.s[at] : "scored";
@@ -78,13 +78,13 @@ function judgedOf(answer) {
     call.x ? el("p", { class: "warn", dir: "auto" }, call.x) : null,
     call.r === null ? null : evidence(parsed(call.r)),
   ]);
-  return details(`What the judge said (${calls.length})`, false, parts);
+  return details(`Judge replies (${calls.length})`, false, parts);
 }
 
 function contextsOf(answer, sample) {
   const n = Math.max(...["contexts", "docs", "chunks", "scores"].map((key) => (answer[key] || []).length));
   if (answer.contexts === null && answer.docs === null) return null;
-  if (n === 0) return el("p", { class: "none" }, "retrieved nothing");
+  if (n === 0) return el("p", { class: "none" }, "No passages retrieved.");
   const gold = new Set(sample.gold_docs || []);
   const items = Array.from({ length: n }, (_, at) => {
     const doc = answer.docs ? answer.docs[at] : null;
@@ -104,7 +104,7 @@ function citedOf(answer, sample) {
   if (answer.cited === null) return null;
   const gold = new Set(sample.gold_sentences || []);
   const texts = new Map((sample.sentences || []).map((each) => [each.id, each.text]));
-  if (!answer.cited.length) return el("p", { class: "none" }, "cites nothing");
+  if (!answer.cited.length) return el("p", { class: "none" }, "No citations.");
   const items = answer.cited.map((id) =>
     el(
       "li",
@@ -115,7 +115,7 @@ function citedOf(answer, sample) {
       texts.has(id) ? prose(texts.get(id)) : null,
     ),
   );
-  return details(`Cites (${answer.cited.length})`, true, el("ul", { class: "contexts" }, items));
+  return details(`Citations (${answer.cited.length})`, true, el("ul", { class: "contexts" }, items));
 }
 
 function choicesOf(answer, sample) {

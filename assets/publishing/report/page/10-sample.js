@@ -1,4 +1,4 @@
-// One question: its answers side by side, with what they rest on.
+// One question with its answers side by side.
 
 let shown = { at: 0, systems: [] };
 let openedFrom = null;
@@ -19,7 +19,7 @@ function questionPart(sample) {
   );
   return el(
     "div",
-    { class: "asked" },
+    { class: "question" },
     prose(sample.question, "p"),
     el(
       "dl",
@@ -68,7 +68,7 @@ async function openSample(at, systems) {
   const body = byId("sample-body");
   try {
     const [found, all] = [await sample(at), await questions()];
-    const wanted = beside(found);
+    const wanted = systemsToShow(found);
     byId("sample-title").replaceChildren("Question ", name(all[at].id));
     body.replaceChildren(questionPart(found), chooser(found, wanted), answersPart(found, wanted));
     body.scrollTop = 0;
@@ -76,19 +76,19 @@ async function openSample(at, systems) {
     body.replaceChildren(el("p", { class: "warn" }, error.message));
   }
   byId("sample-back").disabled = at === 0;
-  byId("sample-next").disabled = at === FACTS.n_shown - 1;
+  byId("sample-next").disabled = at === PAGE.n_shown - 1;
 }
 
-// The systems to show: those chosen, with the best beside one alone; of few systems all.
-function beside(found) {
-  const there = found.answers.map((answer) => answer.system);
-  const chosen = shown.systems.filter((system) => there.includes(system));
-  const best = FACTS.order.filter((system) => there.includes(system) && !chosen.includes(system));
+// The systems to show: the chosen ones, filled up to two with the best others.
+function systemsToShow(found) {
+  const available = found.answers.map((answer) => answer.system);
+  const chosen = shown.systems.filter((system) => available.includes(system));
+  const best = PAGE.order.filter((system) => available.includes(system) && !chosen.includes(system));
   return chosen.length >= 2 ? chosen : [...chosen, ...best].slice(0, 2);
 }
 
 function chooser(found, wanted) {
-  const boxes = FACTS.order
+  const boxes = PAGE.order
     .filter((system) => found.answers.some((answer) => answer.system === system))
     .map((system) => {
       const box = el("input", { type: "checkbox", value: system });
@@ -100,7 +100,7 @@ function chooser(found, wanted) {
       });
       return el("label", {}, box, " ", name(system));
     });
-  return el("fieldset", { id: "chosen" }, el("legend", {}, "Systems side by side"), boxes);
+  return el("fieldset", { id: "chosen" }, el("legend", {}, "Systems to compare"), boxes);
 }
 
 function answersPart(found, wanted) {

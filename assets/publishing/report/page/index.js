@@ -1,4 +1,4 @@
-// The first page: a search over the benchmarks.
+// The first page: a search over benchmarks, systems and metrics.
 
 byId("find").addEventListener("input", (event) => {
   const sought = event.target.value.trim().toLowerCase();

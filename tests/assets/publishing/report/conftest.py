@@ -1,4 +1,4 @@
-"""Reports of real projects, and a browser to read them in."""
+"""Published reports, and a browser to test them in."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Report:
     publish: Path
 
     @property
-    def first(self) -> Path:
+    def index(self) -> Path:
         """The first page."""
         return self.publish / "index.html"
 
@@ -51,7 +51,7 @@ def published(project: Project) -> Report:
 
 @pytest.fixture(scope="session")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """One browser for all tests, which look at its complaints when they are done."""
+    """One browser for all tests."""
     yield from started(tmp_path_factory.mktemp("profile"))
 
 

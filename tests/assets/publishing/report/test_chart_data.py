@@ -1,4 +1,4 @@
-"""Drawn curves stay true where they are read, and fronts hold exactly those whom none beats."""
+"""Thinned curves are exact where users read them, and Pareto fronts match their definition."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from assets.charts.pareto import front
-from assets.publishing.report.charts.confidence_curves import thinned
-from assets.publishing.report.script_data import embedded
+from assets.publishing.report.data_files import json_for_script
+from assets.publishing.report.panels.confidence_curves import thin_curve
+from assets.publishing.report.panels.cost_and_time import pareto_front
 
-APART = 0.01
+BIN_WIDTH = 0.01
 numbers = st.lists(st.floats(-1, 1, allow_nan=False), min_size=1, max_size=300)
 
 
@@ -27,48 +27,48 @@ def height(points: list[tuple[float, float]], x: float) -> float:
 
 
 @given(numbers)
-def test_a_thinned_curve_is_exact_at_the_end_of_every_stretch_and_where_it_is_read(
+def test_a_thinned_curve_is_exact_at_the_end_of_every_bin_and_at_its_reference(
     values: list[float],
 ) -> None:
     whole = survival(values)
-    kept = thinned(whole, APART, 0.0)
+    kept = thin_curve(whole, BIN_WIDTH, 0.0)
     assert set(kept) <= set(whole)
     assert height(kept, 0.0) == height(whole, 0.0)
     assert kept[-1] == whole[-1]
     for x, _ in whole:
-        end = max(point[0] for point in whole if point[0] // APART == x // APART)
+        end = max(point[0] for point in whole if point[0] // BIN_WIDTH == x // BIN_WIDTH)
         assert height(kept, end) == height(whole, end)
 
 
-def test_a_curve_that_falls_within_one_stretch_ends_low() -> None:
+def test_a_curve_that_falls_within_one_bin_ends_low() -> None:
     points = [(0.9991, 0.5), (0.9992, 0.25), (0.9993, 0.0)]
-    assert thinned(points, APART, None)[-1] == (0.9993, 0.0)
+    assert thin_curve(points, BIN_WIDTH, None)[-1] == (0.9993, 0.0)
 
 
 points = st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=12)
 
 
 @given(points, st.booleans())
-def test_a_front_is_not_empty_and_beats_everything_else(
+def test_a_pareto_front_holds_exactly_the_undominated_points(
     found: list[tuple[int, int]],
     high: bool,
 ) -> None:
-    on_front = front(found, high_is_best=high)
+    on_front = pareto_front(found, high_is_best=high)
     assert any(on_front)
     sign = 1 if high else -1
     for (spent, quality), best in zip(found, on_front, strict=True):
-        beaten = any(
+        is_dominated = any(
             (s <= spent and sign * q >= sign * quality) and (s < spent or sign * q > sign * quality)
             for s, q in found
         )
-        assert best is not beaten
+        assert best is not is_dominated
 
 
 @pytest.mark.parametrize("text", ["</script>", "<!--", "\u2028\u2029", "<\\/script>"])
 def test_embedded_json_cannot_end_its_script(text: str) -> None:
     import json
 
-    written = embedded({"text": text})
+    written = json_for_script({"text": text})
     assert "<" not in written
     assert "\u2028" not in written
     assert json.loads(written) == {"text": text}

@@ -1,4 +1,4 @@
-"""Every chart of the example project is one of Vega-Lite's, as its schema has it."""
+"""Every chart of the example project is valid according to the schema of Vega-Lite."""
 
 from __future__ import annotations
 
@@ -8,40 +8,31 @@ import altair as alt
 import pytest
 from jsonschema import ValidationError
 
-from assets.publishing.report.benchmark_folder import interactive
-from assets.publishing.report.charts.images import confusion, heat_map
-from assets.publishing.report.heatmap import read_grid
-from assets.publishing.report.page_data import benchmarks, gather
+from assets.publishing.report.benchmark_data import BenchmarkData, list_benchmarks
+from assets.publishing.report.benchmark_page import build_panels
 from warehouse.publish.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from tests.assets.publishing.report.conftest import Report
 
-KINDS = {
+CHARTS = {
     *("leaderboard", "failures", "phi", "delta", "noise", "mean_cost", "median_latency"),
     *("confusion", "hardest"),
 }
 
 
-def test_every_kind_of_chart_is_valid(handbook: Report) -> None:
+def test_every_chart_is_valid(handbook: Report) -> None:
     drawn = set()
-    with Snapshot(handbook.copy).held() as copy:
-        for name in benchmarks(copy):
-            facts = gather(copy, name, "any")
-            first = facts.evaluators.row(0, named=True)
-            grid = read_grid(copy, facts, first["evaluator"], first["signature"], first["metrics"])
-            specs = {
-                **interactive(facts),
-                "confusion": confusion(facts),
-                "hardest": heat_map(facts, grid, first["metrics"][0], low_is_best=True),
-            }
-            for kind, spec in specs.items():
-                if spec is not None:
-                    alt.Chart.from_dict(spec)
-                    drawn.add(kind)
-    assert drawn == KINDS
+    with Snapshot(handbook.copy).open() as copy:
+        for name in list_benchmarks(copy):
+            for _, content in build_panels(BenchmarkData(copy, name, "digest")):
+                for chart, spec in {**content.charts, **content.images}.items():
+                    if spec is not None:
+                        alt.Chart.from_dict(spec)
+                        drawn.add(chart)
+    assert drawn == CHARTS
 
 
-def test_a_chart_that_is_not_valid_is_found() -> None:
+def test_the_schema_refuses_an_invalid_chart() -> None:
     with pytest.raises(ValidationError):
         alt.Chart.from_dict({"mark": "circel", "data": {"values": []}})

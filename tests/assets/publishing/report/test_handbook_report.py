@@ -20,8 +20,8 @@ pytestmark = [pytest.mark.browser, takes_minutes]
 
 
 @pytest.fixture(autouse=True)
-def quiet(browser: Browser) -> Iterator[None]:
-    """No page complains in the console or asks for an address."""
+def no_complaints(browser: Browser) -> Iterator[None]:
+    """No page logs an error or requests a remote address."""
     yield
     assert browser.complaints() == []
 
@@ -31,7 +31,7 @@ ANSWERING = "#answers article h4 bdi"
 
 
 def test_from_the_first_page_to_a_benchmark(browser: Browser, handbook: Report) -> None:
-    browser.open(handbook.first)
+    browser.open(handbook.index)
     assert len(browser.all(".benchmarks > li")) == 12
     browser.find("#find").send_keys("off-format")
     browser.until(
@@ -63,16 +63,16 @@ def test_the_leaderboard_is_sorted_filtered_and_sliced(browser: Browser, handboo
     browser.until(lambda: "of 24" not in browser.find("#lb-table").text)
 
 
-def test_whiskers_tell_intervals_and_badges_tell_ties(browser: Browser, handbook: Report) -> None:
+def test_intervals_are_labelled_and_ties_have_badges(browser: Browser, handbook: Report) -> None:
     browser.open(handbook.page("mail-routing"))
-    told = browser.all("#lb-table svg.whisker")[0].get_attribute("aria-label")
-    assert told is not None
-    assert told.startswith("mean 0.875, 95 % interval 0.")
+    label = browser.all("#lb-table svg.interval-bar")[0].get_attribute("aria-label")
+    assert label is not None
+    assert label.startswith("mean 0.875, 95 % interval 0.")
     assert "tied with best" in browser.find("#lb-table").text
     assert "failed" not in browser.find("#lb-table").text
 
 
-def test_curves_are_chosen_added_zoomed_and_read(browser: Browser, handbook: Report) -> None:
+def test_curves_can_be_selected_added_zoomed_and_read(browser: Browser, handbook: Report) -> None:
     browser.open(handbook.page("deck-hand-exam"))
     browser.see("[data-chart=phi]")
     browser.find("[data-chart=phi][data-drawn=yes]")
@@ -97,9 +97,9 @@ def test_curves_are_chosen_added_zoomed_and_read(browser: Browser, handbook: Rep
     origin = ActionChains(browser.driver).move_to_element(chart)
     origin.perform()
     browser.until(lambda: browser.find("#vg-tooltip-element.visible"))
-    told = browser.find("#vg-tooltip-element").text
-    assert "Questions above" in told
-    assert "%" in told
+    tooltip = browser.find("#vg-tooltip-element").text
+    assert "Questions above" in tooltip
+    assert "%" in tooltip
     browser.run(
         "arguments[0].dispatchEvent(new WheelEvent('wheel', {deltaY: -300, bubbles: true, "
         "cancelable: true, clientX: arguments[1], clientY: arguments[2]}))",
@@ -114,7 +114,7 @@ def test_curves_are_chosen_added_zoomed_and_read(browser: Browser, handbook: Rep
     browser.until(lambda: browser.run(domain) == [0, 1])
 
 
-def test_from_a_number_in_the_heat_map_to_the_answer(browser: Browser, handbook: Report) -> None:
+def test_a_score_in_the_heat_map_opens_the_answer(browser: Browser, handbook: Report) -> None:
     browser.open(handbook.page("handbook-answers"))
     browser.see("#heat")
     first = browser.find("#heat-table tbody tr")
@@ -141,7 +141,7 @@ def test_two_systems_question_by_question(browser: Browser, handbook: Report) ->
     browser.see("#compare")
     browser.find("#cmp-table tbody .num")
     rows = len(browser.all("#cmp-table tbody tr"))
-    assert "17 questions go to the first, 3 to the second" in browser.find("#cmp-verdict").text
+    assert "17 questions favour the first, 3 the second" in browser.find("#cmp-verdict").text
     assert rows == 20
     browser.click("#cmp-only")
     browser.until(lambda: "1 to 20 of 24" in browser.find("#cmp-table").text)
@@ -153,7 +153,7 @@ def test_two_systems_question_by_question(browser: Browser, handbook: Report) ->
     browser.reads(ANSWERING, ["rag", "plain-llm"])
 
 
-def test_problems_and_insights_lead_to_their_questions(browser: Browser, handbook: Report) -> None:
+def test_problems_and_insights_open_their_questions(browser: Browser, handbook: Report) -> None:
     browser.open(handbook.page("handbook-answers"))
     browser.click("#overview details summary")
     browser.click("#overview [data-question='q020']")
@@ -168,7 +168,7 @@ def test_problems_and_insights_lead_to_their_questions(browser: Browser, handboo
 
 
 @pytest.mark.parametrize(
-    ("benchmark", "parts"),
+    ("benchmark", "panels"),
     [
         ("mail-routing", ["classes", "spending"]),
         ("help-desk", ["boolean"]),
@@ -176,22 +176,22 @@ def test_problems_and_insights_lead_to_their_questions(browser: Browser, handboo
         ("deck-hand-exam", ["curves"]),
     ],
 )
-def test_pages_hold_the_parts_that_their_data_has(
-    browser: Browser, handbook: Report, benchmark: str, parts: list[str]
+def test_pages_show_the_panels_that_have_content(
+    browser: Browser, handbook: Report, benchmark: str, panels: list[str]
 ) -> None:
     browser.open(handbook.page(benchmark))
     every = {"boolean", "classes", "curves", "noise", "spending"}
     found = {each.get_attribute("id") for each in browser.all("main > section")}
-    assert found & every == set(parts)
-    for part in parts:
-        for chart in browser.all(f"#{part} [data-chart]"):
+    assert found & every == set(panels)
+    for panel in panels:
+        for chart in browser.all(f"#{panel} [data-chart]"):
             browser.run("arguments[0].scrollIntoView()", chart)
             browser.until(lambda chart=chart: chart.get_attribute("data-drawn") == "yes")
 
 
 PAGES = ("mail-routing", "deck-hand-exam", "help-desk", None)
 EVERYDAY = {("mail-routing", False), ("help-desk", True), (None, False)}
-"""The pages, dark or not, that are looked at on every day; the others take minutes."""
+"""The pages, in light or dark mode, of the everyday tests; the others take minutes."""
 
 
 @pytest.mark.parametrize(
@@ -202,10 +202,10 @@ EVERYDAY = {("mail-routing", False), ("help-desk", True), (None, False)}
         for dark in (False, True)
     ],
 )
-def test_nothing_serious_stands_in_the_way_of_anybody(
+def test_axe_finds_no_serious_violations(
     browser: Browser, handbook: Report, benchmark: str | None, *, dark: bool
 ) -> None:
-    browser.open(handbook.first if benchmark is None else handbook.page(benchmark), dark=dark)
+    browser.open(handbook.index if benchmark is None else handbook.page(benchmark), dark=dark)
     if benchmark is not None:
         for chart in browser.all("[data-chart]"):
             browser.run("arguments[0].scrollIntoView()", chart)
@@ -219,14 +219,14 @@ def test_nothing_serious_stands_in_the_way_of_anybody(
         assert browser.barriers() == []
 
 
-def test_problems_stand_out_where_some_are_grave(browser: Browser, handbook: Report) -> None:
-    browser.open(handbook.first)
+def test_high_severity_problems_are_highlighted(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.index)
     assert browser.texts("#handbook-answers .warn") == ["1 failed answer", "24 problems (2 high)"]
     assert browser.texts("#page-search .warn") == []
     assert "1 problem" in browser.find("#page-search").text
 
 
-def test_panels_of_the_leaderboard_begin_at_zero(browser: Browser, handbook: Report) -> None:
+def test_facets_of_the_leaderboard_start_at_zero(browser: Browser, handbook: Report) -> None:
     browser.open(handbook.page("ticket-counter"))
     browser.see("[data-chart=leaderboard]")
     browser.find("[data-chart=leaderboard][data-drawn=yes]")

@@ -1,4 +1,4 @@
-"""Texts that want to be more than text stay text, in every place where they are shown."""
+"""Hostile texts stay text wherever the report shows them."""
 
 from __future__ import annotations
 
@@ -85,8 +85,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Report:
     )
 
 
-def test_nothing_of_it_runs_or_becomes_an_element(browser: Browser, hostile: Report) -> None:
-    for page in (hostile.first, hostile.page("hostile")):
+def test_hostile_texts_neither_run_nor_become_elements(browser: Browser, hostile: Report) -> None:
+    for page in (hostile.index, hostile.page("hostile")):
         browser.open(page)
         assert (
             browser.run("return document.querySelectorAll('bdi i, bdi b, img, iframe').length") == 0
@@ -115,7 +115,7 @@ def test_nothing_of_it_runs_or_becomes_an_element(browser: Browser, hostile: Rep
     assert browser.complaints() == []
 
 
-def test_long_lines_are_folded_and_unfold(browser: Browser, hostile: Report) -> None:
+def test_long_texts_are_folded_and_unfold(browser: Browser, hostile: Report) -> None:
     browser.open(hostile.page("hostile"))
     browser.see("#heat")
     browser.find("#heat-filter").send_keys("q-5")
@@ -131,7 +131,7 @@ def test_long_lines_are_folded_and_unfold(browser: Browser, hostile: Report) -> 
     assert browser.complaints() == []
 
 
-def test_other_directions_stay_where_they_are(browser: Browser, hostile: Report) -> None:
+def test_text_directions_are_isolated(browser: Browser, hostile: Report) -> None:
     browser.open(hostile.page("hostile"))
     isolated = (
         "return [...document.querySelectorAll('bdi, [dir=auto]')]"
@@ -140,7 +140,7 @@ def test_other_directions_stay_where_they_are(browser: Browser, hostile: Report)
     assert browser.run(isolated) is True
 
 
-def test_the_watch_is_awake(browser: Browser, tmp_path: Path) -> None:
+def test_the_browser_reports_violations_and_requests(browser: Browser, tmp_path: Path) -> None:
     page = tmp_path / "bad.html"
     page.write_text(
         "<!doctype html><html data-ready=yes><body><img src='http://127.0.0.1:9/x.png'>"

@@ -1,4 +1,4 @@
-"""The report on a phone and on paper: nothing is cut off, nothing is left out."""
+"""The report on a phone and on paper: complete, with nothing cut off."""
 
 from __future__ import annotations
 
@@ -42,15 +42,15 @@ def test_charts_fit_a_phone_and_so_does_the_page(
 
 
 @pytest.mark.parametrize("benchmark", ["handbook-answers", "ticket-counter"])
-def test_problems_are_told_within_a_phone(phone: Browser, handbook: Report, benchmark: str) -> None:
+def test_problems_fit_a_phone(phone: Browser, handbook: Report, benchmark: str) -> None:
     phone.open(handbook.page(benchmark))
-    told = phone.see("#problems-table tbody .told")
-    assert told.size["width"] > PHONE["width"] / 2
-    assert told.rect["x"] + told.size["width"] <= PHONE["width"]
-    assert not [each for each in phone.all("#problems-table .aside") if each.is_displayed()]
+    message = phone.see("#problems-table tbody .message")
+    assert message.size["width"] > PHONE["width"] / 2
+    assert message.rect["x"] + message.size["width"] <= PHONE["width"]
+    assert not [each for each in phone.all("#problems-table .secondary") if each.is_displayed()]
 
 
-def test_nobody_needs_to_scroll_before_printing(browser: Browser, handbook: Report) -> None:
+def test_pages_print_completely_without_scrolling(browser: Browser, handbook: Report) -> None:
     browser.open(handbook.page("mail-routing"))
     charts = browser.all("[data-chart]")
     assert len(charts) == 3
@@ -62,8 +62,8 @@ def test_nobody_needs_to_scroll_before_printing(browser: Browser, handbook: Repo
     hidden = "return getComputedStyle(document.querySelector(arguments[0])).display"
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
-        for part in (".controls", "nav.parts", "#theme", ".downloads", ".screen"):
-            assert browser.run(hidden, part) == "none", part
+        for css in (".controls", "nav.parts", "#theme", ".downloads", ".screen"):
+            assert browser.run(hidden, css) == "none", css
         shown = browser.find("#provenance details td")
         assert browser.run("return arguments[0].checkVisibility()", shown)
     finally:

@@ -1,4 +1,4 @@
-"""Reports of real data in a real browser: what they show is what was published about the data."""
+"""Reports of real data in a real browser show the published numbers."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ pytestmark = [pytest.mark.browser, takes_minutes]
 
 
 @pytest.fixture(autouse=True)
-def quiet(browser: Browser) -> Iterator[None]:
-    """No page complains in the console or asks for an address."""
+def no_complaints(browser: Browser) -> Iterator[None]:
+    """No page logs an error or requests a remote address."""
     yield
     assert browser.complaints() == []
 
@@ -42,9 +42,7 @@ def test_noise_levels_of_rgb(browser: Browser, sources: Report) -> None:
     assert browser.barriers() == []
 
 
-def test_passages_and_thoughts_of_rgb_are_read_side_by_side(
-    browser: Browser, sources: Report
-) -> None:
+def test_passages_of_rgb_are_shown_beside_the_answer(browser: Browser, sources: Report) -> None:
     browser.open(sources.page("rgb-fifty"))
     browser.see("#heat")
     browser.click("#heat-table .cell")
@@ -60,7 +58,7 @@ def test_curves_of_two_real_models(browser: Browser, sources: Report) -> None:
         browser.see(f"[data-chart={name}]")
         browser.find(f"[data-chart={name}][data-drawn=yes]")
         assert len(browser.all(f"[data-chart={name}] .mark-line path")) == 2
-    # The published accuracy of llama-2-70b-chat is 0.296875; the curve at 0 says so in words.
+    # The published accuracy of llama-2-70b-chat is 0.296875; the text below the heading states it.
     assert "llama-2-70b-chat\u2069 29.7 %" in browser.find("#curves").text
     browser.all("[data-chart=delta] .mark-symbol.role-legend-symbol path")[0].click()
     lines = "[data-chart=delta] .mark-line path"

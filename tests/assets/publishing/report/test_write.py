@@ -1,4 +1,4 @@
-"""The report is swapped in at once, keeps what has not changed, and forbids itself to fetch."""
+"""The report is replaced in one step, keeps unchanged folders, and forbids network access."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from assets.publishing.report import benchmark_folder as folders
-from assets.publishing.report import templates_env
+from assets.publishing.report import benchmark_page, templates_env, write
 from assets.publishing.report.write import write_report
 from warehouse.publish.snapshot import FILE_NAME, Snapshot
 
@@ -22,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def linked(publish: Path) -> str:
-    """The folder that the first page leads to."""
+    """Return the folder that the first page links to."""
     page = (publish / "index.html").read_text(encoding="utf-8")
     (found,) = re.findall(r'href="report/([^"/]+)/index.html"', page)
     return str(found)
 
 
 def content(script: Path) -> bytes:
-    """What a file beside a page holds."""
+    """Return the content of a data file."""
     packed = re.fullmatch(
         rb'scoreline\.give\("[a-z0-9_-]+","([A-Za-z0-9+/=]+)"\);\n', script.read_bytes()
     )
@@ -37,7 +36,7 @@ def content(script: Path) -> bytes:
     return gzip.decompress(base64.b64decode(packed[1]))
 
 
-def test_a_page_for_each_benchmark_with_pictures_and_data(published: Workshop) -> None:
+def test_each_benchmark_has_a_page_with_images_and_data(published: Workshop) -> None:
     publish = published.project.publish
     whole = publish / "report" / linked(publish)
     assert (whole / "index.html").is_file()
@@ -51,7 +50,7 @@ def test_a_page_for_each_benchmark_with_pictures_and_data(published: Workshop) -
     assert first["answers"][1]["given"]["docs"] == ["d9", "d8"]
 
 
-def test_what_has_not_changed_is_kept_and_what_is_old_goes(published: Workshop) -> None:
+def test_unchanged_folders_stay_and_outdated_ones_are_removed(published: Workshop) -> None:
     publish = published.project.publish
     copy = Snapshot(publish / FILE_NAME)
     before = linked(publish)
@@ -66,12 +65,12 @@ def test_what_has_not_changed_is_kept_and_what_is_old_goes(published: Workshop) 
         published.run()
         found.append(linked(publish))
     assert len(set(found)) == 3
-    # Readers of the report before this one may still follow its links.
+    # Readers of the previous report may still follow its links.
     kept = {path.name for path in (publish / "report").iterdir() if path.is_dir()}
     assert kept == set(found[1:])
 
 
-def test_a_report_that_cannot_be_finished_leaves_the_old_one(
+def test_a_failed_report_leaves_the_old_one(
     published: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     publish = published.project.publish
@@ -82,30 +81,59 @@ def test_a_report_that_cannot_be_finished_leaves_the_old_one(
     def broken(*_: object, **__: object) -> str:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(folders, "write_page", broken)
+    monkeypatch.setattr(benchmark_page, "render_page", broken)
     with pytest.raises(OSError, match="No space"):
         write_report(Snapshot(publish / FILE_NAME), publish)
     assert (publish / "index.html").read_bytes() == before
     assert not [path for path in (publish / "report").iterdir() if path.is_dir()]
 
 
-def test_pages_name_no_address_and_allow_none(published: Workshop) -> None:
+def test_pages_contain_no_address_and_allow_none(published: Workshop) -> None:
     publish = published.project.publish
-    for page in (publish / "index.html", publish / "report" / linked(publish) / "index.html"):
+    folder = publish / "report" / linked(publish)
+    sources = {publish / "index.html": "", folder / "index.html": "&#39;self&#39; "}
+    for page, files in sources.items():
         text = page.read_text(encoding="utf-8")
         (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)
-        assert policy.startswith(
-            "default-src &#39;none&#39;; script-src &#39;self&#39; &#39;sha256-"
-        )
+        assert policy.startswith(f"default-src &#39;none&#39;; script-src {files}&#39;sha256-")
+        assert policy.count("sha256-") == 1
         assert "unsafe-eval" not in policy
         assert "http" not in policy
         assert not re.findall(r'(?:src|href)="(?:https?:)?//', text)
         assert not re.findall(r"\son[a-z]+=", re.sub(r"(?s)<script.*?</script>", "", text))
 
 
-def test_no_script_of_ours_makes_markup_from_text() -> None:
-    ours = templates_env.script(templates_env.SCRIPTS) + templates_env.script(
-        templates_env.INDEX_SCRIPTS
-    )
+def test_all_pages_share_one_script_file_that_draws_charts(published: Workshop) -> None:
+    publish = published.project.publish
+    page = (publish / "report" / linked(publish) / "index.html").read_text(encoding="utf-8")
+    (name,) = re.findall(r'<script src="\.\./(vega-[0-9a-f]{12}\.js)"></script>', page)
+    assert len(page) < 200_000
+    (script,) = (publish / "report").glob("*.js")
+    assert script.name == name
+    assert "vegaEmbed" in script.read_text(encoding="utf-8")
+
+
+def test_scripts_of_earlier_reports_are_removed(
+    published: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish = published.project.publish
+    copy = Snapshot(publish / FILE_NAME)
+    names = [path.name for path in (publish / "report").glob("*.js")]
+    folders = [linked(publish)]
+    for at in range(2):
+        names.append(f"vega-{at}.js")
+        for module in (write, benchmark_page):
+            monkeypatch.setattr(module, "bundle_name", lambda name=names[-1]: name)
+        write_report(copy, publish)
+        folders.append(linked(publish))
+    # Another script gives other pages. Those of the previous report keep theirs.
+    assert len(set(folders)) == 3
+    assert {path.name for path in (publish / "report").glob("*.js")} == set(names[1:])
+
+
+def test_no_script_creates_markup_from_text() -> None:
+    ours = templates_env.inline_script(
+        templates_env.BENCHMARK_SCRIPTS
+    ) + templates_env.inline_script(templates_env.INDEX_SCRIPTS)
     for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
         assert word not in ours

@@ -1,0 +1,90 @@
+"""Write the folder of one benchmark: its page, the data files beside it, and chart images."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING
+
+from assets.charts.vega import bundle_name, write_images
+from assets.publishing.report.data_files import (
+    answer_files,
+    json_for_script,
+    questions_per_file,
+    write_data_file,
+)
+from assets.publishing.report.formatting import format_time
+from assets.publishing.report.panel import load_panels
+from assets.publishing.report.templates_env import BENCHMARK_SCRIPTS, render, render_page
+from warehouse.queries.report import STATUSES
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from assets.publishing.report.benchmark_data import BenchmarkData
+    from assets.publishing.report.panel import Content, Panel
+
+
+def write_folder(data: BenchmarkData, folder: Path) -> None:
+    """Write everything about one benchmark into a new folder."""
+    shown = build_panels(data)
+    contents = [content for _, content in shown]
+    for name in ("data", "charts"):
+        (folder / name).mkdir(parents=True)
+    data_files = chain(answer_files(data), *(content.files for content in contents))
+    for name, file_content in data_files:
+        write_data_file(folder / "data", name, file_content)
+    for content in contents:
+        for name, spec in chain(content.charts.items(), content.images.items()):
+            if spec is not None:
+                write_images(spec, folder / "charts", name)
+    (folder / "index.html").write_text(benchmark_page(data, shown), encoding="utf-8")
+
+
+def build_panels(data: BenchmarkData) -> list[tuple[Panel, Content]]:
+    """Return the panels that have content, with that content, in their order in the page."""
+    built = [
+        (panel, panel.build(data, **{name: data.fetch(sql) for name, sql in panel.queries.items()}))
+        for panel in load_panels()
+    ]
+    return [(panel, content) for panel, content in built if content is not None]
+
+
+def benchmark_page(data: BenchmarkData, shown: Sequence[tuple[Panel, Content]]) -> str:
+    """Return the page of a benchmark."""
+    page_data = {
+        "benchmark": data.benchmark,
+        "systems": data.systems,
+        "order": data.ranked_systems,
+        "metrics": data.metrics,
+        "evaluators": data.evaluators.select(name="evaluator", metrics="metrics").to_dicts(),
+        "n_shown": data.questions.height,
+        "per_file": questions_per_file(data),
+        "statuses": STATUSES,
+    }
+    charts = {}
+    for _, content in shown:
+        page_data |= content.page_data
+        charts |= {
+            name: json_for_script(spec) for name, spec in content.charts.items() if spec is not None
+        }
+    panels = [
+        {
+            "name": panel.name,
+            "title": panel.title,
+            "html": render(f"panels/{panel.template}", charts=content.charts, **content.values),
+        }
+        for panel, content in shown
+    ]
+    return render_page(
+        "benchmark.html.j2",
+        BENCHMARK_SCRIPTS,
+        script_files=[f"../{bundle_name()}"],
+        name=data.benchmark,
+        n_questions=data.totals["questions"],
+        n_systems=len(data.systems),
+        published_at=format_time(data.board["published_at"].max()),
+        panels=panels,
+        page_data=json_for_script(page_data),
+        charts=charts,
+    )

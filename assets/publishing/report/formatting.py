@@ -1,0 +1,53 @@
+"""Numbers, times and names as the report shows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+NO_VALUE = "\u2013"
+
+
+def format_number(value: float | None, digits: int = 3) -> str:
+    """Return a number with a fixed count of decimals."""
+    return NO_VALUE if value is None else f"{value:.{digits}f}"
+
+
+def format_percent(value: float | None) -> str:
+    """Return a share as a percentage."""
+    return NO_VALUE if value is None else f"{100 * value:.1f} %"
+
+
+def format_count(value: int | None) -> str:
+    """Return an integer with thousands separators."""
+    return NO_VALUE if value is None else f"{value:,}"
+
+
+def format_plural(n: int, noun: str) -> str:
+    """Return a count with its noun."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
+def format_time(time: datetime | None) -> str:
+    """Return a time to the minute."""
+    return NO_VALUE if time is None else f"{time:%Y-%m-%d %H:%M}"
+
+
+def format_words(name: str) -> str:
+    """Return a name in snake case as words."""
+    return name.replace("_", " ")
+
+
+def isolate(name: str) -> str:
+    """Return a name that cannot change the text direction of the sentence around it."""
+    return f"\u2068{name}\u2069"
+
+
+def join_names(names: Sequence[str], limit: int = 4) -> str:
+    """Return names as an enumeration; only the number of those beyond the limit."""
+    more = len(names) - limit
+    shown = list(names) if more <= 0 else [*names[:limit], f"{more:,} more"]
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

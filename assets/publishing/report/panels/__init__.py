@@ -1,0 +1,1 @@
+"""One panel of the report per module; see `assets.publishing.report.panel`."""

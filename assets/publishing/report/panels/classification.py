@@ -1,0 +1,132 @@
+"""Classification: all metrics of the classes, and a confusion matrix for each system."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from assets.charts.style import inline
+from assets.publishing.report.formatting import format_number, format_words
+from assets.publishing.report.panel import Content, Panel
+
+if TYPE_CHECKING:
+    from assets.charts.style import Spec
+    from assets.publishing.report.benchmark_data import BenchmarkData
+
+MATRICES = """
+SELECT system, detail
+FROM system_scores
+WHERE benchmark = $benchmark AND slice = 'all' AND evaluator = 'classification'
+    AND detail IS NOT NULL
+ORDER BY metric, system
+"""
+
+NO_LABEL = "(none)"
+"""What the matrix shows for an answer without a class."""
+
+WHITE_TEXT_SHARE = 0.6
+"""Cells with a greater share are so dark that their text is white."""
+
+
+def build(data: BenchmarkData, matrices: pl.DataFrame) -> Content | None:
+    """Return the metrics of the systems and their confusion matrices."""
+    details = {system: json.loads(detail) for system, detail in matrices.iter_rows()}
+    confusion = {
+        system: details[system]
+        for system in data.ranked_systems
+        if "confusion_matrix" in details.get(system, {})
+    }
+    if not confusion:
+        return None
+    heads, rows = metric_rows(data)
+    return Content(
+        values={
+            "heads": heads,
+            "rows": rows,
+            "matrices": [matrix_table(system, matrix) for system, matrix in confusion.items()],
+        },
+        images={"confusion": confusion_chart(confusion)},
+    )
+
+
+def metric_rows(data: BenchmarkData) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Return the names of the metrics, and the mean of each for each system."""
+    rows = data.overall.filter(pl.col("evaluator") == "classification")
+    metrics = rows.sort("is_primary", descending=True)["metric"].unique(maintain_order=True)
+    means = {(row["system"], row["metric"]): row["mean"] for row in rows.iter_rows(named=True)}
+    return [format_words(metric) for metric in metrics], [
+        (system, [format_number(means.get((system, metric))) for metric in metrics])
+        for system in data.ranked_systems
+    ]
+
+
+def matrix_labels(matrix: dict[str, Any]) -> list[str]:
+    """Return the classes of a matrix: expected ones, then unexpected ones."""
+    return [*matrix["labels"], *(label or NO_LABEL for label in matrix["unexpected"])]
+
+
+def matrix_table(system: str, matrix: dict[str, Any]) -> dict[str, Any]:
+    """Return a matrix as a table whose cells are (count, CSS class, share of the row)."""
+    labels = matrix_labels(matrix)
+    rows = []
+    for at, (label, counts) in enumerate(zip(labels, matrix["confusion_matrix"], strict=True)):
+        total = max(1, sum(counts))
+        cells = [
+            (n, "zero" if n == 0 else "hit" if at == column else "", format_number(n / total, 2))
+            for column, n in enumerate(counts)
+        ]
+        rows.append((label, cells))
+    return {"system": system, "labels": labels, "rows": rows}
+
+
+def confusion_chart(matrices: dict[str, dict[str, Any]]) -> Spec:
+    """Draw a matrix for each system: expected classes in rows, chosen classes in columns."""
+    rows = []
+    for system, matrix in matrices.items():
+        labels = matrix_labels(matrix)
+        for expected, counts in zip(labels, matrix["confusion_matrix"], strict=True):
+            total = max(1, sum(counts))
+            rows += [
+                {
+                    "system": system,
+                    "expected": expected,
+                    "chosen": chosen,
+                    "n": n,
+                    "share": n / total,
+                }
+                for chosen, n in zip(labels, counts, strict=True)
+            ]
+    base = alt.Chart().encode(
+        x=alt.X("chosen:N", title="Chosen", sort=None),
+        y=alt.Y("expected:N", title="Expected", sort=None),
+    )
+    is_dark = alt.datum.share > WHITE_TEXT_SHARE
+    chart: Spec = (
+        alt.layer(
+            base.mark_rect().encode(
+                color=alt.Color("share:Q", legend=None, scale=alt.Scale(scheme="blues"))
+            ),
+            base.mark_text().encode(
+                text="n:Q",
+                color=alt.when(is_dark).then(alt.value("white")).otherwise(alt.value("black")),
+            ),
+            data=inline(rows),
+        )
+        .properties(width=200, height=200)
+        .facet(facet=alt.Facet("system:N", header=alt.Header(title=None)), columns=3)
+        .to_dict(validate=False)
+    )
+    return chart
+
+
+PANEL = Panel(
+    name="classes",
+    title="Classification",
+    position=40,
+    queries={"matrices": MATRICES},
+    build=build,
+    template="classification.html.j2",
+)

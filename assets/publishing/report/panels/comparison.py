@@ -1,0 +1,56 @@
+"""The comparison of two systems: the test result, and the questions on which they differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assets.publishing.report.panel import Content, Panel
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from assets.publishing.report.benchmark_data import BenchmarkData
+
+COMPARISONS = """
+SELECT c.evaluator, c.metric, c.system_a, c.system_b, c.n_pairs, c.difference, c.ci_low, c.ci_high,
+    c.p_adjusted, c.verdict, c.detectable_difference
+FROM comparisons AS c
+INNER JOIN metrics AS m USING (evaluator, metric)
+WHERE c.benchmark = $benchmark AND c.slice = 'all' AND m.is_primary = 1
+ORDER BY c.evaluator, c.metric, c.system_a, c.system_b
+LIMIT 20000
+"""
+
+VALUES = (
+    *("n_pairs", "difference", "ci_low", "ci_high", "p_adjusted", "verdict"),
+    "detectable_difference",
+)
+
+
+def build(data: BenchmarkData, comparisons: pl.DataFrame) -> Content | None:
+    """Return the test results of all pairs of systems, for the scripts of the page."""
+    if len(data.systems) == 1:
+        return None
+    systems = {system: at for at, system in enumerate(data.systems)}
+    rows = [
+        [
+            data.metric_index[row["evaluator"], row["metric"]],
+            *(systems[row["system_a"]], systems[row["system_b"]]),
+            *(row[column] for column in VALUES),
+        ]
+        for row in comparisons.iter_rows(named=True)
+        if (row["evaluator"], row["metric"]) in data.metric_index
+        and row["system_a"] in systems
+        and row["system_b"] in systems
+    ]
+    return Content(page_data={"comparisons": rows})
+
+
+PANEL = Panel(
+    name="compare",
+    title="Comparison",
+    position=80,
+    queries={"comparisons": COMPARISONS},
+    build=build,
+    template="comparison.html.j2",
+)

@@ -1,0 +1,189 @@
+"""Confidence curves: the share of questions above each value of phi and delta."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import polars as pl
+
+from assets.charts.style import NEUTRAL, WIDTH, inline, legend, system_colour
+from assets.publishing.report.formatting import format_percent, isolate, join_names
+from assets.publishing.report.panel import Content, Panel
+
+if TYPE_CHECKING:
+    from assets.charts.style import Spec
+    from assets.publishing.report.benchmark_data import BenchmarkData
+
+CURVES = """
+SELECT c.system, c.metric, c.threshold, c.share_above, c.n_scored
+FROM option_confidence_curves AS c
+INNER JOIN (
+    SELECT DISTINCT signature FROM leaderboard
+    WHERE benchmark = $benchmark AND evaluator = 'option_confidence'
+) USING (signature)
+WHERE c.benchmark = $benchmark
+ORDER BY c.metric, c.system, c.threshold
+"""
+
+OPTIONS = """
+SELECT min(len(choices)) AS fewest, max(len(choices)) AS most
+FROM questions
+WHERE benchmark = $benchmark
+"""
+
+SYMBOLS = {"phi": "Φ", "delta": "Δ"}
+RANGES = {"phi": (0.0, 1.0), "delta": (-1.0, 1.0)}
+TITLES = {
+    "phi": "Φ: probability of the right option",
+    "delta": "Δ: right option minus the likeliest wrong one",
+}
+
+MAX_STEPS = 400
+"""Steps of a drawn curve; more could not be distinguished."""
+
+MAX_ACCURACIES = 4
+"""Systems whose accuracy the explanation names."""
+
+Point = tuple[float, float]
+
+
+def build(data: BenchmarkData, curves: pl.DataFrame, options: pl.DataFrame) -> Content | None:
+    """Return the charts of phi and delta, and the numbers that explain how to read them."""
+    if curves.is_empty():
+        return None
+    chance = chance_level(options)
+    accuracies = {
+        system: share_at_zero(curve)
+        for system in data.ranked_systems[:MAX_ACCURACIES]
+        if (curve := points(curves, "delta", system))
+    }
+    return Content(
+        values={
+            "chance": None if chance is None else f"{chance:.3g}",
+            "accuracies": join_names(
+                [f"{isolate(name)} {format_percent(share)}" for name, share in accuracies.items()]
+            )
+            if accuracies
+            else "",
+        },
+        charts={
+            "phi": curve_chart(data.systems, curves, "phi", reference=chance),
+            "delta": curve_chart(data.systems, curves, "delta", reference=0.0),
+        },
+    )
+
+
+def chance_level(options: pl.DataFrame) -> float | None:
+    """Return the probability of a guess; None if questions differ in their number of options."""
+    fewest, most = options.row(0)
+    return 1 / fewest if fewest and fewest == most else None
+
+
+def points(curves: pl.DataFrame, metric: str, system: str) -> list[Point]:
+    """Return the steps of one curve as (value, share of questions above it)."""
+    own = curves.filter(pl.col("metric") == metric, pl.col("system") == system)
+    return list(own.select("threshold", "share_above").iter_rows())
+
+
+def share_at_zero(curve: list[Point]) -> float:
+    """Return the share of questions above 0."""
+    steps = [(-2.0, 1.0), *curve, (2.0, 0.0)]
+    return next(low[1] for low, high in pairwise(steps) if low[0] <= 0 < high[0])
+
+
+def drawn_points(curve: list[Point], metric: str, reference: float | None) -> list[Point]:
+    """Return the points to draw: from one end of the scale to the other, thinned."""
+    if not curve:
+        return []
+    low, high = RANGES[metric]
+    start = [] if curve[0][0] <= low else [(low, 1.0)]
+    end = [] if curve[-1][0] >= high else [(high, 0.0)]
+    return thin_curve([*start, *curve, *end], (high - low) / MAX_STEPS, reference)
+
+
+def thin_curve(curve: list[Point], width: float, exact_at: float | None) -> list[Point]:
+    """Return the first point of a curve and the last one in each bin of its scale.
+
+    Every point is exact, and so is the curve at the end of each bin. Within a bin, a step may be
+    drawn late by less than the width of the bin.
+
+    Args:
+        curve: Values with the share of questions above each, ascending.
+        width: The width of a bin.
+        exact_at: A value at which the thinned curve is exact too.
+    """
+    kept = curve[:1]
+    for point, following in pairwise([*curve[1:], None]):
+        if point is not None and (
+            following is None
+            or following[0] // width != point[0] // width
+            or (exact_at is not None and point[0] <= exact_at < following[0])
+        ):
+            kept.append(point)
+    return kept
+
+
+def curve_chart(
+    systems: list[str], curves: pl.DataFrame, metric: str, reference: float | None
+) -> Spec | None:
+    """Draw one curve per system.
+
+    Args:
+        systems: All systems of the benchmark, by name.
+        curves: The result of `CURVES`.
+        metric: `phi` or `delta`.
+        reference: A value to mark with a dashed line.
+    """
+    rows = [
+        {"system": system, "x": x, "share": share}
+        for system in systems
+        for x, share in drawn_points(points(curves, metric, system), metric, reference)
+    ]
+    if not rows:
+        return None
+    selected = alt.selection_point(fields=["system"], bind="legend", name="chosen")
+    nearest = alt.selection_point(
+        nearest=True, on="pointerover", empty=False, clear="pointerout", name="near"
+    )
+    zoom = alt.selection_interval(bind="scales", name="zoom")
+    base = alt.Chart(inline(rows)).encode(
+        x=alt.X("x:Q", title=TITLES[metric], scale=alt.Scale(domain=list(RANGES[metric]))),
+        y=alt.Y(
+            "share:Q",
+            title="Share of questions above",
+            axis=alt.Axis(format="%"),
+            scale=alt.Scale(domain=[0, 1]),
+        ),
+        color=system_colour(systems, legend=legend(symbolStrokeWidth=3)),
+        opacity=alt.when(selected).then(alt.value(1)).otherwise(alt.value(0.08)),
+    )
+    lines = base.mark_line(interpolate="step-after", strokeWidth=2, clip=True)
+    marks = (
+        base.mark_point(filled=True, clip=True, size=70)
+        .encode(
+            opacity=alt.when(nearest).then(alt.value(1)).otherwise(alt.value(0)),
+            tooltip=[
+                alt.Tooltip("system:N", title="System"),
+                alt.Tooltip("x:Q", title=SYMBOLS[metric], format=".4f"),
+                alt.Tooltip("share:Q", title="Questions above", format=".1%"),
+            ],
+        )
+        .transform_filter(selected)
+    )
+    layers: list[Any] = [lines.add_params(selected, zoom), marks.add_params(nearest)]
+    if reference is not None:
+        line = alt.Chart(inline([{"x": reference}])).mark_rule(strokeDash=[4, 4], color=NEUTRAL)
+        layers.insert(0, line.encode(x="x:Q"))
+    return alt.layer(*layers).properties(width=WIDTH, height=340).to_dict(validate=False)
+
+
+PANEL = Panel(
+    name="curves",
+    title="Confidence curves",
+    position=50,
+    queries={"curves": CURVES, "options": OPTIONS},
+    build=build,
+    template="confidence_curves.html.j2",
+)

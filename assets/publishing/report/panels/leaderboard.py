@@ -1,0 +1,69 @@
+"""The leaderboard: a sortable table by metric and slice, and a chart of the primary metrics."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import polars as pl
+
+from assets.charts.leaderboard import leaderboard_chart
+from assets.publishing.report.benchmark_data import ALL
+from assets.publishing.report.panel import Content, Panel
+
+if TYPE_CHECKING:
+    from assets.publishing.report.benchmark_data import BenchmarkData
+
+COLUMNS = (
+    *("system", "metric", "mean", "n", "n_scored", "n_not_applicable", "n_undefined"),
+    *("n_parse_failure", "n_judge_error", "n_target_error", "coverage", "bound_low", "bound_high"),
+    *("ci_low", "ci_high", "rank", "rank_low", "rank_high", "tied_with_best", "passes"),
+)
+"""The columns of the leaderboard in the page; systems and metrics are indexes there."""
+
+
+def build(data: BenchmarkData) -> Content:
+    """Return the leaderboard over all questions, with a data file for each other slice."""
+    return Content(
+        charts={"leaderboard": leaderboard_chart(data.board)},
+        page_data={
+            "slices": data.slices,
+            "columns": COLUMNS,
+            "board": slice_rows(data, ALL),
+        },
+        files=(
+            (f"slice-{at}", orjson.dumps(slice_rows(data, name)))
+            for at, name in enumerate(data.slices)
+            if name != ALL
+        ),
+    )
+
+
+def slice_rows(data: BenchmarkData, slice_name: str) -> list[list[Any]]:
+    """Return the leaderboard of a slice as rows of `COLUMNS`."""
+    systems = {system: at for at, system in enumerate(data.systems)}
+    rows = data.board.filter(pl.col("slice") == slice_name)
+    return [
+        [
+            systems[row["system"]],
+            data.metric_index[row["evaluator"], row["metric"]],
+            *(_finite(row[column]) for column in COLUMNS[2:]),
+        ]
+        for row in rows.iter_rows(named=True)
+        if (row["evaluator"], row["metric"]) in data.metric_index
+    ]
+
+
+def _finite(value: Any) -> Any:
+    """Return a value that JSON supports: None for a number that is not finite."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+PANEL = Panel(
+    name="leaderboard",
+    title="Leaderboard",
+    position=20,
+    build=build,
+    template="leaderboard.html.j2",
+)

@@ -1,0 +1,41 @@
+"""The problems found in the scores, the most severe first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from assets.publishing.report.panel import Content, Panel
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from assets.publishing.report.benchmark_data import BenchmarkData
+
+PROBLEMS = """
+SELECT severity, kind, system, evaluator, metric, question_id, value, threshold, message
+FROM problems
+WHERE benchmark = $benchmark
+ORDER BY list_position(['high', 'medium', 'low'], severity), kind, system, evaluator, metric,
+    question_id
+LIMIT 500
+"""
+
+
+def build(data: BenchmarkData, problems: pl.DataFrame) -> Content | None:
+    """Return the problems, for the scripts of the page."""
+    if problems.is_empty():
+        return None
+    return Content(
+        values={"n_shown": problems.height, "n_problems": data.totals["problems"]},
+        page_data={"problems": problems.to_dicts()},
+    )
+
+
+PANEL = Panel(
+    name="problems",
+    title="Problems",
+    position=90,
+    queries={"problems": PROBLEMS},
+    build=build,
+    template="problems.html.j2",
+)

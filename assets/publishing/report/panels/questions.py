@@ -1,0 +1,155 @@
+"""The heat map of questions and systems; each score opens the answer behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from assets.charts.style import MAX_SYSTEMS, inline
+from assets.publishing.report.panel import Content, Panel
+from warehouse.queries import report as report_queries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from assets.charts.style import Spec
+    from assets.publishing.report.benchmark_data import BenchmarkData
+
+MAX_IMAGE_QUESTIONS = 40
+
+UNKNOWN = 255
+"""The status code of a cell that was never scored."""
+
+
+@dataclass(frozen=True)
+class ScoreMatrix:
+    """The scores of one evaluator.
+
+    Attributes:
+        metrics: The metrics, in the order of the first axis.
+        values: Shape (metrics, questions, systems), float32; NaN where there is no score.
+        codes: The same shape, uint8: the index of the status in `report_queries.STATUSES`,
+            `report_queries.FAILED` for the worst value of a failed answer, or `UNKNOWN`.
+    """
+
+    metrics: Sequence[str]
+    values: NDArray[np.float32]
+    codes: NDArray[np.uint8]
+
+    def to_bytes(self) -> bytes:
+        """Return all values, then all codes, in little-endian order."""
+        return self.values.astype("<f4").tobytes() + self.codes.tobytes()
+
+
+def build(data: BenchmarkData) -> Content:
+    """Return the score matrices, and an image of the hardest questions."""
+    image_metric = next(
+        (
+            metric
+            for name in data.primary_metrics
+            if (metric := data.metrics[data.metric_index[name]])["level"] == "sample"
+        ),
+        None,
+    )
+    image, loaded = None, {}
+    if image_metric is not None:
+        evaluator, metric = image_metric["e"], image_metric["m"]
+        loaded[evaluator] = read_score_matrix(data, evaluator)
+        image = heat_map_chart(data, loaded[evaluator], metric, image_metric["best"])
+    return Content(
+        values={
+            "n_shown": data.questions.height,
+            "n_questions": data.totals["questions"],
+            "has_image": image is not None,
+        },
+        images={"hardest": image},
+        files=_matrix_files(data, loaded),
+    )
+
+
+def _matrix_files(
+    data: BenchmarkData, loaded: dict[str, ScoreMatrix]
+) -> Iterator[tuple[str, bytes]]:
+    for evaluator in data.evaluators["evaluator"]:
+        matrix = loaded.get(evaluator) or read_score_matrix(data, evaluator)
+        yield f"scores-{evaluator}", matrix.to_bytes()
+
+
+def read_score_matrix(data: BenchmarkData, evaluator: str) -> ScoreMatrix:
+    """Read the scores of one evaluator for the questions that the report shows."""
+    row = data.evaluators.row(by_predicate=pl.col("evaluator") == evaluator, named=True)
+    metrics = row["metrics"]
+    ids = data.questions["question_id"]
+    query = report_queries.score_matrix(data.benchmark, evaluator, row["signature"], ids.to_list())
+    scores = (
+        data.fetch_query(query)
+        .join(pl.DataFrame({"question_id": ids}).with_row_index("q"), on="question_id")
+        .join(pl.DataFrame({"system": data.systems}).with_row_index("s"), on="system")
+    )
+    shape = (len(ids), len(data.systems), len(metrics))
+    values = np.full(shape, np.nan, dtype=np.float32)
+    codes = np.full(shape, UNKNOWN, dtype=np.uint8)
+    q, s = scores["q"].to_numpy(), scores["s"].to_numpy()
+    numbers = scores["values"].explode().to_numpy().reshape(-1, len(metrics))
+    values[q, s] = numbers.astype(np.float32)
+    codes[q, s] = 0
+    has_codes = scores["codes"].is_not_null().to_numpy()
+    if has_codes.any():
+        given = scores.filter(has_codes)["codes"].explode().to_numpy().reshape(-1, len(metrics))
+        codes[q[has_codes], s[has_codes]] = given
+    axes = (2, 0, 1)
+    return ScoreMatrix(metrics, values.transpose(axes), codes.transpose(axes))
+
+
+def heat_map_chart(data: BenchmarkData, matrix: ScoreMatrix, metric: str, best: str) -> Spec | None:
+    """Draw the hardest questions by one metric, the hardest on top.
+
+    Args:
+        data: The benchmark.
+        matrix: The scores of the metric's evaluator.
+        metric: The metric.
+        best: Whether `high` or `low` values are better.
+    """
+    hardest = data.questions.with_row_index("q").drop_nulls("hardness")
+    hardest = hardest.sort("hardness", descending=True).head(MAX_IMAGE_QUESTIONS)
+    systems = data.ranked_systems[:MAX_SYSTEMS]
+    scores = matrix.values[matrix.metrics.index(metric)]
+    rows: list[dict[str, Any]] = [
+        {"question": question, "system": system, "value": float(value)}
+        for q, question in hardest.select("q", "question_id").iter_rows()
+        for system, value in zip(data.systems, scores[q], strict=True)
+        if system in systems and not np.isnan(value)
+    ]
+    if not rows:
+        return None
+    chart: Spec = (
+        alt.Chart(inline(rows))
+        .mark_rect(stroke="white", strokeWidth=0.5)
+        .encode(
+            x=alt.X(
+                "system:N", sort=systems, title=None, axis=alt.Axis(orient="top", labelAngle=-30)
+            ),
+            y=alt.Y("question:N", sort=hardest["question_id"].to_list(), title=None),
+            color=alt.Color(
+                "value:Q", title=metric, scale=alt.Scale(scheme="viridis", reverse=best == "low")
+            ),
+        )
+        .properties(width=max(120, 48 * len(systems)), height=16 * hardest.height)
+        .to_dict(validate=False)
+    )
+    return chart
+
+
+PANEL = Panel(
+    name="heat",
+    title="Questions",
+    position=70,
+    build=build,
+    template="questions.html.j2",
+)

@@ -1,8 +1,8 @@
-"""The pictures in the README: the report of the example project, and its graph in Dagster.
+"""Make the screenshots of the documentation: the report of the example project, and Dagster.
 
-`python docs/screenshots/make.py` runs the example project, opens it in Chromium, and writes the
-pictures beside this file. It needs Chromium, chromedriver and selenium (`make test` sets up the
-latter); `--project DIR` takes a copy of the example that has been run already.
+`python docs/screenshots/make.py` runs the example project and takes the screenshots in Chromium. It
+needs Chromium, chromedriver and selenium (which `make test` installs). `--project DIR` uses a copy
+of the example that has already been run.
 """
 
 from __future__ import annotations
@@ -34,23 +34,22 @@ EXAMPLE = HERE.parents[1] / "examples" / "handbook"
 PATIENCE_S = 60
 
 SHOTS = {
-    "report": ("handbook-answers", "#leaderboard", False),
-    "curves": ("deck-hand-exam", "[data-chart=phi]", False),
-    "questions": ("handbook-answers", "#heat", True),
+    "report": ("handbook-answers", "#leaderboard"),
+    "curves": ("deck-hand-exam", "[data-chart=phi]"),
 }
-"""By picture: the benchmark, what is scrolled to the top, and whether the colours are dark."""
+"""The benchmark of each screenshot of the report, and the element to scroll to."""
 
 
 def main() -> None:
-    """Write every picture."""
+    """Take all screenshots."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--project", type=Path, help="a copy of the example, already run")
+    parser.add_argument("--project", type=Path, help="a copy of the example that has been run")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         project = given.project or run_example(Path(folder) / "handbook")
         with browser() as driver:
-            for name, (benchmark, place, dark) in SHOTS.items():
-                shoot_report(driver, project / "published", name, benchmark, place, dark=dark)
+            for name, (benchmark, element) in SHOTS.items():
+                shoot_report(driver, project / "published", name, benchmark, element)
             shoot_answers(driver, project / "published")
             with interface(project) as address:
                 shoot_graph(driver, address)
@@ -66,7 +65,7 @@ def run_example(folder: Path) -> Path:
 
 @contextmanager
 def browser() -> Iterator[webdriver.Chrome]:
-    """Chromium without a window."""
+    """Start headless Chromium."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or ""
     for flag in ("--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1200,800"):
@@ -78,11 +77,9 @@ def browser() -> Iterator[webdriver.Chrome]:
         driver.quit()
 
 
-def opened(driver: webdriver.Chrome, publish: Path, benchmark: str, *, dark: bool) -> None:
-    """Open the page of a benchmark."""
+def open_page(driver: webdriver.Chrome, publish: Path, benchmark: str) -> None:
+    """Open the page of a benchmark and wait until it is ready."""
     (page,) = (publish / "report").glob(f"{benchmark}-*/index.html")
-    scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
     driver.get(page.absolute().as_uri())
     WebDriverWait(driver, PATIENCE_S).until(
         lambda d: d.execute_script("return document.documentElement.dataset.ready")
@@ -90,19 +87,19 @@ def opened(driver: webdriver.Chrome, publish: Path, benchmark: str, *, dark: boo
 
 
 def shoot_report(
-    driver: webdriver.Chrome, publish: Path, name: str, benchmark: str, place: str, *, dark: bool
+    driver: webdriver.Chrome, publish: Path, name: str, benchmark: str, element: str
 ) -> None:
-    """One part of a page."""
-    opened(driver, publish, benchmark, dark=dark)
-    driver.execute_script(f"document.querySelector('{place}').scrollIntoView()")
-    time.sleep(2)  # charts and heat maps draw themselves when they come into view
-    driver.execute_script(f"document.querySelector('{place}').scrollIntoView()")
+    """Take a screenshot of one part of a page."""
+    open_page(driver, publish, benchmark)
+    driver.execute_script(f"document.querySelector('{element}').scrollIntoView()")
+    time.sleep(2)  # charts are drawn when they come into view
+    driver.execute_script(f"document.querySelector('{element}').scrollIntoView()")
     driver.save_screenshot(str(HERE / f"{name}.png"))
 
 
 def shoot_answers(driver: webdriver.Chrome, publish: Path) -> None:
-    """Two answers to one question, side by side."""
-    opened(driver, publish, "handbook-answers", dark=False)
+    """Take a screenshot of two answers to one question."""
+    open_page(driver, publish, "handbook-answers")
     driver.execute_script("document.querySelector('#heat').scrollIntoView()")
     cells = WebDriverWait(driver, PATIENCE_S).until(
         lambda d: d.find_elements(By.CSS_SELECTOR, "#heat-table .cell")
@@ -116,7 +113,7 @@ def shoot_answers(driver: webdriver.Chrome, publish: Path) -> None:
 
 @contextmanager
 def interface(project: Path) -> Iterator[str]:
-    """The Dagster interface on a project, at the address that is given."""
+    """Start the Dagster interface of a project and yield its address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -127,7 +124,7 @@ def interface(project: Path) -> Iterator[str]:
         deadline = time.monotonic() + PATIENCE_S
         while True:
             try:
-                urllib.request.urlopen(f"{address}/server_info", timeout=5)  # noqa: S310 - our own
+                urllib.request.urlopen(f"{address}/server_info", timeout=5)  # noqa: S310 - a local address
                 break
             except (urllib.error.URLError, OSError):
                 if time.monotonic() > deadline:
@@ -140,7 +137,7 @@ def interface(project: Path) -> Iterator[str]:
 
 
 def shoot_graph(driver: webdriver.Chrome, address: str) -> None:
-    """The graph of assets, and the standings of one benchmark."""
+    """Take screenshots of the asset graph, and of the leaderboard of one benchmark."""
     driver.get(f"{address}/asset-groups")
     WebDriverWait(driver, PATIENCE_S).until(
         lambda d: d.find_elements(By.XPATH, "//*[@title='results']")
@@ -154,11 +151,11 @@ def shoot_graph(driver: webdriver.Chrome, address: str) -> None:
     heading = driver.find_element(By.XPATH, "//th[normalize-space()='citation.f1']")
     driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", heading)
     time.sleep(1)
-    driver.save_screenshot(str(HERE / "standings.png"))
+    driver.save_screenshot(str(HERE / "leaderboard.png"))
 
 
 def shoot_backfill(driver: webdriver.Chrome, address: str) -> None:
-    """The dialog in which benchmarks are chosen."""
+    """Take a screenshot of the dialog that selects benchmarks for a backfill."""
 
     def press(text: str) -> None:
         place = f"//button[contains(normalize-space(), '{text}')][not(@disabled)]"

@@ -1,4 +1,4 @@
-"""What a project may be rid of: how much of it there is, and how it is removed when asked."""
+"""Find and remove data that no result of a project needs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from orchestration import instance
-from warehouse.ledger.journal import folder_of
+from warehouse.ledger.journal import journal_folder
 from warehouse.maintenance import retention, vacuum
-from warehouse.storage.migrate import backups_of
+from warehouse.storage.migrate import list_backups
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -21,103 +21,103 @@ if TYPE_CHECKING:
     from assets.project import Project
 
 DAYS = 90.0
-"""How old something must be before it counts as left over."""
+"""The default age from which data is removable."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
-    """Something that may be cleaned away.
+class CleanupItem:
+    """Data that can be removed.
 
     Attributes:
-        name: What the command calls it.
-        what: What it is.
-        amount: How much of it there is, in words.
-        only_when_asked: Whether it goes only when its name is given: it was paid for, takes long
-            to make again, or is the last resort.
+        name: The name for the command line.
+        description: What the data is.
+        amount: The number of rows, files or megabytes, as text.
+        only_by_name: Whether it is removed only by name, because it cost money or time to create,
+            or is a backup.
         remove: Removes it.
     """
 
     name: str
-    what: str
+    description: str
     amount: str
-    only_when_asked: bool = False
+    only_by_name: bool = False
     remove: Callable[[], object]
 
 
-NAMES = (*retention.LEFTOVERS, "runs", "backups", "encodings", *vacuum.NAMES)
-"""The names of all items, in the order in which they are removed: room comes last."""
+NAMES = (*retention.RETENTION_RULES, "runs", "backups", "encodings", *vacuum.TASK_NAMES)
+"""The names of all items, in the order of their removal: free space comes last."""
 
 
-def items(project: Project, days: float = DAYS) -> Iterator[Item]:
-    """What there is to clean away now; nothing is changed by looking.
+def find_items(project: Project, days: float = DAYS) -> Iterator[CleanupItem]:
+    """Find the data that can be removed; change nothing.
 
     Args:
         project: The project.
-        days: How old something must be.
+        days: The least age of the data.
     """
     if Warehouse(project.warehouse).exists():
         warehouse = Warehouse(project.warehouse)
-        for name, leftover in retention.LEFTOVERS.items():
-            rows = retention.count(warehouse, leftover, days)
+        for name, leftover in retention.RETENTION_RULES.items():
+            rows = retention.count_expired(warehouse, leftover, days)
             if rows:
-                yield Item(
+                yield CleanupItem(
                     name=name,
-                    what=leftover.what,
+                    description=leftover.what,
                     amount=f"{rows:,} rows",
-                    only_when_asked=leftover.paid,
-                    remove=partial(retention.drop, warehouse, leftover, days),
+                    only_by_name=leftover.paid,
+                    remove=partial(retention.delete_expired, warehouse, leftover, days),
                 )
     yield from _runs(project, days)
-    backups = backups_of(project.warehouse)
+    backups = list_backups(project.warehouse)
     if backups:
-        yield Item(
+        yield CleanupItem(
             name="backups",
-            what="copies of the warehouse from before it was brought up to date",
+            description="copies of the warehouse from before a migration",
             amount=f"{len(backups)} files, {_megabytes(backups)}",
-            only_when_asked=True,
+            only_by_name=True,
             remove=partial(_unlink, backups),
         )
     encodings = project.warehouse.parent / "encodings"
     if encodings.is_dir():
-        held = [each for each in encodings.rglob("*") if each.is_file()]
-        yield Item(
+        files = [each for each in encodings.rglob("*") if each.is_file()]
+        yield CleanupItem(
             name="encodings",
-            what="what local models said; they would have to be asked again",
-            amount=_megabytes(held),
-            only_when_asked=True,
+            description="cached outputs of local models; computed again when needed",
+            amount=_megabytes(files),
+            only_by_name=True,
             remove=partial(shutil.rmtree, encodings),
         )
     if Warehouse(project.warehouse).exists():
-        for chore in vacuum.chores(Warehouse(project.warehouse), days):
-            yield Item(
-                name=chore.name, what=chore.what, amount=chore.amount, remove=chore.carry_out
+        for task in vacuum.maintenance_tasks(Warehouse(project.warehouse), days):
+            yield CleanupItem(
+                name=task.name, description=task.what, amount=task.amount, remove=task.run
             )
 
 
-def journals(project: Project) -> int:
-    """The journals of runs that were killed, which the next run takes over."""
-    folder = folder_of(project.warehouse)
+def count_journals(project: Project) -> int:
+    """Return the number of journals from killed runs, which the next run reads."""
+    folder = journal_folder(project.warehouse)
     return len(list(folder.glob("*.jsonl"))) if folder.is_dir() else 0
 
 
-def clean(project: Project, names: Sequence[str], days: float) -> Iterator[Item]:
-    """Remove what may go, and say what was removed.
+def clean(project: Project, names: Sequence[str], days: float) -> Iterator[CleanupItem]:
+    """Remove data, and yield the removed items.
 
     Args:
         project: The project.
-        names: What to remove; empty: all that needs not be asked for by name.
-        days: How old something must be.
+        names: What to remove; empty for all that is not removed only by name.
+        days: The least age of the data.
     """
     wanted = set(names)
     for name in NAMES:
-        # Each is looked at when its turn comes: what goes before may leave space behind.
-        for item in items(project, days):
-            if item.name == name and (name in wanted or not (wanted or item.only_when_asked)):
+        # Looked up again for each name, because a removal may leave free space.
+        for item in find_items(project, days):
+            if item.name == name and (name in wanted or not (wanted or item.only_by_name)):
                 item.remove()
                 yield item
 
 
-def _runs(project: Project, days: float) -> Iterator[Item]:
+def _runs(project: Project, days: float) -> Iterator[CleanupItem]:
     if not (instance.home(project) / "dagster.yaml").exists():
         return
     from dagster import DagsterInstance, DagsterRunStatus, RunsFilter
@@ -135,8 +135,10 @@ def _runs(project: Project, days: float) -> Iterator[Item]:
             for run_id in found:
                 opened.delete_run(run_id)
 
-    what = "runs in the history of the interface"
-    yield Item(name="runs", what=what, amount=f"{len(found):,} runs", remove=remove)
+    description = "runs in the history of the interface"
+    yield CleanupItem(
+        name="runs", description=description, amount=f"{len(found):,} runs", remove=remove
+    )
 
 
 def _megabytes(files: Sequence[Path]) -> str:

@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from warehouse.storage.location import Lake, Place
+    from warehouse.storage.location import Lake, Location
 
 WRITER = """
 import json, sys
 from pathlib import Path
-from assets.scoring.score import grade
+from assets.scoring.refresh import grade
 from assets.project import Benchmark
 from assets.leaderboard.refresh import refresh
 from evaluators import catalog
 from warehouse.ingest.ingest import ingest
-from warehouse.storage.location import place_described
-from warehouse.ingest.plan import Files
+from warehouse.storage.location import location_from_json
+from warehouse.ingest.plan import BenchmarkFiles
 from warehouse.store import Warehouse
 
-warehouse = Warehouse(place_described(json.loads(sys.argv[1])), patience_s=120.0)
+warehouse = Warehouse(location_from_json(json.loads(sys.argv[1])), patience_s=120.0)
 folder, names = Path(sys.argv[2]), sys.argv[3:]
 print("ready", flush=True)
 sys.stdin.readline()
@@ -53,7 +53,7 @@ for name in names:
         evaluators=tuple(catalog.build(each, {}) for each in ("document_retrieval", "rouge")),
     )
     files = [(path, path.stem) for path in sorted((folder / name).glob("rag*.jsonl"))]
-    given = Files(
+    given = BenchmarkFiles(
         benchmark=name, format="canonical", questions=[benchmark.questions], predictions=files
     )
     ingest(warehouse, [given])
@@ -99,7 +99,7 @@ def lines(path: Path, rows: list[dict[str, Any]]) -> None:
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
 
-def writer(place: Place, folder: Path, *names: str) -> subprocess.Popen[str]:
+def writer(place: Location, folder: Path, *names: str) -> subprocess.Popen[str]:
     """A process that ingests, grades and folds some benchmarks once it is told to."""
     process = subprocess.Popen(
         [sys.executable, "-c", WRITER, told(place), str(folder), *names],
@@ -175,7 +175,7 @@ def test_eight_writers_of_which_one_is_killed(
 def test_a_server_that_is_restarted_in_the_middle_of_a_run(tmp_path: Path, moment: str) -> None:
     homes = {"file": tmp_path / "file", "lake": tmp_path / "lake"}
     for home in homes.values():
-        starter.write(home)
+        starter.write_starter(home)
     assert scoreline(homes["file"], "run").code == 0
     with server() as postgres:
         file = homes["lake"] / "scoreline.yaml"
@@ -199,7 +199,7 @@ def test_a_server_that_is_restarted_in_the_middle_of_a_run(tmp_path: Path, momen
         )
         os.environ |= secret
         try:
-            place = load.read(file).project.warehouse
+            place = load.load_config(file).project.warehouse
             until_marked(place, moment, run)
             postgres.restart()
             said, _ = run.communicate(timeout=300)
@@ -217,7 +217,7 @@ def test_a_server_that_is_restarted_in_the_middle_of_a_run(tmp_path: Path, momen
     assert PASSWORD not in said + refused.err + again.err + again.out
 
 
-def until_marked(place: Place, stage: str, run: subprocess.Popen[str]) -> None:
+def until_marked(place: Location, stage: str, run: subprocess.Popen[str]) -> None:
     """Wait until a run has done a stage."""
     sql = "SELECT count(*) FROM marks WHERE stage = $stage"
     while run.poll() is None:
@@ -230,7 +230,7 @@ def until_marked(place: Place, stage: str, run: subprocess.Popen[str]) -> None:
 
 
 def kept(home: Path) -> Warehouse:
-    return Warehouse(load.read(home / "scoreline.yaml").project.warehouse)
+    return Warehouse(load.load_config(home / "scoreline.yaml").project.warehouse)
 
 
 def test_a_password_that_is_not_set(tmp_path: Path) -> None:

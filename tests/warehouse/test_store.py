@@ -151,15 +151,15 @@ def test_a_killed_writer_leaves_the_warehouse_as_it_was(warehouse: Warehouse) ->
     code = (
         "import json, os, sys\n"
         "import polars as pl\n"
-        "from warehouse.storage.location import place_described\n"
-        "from warehouse.storage.scratch import Scratch\n"
+        "from warehouse.storage.location import location_from_json\n"
+        "from warehouse.storage.scratch import ScratchFolder\n"
         "from warehouse.store import Warehouse\n"
-        "place = place_described(json.loads(sys.argv[1]))\n"
-        "with Warehouse(place).transaction() as transaction:\n"
+        "location = location_from_json(json.loads(sys.argv[1]))\n"
+        "with Warehouse(location).transaction() as transaction:\n"
         "    transaction.delete('questions', {})\n"
         "    frame = pl.DataFrame({'question_id': [str(i) for i in range(300_000)]})\n"
         "    transaction.append('questions', frame.with_columns(benchmark=pl.lit('b')))\n"
-        "    Scratch(place).own.mkdir(parents=True)\n"
+        "    ScratchFolder(location).process_folder.mkdir(parents=True)\n"
         "    os.kill(os.getpid(), 9)\n"
     )
     killed = subprocess.run([sys.executable, "-c", code, told(warehouse.path)], check=False)
@@ -173,9 +173,9 @@ def test_a_killed_writer_leaves_the_warehouse_as_it_was(warehouse: Warehouse) ->
 WRITE = """
 import json, sys
 import polars as pl
-from warehouse.storage.location import place_described
+from warehouse.storage.location import location_from_json
 from warehouse.store import Warehouse
-warehouse = Warehouse(place_described(json.loads(sys.argv[1])))
+warehouse = Warehouse(location_from_json(json.loads(sys.argv[1])))
 for i in range(5):
     frame = pl.DataFrame({"benchmark": [sys.argv[2]], "question_id": [str(i)]})
     warehouse.append("questions", frame)

@@ -11,9 +11,9 @@ import duckdb
 
 from warehouse.errors import NoSpace, WarehouseError
 from warehouse.schema.ddl import check, literal, quoted
+from warehouse.storage.atomic import fsync
 from warehouse.storage.connection import translate_error
 from warehouse.storage.connection_pool import connect
-from warehouse.storage.create import fsync
 
 if TYPE_CHECKING:
     from warehouse.store import Warehouse

@@ -76,6 +76,6 @@ def _lake_tasks(warehouse: Warehouse, days: float) -> Iterator[MaintenanceTask]:
             name="files",
             what="small files of the lake to be merged, and files of no state that is kept",
             amount=f"{found.mergeable + found.deletions:,} to merge, "
-            f"{found.dropped + found.strays:,} to remove",
+            f"{found.dropped + found.orphaned:,} to remove",
             run=partial(vacuum.compact_files, storage, days),
         )

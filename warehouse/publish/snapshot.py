@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from warehouse.errors import InvalidQuery, NoSpace, WarehouseError
+from warehouse.storage.atomic import fsync
 from warehouse.storage.connection import Settings, connect_file
-from warehouse.storage.create import fsync
 from warehouse.storage.file_lock import FileLock
 from warehouse.storage.migrate import require_version
 from warehouse.storage.transaction import Parameters, fetch_frame

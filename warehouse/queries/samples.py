@@ -1,4 +1,4 @@
-"""Which samples an evaluator sees, and which of them it has not graded as they now are."""
+"""Queries for the samples of an evaluator: all, the stale ones, and orphaned scores."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from warehouse.errors import UnknownColumn, UnknownSystem, suggest_name
 from warehouse.schema.ddl import quoted
+from warehouse.schema.tables import table_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -17,26 +18,10 @@ if TYPE_CHECKING:
 
 IDENTITY = ("benchmark", "system", "question_id")
 
-QUESTION_COLUMNS = (
-    "question",
-    "expected_answers",
-    "expected_parts",
-    "expected_label",
-    "doc_id",
-    "gold_doc_ids",
-    "gold_relevance",
-    "gold_sentence_ids",
-    "rubric",
-    "constraints",
-    "choices",
-    "correct_choice",
-    "scenario",
-    "noise_ratio",
-    "counterfactual_answer",
-    "perturbs",
-    "perturbation",
-    "cluster",
-    "tags",
+_ORIGIN = ("extra", "file", "line")
+
+QUESTION_COLUMNS = tuple(
+    name for name in table_named("questions").column_names if name not in {*IDENTITY, *_ORIGIN}
 )
 
 EMPTY_VALUES = {
@@ -47,17 +32,17 @@ EMPTY_VALUES = {
     "choice_logprobs": "[]",
     "label": "''",
 }
-"""What stands for a field that a system gives elsewhere but not here."""
+"""The values of fields that a system provides for other questions but not for this one."""
 
 ANSWER_COLUMNS = (*EMPTY_VALUES, "latency_s", "cost_usd", "error")
 
 SAMPLE_COLUMNS = (*QUESTION_COLUMNS, *ANSWER_COLUMNS, "document_sentences")
-"""The columns that may be asked for, besides benchmark, system, question_id, input_digest."""
+"""The selectable columns, besides benchmark, system, question_id and input_digest."""
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A statement with the values of its parameters, for `fetch`, `spool` and `execute`.
+    """A statement with its parameters.
 
     Attributes:
         sql: The statement.
@@ -69,27 +54,27 @@ class Query:
 
 
 def samples(benchmark: str, columns: Iterable[str], systems: Sequence[str] | None = None) -> Query:
-    """The samples of a benchmark: every prediction joined with its question.
+    """Select the samples of a benchmark: every prediction joined with its question.
 
-    The result has benchmark, system, question_id, input_digest and then the columns asked for.
-    A list or text field of the answer that a system gives for other questions but not for this
-    one is empty; one that it never gives is null. A system that failed on every question
-    counts as giving every field. `document_sentences` are the sentences of the question's
-    document in their order, null when the document is not known.
+    The result has benchmark, system, question_id, input_digest and the requested columns. A list
+    or text field of the answer is empty if the system provides it for other questions only, and
+    null if it never provides it. A system that failed on every question counts as providing every
+    field. `document_sentences` holds the sentences of the question's document in order; it is null
+    if the document is unknown.
 
     Args:
         benchmark: The benchmark.
-        columns: Names out of `SAMPLE_COLUMNS`; the identity columns may be named, too.
+        columns: Names from `SAMPLE_COLUMNS` and the identity columns.
         systems: The systems; null: all.
 
     Raises:
-        UnknownColumn: There is no such column.
+        UnknownColumn: A column does not exist.
     """
-    asked = _asked(columns)
+    selected = _selected(columns)
     parameters: dict[str, Any] = {"benchmark": benchmark}
     if systems is not None:
         parameters["systems"] = list(systems)
-    return Query(_samples_sql(asked, narrowed=systems is not None), parameters)
+    return Query(_samples_sql(selected, narrowed=systems is not None), parameters)
 
 
 def select_stale_samples(
@@ -99,26 +84,26 @@ def select_stale_samples(
     columns: Iterable[str],
     systems: Sequence[str] | None = None,
 ) -> Query:
-    """The samples without a grade of this signature for the inputs that they have now.
+    """Select the samples without a score of this signature for their current inputs.
 
     Args:
         benchmark: The benchmark.
         evaluator: The evaluator's name.
-        signature: The evaluator as it is configured now.
-        columns: All columns that the evaluator reads; the input digest covers exactly these.
+        signature: The current signature of the evaluator.
+        columns: All columns that the evaluator reads, which the input digest covers.
         systems: The systems; null: all.
 
     Returns:
         A query with the columns of `samples`.
 
     Raises:
-        UnknownColumn: There is no such column.
+        UnknownColumn: A column does not exist.
     """
-    asked = samples(benchmark, columns, systems)
+    all_samples = samples(benchmark, columns, systems)
     sql = f"""
 SELECT s.*
 FROM (
-{asked.sql}
+{all_samples.sql}
 ) AS s
 ANTI JOIN (
     SELECT system, question_id, input_digest
@@ -126,11 +111,11 @@ ANTI JOIN (
     WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature
 ) AS g USING (system, question_id, input_digest)
 """.strip()  # noqa: S608
-    return Query(sql, {**asked.parameters, "evaluator": evaluator, "signature": signature})
+    return Query(sql, {**all_samples.parameters, "evaluator": evaluator, "signature": signature})
 
 
 def orphans(benchmark: str, evaluator: str) -> Query:
-    """The keys of an evaluator's grades whose system or question is no longer there.
+    """Select the keys of an evaluator's scores whose system or question no longer exists.
 
     Returns:
         A query with benchmark, system, question_id, evaluator.
@@ -139,12 +124,12 @@ def orphans(benchmark: str, evaluator: str) -> Query:
 
 
 def delete_orphans(benchmark: str, evaluator: str, table: str = "grades") -> Query:
-    """The statement that deletes what `orphans` finds, for `Transaction.execute`.
+    """Delete the rows that `orphans` selects.
 
     Args:
         benchmark: The benchmark.
         evaluator: The evaluator's name.
-        table: `grades`, or `asks`: what was asked about samples that are gone. Judgments stay.
+        table: `grades`, or `asks` for the judge calls of deleted samples; judgments stay.
     """
     return _orphans("DELETE", benchmark, evaluator, table)
 
@@ -164,20 +149,20 @@ WHERE benchmark = $benchmark
     return Query(sql, {"benchmark": benchmark, "evaluator": evaluator})
 
 
-def _asked(columns: Iterable[str]) -> list[str]:
+def _selected(columns: Iterable[str]) -> list[str]:
     wanted = set(columns) - set(IDENTITY)
     for name in sorted(wanted - set(SAMPLE_COLUMNS)):
         raise UnknownColumn(f"samples have no column {name!r}{suggest_name(name, SAMPLE_COLUMNS)}")
     return [name for name in SAMPLE_COLUMNS if name in wanted]
 
 
-def _samples_sql(asked: Sequence[str], *, narrowed: bool) -> str:
-    filled = [name for name in asked if name in EMPTY_VALUES]
-    with_document = "document_sentences" in asked
-    expressions = {name: _expression(name) for name in asked}
-    # Sorted, so that neither the order of the columns here nor that of the caller matters.
-    digested = ", ".join(f"{name}: {expressions[name]}" for name in sorted(asked))
-    selected = "".join(f",\n    {what} AS {name}" for name, what in expressions.items())
+def _samples_sql(columns: Sequence[str], *, narrowed: bool) -> str:
+    filled = [name for name in columns if name in EMPTY_VALUES]
+    with_document = "document_sentences" in columns
+    expressions = {name: _expression(name) for name in columns}
+    # Sorted, so that the digest does not depend on the order of the columns.
+    digested = ", ".join(f"{name}: {expressions[name]}" for name in sorted(columns))
+    selected = "".join(f",\n    {sql} AS {name}" for name, sql in expressions.items())
     only = "AND system IN (SELECT unnest($systems))" if narrowed else ""
     given = ", ".join(
         f"bool_or({name} IS NOT NULL) OR bool_and(error IS NOT NULL) AS {name}" for name in filled
@@ -215,22 +200,23 @@ def _expression(name: str) -> str:
     if name == "document_sentences":
         return "d.sentences"
     if name in EMPTY_VALUES:
-        return f"CASE WHEN given.{name} THEN coalesce(p.{name}, {EMPTY_VALUES[name]}) ELSE p.{name} END"
+        empty = EMPTY_VALUES[name]
+        return f"CASE WHEN given.{name} THEN coalesce(p.{name}, {empty}) ELSE p.{name} END"
     return f"p.{name}" if name in ANSWER_COLUMNS else f"q.{name}"
 
 
 def require_systems(
     source: Warehouse | Snapshot, systems: Iterable[str], benchmarks: Iterable[str]
 ) -> None:
-    """Checks that each system has answered one of some benchmarks.
+    """Check that each system has predictions in one of some benchmarks.
 
     Args:
         source: The warehouse or its published copy.
-        systems: The systems that are meant.
-        benchmarks: Where they are looked for.
+        systems: The systems.
+        benchmarks: The benchmarks.
 
     Raises:
-        UnknownSystem: One of them is in none of the benchmarks; a near name is suggested.
+        UnknownSystem: A system has none; the message suggests a similar name.
     """
     names = list(benchmarks)
     found = source.fetch(
@@ -240,7 +226,7 @@ def require_systems(
     )["system"].to_list()
     for system in systems:
         if system not in found:
-            place = ", ".join(repr(name) for name in names)
+            listed = ", ".join(repr(name) for name in names)
             raise UnknownSystem(
-                f"there is no system {system!r} in {place}{suggest_name(system, found)}"
+                f"there is no system {system!r} in {listed}{suggest_name(system, found)}"
             )

@@ -1,1 +1,1 @@
-"""Where the warehouse is stored and how it is opened: a DuckDB file, or a lake."""
+"""Stores the warehouse in a DuckDB file or in a lake."""

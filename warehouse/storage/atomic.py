@@ -1,7 +1,8 @@
-"""Files that are there whole or not at all."""
+"""Writes files atomically and durably."""
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -13,10 +14,10 @@ if TYPE_CHECKING:
 
 @contextmanager
 def replace_file(target: Path) -> Iterator[Path]:
-    """A path beside a file, to be written; it takes the file's place at the end of the `with`.
+    """Yield a temporary path beside a file, which replaces the file at the end of the `with`.
 
-    Of several that write the same file at once, each writes one of its own, and the last one stays.
-    On an exception the file is as it was.
+    Concurrent writers each write to their own path; the last one wins. On an exception the file is
+    unchanged.
     """
     beside = target.with_name(f".{target.name}.{uuid4().hex}.tmp")
     try:
@@ -24,3 +25,12 @@ def replace_file(target: Path) -> Iterator[Path]:
         beside.replace(target)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def fsync(path: Path) -> None:
+    """Flush a file or folder to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

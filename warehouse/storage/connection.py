@@ -1,4 +1,4 @@
-"""Opening DuckDB files: settings, and DuckDB's messages turned into errors that help."""
+"""Opens DuckDB files and translates DuckDB's errors."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import duckdb
 
 from warehouse.errors import NoSpace, WarehouseError, WarehouseLocked, WarehouseTooNew
+from warehouse.schema.ddl import create_tables
 from warehouse.storage.connection_pool import connect, pooled_connection
 
 if TYPE_CHECKING:
@@ -29,14 +30,13 @@ PAUSE_S = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How DuckDB is to work.
+    """DuckDB's settings.
 
     Attributes:
-        memory_limit: The memory that it may use, as DuckDB writes it (`1GB`).
-        threads: The threads that it may use; null: one for each core.
-        scratch: The folder for what does not fit into memory; null: DuckDB's own
-            place beside the file.
-        sealed: Whether queries are kept from other files.
+        memory_limit: The memory limit in DuckDB's notation (`1GB`).
+        threads: The number of threads; null: one for each core.
+        scratch: The folder for data that spills to disk; null: DuckDB's default.
+        sealed: Whether queries are denied access to other files.
     """
 
     memory_limit: str = "1GB"
@@ -49,40 +49,40 @@ class Settings:
 def connect_file(
     path: Path, *, read_only: bool, settings: Settings, patience_s: float = 0.0
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to a DuckDB file, closed at the end of the `with`.
+    """Open a DuckDB file for the duration of the `with`.
 
     Args:
         path: The file.
-        read_only: Whether to open it for reading only.
-        settings: How DuckDB is to work.
+        read_only: Whether to open it read-only.
+        settings: DuckDB's settings.
         patience_s: The seconds to wait while a foreign process has the file open.
 
     Raises:
-        WarehouseLocked: A process that does not take part in the file lock has it open.
+        WarehouseLocked: A process that does not use the file lock has it open.
         WarehouseTooNew: A later version of DuckDB wrote it.
         NoSpace: The disk is full.
-        WarehouseError: It is no DuckDB file, or it cannot be opened.
+        WarehouseError: It is not a DuckDB file, or it cannot be opened.
     """
     if path.is_dir():
         raise WarehouseError(f"{str(path)!r} is a folder, expected a DuckDB file")
     try:
-        with ExitStack() as held:
+        with ExitStack() as stack:
             deadline = time.monotonic() + patience_s
-            opened = partial(_opened, path, read_only=read_only, settings=settings)
-            yield _entered(held, opened, deadline)
+            opened = partial(_open, path, read_only=read_only, settings=settings)
+            yield _enter(stack, opened, deadline)
     except duckdb.Error as error:
         raise translate_error(error, path) from error
 
 
 def translate_error(error: duckdb.Error, path: Path) -> Exception:
-    """The error that tells the user about a DuckDB error; the same error when it is a defect."""
+    """Return the error to show for a DuckDB error; the same error if it is a defect of ours."""
     text = str(error)
     if "Could not set lock on file" in text:
         holder = re.search(r"\(PID (\d+)\)", text)
         who = f"process {holder[1]}" if holder else "another process"
         return WarehouseLocked(
-            f"{str(path)!r} is held open by {who}, which is not one of Scoreline's "
-            "(a DuckDB shell, perhaps): close it there"
+            f"{str(path)!r} is open in {who}, which is not a Scoreline process "
+            "(perhaps a DuckDB shell): close it there"
         )
     if os.strerror(errno.ENOSPC) in text:
         free = shutil.disk_usage(path.parent).free
@@ -99,34 +99,34 @@ def translate_error(error: duckdb.Error, path: Path) -> Exception:
     return error
 
 
-def _entered(
-    held: ExitStack,
+def _enter(
+    stack: ExitStack,
     opened: Callable[[], AbstractContextManager[duckdb.DuckDBPyConnection]],
     deadline: float,
 ) -> duckdb.DuckDBPyConnection:
     while True:
         try:
-            return held.enter_context(opened())
+            return stack.enter_context(opened())
         except duckdb.IOException as error:
-            foreign = "Could not set lock on file" in str(error)
-            if not foreign or time.monotonic() >= deadline:
+            is_locked = "Could not set lock on file" in str(error)
+            if not is_locked or time.monotonic() >= deadline:
                 raise
         time.sleep(PAUSE_S)
 
 
 def duckdb_config(settings: Settings) -> Config:
-    """How every engine of ours works, whatever is attached to it."""
+    """Return the DuckDB configuration that all connections share."""
     config: Config = {
         "memory_limit": settings.memory_limit,
         "threads": settings.threads or os.cpu_count() or 1,
         "preserve_insertion_order": False,
-        # So texts are handed to Polars as it holds them itself, not copied once more.
+        # Polars takes over string views without a copy.
         "arrow_output_version": "1.4",
         "produce_arrow_string_view": True,
-        # A misspelt table must be an error, not a Python variable of that name.
+        # A misspelt table is an error, not a Python variable of that name.
         "python_enable_replacements": False,
         "autoinstall_known_extensions": False,
-        # Engines are kept, and a file that was written anew must be read anew.
+        # Pooled databases outlive the files; a replaced file must be read again.
         "enable_external_file_cache": False,
     }
     if settings.scratch is not None:
@@ -134,14 +134,24 @@ def duckdb_config(settings: Settings) -> Config:
     return config
 
 
-def _opened(
+def _open(
     path: Path, *, read_only: bool, settings: Settings
 ) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-    # Connections of one process to one file must be opened alike, so all of it stands here. The
-    # version is that of new files; statistics of earlier formats take three times as long to open.
+    # DuckDB requires equal settings for all connections of a process to a file. The storage version
+    # is that of new files; files of earlier versions take three times as long to open.
     config = duckdb_config(settings) | {"storage_compatibility_version": "v1.1.0"}
     if settings.sealed:
         config |= {"enable_external_access": False}
     if settings.scratch is None or settings.sealed:
         return connect(str(path), read_only=read_only, config=config)
     return pooled_connection(path, read_only=read_only, config=config, scratch=settings.scratch)
+
+
+def create_file(path: Path, settings: Settings) -> None:
+    """Create a DuckDB file with all tables; only the schema version is filled in."""
+    with connect_file(path, read_only=False, settings=settings) as connection:
+        connection.begin()
+        create_tables(connection)
+        connection.commit()
+        # On a full disk, closing silently leaves the tables in the write-ahead log.
+        connection.execute("CHECKPOINT")

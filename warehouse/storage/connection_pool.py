@@ -1,9 +1,8 @@
-"""DuckDB engines that are kept between connections.
+"""A pool of DuckDB databases that attach files for as long as they have connections.
 
-To start an engine takes ten milliseconds and more, to attach a file to one that runs less than
-one; and a run opens its warehouse dozens of times, each time for a moment, so that nobody is kept
-waiting. A file is attached for as long as somebody has a connection to it, and no longer: an idle
-engine holds no file.
+Starting a DuckDB database takes more than ten milliseconds, attaching a file to a running one less
+than one. A run opens its warehouse dozens of times for a moment, so that other processes can use
+it. A database without connections keeps no file open.
 """
 
 from __future__ import annotations
@@ -30,62 +29,62 @@ Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
 
 @dataclass(slots=True)
 class AttachedFile:
-    """A file that an engine has open.
+    """A file attached to a pooled database.
 
     Attributes:
-        name: What the engine calls it.
-        users: How many connections there are to it.
+        name: Its name in the database.
+        connections: The number of connections to it.
     """
 
     name: str
-    users: int = 0
+    connections: int = 0
 
 
 @dataclass(slots=True)
 class PooledDatabase:
-    """An engine and what it has open.
+    """An in-memory DuckDB database and its attached files.
 
     Attributes:
-        connection: Its first connection, on which nothing is read or written.
-        attached: Its files, by path and by whether they are only read.
-        spoilt: Whether something went wrong in it; DuckDB then may refuse everything.
+        connection: Its first connection, which only attaches and detaches files.
+        attached: Its files, by path and read-only flag.
+        is_broken: Whether an error occurred in it; DuckDB may then refuse every statement.
     """
 
     connection: duckdb.DuckDBPyConnection
     attached: dict[tuple[str, bool], AttachedFile] = field(default_factory=dict)
-    spoilt: bool = False
+    is_broken: bool = False
 
     def attach(
         self, path: Path, *, read_only: bool
     ) -> tuple[AttachedFile, duckdb.DuckDBPyConnection]:
-        """A connection to a file, on which the tables of the file need no prefix."""
+        """Attach a file if necessary and return a connection that has it as default database."""
         key = (str(path), read_only)
         if key not in self.attached:
             names = {each.name for each in self.attached.values()}
-            possible = (f"warehouse{i or ''}" for i in range(len(names) + 1))
-            name = next(each for each in possible if each not in names)
-            only = ", READ_ONLY" if read_only else ""
-            self.connection.execute(f"ATTACH {literal(str(path))} AS {name} (TYPE duckdb{only})")
+            candidates = (f"warehouse{i or ''}" for i in range(len(names) + 1))
+            name = next(each for each in candidates if each not in names)
+            option = ", READ_ONLY" if read_only else ""
+            self.connection.execute(f"ATTACH {literal(str(path))} AS {name} (TYPE duckdb{option})")
             self.attached[key] = AttachedFile(name)
-        found = self.attached[key]
+        file = self.attached[key]
         cursor = new_cursor(self.connection)
-        cursor.execute(f"USE {found.name}")
-        found.users += 1
-        return found, cursor
+        cursor.execute(f"USE {file.name}")
+        file.connections += 1
+        return file, cursor
 
     def release(self, file: AttachedFile, cursor: duckdb.DuckDBPyConnection) -> None:
-        """Close a connection, and with the last one the file."""
+        """Close a connection; detach the file with its last connection."""
         cursor.close()
-        file.users -= 1
-        if file.users == 0:
+        file.connections -= 1
+        if file.connections == 0:
             ((key, _),) = [each for each in self.attached.items() if each[1] is file]
             del self.attached[key]
             try:
                 self.connection.execute(f"DETACH {file.name}")
-                # What was set for one transaction ends with it; the file is written by now.
+                # Reset a setting that is meant for one transaction.
                 self.connection.execute("RESET disabled_compression_methods")
             except duckdb.Error:
-                self.spoilt = True
+                self.is_broken = True
 
 
 _POOL: dict[tuple[object, ...], PooledDatabase] = {}
@@ -97,55 +96,55 @@ _LOCK = threading.RLock()
 def pooled_connection(
     path: Path, *, read_only: bool, config: Config, scratch: Path
 ) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection to a file, closed at the end of the `with`.
+    """Connect to a file through the pool for the duration of the `with`.
 
     Args:
         path: The file.
-        read_only: Whether to open it for reading only.
-        config: The settings of the engine, which all its connections share.
-        scratch: Where it puts what does not fit into memory.
+        read_only: Whether to open it read-only.
+        config: The configuration, which selects the database of the pool.
+        scratch: The folder to which the database spills data.
     """
     key = tuple(config.items())
     with _LOCK:
-        engine = _POOL.get(key)
-        if engine is None:
+        database = _POOL.get(key)
+        if database is None:
             close_idle()
-            engine = _POOL[key] = PooledDatabase(connect(config=config))
+            database = _POOL[key] = PooledDatabase(connect(config=config))
         try:
-            file, cursor = engine.attach(path, read_only=read_only)
+            file, cursor = database.attach(path, read_only=read_only)
         except BaseException:
-            _close_if_idle(key, engine)
+            _close_if_idle(key, database)
             raise
     try:
         yield cursor
     except BaseException:
-        engine.spoilt = True
+        database.is_broken = True
         raise
     finally:
         with _LOCK:
-            engine.release(file, cursor)
-            # Only at its end does an engine remove what it put there.
-            engine.spoilt = engine.spoilt or scratch.exists()
-            if engine.spoilt:
-                _close_if_idle(key, engine)
+            database.release(file, cursor)
+            # A database removes its spilled data only when it is closed.
+            database.is_broken = database.is_broken or scratch.exists()
+            if database.is_broken:
+                _close_if_idle(key, database)
 
 
 def close_idle() -> None:
-    """End the engines on which there is no connection."""
+    """Close the databases without connections."""
     with _LOCK:
-        for key, engine in list(_POOL.items()):
-            _close_if_idle(key, engine)
+        for key, database in list(_POOL.items()):
+            _close_if_idle(key, database)
 
 
-def _close_if_idle(key: tuple[object, ...], engine: PooledDatabase) -> None:
-    if not engine.attached:
+def _close_if_idle(key: tuple[object, ...], database: PooledDatabase) -> None:
+    if not database.attached:
         del _POOL[key]
-        engine.connection.close()
+        database.connection.close()
 
 
 def _reset_after_fork() -> None:
-    """Leave to the process that this is a fork of what it had: its threads are not here."""
-    global _ALONE
+    """Drop the databases of the parent process, whose threads do not exist here."""
+    global _LOCK  # noqa: PLW0603 - another thread of the parent may have held it
     _LOCK = threading.RLock()
     _INHERITED.extend(_POOL.values())
     _POOL.clear()
@@ -156,20 +155,20 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=close_idle, after_in_child=_reset_after_fork)
 
 
-_QUIET = "SET enable_progress_bar = false"
+_NO_PROGRESS_BAR = "SET enable_progress_bar = false"
 
 
 def connect(
     database: str = ":memory:", *, read_only: bool = False, config: Mapping[str, Any] | None = None
 ) -> duckdb.DuckDBPyConnection:
-    """A connection to an engine of its own; the only place where one is opened."""
+    """Open a DuckDB database; the only call of `duckdb.connect` in this package."""
     connection = duckdb.connect(database, read_only=read_only, config=dict(config or {}))
-    connection.execute(_QUIET)
+    connection.execute(_NO_PROGRESS_BAR)
     return connection
 
 
 def new_cursor(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
-    """One more connection to the engine of another."""
+    """Return another connection to the same database."""
     cursor = connection.cursor()
-    cursor.execute(_QUIET)
+    cursor.execute(_NO_PROGRESS_BAR)
     return cursor

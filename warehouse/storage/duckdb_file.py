@@ -1,4 +1,4 @@
-"""A warehouse in a DuckDB file: short connections, all of them behind one file lock."""
+"""Stores a warehouse in a DuckDB file, with short connections under one file lock."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 import duckdb
 
 from warehouse.errors import SchemaOutdated, WarehouseError
-from warehouse.storage.connection import Settings, connect_file
-from warehouse.storage.create import create_file, fsync
+from warehouse.storage.atomic import fsync
+from warehouse.storage.connection import Settings, connect_file, create_file
 from warehouse.storage.file_lock import FileLock
 from warehouse.storage.migrate import create_backup, migrate, require_version
 from warehouse.storage.scratch import ScratchFolder
@@ -26,11 +26,11 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class FileStorage:
-    """A DuckDB file that is a warehouse, created with all its tables at its first use.
+    """A warehouse in a DuckDB file, created with all tables on first use.
 
     Attributes:
         path: The file.
-        settings: How DuckDB is to work.
+        settings: DuckDB's settings.
         patience_s: The seconds to wait for other processes.
     """
 
@@ -39,25 +39,25 @@ class FileStorage:
     patience_s: float
 
     def exists(self) -> bool:
-        """Whether the file is there."""
+        """Return whether the file exists."""
         return self.path.exists()
 
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A read-only connection under the shared lock."""
+        """Open a read-only connection under the shared lock."""
         self._create_if_missing()
-        with ExitStack() as held:
+        with ExitStack() as stack:
             try:
-                connection = held.enter_context(self._reading())
+                connection = stack.enter_context(self._reading())
             except SchemaOutdated:
                 with self.writing():
                     pass
-                connection = held.enter_context(self._reading())
+                connection = stack.enter_context(self._reading())
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection in a transaction under the exclusive lock."""
+        """Open a connection in a transaction under the exclusive lock."""
         self._create_if_missing()
         with self._lock.exclusive(), self._connected(read_only=False) as connection:
             ScratchFolder(self.path).remove_orphans()
@@ -65,42 +65,42 @@ class FileStorage:
             try:
                 yield connection
             except BaseException:
-                # After a failed write DuckDB may refuse even this; the first error tells more.
+                # After a failed write the rollback may fail, too; the first error says more.
                 with suppress(duckdb.Error):
                     connection.rollback()
                 raise
             connection.commit()
 
     def read(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        """Carry out work on a read-only connection."""
+        """Run work on a read-only connection."""
         with self.reading() as connection:
             return work(connection)
 
     def write(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        """Carry out work in a transaction; behind the lock nobody can come between."""
+        """Run work in a transaction; the lock excludes conflicts."""
         with self.writing() as connection:
             return work(connection)
 
     @contextmanager
     def exclusive_lock(self) -> Iterator[None]:
-        """Hold the lock with no connection open, for whoever replaces the file itself."""
+        """Hold the lock without a connection, for replacing the file itself."""
         self._create_if_missing()
         with self._lock.exclusive():
             yield
 
     def copy(self, target: Path) -> None:
-        """Copy the file as it is between two transactions."""
+        """Copy the file between two transactions."""
         if self.path.with_name(self.path.name + ".wal").exists():
-            # A killed process left changes in the log; opening to write brings them into the file.
+            # A killed process left a write-ahead log; opening the file for writing applies it.
             with self.writing():
                 pass
-        # The open connection keeps out processes that do not take part in the file lock.
+        # The open connection excludes processes that do not use the file lock.
         with self.reading():
             shutil.copyfile(self.path, target)
         fsync(target)
 
     def size_bytes(self) -> int:
-        """The bytes that a copy needs."""
+        """Return the size of a copy in bytes."""
         self._create_if_missing()
         return self.path.stat().st_size
 
@@ -134,17 +134,17 @@ class FileStorage:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise WarehouseError(
-                f"the folder of the warehouse {str(self.path)!r} cannot be made: {error.strerror}"
+                f"cannot create the folder of the warehouse {str(self.path)!r}: {error.strerror}"
             ) from error
         with self._lock.exclusive():
             if not self.path.exists():
                 self._create()
 
     def _create(self) -> None:
-        # Made elsewhere and moved, so that a file that is there is always complete.
+        # Created elsewhere and renamed, so that an existing file is always complete.
         with TemporaryDirectory(prefix=".scoreline-", dir=self.path.parent) as folder:
-            made = type(self.path)(folder) / self.path.name
-            create_file(made, self.settings)
-            # A log without its database is what somebody forgot to delete.
+            created = type(self.path)(folder) / self.path.name
+            create_file(created, self.settings)
+            # A log without a database belongs to a deleted file.
             self.path.with_name(self.path.name + ".wal").unlink(missing_ok=True)
-            made.replace(self.path)
+            created.replace(self.path)

@@ -1,4 +1,4 @@
-"""The file lock through which every process reaches the warehouse."""
+"""The file lock that every process takes before it opens the warehouse."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ LONGEST_PAUSE_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Who holds a lock exclusively.
+    """The process that holds a lock exclusively.
 
     Attributes:
-        pid: The process.
-        host: The machine that it runs on.
-        command: What it was started as, such as `scoreline run`.
-        since: When it took the lock, in local time with its offset, as ISO 8601.
+        pid: Its id.
+        host: Its machine.
+        command: Its command, such as `scoreline run`.
+        since: When it took the lock: local time with offset, in ISO 8601.
     """
 
     pid: int
@@ -43,17 +43,17 @@ class Holder:
 
     def __str__(self) -> str:
         since = datetime.fromisoformat(self.since).strftime("%H:%M:%S")
-        who = "this very process" if self.is_this_process else f"process {self.pid}"
+        who = "this process" if self.is_this_process else f"process {self.pid}"
         return f"{who} ({self.command}) on {self.host} since {since}"
 
     @property
     def is_this_process(self) -> bool:
-        """Whether this process is the holder, perhaps in another thread."""
+        """Whether the holder is this process, possibly in another thread."""
         return self.pid == os.getpid() and self.host == socket.gethostname()
 
     @classmethod
     def this_process(cls) -> Holder:
-        """This process, from now on."""
+        """Return a holder that describes this process."""
         return cls(
             pid=os.getpid(),
             host=socket.gethostname(),
@@ -70,15 +70,14 @@ def _command() -> str:
 
 @dataclass(frozen=True, slots=True)
 class FileLock:
-    """A lock on a file, shared by readers or held by one writer, in this or other processes.
+    """A lock on a file, shared by readers or held by one writer, within and across processes.
 
-    It guards the file by agreement: it is an advisory lock on `<file>.lock` beside it. The
-    writer leaves its name in `<file>.holder`; that file only serves the error message, so one
-    that a killed process left behind blocks nobody.
+    It is an advisory lock on `<file>.lock`. The writer describes itself in `<file>.holder`, which
+    only serves error messages: the file of a killed process blocks no other process.
 
     Attributes:
-        guarded: The file that the lock is about.
-        patience_s: The seconds that one waits for the lock.
+        guarded: The file that the lock protects.
+        patience_s: The seconds to wait for the lock.
     """
 
     guarded: Path
@@ -89,22 +88,22 @@ class FileLock:
         """Hold the lock together with other readers.
 
         Raises:
-            WarehouseLocked: A writer held it for longer than the patience.
+            WarehouseLocked: A writer held it for longer than `patience_s`.
         """
-        with self._opened() as file:
+        with self._open() as file:
             self._acquire(file, LockFlags.SHARED)
             yield
 
     @contextmanager
     def exclusive(self) -> Iterator[None]:
-        """Hold the lock alone.
+        """Hold the lock exclusively.
 
         Raises:
-            WarehouseLocked: Others held it for longer than the patience.
+            WarehouseLocked: Others held it for longer than `patience_s`.
         """
-        with self._opened() as file:
+        with self._open() as file:
             self._acquire(file, LockFlags.EXCLUSIVE)
-            # Only an error message would miss the name: a full disk is no reason to stop here.
+            # Only error messages need the name: a full disk is no reason to fail.
             with suppress(OSError):
                 self._holder_file.write_text(json.dumps(asdict(Holder.this_process())))
             try:
@@ -116,7 +115,7 @@ class FileLock:
     def _holder_file(self) -> Path:
         return self.guarded.with_name(self.guarded.name + ".holder")
 
-    def _opened(self) -> TextIO:
+    def _open(self) -> TextIO:
         path = self.guarded.with_name(self.guarded.name + ".lock")
         try:
             return path.open("a")
@@ -128,27 +127,27 @@ class FileLock:
     def _acquire(self, file: TextIO, kind: LockFlags) -> None:
         deadline = time.monotonic() + self.patience_s
         pause = SHORTEST_PAUSE_S
-        while not _taken(file, kind):
+        while not _try_lock(file, kind):
             left = deadline - time.monotonic()
             if left <= 0:
-                raise WarehouseLocked(self._who(file))
+                raise WarehouseLocked(self._describe_holder(file))
             time.sleep(min(pause, left))
             pause = min(2 * pause, LONGEST_PAUSE_S)
 
-    def _who(self, file: TextIO) -> str:
+    def _describe_holder(self, file: TextIO) -> str:
         waited = f"waited {self.patience_s:g} s"
-        only_readers = _taken(file, LockFlags.SHARED)
+        only_readers = _try_lock(file, LockFlags.SHARED)
         if only_readers:
             return f"{str(self.guarded)!r} is being read by another process; {waited}"
         try:
             holder = Holder(**json.loads(self._holder_file.read_text()))
         except (OSError, ValueError, TypeError):
-            # The writer has just come or just gone, and its name is not there to be read.
+            # The writer has just taken or released the lock.
             return f"{str(self.guarded)!r} is being written by another process; {waited}"
         return f"{str(self.guarded)!r} is being written by {holder}; {waited}"
 
 
-def _taken(file: TextIO, kind: LockFlags) -> bool:
+def _try_lock(file: TextIO, kind: LockFlags) -> bool:
     try:
         portalocker.lock(file, kind | LockFlags.NON_BLOCKING)
     except portalocker.AlreadyLocked:

@@ -1,4 +1,4 @@
-"""Where a warehouse is: the path of a DuckDB file, or the catalogue and the files of a lake."""
+"""The location of a warehouse: the path of a DuckDB file, or the catalog and files of a lake."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 PREFIX: Final = "ducklake:"
-"""How the place of every lake begins."""
+"""The prefix of the location of a lake."""
 
 POSTGRES: Final = "ducklake:postgres:"
 EXAMPLE: Final = "ducklake:postgres:dbname=scoreline host=db.example.org user=scoreline"
@@ -24,18 +24,18 @@ EXAMPLE: Final = "ducklake:postgres:dbname=scoreline host=db.example.org user=sc
 
 @dataclass(frozen=True, slots=True)
 class Lake:
-    """A lake, as a path is a file: nothing is opened by it.
+    """The location of a lake; the counterpart of a path.
 
-    Like a file it has a name and a folder: there stands what a process keeps beside the warehouse,
-    such as journals and scratch files. That folder need not be shared between machines.
+    Like a path it has a name and a parent folder. That folder holds journals and scratch files and
+    need not be shared between machines.
 
     Attributes:
-        catalog: The database of the catalogue as libpq understands it, without a password.
-        data_path: The folder of its Parquet files, or an address such as `s3://bucket/folder`.
-        folder: The folder for what stands beside it.
-        schema: The schema of the catalogue's tables, so that one database may hold many lakes.
-        password_env: The environment variable that holds the password; null: libpq's own ways,
-            such as PGPASSWORD and the password file.
+        catalog: The connection string of the catalog's database for libpq, without a password.
+        data_path: The folder of the Parquet files, or an address such as `s3://bucket/folder`.
+        folder: The local folder for journals and scratch files.
+        schema: The schema of the catalog's tables, so that one database can hold many lakes.
+        password_env: The environment variable with the password; null: the methods of libpq, such
+            as PGPASSWORD and the password file.
     """
 
     catalog: str
@@ -46,29 +46,29 @@ class Lake:
 
     @property
     def name(self) -> str:
-        """The name by which it is known beside itself."""
+        """The name from which the names of local files are formed."""
         return "lake"
 
     @property
     def parent(self) -> Path:
-        """The folder for what stands beside it."""
+        """The local folder for journals and scratch files."""
         return self.folder
 
     def with_name(self, name: str) -> Path:
-        """A file or folder beside it."""
+        """Return a path in the local folder."""
         return self.folder / name
 
     def absolute(self) -> Lake:
-        """It itself: no folder changes what it means."""
+        """Return the location itself, which does not depend on the current folder."""
         return self
 
     def as_uri(self) -> str:
-        """It in one word, for those who show links."""
+        """Return the location without spaces, for links."""
         return str(self).replace(" ", "%20")
 
     @property
     def password(self) -> str | None:
-        """The password, if an environment variable was named for it.
+        """The password from `password_env`; null if no variable is named.
 
         Raises:
             WarehouseError: The variable is not set.
@@ -78,24 +78,24 @@ class Lake:
         password = os.environ.get(self.password_env)
         if password is None:
             raise WarehouseError(
-                f"the password of the warehouse is to be found in the environment variable "
-                f"{self.password_env}, which is not set"
+                f"the environment variable {self.password_env}, which holds the password of the "
+                "warehouse, is not set"
             )
         return password
 
     @property
     def connection(self) -> str:
-        """The catalogue for libpq, with the name of this process and a bound on waiting."""
-        said = {
+        """The connection string for libpq, with the name of this process and a timeout."""
+        defaults = {
             "application_name": f"scoreline-{os.getpid()}@{socket.gethostname()}"[:63],
             "connect_timeout": "10",
         }
-        missing = {key: value for key, value in said.items() if key not in self.catalog}
+        missing = {key: value for key, value in defaults.items() if key not in self.catalog}
         if "://" in self.catalog:
-            mark = "&" if "?" in self.catalog else "?"
-            # What stands before an @ would be taken for the user.
-            given = urlencode(missing)
-            return f"{self.catalog}{mark if given else ''}{given}"
+            separator = "&" if "?" in self.catalog else "?"
+            # Encoded, because libpq takes the text before an @ for the user.
+            options = urlencode(missing)
+            return f"{self.catalog}{separator if options else ''}{options}"
         return " ".join([self.catalog, *(f"{key}={value}" for key, value in missing.items())])
 
     def __str__(self) -> str:
@@ -103,7 +103,7 @@ class Lake:
 
 
 Location: TypeAlias = Path | Lake
-"""The path of a DuckDB file, or a lake. Both have a name, a folder and files beside them."""
+"""The path of a DuckDB file, or a lake; both have `name`, `parent` and `with_name`."""
 
 
 def location_from_config(
@@ -114,23 +114,22 @@ def location_from_config(
     schema: str | None = None,
     password_env: str | None = None,
 ) -> Location:
-    """The place that a configuration names.
+    """Return the location that a configuration describes.
 
     Args:
-        home: The folder that paths are relative to.
-        catalog: The path of a DuckDB file, or `ducklake:postgres:` and a database.
+        home: The folder to which paths are relative.
+        catalog: The path of a DuckDB file, or `ducklake:postgres:` and a connection string.
         data_path: The folder or address of a lake's files; null: `.scoreline/lake` in `home`.
-        schema: The schema of its catalogue; null: `public`.
-        password_env: The environment variable that holds the password of a lake's catalogue.
+        schema: The schema of the catalog; null: `public`.
+        password_env: The environment variable with the password of the catalog.
 
     Raises:
-        WarehouseError: That is no place.
+        WarehouseError: The description is not valid.
     """
     if not catalog.startswith(PREFIX):
         if {data_path, schema, password_env} != {None}:
             raise WarehouseError(
-                f"a DuckDB file such as {catalog!r} has nothing but its path; a lake is named "
-                f"{EXAMPLE!r}"
+                f"a DuckDB file such as {catalog!r} takes only a path; write a lake as {EXAMPLE!r}"
             )
         return home / Path(catalog).expanduser()
     beside = home / ".scoreline"
@@ -141,49 +140,49 @@ def location_from_config(
     return Lake(parse_catalog(catalog), data_path, beside, schema or "public", password_env)
 
 
-def location_to_json(place: Location) -> dict[str, str | None]:
-    """A place as JSON can hold it, for another process."""
-    if isinstance(place, Lake):
+def location_to_json(location: Location) -> dict[str, str | None]:
+    """Return a location as JSON values."""
+    if isinstance(location, Lake):
         return {
-            "catalog": place.catalog,
-            "data_path": place.data_path,
-            "folder": str(place.folder),
-            "schema": place.schema,
-            "password_env": place.password_env,
+            "catalog": location.catalog,
+            "data_path": location.data_path,
+            "folder": str(location.folder),
+            "schema": location.schema,
+            "password_env": location.password_env,
         }
-    return {"path": str(place)}
+    return {"path": str(location)}
 
 
 def location_from_json(given: Mapping[str, Any]) -> Location:
-    """The place that `described` told of."""
+    """Return the location that `location_to_json` described."""
     if "path" in given:
         return Path(given["path"])
     return Lake(**{**given, "folder": Path(given["folder"])})
 
 
 def parse_catalog(text: str) -> str:
-    """The database that a place such as `ducklake:postgres:dbname=scoreline` names.
+    """Return the connection string in a location such as `ducklake:postgres:dbname=scoreline`.
 
     Raises:
-        WarehouseError: It is no place of a lake, or it holds a password, which is not repeated.
+        WarehouseError: It is not the location of a lake, or it holds a password (not repeated).
     """
     if not text.startswith(POSTGRES):
         kind = re.split(r"[:\s=@/]", text.removeprefix(PREFIX))[0]
         raise WarehouseError(
-            f"a lake keeps its catalogue in PostgreSQL, found {kind!r}: expected a place such as "
-            f"{EXAMPLE!r}"
+            f"the catalog of a lake must be in PostgreSQL, found {kind!r}: expected a location "
+            f"such as {EXAMPLE!r}"
         )
     catalog = text.removeprefix(POSTGRES).strip()
     if not catalog:
-        raise WarehouseError(f"no database is named: expected a place such as {EXAMPLE!r}")
+        raise WarehouseError(f"no database is named: expected a location such as {EXAMPLE!r}")
     if _holds_password(catalog):
         raise WarehouseError(
-            "a password never stands in this file: give the name of an environment variable in "
-            "`password_env`, or set PGPASSWORD"
+            "this file must not hold a password: name an environment variable in `password_env`, "
+            "or set PGPASSWORD"
         )
     if "://" not in catalog and "=" not in catalog:
         raise WarehouseError(
-            f"{catalog!r} is no list of `name=value`: expected a place such as {EXAMPLE!r}"
+            f"{catalog!r} is not a list of `name=value`: expected a location such as {EXAMPLE!r}"
         )
     return catalog
 

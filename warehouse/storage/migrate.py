@@ -1,4 +1,4 @@
-"""Brings a warehouse that an earlier version wrote up to date, with a copy of it left beside."""
+"""Migrates a warehouse that an earlier version wrote, after a backup."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 
 def schema_version(connection: duckdb.DuckDBPyConnection, path: Location) -> int:
-    """The schema version that a database bears.
+    """Return the schema version of a database.
 
     Raises:
-        SchemaMismatch: It is no warehouse.
+        SchemaMismatch: It is not a warehouse.
     """
     try:
         row = connection.execute("SELECT value FROM meta WHERE name = 'schema_version'").fetchone()
     except (duckdb.CatalogException, duckdb.BinderException) as error:
         raise SchemaMismatch(
-            f"{str(path)!r} is a database, but not a warehouse of Scoreline's"
+            f"{str(path)!r} is a database, but not a Scoreline warehouse"
         ) from error
     if row is None:
-        raise SchemaMismatch(f"the warehouse {str(path)!r} does not say which version wrote it")
+        raise SchemaMismatch(f"the warehouse {str(path)!r} has no schema version")
     return int(row[0])
 
 
@@ -41,55 +41,54 @@ def require_version(connection: duckdb.DuckDBPyConnection, path: Location) -> No
 
     Raises:
         WarehouseTooNew: A later version wrote it.
-        SchemaOutdated: An earlier version wrote it, and it can be brought up to date.
-        SchemaMismatch: Something else wrote it.
+        SchemaOutdated: An earlier version wrote it, and it can be migrated.
+        SchemaMismatch: It cannot be migrated.
     """
     version = schema_version(connection, path)
-    whose = f"the warehouse {str(path)!r} has schema version {version}"
+    prefix = f"the warehouse {str(path)!r} has schema version {version}"
     if version > SCHEMA_VERSION:
         raise WarehouseTooNew(
-            f"{whose}, and this program knows "
+            f"{prefix}, and this program knows "
             f"versions up to {SCHEMA_VERSION}: use a later version of Scoreline"
         )
     if version < migrations.FIRST:
-        raise SchemaMismatch(f"{whose}, expected {SCHEMA_VERSION}: move it away and run again")
+        raise SchemaMismatch(f"{prefix}, expected {SCHEMA_VERSION}: move it away and run again")
     if version < SCHEMA_VERSION:
         raise SchemaOutdated(
-            f"{whose}, expected {SCHEMA_VERSION}: the next `scoreline run` brings it up to date"
+            f"{prefix}, expected {SCHEMA_VERSION}: the next `scoreline run` migrates it"
         )
 
 
 def backup_path(path: Path, version: int) -> Path:
-    """Where the copy stands that is made before a warehouse of some version is changed."""
+    """Return the path of the backup of a warehouse of some version."""
     return path.with_name(f"{path.stem}.version-{version}{path.suffix}")
 
 
-def list_backups(place: Location) -> list[Path]:
-    """The copies that were made before a warehouse was brought up to date; a lake keeps none."""
-    if not isinstance(place, Path):
+def list_backups(location: Location) -> list[Path]:
+    """List the backups that were made before migrations; a lake has none."""
+    if not isinstance(location, Path):
         return []
-    return sorted(place.parent.glob(f"{glob.escape(place.stem)}.version-*"))
+    return sorted(location.parent.glob(f"{glob.escape(location.stem)}.version-*"))
 
 
 def migrate(connection: duckdb.DuckDBPyConnection, path: Location) -> None:
-    """Carry out the steps that are missing, all or none.
+    """Apply the missing migrations in one transaction.
 
     Args:
-        connection: Open for writing, alone, and in no transaction.
-        path: The file or lake that it has open.
+        connection: The only connection, open for writing and not in a transaction.
+        path: The file or lake.
 
     Raises:
-        SchemaMismatch: The tables are not as described after the last step; nothing has been
-            changed.
+        SchemaMismatch: The migrated tables do not match their descriptions; nothing is changed.
     """
     version = schema_version(connection, path)
     connection.begin()
     try:
         try:
-            _carry_out(connection, version)
+            _apply(connection, version)
         except duckdb.Error as error:
-            raise SchemaMismatch(_stuck(path, version, str(error))) from error
-        _require_described(connection, path, version)
+            raise SchemaMismatch(_failure(path, version, str(error))) from error
+        _check_tables(connection, path, version)
     except BaseException:
         with suppress(duckdb.Error):
             connection.rollback()
@@ -97,20 +96,20 @@ def migrate(connection: duckdb.DuckDBPyConnection, path: Location) -> None:
     connection.commit()
 
 
-def _require_described(connection: duckdb.DuckDBPyConnection, path: Location, version: int) -> None:
-    faults = check(connection)
-    if faults:
-        raise SchemaMismatch(_stuck(path, version, "; ".join(faults)))
+def _check_tables(connection: duckdb.DuckDBPyConnection, path: Location, version: int) -> None:
+    differences = check(connection)
+    if differences:
+        raise SchemaMismatch(_failure(path, version, "; ".join(differences)))
 
 
-def _stuck(path: Location, version: int, why: str) -> str:
+def _failure(path: Location, version: int, reason: str) -> str:
     return (
-        f"the warehouse {str(path)!r} cannot be brought from version {version} to "
-        f"{SCHEMA_VERSION}: {why}"
+        f"the warehouse {str(path)!r} cannot be migrated from version {version} to "
+        f"{SCHEMA_VERSION}: {reason}"
     )
 
 
-def _carry_out(connection: duckdb.DuckDBPyConnection, version: int) -> None:
+def _apply(connection: duckdb.DuckDBPyConnection, version: int) -> None:
     views = connection.execute(
         "SELECT view_name FROM duckdb_views() "
         "WHERE database_name = current_database() AND schema_name = 'main' AND NOT internal"
@@ -130,19 +129,19 @@ def _carry_out(connection: duckdb.DuckDBPyConnection, version: int) -> None:
 
 
 def create_backup(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
-    """Copy the file that is open, before it is changed.
+    """Copy a file before its migration.
 
     Raises:
-        NoSpace: There is no room for the copy.
+        NoSpace: The disk has too little space for the copy.
     """
     target = backup_path(path, schema_version(connection, path))
-    # What a killed process left in the log is brought into the file before it is copied.
+    # Apply the write-ahead log of a killed process before the copy.
     connection.execute("CHECKPOINT")
     free, needed = shutil.disk_usage(path.parent).free, path.stat().st_size
     if free < needed:
         raise NoSpace(
-            f"the warehouse {str(path)!r} is to be brought up to date, and the copy that is made "
-            f"first needs {needed / 1e6:.1f} MB, of which {free / 1e6:.1f} MB are free"
+            f"the migration of the warehouse {str(path)!r} starts with a backup, which needs "
+            f"{needed / 1e6:.1f} MB; {free / 1e6:.1f} MB are free"
         )
     beside = target.with_name(target.name + ".tmp")
     try:

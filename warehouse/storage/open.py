@@ -21,40 +21,40 @@ T = TypeVar("T")
 
 
 class Storage(Protocol):
-    """A place with its connections; the only one that knows which of the two it is."""
+    """The storage of a warehouse: a DuckDB file or a lake."""
 
     def exists(self) -> bool:
-        """Whether the warehouse has been created."""
+        """Return whether the warehouse has been created."""
 
     def reading(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-        """A connection that sees one state of the warehouse and changes nothing."""
+        """Open a read-only connection that sees one state of the warehouse."""
 
     def writing(self) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-        """A connection in a transaction, committed at the end, rolled back on an exception."""
+        """Open a connection in a transaction, committed at the end, rolled back on an exception."""
 
     def read(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        """Carry out work on such a connection; anew where the server went away meanwhile."""
+        """Run work on a read-only connection; repeat it if the server was unavailable."""
 
     def write(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        """Carry out work in a transaction; anew where another one came between."""
+        """Run work in a transaction; repeat it after a conflict."""
 
     def copy(self, target: Path) -> None:
-        """Write the warehouse, as it is between two transactions, to a DuckDB file."""
+        """Copy the warehouse, as it is between two transactions, to a DuckDB file."""
 
     def size_bytes(self) -> int:
-        """The bytes that a copy needs, about."""
+        """Return the approximate size of a copy in bytes."""
 
 
-def open_storage(place: Location, settings: Settings, patience_s: float) -> Storage:
-    """How to open a warehouse.
+def open_storage(location: Location, settings: Settings, patience_s: float) -> Storage:
+    """Return the storage of a warehouse.
 
     Args:
-        place: Where it is.
-        settings: How DuckDB is to work.
+        location: The location.
+        settings: DuckDB's settings.
         patience_s: The seconds to wait for other processes.
     """
-    if isinstance(place, Lake):
+    if isinstance(location, Lake):
         from warehouse.storage.ducklake.storage import LakeStorage
 
-        return LakeStorage(place, settings, patience_s)
-    return FileStorage(place, settings, patience_s)
+        return LakeStorage(location, settings, patience_s)
+    return FileStorage(location, settings, patience_s)

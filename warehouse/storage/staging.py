@@ -1,4 +1,4 @@
-"""New rows on their way into a table, and conditions on the rows that are there."""
+"""Stages new rows for a table, and builds conditions on its rows."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
 
 Where: TypeAlias = Mapping[str, Any]
 Constants: TypeAlias = Mapping[str, str | datetime]
-"""Values that all new rows share."""
+"""Columns with the value that all new rows share."""
 
 
 @dataclass(frozen=True, slots=True)
 class StagedRows:
-    """New rows as DuckDB sees them.
+    """New rows as a table expression.
 
     Attributes:
-        relation: What stands behind FROM.
-        expressions: By column of the table, the expression that gives its values.
+        relation: The table expression.
+        expressions: The SQL expression for each column of the table.
     """
 
     relation: str
     expressions: Mapping[str, str]
 
     def require(self, table: Table, names: Iterable[str]) -> None:
-        """Check that the rows have columns which cannot be left out here."""
+        """Check that the rows have some columns."""
         missing = [name for name in names if name not in self.expressions]
         if missing:
             raise UnknownColumn(f"new rows of {table.name!r} lack {column_list(missing)}")
@@ -51,27 +51,27 @@ def stage_rows(
     rows: pl.DataFrame | Path,
     constants: Constants,
 ) -> Iterator[StagedRows]:
-    """Make new rows known to DuckDB for as long as the `with` lasts.
+    """Register new rows in DuckDB for the duration of the `with`.
 
     Raises:
-        UnknownColumn: The table lacks one of their columns.
+        UnknownColumn: The table does not have one of their columns.
     """
     if isinstance(rows, Path):
         files = path_literal(rows) if rows.is_file() else f"{path_literal(rows)} || '/*.parquet'"
-        yield _described(connection, table, _extended(f"read_parquet({files})", constants))
+        yield _describe(connection, table, _with_constants(f"read_parquet({files})", constants))
         return
     for name in rows.columns:
         require_column(table, name)
-    # Polars' null type has no counterpart; a column that is left out is null, too.
+    # DuckDB has no counterpart of Polars' null type; a missing column is null, too.
     frame = rows.drop(name for name, dtype in rows.schema.items() if dtype == pl.Null)
     connection.register("incoming", frame.to_arrow())
     try:
-        yield _described(connection, table, _extended("incoming", constants))
+        yield _describe(connection, table, _with_constants("incoming", constants))
     finally:
         connection.unregister("incoming")
 
 
-def _extended(relation: str, constants: Constants) -> str:
+def _with_constants(relation: str, constants: Constants) -> str:
     more = "".join(
         f", {literal(str(value))}::{'TIMESTAMP' if isinstance(value, datetime) else 'VARCHAR'} "
         f"AS {quoted(name)}"
@@ -80,7 +80,7 @@ def _extended(relation: str, constants: Constants) -> str:
     return f"(SELECT *{more} FROM {relation})" if more else relation  # noqa: S608
 
 
-def _described(connection: duckdb.DuckDBPyConnection, table: Table, relation: str) -> StagedRows:
+def _describe(connection: duckdb.DuckDBPyConnection, table: Table, relation: str) -> StagedRows:
     types = {column.name: column.type for column in table.columns}
     expressions = {}
     for name, type_, *_ in connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall():  # noqa: S608
@@ -91,15 +91,15 @@ def _described(connection: duckdb.DuckDBPyConnection, table: Table, relation: st
 
 
 def where_clause(table: Table, where: Where) -> tuple[str, dict[str, Any]]:
-    """A condition on the rows of a table, and its parameters.
+    """Return a condition on the rows of a table, and its parameters.
 
     Args:
         table: The table.
-        where: Column names with the value that a row must have, null included, or a list,
-            tuple or set of values, one of which it must have. Empty: all rows.
+        where: Columns with the required value (null included), or with a list, tuple or set of
+            accepted values. Empty: all rows.
 
     Raises:
-        UnknownColumn: The table lacks one of the columns.
+        UnknownColumn: The table does not have one of the columns.
     """
     terms = ["true"]
     parameters: dict[str, Any] = {}
@@ -115,20 +115,20 @@ def where_clause(table: Table, where: Where) -> tuple[str, dict[str, Any]]:
 
 
 def column_list(names: Iterable[str]) -> str:
-    """Identifiers as SQL, separated by commas."""
+    """Return quoted identifiers, separated by commas."""
     return ", ".join(quoted(name) for name in names)
 
 
 def stored_table(name: str) -> Table:
-    """The description of a table that stores rows.
+    """Return the description of a table that stores rows.
 
     Raises:
-        UnknownTable: There is no such table.
+        UnknownTable: The table does not exist.
         WarehouseError: It is a view.
     """
     table = table_named(name)
     if table.view_of is not None:
-        raise WarehouseError(f"{name!r} is a view, rows go into the tables that it shows")
+        raise WarehouseError(f"{name!r} is a view: write to the tables that it reads")
     return table
 
 

@@ -1,4 +1,4 @@
-"""Changes to the warehouse that take effect together or not at all."""
+"""Transactions: changes to the warehouse that take effect together or not at all."""
 
 from __future__ import annotations
 
@@ -38,44 +38,42 @@ NO_CONSTANTS: Final[Constants] = MappingProxyType({})
 def fetch_frame(
     connection: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters | None = None
 ) -> pl.DataFrame:
-    """The result of a query as a frame; JSON comes as text, a MAP as a Polars map."""
+    """Return the result of a query as a frame; JSON becomes text, a MAP a Polars map."""
     return connection.execute(sql, parameters).pl()
 
 
 class Transaction:
-    """An open transaction; `Warehouse.transaction` makes it, commits it or rolls it back.
+    """An open transaction, which `Warehouse.transaction` begins and ends.
 
-    Rows come as a Polars frame, as the path of a Parquet file or of a folder of them, or as an
-    iterable of frames.
-    They are matched to the table by the names of their columns; a column that they lack
-    is null. JSON columns take text.
+    Rows are a Polars frame, an iterable of frames, or the path of a Parquet file or a folder of
+    them. Columns are matched by name; a missing column is null. JSON columns take text.
     """
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
 
     def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
-        """The result of a query, which sees the changes made so far."""
+        """Return the result of a query, which sees the changes made so far."""
         return fetch_frame(self._connection, sql, parameters)
 
     def execute(self, sql: str, parameters: Parameters | None = None) -> int:
         """Run a statement that changes rows.
 
         Returns:
-            The number of rows that it changed; -1 for statements that change none.
+            The number of changed rows; -1 for statements that do not change rows.
         """
         row = self._connection.execute(sql, parameters).fetchone()
         return int(row[0]) if row is not None and isinstance(row[0], int) else -1
 
     def disable_text_compression(self, *, unless_repeated: bool = False) -> None:
-        """Store what this transaction writes without compressing its text.
+        """Write the text of this transaction uncompressed, which is faster.
 
-        For a million predictions with ten documents each that halves the time of writing and
-        takes three times the room (measured: 3.1 s for 5.6 s, 216 MB for 77 MB).
+        For a million predictions with ten documents each this takes 3.1 s instead of 5.6 s, and
+        216 MB instead of 77 MB.
 
         Args:
-            unless_repeated: Whether text that repeats is compressed after all. So a million grades
-                are written in seven eighths of the time, and take 44 MB for 36 MB.
+            unless_repeated: Whether to compress repeated text. A million grades then take seven
+                eighths of the time, and 44 MB instead of 36 MB.
         """
         methods = "fsst" if unless_repeated else "fsst,dictionary"
         self._connection.execute(f"SET disabled_compression_methods = '{methods}'")
@@ -85,36 +83,36 @@ class Transaction:
 
         Args:
             table: The table.
-            where: Column names with the value that a row must have, null included, or a list,
-                tuple or set of values, one of which it must have. Empty: all rows.
+            where: Columns with the required value (null included), or with a list, tuple or set
+                of accepted values. Empty: all rows.
 
         Returns:
-            The number of rows deleted.
+            The number of deleted rows.
 
         Raises:
-            UnknownTable, UnknownColumn: There is no such table or column.
+            UnknownTable, UnknownColumn: The table or column does not exist.
         """
         chosen, parameters = where_clause(table_named(table), where)
         return self.execute(f"DELETE FROM {quoted(table)} WHERE {chosen}", parameters)  # noqa: S608
 
     def append(self, table: str, rows: Rows, constants: Constants = NO_CONSTANTS) -> int:
-        """Insert rows; keys are not checked, see `require_unique`.
+        """Insert rows without a check of their keys; see `require_unique`.
 
         Args:
             table: The table.
             rows: The new rows.
-            constants: Columns that the rows lack, each with the value that all of them have.
+            constants: Further columns with the value that all rows share.
 
         Returns:
-            The number of rows inserted.
+            The number of inserted rows.
 
         Raises:
-            UnknownTable, UnknownColumn: There is no such table or column.
+            UnknownTable, UnknownColumn: The table or column does not exist.
         """
         description = stored_table(table)
         if not isinstance(rows, pl.DataFrame | Path):
             return sum(self.append(table, batch, constants) for batch in rows)
-        if _is_void(rows):
+        if _has_no_columns(rows):
             return 0
         with stage_rows(self._connection, description, rows, constants) as source:
             return self._insert(description, source)
@@ -126,20 +124,20 @@ class Transaction:
         where: Where | None = None,
         constants: Constants = NO_CONSTANTS,
     ) -> int:
-        """Delete what the new rows replace, then insert them.
+        """Delete the rows that new ones replace, then insert the new ones.
 
         Args:
             table: The table.
             rows: The new rows.
-            where: What to delete, as in `delete`; every new row must satisfy it, so that a
-                second run finds what the first wrote. Null: the rows with the key of a new row.
+            where: The rows to delete, as in `delete`; every new row must satisfy it, so that a
+                second run deletes the rows of the first. Null: the rows with the key of a new row.
             constants: As for `append`.
 
         Returns:
-            The number of rows inserted.
+            The number of inserted rows.
 
         Raises:
-            UnknownTable, UnknownColumn: There is no such table or column.
+            UnknownTable, UnknownColumn: The table or column does not exist.
             DuplicateKey: Two rows of a frame or file have the same key (when `where` is null).
             WarehouseError: A new row does not satisfy `where`.
         """
@@ -147,24 +145,24 @@ class Transaction:
         if where is not None:
             self.delete(table, where)
         if not isinstance(rows, pl.DataFrame | Path):
-            return sum(self._replacement(description, batch, where, constants) for batch in rows)
-        return self._replacement(description, rows, where, constants)
+            return sum(self._replace(description, batch, where, constants) for batch in rows)
+        return self._replace(description, rows, where, constants)
 
     def record_fingerprint(self, benchmark: str, stage: str, digest: str) -> None:
-        """Note the digest of everything that a stage of a benchmark was made from."""
+        """Record the digest of all inputs of a stage of a benchmark."""
         now = datetime.now(UTC).replace(tzinfo=None)
-        mark = {"benchmark": benchmark, "stage": stage, "digest": digest, "marked_at": now}
-        self.replace("marks", pl.DataFrame([mark]))
+        row = {"benchmark": benchmark, "stage": stage, "digest": digest, "marked_at": now}
+        self.replace("marks", pl.DataFrame([row]))
 
     def next_timestamp(self, table: str, column: str, where: Where) -> datetime:
-        """The time now (UTC), or just after the latest one in a column if the clock was set back.
+        """Return the current time (UTC), or a later one than all in a column.
 
-        So what is written last is also the latest, whatever the clock says.
+        The last written row thus has the latest time, even if the clock was set back.
 
         Args:
             table: The table.
-            column: Its column of times.
-            where: The rows that count, as in `delete`.
+            column: A column of timestamps.
+            where: The rows to consider, as in `delete`.
         """
         chosen, parameters = where_clause(stored_table(table), where)
         latest = self.fetch(
@@ -182,7 +180,7 @@ class Transaction:
             where: The rows to check, as in `delete`; null: all.
 
         Raises:
-            DuplicateKey: Two rows have; one key is named.
+            DuplicateKey: Two rows have the same key, which is named.
         """
         description = table_named(table)
         chosen, parameters = where_clause(description, where or {})
@@ -193,10 +191,10 @@ class Transaction:
             parameters,
         )
 
-    def _replacement(
+    def _replace(
         self, table: Table, rows: pl.DataFrame | Path, where: Where | None, constants: Constants
     ) -> int:
-        if _is_void(rows):
+        if _has_no_columns(rows):
             return 0
         with stage_rows(self._connection, table, rows, constants) as source:
             if where is None:
@@ -206,9 +204,7 @@ class Transaction:
             return self._insert(table, source)
 
     def _insert(self, table: Table, source: StagedRows) -> int:
-        columns = ", ".join(
-            f"{what} AS {quoted(name)}" for name, what in source.expressions.items()
-        )
+        columns = ", ".join(f"{sql} AS {quoted(name)}" for name, sql in source.expressions.items())
         return self.execute(
             f"INSERT INTO {quoted(table.name)} BY NAME SELECT {columns} FROM {source.relation}"  # noqa: S608
         )
@@ -249,10 +245,10 @@ class Transaction:
         )
         if strays := rows.item():
             raise WarehouseError(
-                f"{strays} new rows of {table.name!r} lie outside of what they replace: "
+                f"{strays} new rows of {table.name!r} are not among those they replace: "
                 + ", ".join(f"{name}={value!r}" for name, value in where.items())
             )
 
 
-def _is_void(rows: pl.DataFrame | Path) -> bool:
+def _has_no_columns(rows: pl.DataFrame | Path) -> bool:
     return isinstance(rows, pl.DataFrame) and rows.is_empty() and rows.width == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from orchestration.config import load
-from orchestration.errors import NoSettings, SettingsError
+from orchestration.errors import SettingsError, SettingsNotFound
 
 WHOLE = """\
 warehouse: data/warehouse.duckdb
@@ -51,7 +51,7 @@ benchmarks:
 def read(folder: Path, text: str) -> load.Settings:
     file = folder / "scoreline.yaml"
     file.write_text(text, encoding="utf-8")
-    return load.read(file)
+    return load.load_config(file)
 
 
 def test_every_key(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_relative_file_gives_absolute_paths(
 ) -> None:
     (tmp_path / "scoreline.yaml").write_text(SMALL, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    assert load.read(load.DEFAULT_FILE).project.home == tmp_path
+    assert load.load_config(load.DEFAULT_FILE).project.home == tmp_path
 
 
 @pytest.mark.parametrize("name", ["a", "Grounded-train_2.1", "9", "x" * 100])
@@ -162,7 +162,7 @@ def test_refused_benchmark_names(tmp_path: Path, name: str) -> None:
         ("data/warehouse.duckdb", "'ducklake:postgres:scoreline'", 1, "no list of `name=value`"),
         ("data/warehouse.duckdb", "{data_path: x}", 1, "'catalog' is missing in warehouse"),
         ("data/warehouse.duckdb", "{catalog: x, data_paht: y}", 1, "unknown key 'data_paht'"),
-        ("data/warehouse.duckdb", "{catalog: x, data_path: y}", 1, "nothing but its path"),
+        ("data/warehouse.duckdb", "{catalog: x, data_path: y}", 1, "takes only a path"),
         ("warehouse: data/warehouse.duckdb", "warehouse: out/scoreline.duckdb", 2, "overwrite"),
         ("budget_usd: 5.0", "budget_usd: 5.0\n  model: x", 11, "'model' is given twice"),
     ],
@@ -199,7 +199,7 @@ def test_refused_as_a_whole(tmp_path: Path, text: str) -> None:
 
 
 def test_no_file(tmp_path: Path) -> None:
-    with pytest.raises(NoSettings, match=r"does not exist; `scoreline init` writes one"):
-        load.read(tmp_path / "scoreline.yaml")
-    with pytest.raises(NoSettings, match="is a folder"):
-        load.read(tmp_path)
+    with pytest.raises(SettingsNotFound, match=r"does not exist; `scoreline init` writes one"):
+        load.load_config(tmp_path / "scoreline.yaml")
+    with pytest.raises(SettingsNotFound, match="is a folder"):
+        load.load_config(tmp_path)

@@ -87,8 +87,8 @@ def test_rows_find_their_test_case_by_key_or_else_by_prompt(tmp_path: Path) -> N
     found = warehouse.fetch("SELECT question_id FROM predictions WHERE error IS NULL ORDER BY 1")
     assert found.to_series().to_list() == ["k", "q001"]
     assert done.notes == (
-        "system 'large' left out 2 questions: 'q002', 'q003'",
-        "the file of system 'large' asks otherwise than the benchmark in 1 question: 'k'",
+        "system 'large' did not answer 2 questions: 'q002', 'q003'",
+        "the file of system 'large' has other question texts than the benchmark for 1 question: 'k'",
     )
 
 

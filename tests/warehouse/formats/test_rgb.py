@@ -94,9 +94,9 @@ def test_questions_are_asked_at_all_noise_rates_that_occur(tmp_path: Path) -> No
     ]
     done = ingest_predictions(warehouse, benchmark="b", format="rgb", files=files)
     assert done.notes == (
-        "system 'one' left out 2 questions: '0@1', '1@1'",
-        "system 'two' left out 3 questions: '0@0', '0@1', '1@0'",
-        "the file of system 'one' asks otherwise than the benchmark in 1 question: '1@0'",
+        "system 'one' did not answer 2 questions: '0@1', '1@1'",
+        "system 'two' did not answer 3 questions: '0@0', '0@1', '1@0'",
+        "the file of system 'one' has other question texts than the benchmark for 1 question: '1@0'",
     )
     given = warehouse.fetch(
         "SELECT system, question_id, answer, contexts, extra ->> '$.label' AS label "

@@ -93,8 +93,8 @@ def test_topics_that_only_one_side_knows(tmp_path: Path) -> None:
     done = ingest_predictions(warehouse, benchmark="b", format="trec", files=[(run, None)])
     assert done.rejected == 0
     assert done.notes == (
-        "system 'tag' left out 1 question: '2'",
-        "system 'tag' answers questions that are not known, which are passed over: 1 question: '9'",
+        "system 'tag' did not answer 1 question: '2'",
+        "system 'tag' answers unknown questions, which are ignored: 1 question: '9'",
     )
     rows = warehouse.fetch(
         "SELECT question_id, retrieved_doc_ids, error FROM predictions ORDER BY 1"

@@ -155,11 +155,11 @@ def test_the_journal_of_a_living_process_is_left_alone(warehouse: Warehouse) -> 
 
 WRITER = """
 import json, sys
-from warehouse.ledger.ledger import opened
-from warehouse.storage.location import place_described
+from warehouse.ledger.ledger import open_ledger
+from warehouse.storage.location import location_from_json
 from warehouse.store import Warehouse
 row = json.loads(sys.argv[2])
-with opened(Warehouse(place_described(json.loads(sys.argv[1]))), "killed") as ledger:
+with open_ledger(Warehouse(location_from_json(json.loads(sys.argv[1]))), "killed") as ledger:
     for number in range(1_000_000):
         ledger.record_judgment({**row, "digest": f"{number:064x}"})
         print(number, flush=True)

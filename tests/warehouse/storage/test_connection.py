@@ -20,7 +20,7 @@ def test_refuses_a_database_that_is_something_else(warehouse: Warehouse) -> None
     warehouse.path.parent.mkdir()
     with duckdb.connect(str(warehouse.path)) as connection:
         connection.execute("CREATE TABLE t (x INTEGER)")
-    with pytest.raises(SchemaMismatch, match="not a warehouse of Scoreline's"):
+    with pytest.raises(SchemaMismatch, match="not a Scoreline warehouse"):
         warehouse.fetch("SELECT 1")
 
 
@@ -42,7 +42,7 @@ def test_refuses_a_folder(warehouse: Warehouse) -> None:
 
 def test_refuses_a_place_that_cannot_be(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(WarehouseError, match="cannot be made: Not a directory"):
+    with pytest.raises(WarehouseError, match="cannot create the folder of .*: Not a directory"):
         Warehouse(tmp_path / "file" / "deep" / "w.duckdb").fetch("SELECT 1")
 
 
@@ -62,7 +62,7 @@ def test_waits_for_a_process_that_ignores_the_lock(warehouse: Warehouse) -> None
     ) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "open\n"
-        with pytest.raises(WarehouseLocked, match=f"held open by process {process.pid}, "):
+        with pytest.raises(WarehouseLocked, match=f"is open in process {process.pid}, "):
             warehouse.fetch("SELECT 1")
         process.communicate("")
     assert warehouse.fetch("SELECT 1").item() == 1

@@ -1,4 +1,4 @@
-"""An engine that is kept leaves nothing of one connection to the next, nor to a fork."""
+"""A pooled database leaves nothing of one connection to the next, nor to a fork."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def running() -> list[connection_pool.PooledDatabase]:
     return list(connection_pool._POOL.values())
 
 
-def test_one_engine_serves_one_connection_after_the_other(warehouse: Warehouse) -> None:
+def test_one_database_serves_successive_connections(warehouse: Warehouse) -> None:
     before = running()
     assert len(before) == 1
     warehouse.replace("questions", questions("q2"))
@@ -61,7 +61,7 @@ def test_one_engine_serves_one_connection_after_the_other(warehouse: Warehouse) 
     assert running() == before
 
 
-def test_an_idle_engine_has_no_file_open(warehouse: Warehouse) -> None:
+def test_an_idle_database_keeps_no_file_open(warehouse: Warehouse) -> None:
     with warehouse.reading(), pytest.raises(duckdb.Error, match="conf"):
         duckdb.connect(str(warehouse.path))
     with duckdb.connect(str(warehouse.path)) as shell:
@@ -77,7 +77,7 @@ def test_connections_at_once_share_the_file(warehouse: Warehouse) -> None:
     assert found == [1] * 40
 
 
-def test_what_fails_ends_its_engine(warehouse: Warehouse) -> None:
+def test_an_error_closes_the_database(warehouse: Warehouse) -> None:
     with pytest.raises(duckdb.Error, match="nowhere"):
         warehouse.fetch("SELECT * FROM nowhere")
     assert running() == []
@@ -87,9 +87,9 @@ def test_what_fails_ends_its_engine(warehouse: Warehouse) -> None:
 def test_a_setting_ends_with_its_transaction(warehouse: Warehouse) -> None:
     asked = "SELECT current_setting('disabled_compression_methods')"
     with warehouse.transaction() as transaction:
-        transaction.keep_text_plain()
+        transaction.disable_text_compression()
         assert transaction.fetch(asked).item() == "Dictionary,FSST"
-        transaction.keep_text_plain(unless_repeated=True)
+        transaction.disable_text_compression(unless_repeated=True)
         assert transaction.fetch(asked).item() == "FSST"
     before = running()
     assert warehouse.fetch(asked).item() == ""
@@ -102,7 +102,7 @@ def test_nothing_is_remembered_of_files_outside(warehouse: Warehouse) -> None:
     assert warehouse.fetch(asked).item() is False
 
 
-def test_other_settings_are_another_engine(warehouse: Warehouse) -> None:
+def test_other_settings_use_another_database(warehouse: Warehouse) -> None:
     before = running()
     other = Warehouse(warehouse.path, memory_limit="64MB", threads=1)
     told = other.fetch("SELECT current_setting('memory_limit'), current_setting('threads')")
@@ -112,7 +112,7 @@ def test_other_settings_are_another_engine(warehouse: Warehouse) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks here")
-def test_a_fork_starts_an_engine_of_its_own(warehouse: Warehouse) -> None:
+def test_a_fork_starts_its_own_database(warehouse: Warehouse) -> None:
     command = [sys.executable, "-W", "ignore", "-c", FORKS, str(warehouse.path)]
     told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert told.stdout.split() == ["7", "7", "1"]

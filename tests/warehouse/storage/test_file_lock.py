@@ -103,7 +103,7 @@ def test_a_killed_holder_blocks_nobody(path: Path) -> None:
 def test_says_so_when_it_waits_for_itself(path: Path) -> None:
     with (
         FileLock(path, 0.0).exclusive(),
-        pytest.raises(WarehouseLocked, match="this very process"),
+        pytest.raises(WarehouseLocked, match="this process"),
         FileLock(path, 0.0).shared(),
     ):
         pass

@@ -14,7 +14,7 @@ from warehouse.publish.snapshot import Snapshot
 from warehouse.schema import migrations
 from warehouse.schema.ddl import check
 from warehouse.schema.tables import SCHEMA_VERSION, TABLES
-from warehouse.storage import migrate as upgrading
+from warehouse.storage import migrate
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def test_version_1_becomes_this_version_at_its_first_use(old: Warehouse, use: st
     assert set(old.fingerprints("old")) == {"questions"}
     backup = old.path.with_name("warehouse.version-1.duckdb")
     with duckdb.connect(str(backup), read_only=True) as connection:
-        assert upgrading.schema_version(connection, backup) == 1
+        assert migrate.schema_version(connection, backup) == 1
         assert counts(connection) == KEPT
 
 
@@ -112,7 +112,7 @@ def test_without_room_for_the_copy_nothing_changes(
     usage = shutil.disk_usage(old.path.parent)._replace(free=0)
     with monkeypatch.context() as patched:
         patched.setattr(shutil, "disk_usage", lambda _: usage)
-        with pytest.raises(NoSpace, match="the copy that is made first needs"):
+        with pytest.raises(NoSpace, match="starts with a backup, which needs"):
             old.fetch("SELECT 1")
     assert old.path.read_bytes() == before
     assert list(old.path.parent.glob("*.version-1*")) == []
@@ -122,16 +122,16 @@ def test_a_step_that_fails_changes_nothing(old: Warehouse, monkeypatch: pytest.M
     incomplete = {2: "DROP TABLE judgments; ALTER TABLE questions RENAME TO lost"}
     with monkeypatch.context() as patched:
         patched.setattr(migrations, "steps", lambda: incomplete)
-        with pytest.raises(SchemaMismatch, match="cannot be brought from version 1"):
+        with pytest.raises(SchemaMismatch, match="cannot be migrated from version 1"):
             old.fetch("SELECT 1")
     with duckdb.connect(str(old.path), read_only=True) as connection:
-        assert upgrading.schema_version(connection, old.path) == 1
+        assert migrate.schema_version(connection, old.path) == 1
         assert counts(connection) == KEPT
         assert connection.execute("SELECT count(*) FROM scores").fetchone() == (0,)
 
 
 def test_a_published_copy_is_never_changed(old: Warehouse) -> None:
     before = old.path.read_bytes()
-    with pytest.raises(SchemaOutdated, match="the next `scoreline run` brings it up to date"):
+    with pytest.raises(SchemaOutdated, match="the next `scoreline run` migrates it"):
         Snapshot(old.path).fetch("SELECT 1")
     assert old.path.read_bytes() == before

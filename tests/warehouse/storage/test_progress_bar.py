@@ -14,18 +14,18 @@ import sys
 from pathlib import Path
 import duckdb
 from warehouse.storage import connection_pool
-from warehouse.storage.connection_pool import connect, cursor_of
+from warehouse.storage.connection_pool import connect, new_cursor
 from warehouse.store import Warehouse
 
 def shown(connection):
     return connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()[0]
 
 warehouse = Warehouse(Path(sys.argv[1]))
-print("by itself", shown(duckdb.connect()))
+print("plain", shown(duckdb.connect()))
 with warehouse.reading() as reader:
     print("reader", shown(reader))
-print("engine", *(shown(each.connection) for each in connection_pool._ENGINES.values()))
-with connect() as ours, cursor_of(ours) as cursor:
+print("pool", *(shown(each.connection) for each in connection_pool._POOL.values()))
+with connect() as ours, new_cursor(ours) as cursor:
     print("ours", shown(ours), shown(cursor))
 """
 
@@ -35,8 +35,8 @@ def test_no_progress_is_shown(tmp_path: Path) -> None:
     command = [sys.executable, "-W", "ignore", "-c", SHOWN, str(tmp_path / "warehouse.duckdb")]
     told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert told.stdout.splitlines() == [
-        "by itself True",
+        "plain True",
         "reader False",
-        "engine False",
+        "pool False",
         "ours False False",
     ]

@@ -114,7 +114,7 @@ def test_a_failed_transaction_changes_nothing(warehouse: Warehouse) -> None:
             {"benchmark": "b", "question_id": "1"},
             {"benchmark": "c"},
             WarehouseError,
-            "1 new rows of 'questions' lie outside of what they replace: benchmark='c'",
+            "1 new rows of 'questions' are not among those they replace: benchmark='c'",
         ),
         ("scores", {"benchmark": "b"}, None, WarehouseError, "'scores' is a view"),
     ],
@@ -133,7 +133,7 @@ def test_refuses_rows_that_do_not_fit(
 
 def test_a_null_is_none_of_the_values_of_a_list(warehouse: Warehouse) -> None:
     rows = questions("1", "2").with_columns(doc_id=pl.Series(["d", None]))
-    with pytest.raises(WarehouseError, match="1 new rows of 'questions' lie outside"):
+    with pytest.raises(WarehouseError, match="1 new rows of 'questions' are not among those they replace"):
         warehouse.replace("questions", rows, {"benchmark": "b", "doc_id": ["d", "e"]})
 
 

@@ -1,1 +1,1 @@
-"""The warehouse as a DuckLake: PostgreSQL as its catalogue, Parquet in a folder or object store."""
+"""Stores the warehouse in DuckLake: a PostgreSQL catalog and Parquet files."""

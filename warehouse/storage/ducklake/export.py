@@ -1,4 +1,4 @@
-"""A lake as a DuckDB file: all rows of one moment, with tables and views as in any warehouse."""
+"""Exports a lake to a DuckDB file."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ import duckdb
 
 from warehouse.schema.ddl import literal, quoted
 from warehouse.schema.tables import STORED
-from warehouse.storage.connection import Settings
-from warehouse.storage.create import create_file, fsync
+from warehouse.storage.atomic import fsync
+from warehouse.storage.connection import Settings, create_file
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def export_lake(connection: duckdb.DuckDBPyConnection, target: Path) -> None:
-    """Write the tables that a connection sees to a DuckDB file, in place of what is there.
+    """Write the tables of a lake to a DuckDB file and replace an existing one.
 
     Args:
-        connection: A connection in a transaction, so that all tables are of one moment.
+        connection: A connection in a transaction, so that all tables are of one snapshot.
         target: The file.
 
     Raises:
-        OSError: Its disk is full.
+        OSError: The disk is full.
     """
     target.unlink(missing_ok=True)
     create_file(target, Settings())
-    # Attached for all cursors of the process, so that its name must be nobody else's.
+    # All cursors of the process share attached files, so the name must be unique.
     name = quoted(f"copy-{uuid4().hex}")
     connection.execute(f"ATTACH {literal(str(target))} AS {name}")
     try:
@@ -49,7 +49,7 @@ def export_lake(connection: duckdb.DuckDBPyConnection, target: Path) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(target)) from error
         raise
     finally:
-        # A file that could not be written is let go of by DuckDB itself.
+        # DuckDB detaches a file itself if it cannot write it.
         with suppress(duckdb.Error):
             connection.execute(f"DETACH {name}")
         target.with_name(target.name + ".wal").unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""DuckDB's extensions for a lake, from Python packages: nothing is downloaded while it works."""
+"""Loads DuckDB's extensions for a lake from Python packages, without downloads."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 LAKE: Final = ("ducklake", "postgres_scanner")
 REMOTE: Final = ("httpfs",)
-"""What an object store takes besides."""
+"""Additional extensions for an object store."""
 
 ADVICE: Final = {"httpfs": "`pip install duckdb-extension-httpfs`"}
-"""How to come by what is not part of the extra."""
+"""How to install extensions that the extra does not include."""
 
 
 def load_extensions(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
-    """Load what a lake needs.
+    """Load the extensions that a lake needs.
 
     Raises:
-        WarehouseError: It is not installed, or made for another DuckDB.
+        WarehouseError: An extension is not installed, or is for another version of DuckDB.
     """
     for name in (*LAKE, *(REMOTE if "://" in lake.data_path else ())):
         try:
@@ -44,13 +44,15 @@ def _file(name: str) -> str:
     folder = spec.submodule_search_locations if spec is not None else None
     found = [
         file
-        for place in folder or ()
-        for file in Path(place).glob(f"extensions/v{duckdb.__version__}/{name}.duckdb_extension")
+        for each in folder or ()
+        for file in Path(each).glob(f"extensions/v{duckdb.__version__}/{name}.duckdb_extension")
     ]
     if not found:
-        there = "is not installed" if spec is None else f"does not fit DuckDB {duckdb.__version__}"
+        problem = (
+            "is not installed" if spec is None else f"does not fit DuckDB {duckdb.__version__}"
+        )
         raise WarehouseError(
-            f"the warehouse is a lake, and the package {package.replace('_', '-')!r} {there}: "
+            f"the warehouse is a lake, and the package {package.replace('_', '-')!r} {problem}: "
             + ADVICE.get(name, "`pip install scoreline[lake]`")
         )
     return str(found[0])

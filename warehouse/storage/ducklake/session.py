@@ -1,4 +1,4 @@
-"""A process's connection to a lake: made once, kept, and made anew when the server went away."""
+"""The shared connection of a process to a lake, replaced after the server was unavailable."""
 
 from __future__ import annotations
 
@@ -23,22 +23,21 @@ if TYPE_CHECKING:
     from warehouse.storage.location import Lake
 
 INLINED_TABLES = {"marks": 100, "meta": 100}
-"""Tables of a few short rows, and the rows up to which an insert goes to PostgreSQL itself: a file
-for each would take longer. What people write stays in files, since PostgreSQL holds no text with a
-null character."""
+"""Tables of a few short rows, with the size up to which DuckLake inlines an insert into PostgreSQL.
+Other tables stay in files, because PostgreSQL cannot store text with a null character."""
 
 SERVER_START_SQL = "SELECT pg_postmaster_start_time()::text"
-"""Since when the server has been there."""
+"""Returns the start time of the server."""
 
 RETRYABLE = ("too many clients", "starting up", "shutting down", "remaining connection slots")
-"""What PostgreSQL says when it will be there again soon."""
+"""Messages of PostgreSQL that promise that it is available again soon."""
 
 
 class Session:
-    """A DuckDB in memory to which a lake is attached; safe to use from several threads.
+    """An in-memory DuckDB with an attached lake; thread-safe.
 
-    A DuckDB file is opened for every query, which takes a few milliseconds. To load the extensions
-    and to reach the server takes half a second, and a lake that is attached is in nobody's way.
+    It is kept open, because loading the extensions and connecting to the server takes half a
+    second, and an attached lake does not block other processes.
     """
 
     def __init__(self, lake: Lake, settings: Settings, patience_s: float) -> None:
@@ -52,17 +51,17 @@ class Session:
             raise
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
-        """A connection of one's own, on which the lake's tables need no prefix."""
+        """Return a new connection with the lake as default database."""
         cursor = new_cursor(self._connection)
         cursor.execute("USE lake")
         return cursor
 
     def guard(self) -> duckdb.DuckDBPyConnection:
-        """A connection of one's own for `postgres_query('guard', ...)`."""
+        """Return a new connection for `postgres_query('guard', ...)`."""
         return new_cursor(self._connection)
 
     def is_alive(self) -> bool:
-        """Whether the server can be asked, and has not been restarted since."""
+        """Return whether the server can be reached and has not been restarted."""
         try:
             with self.guard() as guard:
                 return query_postgres(guard, SERVER_START_SQL) == self._started
@@ -70,7 +69,7 @@ class Session:
             return False
 
     def close(self) -> None:
-        """Close it; what others are doing with it fails."""
+        """Close the database; running queries fail."""
         self._connection.close()
 
     def _attach(self, patience_s: float) -> None:
@@ -80,7 +79,7 @@ class Session:
                 with write_lock(self.guard(), self.lake, patience_s):
                     self._create()
         else:
-            # Two that make the catalogue at the same time would be in each other's way.
+            # Two processes cannot create the catalog at the same time.
             with write_lock(self.guard(), self.lake, patience_s):
                 self._attach_lake()
                 self._create()
@@ -125,10 +124,10 @@ class Session:
 
 
 def connect_catalog(lake: Lake, settings: Settings, patience_s: float) -> duckdb.DuckDBPyConnection:
-    """A DuckDB in memory, with the catalogue's database attached as `guard`.
+    """Open an in-memory DuckDB with the catalog's database attached as `guard`.
 
     Raises:
-        WarehouseUnreachable: The server is not there, or does not let us in.
+        WarehouseUnreachable: The server cannot be reached or refuses the connection.
         WarehouseError: The extensions are not installed.
     """
     config = duckdb_config(settings) | {"autoload_known_extensions": False}
@@ -147,8 +146,8 @@ def connect_catalog(lake: Lake, settings: Settings, patience_s: float) -> duckdb
             try:
                 connection.execute(statement)
             except duckdb.Error as error:
-                waits = any(each in str(error) for each in RETRYABLE)
-                if not waits or time.monotonic() >= deadline:
+                is_temporary = any(each in str(error) for each in RETRYABLE)
+                if not is_temporary or time.monotonic() >= deadline:
                     raise unreachable_error(error, lake) from error
             else:
                 return connection
@@ -159,7 +158,7 @@ def connect_catalog(lake: Lake, settings: Settings, patience_s: float) -> duckdb
 
 
 def catalog_exists(lake: Lake) -> bool:
-    """Whether the database of a lake holds its catalogue."""
+    """Return whether the database of a lake holds its catalog."""
     from warehouse.storage.connection import Settings
 
     with connect_catalog(lake, Settings(threads=1), 0.0) as connection:
@@ -167,7 +166,7 @@ def catalog_exists(lake: Lake) -> bool:
 
 
 def has_catalog(connection: duckdb.DuckDBPyConnection, lake: Lake) -> bool:
-    """Whether the database that is attached as `guard` holds a lake's catalogue."""
+    """Return whether the database attached as `guard` holds the catalog of a lake."""
     found = query_postgres(
         connection,
         "SELECT count(*) FROM pg_catalog.pg_tables WHERE tablename = 'ducklake_metadata' "  # noqa: S608
@@ -177,17 +176,17 @@ def has_catalog(connection: duckdb.DuckDBPyConnection, lake: Lake) -> bool:
 
 
 def unreachable_error(error: duckdb.Error, lake: Lake) -> WarehouseUnreachable:
-    """The error that says why the server cannot be asked; DuckDB's repeats the whole address."""
-    told = re.split(r'Unable to connect to Postgres at "[^"]*": ', str(error))[-1]
-    lines = [line.strip() for line in told.strip().splitlines() if line.strip()]
-    said = " ".join(lines).removesuffix(":")
+    """Return an error without the connection string, which DuckDB's message repeats."""
+    message = re.split(r'Unable to connect to Postgres at "[^"]*": ', str(error))[-1]
+    lines = [line.strip() for line in message.strip().splitlines() if line.strip()]
+    reason = " ".join(lines).removesuffix(":")
     return WarehouseUnreachable(
-        mask_password(f"the warehouse {str(lake)!r} cannot be reached: {said}", lake)
+        mask_password(f"the warehouse {str(lake)!r} cannot be reached: {reason}", lake)
     )
 
 
 def mask_password(text: str, lake: Lake) -> str:
-    """A message without the password, should it ever stand in one."""
+    """Replace the password in a message with `***`."""
     try:
         password = lake.password
     except WarehouseError:
@@ -201,7 +200,7 @@ _LOCK = threading.Lock()
 
 
 def shared_session(lake: Lake, settings: Settings, patience_s: float) -> Session:
-    """The session of this process with a lake."""
+    """Return the session of this process with a lake."""
     key = (os.getpid(), lake, settings.memory_limit, settings.threads)
     with _LOCK:
         if key not in _SESSIONS:
@@ -211,12 +210,12 @@ def shared_session(lake: Lake, settings: Settings, patience_s: float) -> Session
 
 
 def was_reached(lake: Lake) -> bool:
-    """Whether this process was ever connected to a lake."""
+    """Return whether this process has been connected to a lake."""
     return lake in _REACHED
 
 
 def drop_session(broken: Session) -> None:
-    """Have the next one who asks connect anew."""
+    """Drop a session, so that the next caller connects again."""
     with _LOCK:
         for key in [key for key, each in _SESSIONS.items() if each is broken]:
             del _SESSIONS[key]

@@ -1,4 +1,4 @@
-"""A warehouse in a lake: reading never waits, writers take turns, broken work is done anew."""
+"""Stores a warehouse in a lake: readers never wait, writers take a lock, failed work is retried."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ CONNECTION_LOST = (
     *("no connection to the server", "Connection refused", "the database system is"),
     'Failed to execute query "ROLLBACK"',
 )
-"""What PostgreSQL and its library say of a server that went away and may be there again."""
+"""Messages of PostgreSQL and libpq about a lost connection, which may be restored."""
 
 
 @dataclass(frozen=True, slots=True)
 class LakeStorage:
-    """A lake that is a warehouse, created with all its tables at its first use.
+    """A warehouse in a lake, created with all tables on first use.
 
     Attributes:
-        lake: Where it is.
-        settings: How DuckDB is to work.
-        patience_s: The seconds to wait for other writers, and for a server that went away.
+        lake: The location.
+        settings: DuckDB's settings.
+        patience_s: The seconds to wait for other writers and for an unavailable server.
     """
 
     lake: Lake
@@ -57,16 +57,16 @@ class LakeStorage:
     patience_s: float
 
     def exists(self) -> bool:
-        """Whether the catalogue has the lake's tables.
+        """Return whether the catalog has the lake's tables.
 
         Raises:
-            WarehouseUnreachable: The server cannot be asked.
+            WarehouseUnreachable: The server cannot be reached.
         """
         return catalog_exists(self.lake)
 
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection that sees the lake as it is now, whoever writes meanwhile."""
+        """Open a connection that sees the current snapshot of the lake."""
         opened = self.session()
         with self.cursor(opened) as cursor:
             cursor.begin()
@@ -78,40 +78,40 @@ class LakeStorage:
 
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A connection in a transaction, in this process's turn."""
+        """Open a connection in a transaction, under the write lock."""
         with self._writing(uuid4().hex) as cursor:
             yield cursor
 
     def read(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        """Carry out work on a connection for reading, anew while the server comes and goes.
+        """Run work on a read-only connection; repeat it while the server is unavailable.
 
         Raises:
-            WarehouseUnreachable: It was away until the patience ended, or has never been there.
+            WarehouseUnreachable: It was unavailable for `patience_s`, or never reached.
         """
 
         def attempt() -> T:
             with self.reading() as connection:
                 return work(connection)
 
-        result: T = self._tries(attempt)
+        result: T = self._retrying(attempt)
         return result
 
     def write(self, work: Callable[[duckdb.DuckDBPyConnection], T]) -> T:
-        """Carry out work in a transaction, anew while it is broken off.
+        """Run work in a transaction; repeat it while the transaction fails.
 
         Raises:
-            WarehouseConflict, WarehouseUnreachable: It was broken off until the patience ended.
+            WarehouseConflict, WarehouseUnreachable: It failed for `patience_s`.
         """
-        result: T = self._tries(self._attempt, work)
+        result: T = self._retrying(self._attempt, work)
         return result
 
     def copy(self, target: Path) -> None:
-        """Write the lake as it is now to a DuckDB file."""
+        """Write the current snapshot of the lake to a DuckDB file."""
         with self.reading() as cursor:
             export_lake(cursor, target)
 
     def size_bytes(self) -> int:
-        """The bytes of its files: a copy is about as large."""
+        """Return the size of the files in bytes, which is about that of a copy."""
         with self.reading() as cursor:
             row = cursor.execute(
                 "SELECT coalesce(sum(file_size_bytes), 0)::BIGINT FROM ducklake_table_info('lake')"
@@ -119,20 +119,20 @@ class LakeStorage:
         return int(row[0]) if row is not None else 0
 
     def session(self) -> Session:
-        """The connection of this process."""
+        """Return the session of this process."""
         return shared_session(self.lake, self.settings, self.patience_s)
 
     @property
-    def _tries(self) -> Retrying:
+    def _retrying(self) -> Retrying:
         return Retrying(
-            retry=retry_if_exception(self._may_pass),
+            retry=retry_if_exception(self._is_temporary),
             stop=stop_after_delay(self.patience_s),
             wait=wait_exponential_jitter(multiplier=0.05, max=2.0, jitter=0.1),
             reraise=True,
         )
 
-    def _may_pass(self, error: BaseException) -> bool:
-        # A server that was never there is no reason to wait: its address is probably wrong.
+    def _is_temporary(self, error: BaseException) -> bool:
+        # Do not wait for a server that was never reached: its address is probably wrong.
         if isinstance(error, WarehouseUnreachable):
             return was_reached(self.lake)
         return isinstance(error, WarehouseConflict)
@@ -144,7 +144,7 @@ class LakeStorage:
             with self._writing(token) as cursor:
                 result.append(work(cursor))
         except WarehouseUnreachable:
-            # The connection may have broken after the server had committed.
+            # The connection may have been lost after the commit.
             if result and self._is_committed(token):
                 return result[0]
             raise
@@ -179,13 +179,13 @@ class LakeStorage:
                 roll_back(cursor)
                 raise
             if not held.is_held():
-                # Somebody else may be writing by now.
-                raise WarehouseUnreachable(f"{str(self.lake)!r}: the server went away")
+                # Another process may have taken the lock.
+                raise WarehouseUnreachable(f"{str(self.lake)!r}: the connection was lost")
             cursor.commit()
 
     @contextmanager
     def cursor(self, opened: Session) -> Iterator[duckdb.DuckDBPyConnection]:
-        """A cursor whose errors tell what is the matter; a broken session is forgotten."""
+        """Open a cursor that translates errors and drops a broken session."""
         try:
             with opened.cursor() as cursor:
                 yield cursor
@@ -193,23 +193,22 @@ class LakeStorage:
             drop_session(opened)
             raise
         except duckdb.Error as error:
-            told = self._told(error, opened)
-            if told is error:
+            translated = self._translate(error, opened)
+            if translated is error:
                 raise
-            raise told from error
+            raise translated from error
 
-    def _told(self, error: duckdb.Error, opened: Session) -> Exception:
+    def _translate(self, error: duckdb.Error, opened: Session) -> Exception:
         text = str(error)
         if not opened.is_alive() or any(each in text for each in CONNECTION_LOST):
             drop_session(opened)
             return unreachable_error(error, self.lake)
         if "Transaction conflict" in text or "maximum retry count" in text:
             return WarehouseConflict(
-                f"{str(self.lake)!r}: another process came between, which is none of "
-                f"Scoreline's: {mask_password(text.splitlines()[-1], self.lake)}"
+                f"{str(self.lake)!r}: a process that is not Scoreline's wrote at the same time: "
+                f"{mask_password(text.splitlines()[-1], self.lake)}"
             )
         if isinstance(error, duckdb.IOException):
-            return WarehouseError(
-                f"{str(self.lake)!r} cannot be used: {mask_password(text.splitlines()[0], self.lake)}"
-            )
+            reason = mask_password(text.splitlines()[0], self.lake)
+            return WarehouseError(f"{str(self.lake)!r} cannot be used: {reason}")
         return error

@@ -1,4 +1,4 @@
-"""What a lake may be rid of: earlier states of its tables, and files that nothing needs."""
+"""Removes old snapshots and unused files of a lake."""
 
 from __future__ import annotations
 
@@ -17,67 +17,67 @@ if TYPE_CHECKING:
     from warehouse.storage.ducklake.storage import LakeStorage
 
 SMALL_BYTES = 8_000_000
-"""Files below this size are worth merging when there are many."""
+"""The size below which files are worth merging."""
 
 MIN_FILES = 20
-"""The small files, or files of deleted rows, from which on it is worth its time."""
+"""The number of small files and delete files from which on merging pays off."""
 
 GRACE_DAYS = 1.0
-"""How long a file that nothing refers to is kept: somebody may still be reading or writing it."""
+"""The days for which unused files are kept, because a process may still use them."""
 
 
 @dataclass(frozen=True, slots=True)
 class RemovableFiles:
-    """The files of a lake, as far as they could be fewer.
+    """The number of files that a lake can do without.
 
     Attributes:
-        mergeable: Small files that could be part of a larger one.
-        deletions: Files that say which rows of others are deleted.
-        dropped: Files of no state that is still kept.
-        strays: Files that no catalogue knows: of writers that were killed.
+        mergeable: Small files that can be merged into a larger one.
+        deletions: Delete files.
+        dropped: Files of expired snapshots.
+        orphaned: Files of killed writers, which are not in the catalog.
     """
 
     mergeable: int
     deletions: int
     dropped: int
-    strays: int
+    orphaned: int
 
     @property
     def is_worth_it(self) -> bool:
-        """Whether there are many that could go."""
-        return self.mergeable + self.deletions >= MIN_FILES or self.dropped + self.strays > 0
+        """Whether there are enough of them."""
+        return self.mergeable + self.deletions >= MIN_FILES or self.dropped + self.orphaned > 0
 
 
 def count_expired_snapshots(storage: LakeStorage, days: float) -> int:
-    """The states of a lake that are older than so many days; the present one never counts."""
+    """Return the number of snapshots older than some days, without the current one."""
     return len(_expired(storage, days, dry_run=True))
 
 
 def expire_snapshots(storage: LakeStorage, days: float) -> int:
-    """Forget the states that are older than so many days; returns how many they were.
+    """Expire the snapshots older than some days; return their number.
 
-    Their files stay until `tidy` removes them.
+    Their files stay until `compact_files` removes them.
     """
     with write_lock(storage.session().guard(), storage.lake, storage.patience_s):
         return len(_expired(storage, days, dry_run=False))
 
 
 def count_removable_files(storage: LakeStorage, days: float) -> RemovableFiles:
-    """How many files a lake could do without; nothing is changed by looking."""
+    """Return how many files a lake can do without, without changing it."""
     with _cursor(storage) as cursor:
         tables = cursor.execute(
             "SELECT file_count, file_size_bytes, delete_file_count FROM ducklake_table_info('lake')"
         ).fetchall()
-        dropped, strays = (
+        dropped, orphaned = (
             len(_call(cursor, f"{name}('lake', dry_run => true, older_than => $before)", days))
             for name in ("ducklake_cleanup_old_files", "ducklake_delete_orphaned_files")
         )
     small = [count - 1 for count, size, _ in tables if count > 1 and size / count < SMALL_BYTES]
-    return RemovableFiles(sum(small), sum(deleted for *_, deleted in tables), dropped, strays)
+    return RemovableFiles(sum(small), sum(deleted for *_, deleted in tables), dropped, orphaned)
 
 
 def compact_files(storage: LakeStorage, days: float) -> None:
-    """Merge small files, take deleted rows out, and remove files that nothing refers to.
+    """Merge small files, rewrite files with deleted rows and remove unused files.
 
     Writers wait meanwhile, readers do not.
     """

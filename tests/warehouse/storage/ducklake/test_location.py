@@ -25,7 +25,7 @@ from warehouse.storage.location import POSTGRES, Lake, parse_catalog
     ],
 )
 def test_a_password_is_refused_and_not_repeated(catalog: str) -> None:
-    with pytest.raises(WarehouseError, match="a password never stands in this file") as refused:
+    with pytest.raises(WarehouseError, match="this file must not hold a password") as refused:
         parse_catalog(POSTGRES + catalog)
     assert "hidden" not in str(refused.value)
 

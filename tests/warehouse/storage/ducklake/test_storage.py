@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 APPEND = """
 import sys, json
 import polars as pl
-from warehouse.storage.location import place_described
+from warehouse.storage.location import location_from_json
 from warehouse.store import Warehouse
-warehouse = Warehouse(place_described(json.loads(sys.argv[1])))
+warehouse = Warehouse(location_from_json(json.loads(sys.argv[1])))
 for number in range(3):
     own = [{"benchmark": sys.argv[2], "question_id": f"q{number}"}]
     warehouse.replace("questions", pl.DataFrame(own))

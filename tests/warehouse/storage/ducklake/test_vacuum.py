@@ -25,9 +25,9 @@ pytestmark = takes_minutes
 KILLED = """
 import json, os, sys
 import polars as pl
-from warehouse.storage.location import place_described
+from warehouse.storage.location import location_from_json
 from warehouse.store import Warehouse
-with Warehouse(place_described(json.loads(sys.argv[1]))).transaction() as transaction:
+with Warehouse(location_from_json(json.loads(sys.argv[1]))).transaction() as transaction:
     frame = pl.DataFrame({"question_id": [str(i) for i in range(1000)]})
     transaction.append("questions", frame.with_columns(benchmark=pl.lit("killed")))
     os.kill(os.getpid(), 9)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from warehouse.storage.atomic import replacing
+from warehouse.storage.atomic import replace_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -64,7 +64,7 @@ def write_page(warehouse: Warehouse, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / FILE_NAME
     # Steps that have processes of their own may find something to say at the same time.
-    with replacing(target) as beside:
+    with replace_file(target) as beside:
         beside.write_text("".join(_page(results, broken)), encoding="utf-8")
     return target
 

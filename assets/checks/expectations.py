@@ -6,14 +6,13 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from assets.checks.score_expectations import added, scores_contract
-from assets.fingerprints import stages
-from assets.fingerprints.digests import digest_of
+from assets.fingerprints.digests import LEADERBOARD, PREDICTIONS, QUESTIONS, digest_of, scores_stage
 from warehouse.schema.ddl import literal
 from warehouse.schema.tables import table_named
-from warehouse.validation.client import VALIDATOR
 from warehouse.validation.expectation import Batch, Expectation, broken_by
 from warehouse.validation.from_schema import described, rows_of
 from warehouse.validation.results import record
+from warehouse.validation.validator import VALIDATOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -26,9 +25,9 @@ FULL = "full"
 _BATCH = tuple(each.name for each in fields(Batch))
 _EXPECTATION = tuple(each.name for each in fields(Expectation))
 TABLES: Mapping[str, tuple[str, ...]] = {
-    stages.QUESTIONS: ("questions", "documents"),
-    stages.PREDICTIONS: ("predictions",),
-    stages.LEADERBOARD: ("leaderboard", "system_scores"),
+    QUESTIONS: ("questions", "documents"),
+    PREDICTIONS: ("predictions",),
+    LEADERBOARD: ("leaderboard", "system_scores"),
 }
 """The tables that a stage fills; those of scores are one for each evaluator."""
 
@@ -53,15 +52,10 @@ class Validated:
         return tuple(sorted(broken, key=lambda each: not each.blocks))
 
 
-def begin(project: Project, *, shared: bool = False) -> None:
-    """Load Great Expectations in the background, if it will be needed.
-
-    Args:
-        project: The project.
-        shared: Whether it is needed by processes that this one starts, not by this one.
-    """
-    if project.validation == FULL and (shared or project.execution.together):
-        VALIDATOR.begin(shared=shared)
+def begin(project: Project) -> None:
+    """Start to load Great Expectations in the background, if this process will need it."""
+    if project.validation == FULL and project.execution.is_in_process:
+        VALIDATOR.begin()
 
 
 def validate(
@@ -164,7 +158,7 @@ def contract_marks(project: Project, benchmark: str, marks: Mapping[str, str]) -
     """The marks of a benchmark whose stages were all found as expected."""
     if project.validation != FULL:
         return {}
-    used = [stages.scores(each.name) for each in project.benchmarks[benchmark].evaluators]
+    used = [scores_stage(each.name) for each in project.benchmarks[benchmark].evaluators]
     digests = {
         mark_of(stage): contract_digest(project, benchmark, stage, marks)
         for stage in (*TABLES, *used)

@@ -5,11 +5,10 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from assets.analysis.comparability import NotComparable
-from assets.analysis.metric_names import sample_metrics
-from assets.analysis.regression_gate import gate
+from assets.analysis.regression_gate import evaluate_gate
 from assets.checks.table_checks import looked_at
 from assets.keys import LEADERBOARD
-from assets.project import Benchmark, Project
+from assets.project import Benchmark, Project, select_metrics
 from warehouse.store import Warehouse
 
 NAME = "gate"
@@ -54,9 +53,11 @@ def _told(warehouse: Warehouse, benchmark: Benchmark) -> Iterator[tuple[str, boo
     """What came of each gate of a benchmark in words, and whether it lets pass."""
     for each in benchmark.gates:
         pair = f"{benchmark.name}: {each.system} beside {each.baseline}"
-        metrics = sample_metrics(benchmark, each.metrics)
+        metrics = select_metrics(benchmark, each.metrics)
         try:
-            found = gate(warehouse, benchmark, each.system, each.baseline, metrics, each.tolerance)
+            found = evaluate_gate(
+                warehouse, benchmark, each.system, each.baseline, metrics, each.tolerance
+            )
         except NotComparable as error:
             yield f"{pair}: {error}", False
             continue

@@ -9,9 +9,8 @@ from assets import metadata
 from assets.checks.data_docs import write_page
 from assets.checks.drift import drift
 from assets.checks.expectations import Validated, validate
-from assets.keys import LEADERBOARD, PREDICTIONS, QUESTIONS, scores_key
+from assets.keys import LEADERBOARD, PREDICTIONS, QUESTIONS, StageConfig, scores_key
 from assets.project import Project, configured, used
-from assets.run_config import RunChoices
 from warehouse.store import Warehouse
 from warehouse.validation.expectation import Verdict
 from warehouse.validation.integrity import Grid, as_described, incomplete, miscounted
@@ -69,7 +68,7 @@ def _scores(project: Project) -> dg.AssetChecksDefinition:
     @dg.multi_asset_check(name="check_scores", specs=specs, can_subset=True)
     def check_scores(
         context: dg.AssetCheckExecutionContext,
-        config: RunChoices,
+        config: StageConfig,
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
     ) -> Iterator[dg.AssetCheckResult]:
@@ -123,7 +122,7 @@ def _leaderboard() -> dg.AssetChecksDefinition:
     @dg.multi_asset_check(name="check_leaderboard", specs=specs, can_subset=True)
     def check_leaderboard(
         context: dg.AssetCheckExecutionContext,
-        config: RunChoices,
+        config: StageConfig,
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
     ) -> Iterator[dg.AssetCheckResult]:
@@ -239,7 +238,7 @@ def _expectations(validated: Validated | None) -> dict[str, RawMetadataValue]:
     return {
         "expectations": len(rows),
         "quarantined rows": sum(len(each.rows) for each in validated.verdicts),
-        "validated": dg.MetadataValue.md(metadata.markdown(rows)),
+        "validated": dg.MetadataValue.md(metadata.markdown_table(rows)),
     }
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from warehouse.errors import DuplicateKey
 from warehouse.schema.ddl import check, quoted
-from warehouse.storage.transaction import Transaction, fetched
+from warehouse.storage.transaction import Transaction, fetch_frame
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -143,7 +143,7 @@ _ONLY = "(len($systems) = 0 OR list_contains($systems, system))"
 def _samples(
     connection: duckdb.DuckDBPyConnection, benchmark: str, systems: Sequence[str]
 ) -> dict[str, tuple[int, int]]:
-    rows = fetched(
+    rows = fetch_frame(
         connection,
         "SELECT system, count(*), bit_xor(hash(question_id)) FROM predictions "  # noqa: S608
         f"WHERE benchmark = $benchmark AND {_ONLY} GROUP BY system ORDER BY system",
@@ -161,7 +161,7 @@ def _faults(
     number = len(grid.bounds)
     places = range(1, number + 1) if grid.with_values else ()
     columns = "".join(f", {_of_metric(place)}" for place in places)
-    rows = fetched(
+    rows = fetch_frame(
         connection,
         f"""
 SELECT system, count(*), bit_xor(hash(question_id)),

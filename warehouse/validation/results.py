@@ -61,7 +61,7 @@ def record(
     ]
 
     def keep(transaction: Transaction) -> None:
-        moment = transaction.moment("validations", "validated_at", {})
+        moment = transaction.next_timestamp("validations", "validated_at", {})
         if verdicts:
             dated = results.with_columns(pl.lit(moment).alias("validated_at"))
             transaction.replace("validations", dated)
@@ -74,6 +74,6 @@ def record(
                 "quarantine", rows.with_columns(pl.lit(moment).alias("quarantined_at"))
             )
         for benchmark, stage, digest in in_order:
-            transaction.mark(benchmark, stage, digest)
+            transaction.record_fingerprint(benchmark, stage, digest)
 
     warehouse.write(keep)

@@ -1,4 +1,4 @@
-"""Conditions that no row of a batch may satisfy, as columns of the batch."""
+"""SQL for conditions that no row of a batch may satisfy: each becomes a column of the batch."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ if TYPE_CHECKING:
 
 
 def with_conditions(batch: Batch) -> str:
-    """The query of a batch's rows with a column for each of its conditions.
+    """Return the query of a batch's rows with a column for each of its conditions.
 
-    The tables that `found_beforehand` names must be there.
+    It reads the tables that `broken_keys_sql` names.
     """
     keys = ", ".join(f"broken.{quoted(name)}" for name in batch.key)
-    made = []
+    columns = []
     for each in batch.expectations:
         if each.once:
             satisfied = f"({keys}) IN (SELECT ({keys}) FROM {_table(each)} AS broken)"  # noqa: S608
@@ -24,12 +24,12 @@ def with_conditions(batch: Batch) -> str:
             satisfied = f"coalesce({each.condition}, false)"
         else:
             continue
-        made.append(f", {satisfied} AS {each.kwargs['column']}")
-    return f"SELECT *{''.join(made)} FROM ({batch.sql}) AS broken"  # noqa: S608
+        columns.append(f", {satisfied} AS {each.kwargs['column']}")
+    return f"SELECT *{''.join(columns)} FROM ({batch.sql}) AS broken"  # noqa: S608
 
 
-def found_beforehand(batch: Batch) -> dict[str, str]:
-    """The queries of the keys that satisfy a condition to be worked out once, by table."""
+def broken_keys_sql(batch: Batch) -> dict[str, str]:
+    """Return, by table name, the queries of the keys that satisfy conditions marked `once`."""
     keys = ", ".join(map(quoted, batch.key))
     return {
         _table(each): f"SELECT {keys} FROM ({batch.sql}) AS broken WHERE {each.condition}"  # noqa: S608

@@ -17,8 +17,8 @@ from assets.keys import BENCHMARKS
 from tests.assets.conftest import write
 from tests.services import takes_minutes
 from warehouse.store import Warehouse
-from warehouse.validation.client import VALIDATOR
 from warehouse.validation.expectation import Expectation
+from warehouse.validation.validator import VALIDATOR
 
 if TYPE_CHECKING:
     from assets.project import Project
@@ -55,7 +55,7 @@ def expecting(project: Project, table: str, *wanted: Expectation) -> Project:
 
 def run(project: Project, workshop: Workshop) -> dg.ExecuteInProcessResult:
     return dg.materialize(
-        [*definitions.assets(project), *definitions.checks(project)],
+        [*definitions.build_assets(project), *definitions.build_checks(project)],
         instance=workshop.instance,
         resources={"warehouse": Warehouse(project.warehouse), "project": project},
         partition_key="trial",
@@ -92,7 +92,7 @@ def test_a_sound_project_is_validated_once(project: Project, workshop: Workshop)
     warehouse = Warehouse(project.warehouse)
     results = warehouse.fetch('SELECT "table", success FROM validations')
     assert results["success"].to_list() == [1] * sum(validated(first).values())
-    assert {mark_of(stage) for stage in STAGES} <= set(warehouse.marks("trial"))
+    assert {mark_of(stage) for stage in STAGES} <= set(warehouse.fingerprints("trial"))
     assert is_current(project, ["trial"])
     assert warehouse.fetch("SELECT count(*) FROM quarantine").item() == 0
 

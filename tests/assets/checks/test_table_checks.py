@@ -80,7 +80,7 @@ def run(
     """Materialises everything for one benchmark."""
     config = {"config": {"systems": list(systems)}}
     return dg.materialize(
-        [*pipeline.assets(project), *pipeline.checks(project)],
+        [*pipeline.build_assets(project), *pipeline.build_checks(project)],
         instance=workshop.instance,
         resources={"warehouse": Warehouse(project.warehouse), "project": project},
         partition_key=benchmark,
@@ -177,8 +177,8 @@ def test_checks_carried_out_alone_look_at_every_benchmark(
     done: Project, workshop: Workshop
 ) -> None:
     definitions = dg.Definitions(
-        assets=pipeline.assets(done),
-        asset_checks=pipeline.checks(done),
+        assets=pipeline.build_assets(done),
+        asset_checks=pipeline.build_checks(done),
         resources={"warehouse": Warehouse(done.warehouse), "project": done},
         jobs=[dg.define_asset_job("look", selection=dg.AssetSelection.all_asset_checks())],
     )

@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated
+from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+)
 from pydantic_core import PydanticCustomError
 
 Text = Annotated[str, StringConstraints(strict=True, min_length=1, strip_whitespace=True)]
@@ -94,6 +101,16 @@ def _check_timezone(name: str) -> str:
     return name
 
 
+def _check_executor(name: object) -> object:
+    if name == "celery":
+        raise PydanticCustomError(
+            "celery",
+            "the executor 'celery' no longer exists: to use several machines, set "
+            "run_per_benchmark: true and configure a run launcher; see docs/scale-out.md",
+        )
+    return name
+
+
 EnvVariable = Annotated[Text, AfterValidator(_check_variable)]
 """The name of an environment variable."""
 
@@ -104,6 +121,7 @@ PathPattern = Annotated[Text, AfterValidator(_check_pattern)]
 
 Cron = Annotated[Text, AfterValidator(_check_cron)]
 Timezone = Annotated[Text, AfterValidator(_check_timezone)]
+Executor = Annotated[Literal["in_process", "multiprocess"], BeforeValidator(_check_executor)]
 
 
 class ConfigModel(BaseModel):

@@ -12,6 +12,7 @@ from assets.config_types import (
     Count,
     Cron,
     EnvVariable,
+    Executor,
     Number,
     Text,
     Timezone,
@@ -20,7 +21,7 @@ from assets.config_types import (
 )
 from assets.engines import RunEngines
 from evaluators import catalog
-from evaluators.errors import EvaluatorError, nearest
+from evaluators.errors import EvaluatorError, did_you_mean
 from evaluators.flows.requests import JUDGE
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
@@ -113,15 +114,18 @@ class Execution(ConfigModel):
     """Where the steps of a run are executed; see the guide to scale-out.
 
     Attributes:
-        executor: In the process of the run, each step in its own process, or on Celery workers.
+        executor: In the process of the run, or each step in a process of its own.
         max_concurrent: The most processes of `multiprocess` at a time; one per core unless given.
+        run_per_benchmark: Whether schedules, sensors and backfills start one run per benchmark, for
+            a run launcher that spreads runs over a cluster. Otherwise all benchmarks share a run.
     """
 
-    executor: Literal["in_process", "multiprocess", "celery"] = "in_process"
+    executor: Executor = "in_process"
     max_concurrent: Count | None = None
+    run_per_benchmark: bool = False
 
     @property
-    def together(self) -> bool:
+    def is_in_process(self) -> bool:
         """Whether all steps of a run share one process."""
         return self.executor == "in_process"
 
@@ -252,7 +256,7 @@ def select_metrics(benchmark: Benchmark, wanted: Sequence[str]) -> list[tuple[Ev
                     each for evaluator, metric in every for each in (evaluator.name, metric.name)
                 ]
             raise UnknownMetric(
-                f"{benchmark.name!r} has no metric of single samples {name!r}{nearest(name, names)}"
+                f"{benchmark.name!r} has no metric of single samples {name!r}{did_you_mean(name, names)}"
             )
         found |= meant
     return list(found.values())

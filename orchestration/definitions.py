@@ -1,4 +1,4 @@
-"""The code location: everything that Dagster knows about one project."""
+"""The Dagster code location of one project."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import dagster as dg
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from assets.project import Project
 
@@ -19,41 +19,48 @@ CONFIG_VARIABLE = "SCORELINE_CONFIG"
 
 @dg.definitions
 def defs() -> dg.Definitions:
-    """The definitions of the project whose configuration file `SCORELINE_CONFIG` names."""
+    """Return the definitions of the project whose configuration file `SCORELINE_CONFIG` names."""
     from orchestration.config import load
 
     file = Path(os.environ.get(CONFIG_VARIABLE, str(load.DEFAULT_FILE)))
-    return build(load.read(file).project)
+    return build_definitions(load.load_config(file).project)
 
 
-def build(
+def build_definitions(
     project: Project, loggers: Mapping[str, dg.LoggerDefinition] | None = None
 ) -> dg.Definitions:
-    """The definitions of one project.
+    """Return the definitions of one project.
 
     Args:
         project: What to evaluate.
-        loggers: Who listens to the runs in place of Dagster's own console logger.
+        loggers: The loggers of its runs, instead of Dagster's console logger.
     """
-    from orchestration.automation.schedules import schedules
-    from orchestration.automation.sensors import sensors
-    from orchestration.executors.executors import executor
-    from orchestration.jobs import jobs
-    from orchestration.resources import resources
+    from orchestration.automation.triggers import build_schedules, build_sensors
+    from orchestration.executors import build_executor
+    from orchestration.jobs import build_jobs
+    from warehouse.store import Warehouse
 
     with warnings.catch_warnings():
-        # Backfill policies work; Dagster keeps the right to rename them.
+        # Dagster marks backfill policies as beta.
         warnings.simplefilter("ignore", dg.BetaWarning)
         from assets import definitions
 
-        chosen = executor(project)
+        assets: Sequence[dg.AssetsDefinition] = definitions.build_assets(project)
+        if project.execution.run_per_benchmark:
+            policy = dg.BackfillPolicy.multi_run(max_partitions_per_run=1)
+            assets = [
+                asset.with_attributes(backfill_policy=policy) if asset.backfill_policy else asset
+                for asset in assets
+            ]
+        executor = build_executor(project)
         return dg.Definitions(
-            assets=definitions.assets(project),
-            asset_checks=definitions.checks(project),
-            jobs=jobs(chosen),
-            schedules=schedules(project),
-            sensors=sensors(project),
-            resources=resources(project),
-            executor=chosen,
+            assets=assets,
+            asset_checks=definitions.build_checks(project),
+            jobs=build_jobs(executor),
+            schedules=build_schedules(project),
+            sensors=build_sensors(project),
+            # Plain values: no connection is open between the queries of an asset.
+            resources={"warehouse": Warehouse(project.warehouse), "project": project},
+            executor=executor,
             loggers=loggers,
         )

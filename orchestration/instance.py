@@ -1,15 +1,18 @@
-"""The project's own Dagster instance: its folder, its settings and its benchmark partitions."""
+"""Creates and opens the Dagster instance of a project: its settings, partitions and past runs."""
 
 from __future__ import annotations
 
+import json
 import os
+import socket
 import sys
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+import psutil
+
 from orchestration.errors import OrchestrationError
-from orchestration.executors.orphans import close_orphans
 from warehouse.storage.file_lock import FileLock
 
 if TYPE_CHECKING:
@@ -22,25 +25,25 @@ if TYPE_CHECKING:
     from assets.project import Project
 
 DAGSTER_YAML = """\
-# The Dagster instance of this project. It holds the history of the runs; the results are in the
-# warehouse, so that this folder may be deleted. Written once: changes made here are kept.
+# The Dagster instance of this project. It holds the history of the runs. The results are in the
+# warehouse, so you may delete this folder. Scoreline writes this file once and keeps your changes.
 # All keys: https://docs.dagster.io/deployment/oss/dagster-yaml
 
-# Nothing is reported to anyone.
+# No telemetry.
 telemetry:
   enabled: false
 
-# The interface does not ask for an e-mail address.
+# The interface does not ask for an email address.
 nux:
   enabled: false
 
-# The pipeline writes structured metadata, not console output, so that there is none to keep.
+# The pipeline writes structured metadata, not console output, so there are no logs to store.
 compute_logs:
   module: dagster._core.storage.noop_compute_log_manager
   class: NoOpComputeLogManager
 
-# One run at a time: a DuckDB file has one writer, and a second run would only wait for it. Should
-# you allow more, still only one of them at a time asks the judge, and one uses local models.
+# One run at a time: a DuckDB file has one writer, and a second run would only wait for it. If you
+# allow more, still only one run at a time calls the judge, and one uses local models.
 concurrency:
   runs:
     max_concurrent_runs: 1
@@ -48,24 +51,24 @@ concurrency:
     granularity: run
     default_limit: 1
 
-# Runs that do not start, or do not end when they are told to, are called failed or canceled.
+# The daemon fails runs that do not start in time, and cancels those that do not stop in time.
 run_monitoring:
   enabled: true
   start_timeout_seconds: 300
   cancel_timeout_seconds: 300
 
-# A run whose process was killed is started again, one that failed is not: neither bad files nor a
-# failed check become better by themselves. Steps that ask the judge try again by themselves.
+# A run whose process was killed starts again. A run that failed does not: the same files and checks
+# would fail again. Steps that call the judge retry by themselves.
 run_retries:
   enabled: true
   max_retries: 2
   retry_on_asset_or_op_failure: false
 
-# The interface shows leaderboards that have become too old.
+# The interface marks leaderboards that are overdue.
 freshness:
   enabled: true
 
-# Ticks of schedules and sensors are kept for these numbers of days.
+# The days for which ticks of schedules and sensors are stored.
 retention:
   schedule:
     purge_after_days: 90
@@ -77,47 +80,47 @@ retention:
 """
 
 SETTINGS = "dagster.yaml"
-PATIENCE_S = 30.0
-"""The seconds to wait for another process that makes the instance, or its partitions."""
+LOCK_TIMEOUT_S = 30.0
+PROCESS = "scoreline/process"
 
 
 def home(project: Project) -> Path:
-    """The folder of the project's Dagster instance, beside its warehouse."""
+    """Return the folder of the project's Dagster instance, beside its warehouse."""
     return project.warehouse.parent / "dagster"
 
 
-def prepare(project: Project) -> Path:
-    """Creates the instance where it is missing, and returns its folder."""
+def create_instance(project: Project) -> Path:
+    """Create the instance if it does not exist, and return its folder."""
     folder = home(project)
     if not (folder / SETTINGS).exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(folder):
+        with _lock(folder):
             if folder.is_dir():
                 _write_settings(folder)
             else:
-                _make(folder)
+                _create(folder)
     for path in (folder, *folder.rglob("*.db")):
         if not os.access(path, os.W_OK):
             raise OrchestrationError(
-                f"Dagster's records cannot be written: Permission denied: {str(path)!r}"
+                f"cannot write to the Dagster instance: Permission denied: {str(path)!r}"
             )
     return folder
 
 
-def _make(folder: Path) -> None:
-    """Make an instance elsewhere and move it, so that one that is there is always complete.
+def _create(folder: Path) -> None:
+    """Create an instance in a temporary folder and move it, so that it is never incomplete.
 
-    Dagster's own tables are not made in one go, nor can two processes make them at once.
+    Dagster creates its tables in several transactions, and two processes cannot do so at once.
     """
     from dagster import DagsterInstance
 
-    with TemporaryDirectory(prefix=".dagster-", dir=folder.parent) as beside:
-        made = type(folder)(beside) / folder.name
-        made.mkdir()
-        _write_settings(made)
-        with DagsterInstance.from_config(str(made)):
+    with TemporaryDirectory(prefix=".dagster-", dir=folder.parent) as temporary:
+        created = type(folder)(temporary) / folder.name
+        created.mkdir()
+        _write_settings(created)
+        with DagsterInstance.from_config(str(created)):
             pass
-        made.rename(folder)
+        created.rename(folder)
 
 
 def _write_settings(folder: Path) -> None:
@@ -126,28 +129,28 @@ def _write_settings(folder: Path) -> None:
         file.write_text(DAGSTER_YAML, encoding="utf-8")
 
 
-def _alone(folder: Path) -> AbstractContextManager[None]:
-    return FileLock(folder, PATIENCE_S).exclusive()
+def _lock(folder: Path) -> AbstractContextManager[None]:
+    return FileLock(folder, LOCK_TIMEOUT_S).exclusive()
 
 
 @contextmanager
-def opened(project: Project) -> Iterator[dg.DagsterInstance]:
-    """The project's instance, with a partition for each benchmark that is configured."""
+def open_instance(project: Project) -> Iterator[dg.DagsterInstance]:
+    """Open the project's instance, with one partition per configured benchmark."""
     from dagster import DagsterInstance
 
-    folder = prepare(project)
-    # Some parts of Dagster find the instance by this variable only.
+    folder = create_instance(project)
+    # Some parts of Dagster find the instance only through this variable.
     os.environ["DAGSTER_HOME"] = str(folder)
     with DagsterInstance.from_config(str(folder)) as instance:
-        with _alone(folder):
-            close_orphans(instance)
-            register(instance, list(project.benchmarks))
-            limit_pools(instance)
+        with _lock(folder):
+            fail_orphaned_runs(instance)
+            set_partitions(instance, list(project.benchmarks))
+            initialize_pool_limits(instance)
         yield instance
 
 
-def register(instance: dg.DagsterInstance, benchmarks: Sequence[str]) -> None:
-    """Makes the dynamic partitions those of the configuration, in its order."""
+def set_partitions(instance: dg.DagsterInstance, benchmarks: Sequence[str]) -> None:
+    """Make the benchmarks the dynamic partitions, in the order of the configuration."""
     from assets.keys import BENCHMARKS
 
     name = BENCHMARKS.name
@@ -162,11 +165,10 @@ def register(instance: dg.DagsterInstance, benchmarks: Sequence[str]) -> None:
     instance.add_dynamic_partitions(name, list(benchmarks))
 
 
-def limit_pools(instance: dg.DagsterInstance) -> None:
-    """Gives each pool that has no limit yet the default one.
+def initialize_pool_limits(instance: dg.DagsterInstance) -> None:
+    """Set the default limit of each pool that has none yet.
 
-    Left alone, the queue does so when it first meets a run of a pool, but only after it has let all
-    runs of that look go.
+    Dagster's queue would set it only after it has started every run that was waiting.
     """
     from assets.keys import POOLS
 
@@ -177,29 +179,53 @@ def limit_pools(instance: dg.DagsterInstance) -> None:
             storage.initialize_concurrency_limit_to_default(pool)
 
 
-def write_workspace(folder: Path) -> Path:
-    """Writes the workspace file that names the one code location, and returns its path."""
-    import json
+def process_tags() -> dict[str, str]:
+    """Return the tag that names this process as the one that executes a run."""
+    return {PROCESS: f"{os.getpid()}@{socket.gethostname()}"}
 
+
+def fail_orphaned_runs(instance: dg.DagsterInstance) -> int:
+    """Report runs as failed or canceled whose process on this machine no longer exists.
+
+    A killed process cannot report its own end, and the queue would wait for its run. Dagster's
+    server reports the runs that it started, unless it was killed with them.
+
+    Returns:
+        The number of runs reported.
+    """
+    from dagster import DagsterRunStatus, RunsFilter
+
+    reported = 0
+    canceling = DagsterRunStatus.CANCELING
+    statuses = [DagsterRunStatus.STARTED, DagsterRunStatus.STARTING, canceling]
+    for run in instance.get_runs(RunsFilter(statuses=statuses)):
+        pid, _, host = _process(instance, run).partition("@")
+        if pid.isdigit() and host == socket.gethostname() and not psutil.pid_exists(int(pid)):
+            message = f"process {pid} ended before the run was done"
+            if run.status is canceling:
+                instance.report_run_canceled(run, message)
+            else:
+                instance.report_run_failed(run, message)
+            reported += 1
+    return reported
+
+
+def _process(instance: dg.DagsterInstance, run: dg.DagsterRun) -> str:
+    """Return the process that executes a run, or an empty text if the run has not named it."""
+    process = run.tags.get(PROCESS, "")
+    parent = instance.get_run_by_id(run.parent_run_id) if run.parent_run_id else None
+    # A re-execution has its parent's tags until it starts.
+    is_inherited = parent is not None and parent.tags.get(PROCESS) == process
+    return "" if is_inherited else process
+
+
+def write_workspace(folder: Path) -> Path:
+    """Write the workspace file that names the code location, and return its path."""
     location = {
-        "module_name": "orchestration.definitions",
+        "module_name": f"{__package__}.definitions",
         "location_name": "scoreline",
         "executable_path": sys.executable,
     }
     path = folder / "workspace.yaml"
     path.write_text(json.dumps({"load_from": [{"python_module": location}]}), encoding="utf-8")
     return path
-
-
-def main(arguments: Sequence[str]) -> None:
-    """Make the instance of the project of a configuration file ready, with all its partitions."""
-    from pathlib import Path
-
-    from orchestration.config import load
-
-    with opened(load.read(Path(arguments[0])).project):
-        pass
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

@@ -1,1 +1,1 @@
-"""What starts runs: schedules, sensors, watched files; and the alerts of failed ones."""
+"""Schedules, sensors and alerts of failed runs."""

@@ -1,4 +1,4 @@
-"""Alerts: a message to a webhook when a run has failed."""
+"""Posts a message to a webhook when a run fails."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ if TYPE_CHECKING:
     from assets.project import Alerts
 
 TIMEOUT_S = 10.0
-LONGEST = 2_000
-"""The characters of the run's message that are passed on."""
+MAX_MESSAGE_CHARS = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +24,7 @@ class Failure:
         job: The job.
         run_id: The run.
         steps: The steps that failed.
-        message: What Dagster says of it.
+        message: Dagster's message.
     """
 
     project: str
@@ -35,22 +34,22 @@ class Failure:
     message: str
 
 
-def address(alerts: Alerts) -> str | None:
-    """Where messages are posted to; None when nobody is to be told, or the variable is not set."""
+def webhook_url(alerts: Alerts) -> str | None:
+    """Return the address of the webhook, or None if none is configured or the variable is unset."""
     if alerts.webhook_env is not None:
         return os.environ.get(alerts.webhook_env) or None
     return alerts.webhook
 
 
-def post(webhook: str, failure: Failure) -> None:
-    """Post a failure as JSON; `text` is what Slack, Mattermost and others show.
+def post_alert(webhook: str, failure: Failure) -> None:
+    """Post a failure as JSON; Slack, Mattermost and others show the field `text`.
 
     Raises:
-        OSError: Nobody answered, or refused; Dagster shows it at the tick of the sensor.
+        OSError: The server did not answer or refused; Dagster shows it at the sensor's tick.
     """
     steps = f" in {', '.join(failure.steps)}" if failure.steps else ""
     text = f"Scoreline: run {failure.run_id[:8]} of {failure.job} failed{steps}"
-    message = failure.message[:LONGEST]
+    message = failure.message[:MAX_MESSAGE_CHARS]
     body = json.dumps({"text": f"{text}\n{message}", **asdict(failure), "message": message})
     request = urllib.request.Request(  # noqa: S310 - the configuration accepts http and https only
         webhook, data=body.encode(), headers={"Content-Type": "application/json"}, method="POST"

@@ -1,12 +1,12 @@
-"""New and changed files: when they have come to rest, and which benchmarks they belong to."""
+"""Finds the benchmarks whose files are new or have changed and are completely written."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from assets.fingerprints.digests import digest_of, files
+from assets.fingerprints.digests import digest_of, matching_files
 from warehouse.errors import WarehouseError
 from warehouse.formats.paths import expand
 
@@ -15,92 +15,93 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
-    """What was last seen of the files of a benchmark.
+class FilesState:
+    """The files of one benchmark as the sensor last found them.
 
     Attributes:
-        look: The digest of their names, sizes and times.
-        since: The time at which they were first seen so, in seconds.
-        done: The digest for which a run was last asked for.
+        fingerprint: The digest of their names, sizes and modification times.
+        since: When the sensor first found this fingerprint, in seconds.
+        requested: The fingerprint for which the sensor last requested a run.
     """
 
-    look: str
+    fingerprint: str
     since: float
-    done: str | None = None
+    requested: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
-    """What is remembered between two looks at the files of a project.
+class FileWatch:
+    """The state that the sensor keeps between two ticks.
 
     Attributes:
-        seen: What was seen of each benchmark.
+        benchmarks: The files of each benchmark.
     """
 
-    seen: dict[str, Seen] = field(default_factory=dict)
+    benchmarks: dict[str, FilesState] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, cursor: str | None) -> Watch:
-        """What was remembered as text; nothing of it where there is none."""
-        known = json.loads(cursor) if cursor else {}
-        return cls({name: Seen(**each) for name, each in known.items()})
+    def from_cursor(cls, cursor: str | None) -> FileWatch:
+        """Read the state from a sensor cursor; without one, the state is empty."""
+        states = json.loads(cursor) if cursor else {}
+        # By position: earlier versions stored other names for the same three fields.
+        return cls({name: FilesState(*state.values()) for name, state in states.items()})
 
-    def __str__(self) -> str:
-        """It as text."""
-        return json.dumps({name: asdict(each) for name, each in self.seen.items()})
+    def to_cursor(self) -> str:
+        """Return the state as a sensor cursor."""
+        return json.dumps({name: asdict(state) for name, state in self.benchmarks.items()})
 
-    def looked(self, project: Project, now: float) -> tuple[Watch, list[str], list[str]]:
-        """Look at all files once more.
+    def update(self, project: Project, now: float) -> tuple[FileWatch, list[str], list[str]]:
+        """Compare the files of all benchmarks with the last tick.
 
-        Files that are still being written change from one look to the next. A burst of changes is
-        one change: while any benchmark's files move, none of them is ready.
+        A benchmark is ready when its files have not changed for `settle_s` seconds, since a file
+        that is still being written changes between ticks. A clock that jumps back restarts the
+        waiting time.
 
         Args:
             project: The project.
-            now: The time, in seconds; one that has jumped back begins the waiting anew.
+            now: The time, in seconds.
 
         Returns:
-            What is to be remembered, the benchmarks that are ready, and those that still move.
+            The new state, the benchmarks that are ready, and those that still change.
         """
-        seen: dict[str, Seen] = {}
+        states: dict[str, FilesState] = {}
         ready: list[str] = []
-        moving: list[str] = []
+        changing: list[str] = []
         for name, benchmark in project.benchmarks.items():
-            look = look_of(benchmark)
-            last = self.seen.get(name)
-            if look is None:
+            fingerprint = fingerprint_files(benchmark)
+            if fingerprint is None:
                 continue
-            if last is None or last.look != look or now < last.since:
-                last = Seen(look, now, None if last is None else last.done)
-            seen[name] = last
-            if last.done == look:
-                continue
-            settled = now - last.since >= project.automation.settle_s
-            (ready if settled else moving).append(name)
-        return Watch(seen), ready, moving
+            state = self.benchmarks.get(name)
+            if state is None or state.fingerprint != fingerprint or now < state.since:
+                state = FilesState(fingerprint, now, None if state is None else state.requested)
+            states[name] = state
+            if state.requested != fingerprint:
+                is_settled = now - state.since >= project.automation.settle_s
+                (ready if is_settled else changing).append(name)
+        return FileWatch(states), ready, changing
 
-    def asked(self, names: list[str]) -> Watch:
-        """The same, with runs asked for these benchmarks.
+    def mark_requested(self, names: list[str]) -> FileWatch:
+        """Return the state after a run of these benchmarks was requested.
 
-        A run that fails on bad files is not asked for again before they change.
+        The sensor requests another run only when the files change, even if the run fails.
         """
-        done = {
-            name: Seen(each.look, each.since, each.look) if name in names else each
-            for name, each in self.seen.items()
+        states = {
+            name: replace(state, requested=state.fingerprint) if name in names else state
+            for name, state in self.benchmarks.items()
         }
-        return Watch(done)
+        return FileWatch(states)
 
 
-def look_of(benchmark: Benchmark) -> str | None:
-    """The digest of names, sizes and times of a benchmark's files; None while some are missing."""
+def fingerprint_files(benchmark: Benchmark) -> str | None:
+    """Return the digest of a benchmark's files, or None while a file is missing."""
     try:
         found = [
-            *files(benchmark.questions),
-            *files(benchmark.documents),
+            *matching_files(benchmark.questions),
+            *matching_files(benchmark.documents),
             *(path for path, _ in expand(benchmark.predictions)),
         ]
         facts = [(str(path), path.stat()) for path in found]
     except (WarehouseError, OSError):
-        # Not there yet, or gone between two looks.
+        # The file does not exist yet, or was removed while it was read.
         return None
     return digest_of([(name, stat.st_size, stat.st_mtime_ns) for name, stat in facts])

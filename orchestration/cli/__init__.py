@@ -1,16 +1,20 @@
-"""The command line: `scoreline COMMAND`; nothing heavy is imported before a command runs."""
+"""The command line, `scoreline COMMAND`; heavy imports wait until a command runs."""
 
 from __future__ import annotations
 
 import atexit
 import gc
+import os
 
 
 def main() -> None:
-    """Runs the command line and ends the process with its exit code."""
+    """Run the command line and exit with its exit code."""
     from orchestration.cli.program import program
 
-    # The system takes back all memory at the end. Python would first look for garbage among
-    # everything that was loaded, which takes most of a second.
+    # Processes that Scoreline starts must not import from the current folder: it may hold a
+    # `warehouse.py` or `signal.py` of yours.
+    os.environ["PYTHONSAFEPATH"] = "1"
+
+    # Skips the garbage collection at exit, which takes most of a second.
     atexit.register(gc.freeze)
     program(prog_name="scoreline")

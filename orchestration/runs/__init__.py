@@ -1,1 +1,24 @@
-"""Runs that the command line starts, and how far they have come."""
+"""Runs that the command line starts, and their progress."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The part of the project that a run covers, and how.
+
+    Attributes:
+        benchmarks: The benchmarks; empty for all.
+        systems: The systems; empty for all.
+        evaluators: The evaluators; empty for all.
+        judge: Whether the run may call the judge.
+        force: Whether to score again what is up to date.
+    """
+
+    benchmarks: tuple[str, ...] = ()
+    systems: tuple[str, ...] = ()
+    evaluators: tuple[str, ...] = ()
+    judge: bool = True
+    force: bool = False

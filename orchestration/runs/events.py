@@ -1,4 +1,4 @@
-"""What a run tells while it goes on: its steps, its checks, and what its assets report."""
+"""Collects the events of a run: the progress of its steps, its checks and its metadata."""
 
 from __future__ import annotations
 
@@ -17,86 +17,80 @@ LOGGER = "scoreline"
 
 
 class Progress(Protocol):
-    """Whoever shows how far a run has come."""
+    """Shows the progress of a run."""
 
     def begin(self, steps: int) -> None:
-        """A run of so many steps begins."""
+        """Start a run of this many steps."""
 
     def step(self, name: str) -> None:
-        """A step begins."""
+        """Start a step."""
 
     def done(self) -> None:
-        """A step has ended."""
+        """End a step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """The outcome of one check of one asset.
+    """The outcome of one asset check.
 
     Attributes:
         asset: The asset's key, such as `scores/citation`.
         name: The check's name.
-        passed: Whether it holds.
-        serious: Whether a failure makes the run a failed one, or is only a warning.
-        description: What was found.
+        passed: Whether the check passed.
+        is_error: Whether a failure has severity error, not warning.
+        description: The description of the outcome.
     """
 
     asset: str
     name: str
     passed: bool
-    serious: bool
+    is_error: bool
     description: str | None
 
 
 @dataclass(slots=True)
-class Record:
-    """What was heard of a run.
+class RunRecord:
+    """The events of a run.
 
     Attributes:
-        checks: The checks that were carried out, in order.
-        metadata: What each asset reported about each benchmark, by asset key and partition (null
-            for assets without), and then by name.
+        checks: The evaluated checks, in order.
+        metadata: The metadata of each materialization by asset key and partition (null for assets
+            without partitions), and then by name.
     """
 
     checks: list[Check] = field(default_factory=list)
     metadata: dict[tuple[str, str | None], dict[str, Any]] = field(default_factory=dict)
 
 
-def hear(event: DagsterEvent, record: Record, progress: Progress) -> None:
-    """Take note of what an event tells.
-
-    Args:
-        event: The event.
-        record: Receives checks and metadata.
-        progress: Is told when steps begin and end.
-    """
+def record_event(event: DagsterEvent, record: RunRecord, progress: Progress) -> None:
+    """Add an event to the record, and show the progress that it reports."""
     kind = event.event_type
     if kind is dg.DagsterEventType.STEP_START:
         progress.step(str(event.step_key))
     elif kind in (dg.DagsterEventType.STEP_SUCCESS, dg.DagsterEventType.STEP_SKIPPED):
         progress.done()
     elif kind is dg.DagsterEventType.ASSET_MATERIALIZATION and event.asset_key is not None:
-        reported = event.step_materialization_data.materialization.metadata
+        metadata = event.step_materialization_data.materialization.metadata
         record.metadata[event.asset_key.to_user_string(), event.partition] = {
-            name: value.value for name, value in reported.items()
+            name: value.value for name, value in metadata.items()
         }
     elif kind is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
-        found = event.asset_check_evaluation_data
+        check = event.asset_check_evaluation_data
         record.checks.append(
             Check(
-                asset=found.asset_key.to_user_string(),
-                name=found.check_name,
-                passed=found.passed,
-                serious=found.severity is dg.AssetCheckSeverity.ERROR,
-                description=found.description,
+                asset=check.asset_key.to_user_string(),
+                name=check.check_name,
+                passed=check.passed,
+                is_error=check.severity is dg.AssetCheckSeverity.ERROR,
+                description=check.description,
             )
         )
 
 
-class _Listener(logging.Handler):
+class _EventHandler(logging.Handler):
     """Receives Dagster's log records of one run, in the process of the run."""
 
-    def __init__(self, record: Record, progress: Progress) -> None:
+    def __init__(self, record: RunRecord, progress: Progress) -> None:
         super().__init__()
         self.record = record
         self.progress = progress
@@ -105,24 +99,24 @@ class _Listener(logging.Handler):
         meta: Mapping[str, Any] = getattr(record, "dagster_meta", {})
         event: DagsterEvent | None = meta.get("dagster_event")
         if event is not None:
-            hear(event, self.record, self.progress)
+            record_event(event, self.record, self.progress)
 
 
-def listener(record: Record, progress: Progress, *, aloud: bool) -> dg.LoggerDefinition:
-    """A logger that keeps Dagster's log off the terminal and listens to the run's events.
+def event_logger(record: RunRecord, progress: Progress, *, verbose: bool) -> dg.LoggerDefinition:
+    """Return a logger that records the run's events instead of writing to the terminal.
 
     Args:
         record: Receives checks and metadata.
-        progress: Is told when steps begin and end.
-        aloud: Whether the log is also written to standard error, for `--debug`.
+        progress: Shows the progress of the steps.
+        verbose: Whether the log also goes to standard error, for `--debug`.
     """
 
-    def follow(_: dg.InitLoggerContext) -> logging.Logger:
-        # Not registered by name: a second run in this process has its own.
+    def create(_: dg.InitLoggerContext) -> logging.Logger:
+        # Not registered by name, because each run in this process has its own logger.
         logger = logging.Logger(LOGGER, level=logging.DEBUG)  # noqa: LOG001
-        logger.addHandler(_Listener(record, progress))
-        if aloud:
+        logger.addHandler(_EventHandler(record, progress))
+        if verbose:
             logger.addHandler(logging.StreamHandler())
         return logger
 
-    return dg.LoggerDefinition(follow, description="Follows the run.")
+    return dg.LoggerDefinition(create, description="Records the events of the run.")

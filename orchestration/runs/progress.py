@@ -1,4 +1,4 @@
-"""How far a run has come, on a terminal; nothing where nobody watches."""
+"""Progress bars for runs on a terminal."""
 
 from __future__ import annotations
 
@@ -14,64 +14,64 @@ if TYPE_CHECKING:
     from orchestration.runs.events import Progress
 
 
-class Quiet:
+class NoProgress:
     """Shows nothing: for pipes, files and tests."""
 
     def begin(self, steps: int) -> None:
-        """A run of so many steps begins."""
+        """Start a run of this many steps."""
 
     def step(self, name: str) -> None:
-        """A step begins."""
+        """Start a step."""
 
     def done(self) -> None:
-        """A step has ended."""
+        """End a step."""
 
 
-class Bar:
-    """One bar: how many steps of the run are done, and which one is at work."""
+class ProgressBar:
+    """A bar with the number of finished steps and the name of the current one."""
 
     def __init__(self, bars: Bars) -> None:
         self.bars = bars
         self.task = bars.add_task("starting", total=None)
 
     def begin(self, steps: int) -> None:
-        """A run of so many steps begins."""
+        """Start a run of this many steps."""
         self.bars.update(self.task, total=steps)
 
     def step(self, name: str) -> None:
-        """A step begins."""
+        """Start a step."""
         self.bars.update(self.task, description=name.replace("__", "/"))
 
     def done(self) -> None:
-        """A step has ended."""
+        """End a step."""
         self.bars.advance(self.task)
 
-    def note(self, what: str) -> None:
-        """Say what the step is doing."""
-        self.bars.update(self.task, description=what)
+    def describe(self, text: str) -> None:
+        """Describe what the current step does."""
+        self.bars.update(self.task, description=text)
 
 
-_watched: list[Bar] = []
-"""The bar that is shown, if one is: models are made before it, and told of no other."""
+# Models are created before the bar, so they find it here.
+_visible_bars: list[ProgressBar] = []
 
 
-def model_at_work(model: str, done: int, total: int) -> None:
-    """Shows how far a model is with what it fetches or computes, where somebody watches."""
-    for bar in _watched:
-        bar.note(f"{model}: {done:,} of {total:,}")
+def show_model_progress(model: str, done: int, total: int) -> None:
+    """Show the progress of a download or computation of a model, if a bar is visible."""
+    for bar in _visible_bars:
+        bar.describe(f"{model}: {done:,} of {total:,}")
 
 
-def judge_at_work(settled: int) -> None:
-    """Shows how many questions came back from the judge, where somebody watches."""
-    for bar in _watched:
-        bar.note(f"judge: {settled:,} replies")
+def show_judge_progress(settled: int) -> None:
+    """Show the number of replies from the judge, if a bar is visible."""
+    for bar in _visible_bars:
+        bar.describe(f"judge: {settled:,} replies")
 
 
 @contextmanager
-def shown(*, quiet: bool) -> Iterator[Progress]:
-    """A bar on standard error while the block runs, or nothing where that is no terminal."""
+def progress_bar(*, quiet: bool) -> Iterator[Progress]:
+    """Show a bar on standard error while the block runs; no bar if that is no terminal."""
     if quiet or not sys.stderr.isatty():
-        yield Quiet()
+        yield NoProgress()
         return
     from rich.console import Console
     from rich.progress import (
@@ -89,9 +89,9 @@ def shown(*, quiet: bool) -> Iterator[Progress]:
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        bar = Bar(bars)
-        _watched.append(bar)
+        bar = ProgressBar(bars)
+        _visible_bars.append(bar)
         try:
             yield bar
         finally:
-            _watched.remove(bar)
+            _visible_bars.remove(bar)

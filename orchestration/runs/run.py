@@ -1,4 +1,4 @@
-"""One run of the pipeline, recorded in the project's Dagster instance and led by this process."""
+"""Runs the pipeline and records the run in the project's Dagster instance."""
 
 from __future__ import annotations
 
@@ -9,127 +9,134 @@ import dagster as dg
 from dagster._core.errors import DagsterAssetCheckFailedError
 
 from orchestration import definitions, instance
-from orchestration.automation.partition_ranges import range_tags, stretches
 from orchestration.errors import ChecksFailed
-from orchestration.executors import orphans
-from orchestration.executors.executors import MULTIPROCESS, start_quietly
-from orchestration.jobs import EVALUATE
-from orchestration.runs.events import LOGGER, Progress, Record, hear, listener
-from orchestration.runs.subprocess_run import CheckStepFailed, quiet, steps_apart
+from orchestration.executors import MULTIPROCESS, start_forkserver
+from orchestration.jobs import EVALUATE, contiguous_ranges, range_tags
+from orchestration.runs.events import LOGGER, Progress, RunRecord, event_logger, record_event
+from orchestration.runs.subprocess_run import (
+    CheckStepFailed,
+    console_logger_config,
+    run_in_subprocesses,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from assets.project import Project
-    from orchestration.runs.filters import Choices
+    from orchestration.runs import RunOptions
 
 
-def evaluate(project: Project, choices: Choices, progress: Progress, *, aloud: bool) -> Record:
-    """Runs the job `evaluate` for the chosen benchmarks.
+def evaluate(
+    project: Project, options: RunOptions, progress: Progress, *, verbose: bool
+) -> RunRecord:
+    """Run the job `evaluate` for the selected benchmarks.
 
-    Benchmarks that follow each other in the configuration are done in one run; Dagster can name
-    only ranges of partitions, so that a choice with gaps takes a run for each stretch.
+    Benchmarks that follow each other in the configuration share one run. Dagster can select only
+    ranges of partitions, so a selection with gaps takes one run per range.
 
     Args:
         project: What to evaluate.
-        choices: What to narrow it to; benchmarks and evaluators are known to exist.
-        progress: Is told of the steps.
-        aloud: Whether Dagster's log goes to standard error.
+        options: What to run; its benchmarks and evaluators exist.
+        progress: Shows the progress of the steps.
+        verbose: Whether Dagster's log goes to standard error.
 
     Returns:
-        What the runs reported.
+        The events of the runs.
 
     Raises:
-        ChecksFailed: A check that blocks the pipeline failed.
-        UnknownSystem: A chosen system is in none of the chosen benchmarks.
-        WarehouseError: As the failing asset raised it; other exceptions of assets likewise.
-        StepFailed: A step failed that had a process of its own.
+        ChecksFailed: A blocking check failed.
+        UnknownSystem: A selected system is in none of the selected benchmarks.
+        WarehouseError: As raised by the failing asset; other exceptions of assets likewise.
+        StepFailed: A step in a process of its own failed.
     """
-    record = Record()
-    if not aloud:
+    record = RunRecord()
+    if not verbose:
         logging.getLogger("dagster").setLevel(logging.CRITICAL)
-    loggers = {LOGGER: listener(record, progress, aloud=aloud)}
-    apart = not project.execution.together
-    # Steps in other processes know nothing of a logger that listens here.
-    built = definitions.build(project, None if apart else loggers)
-    if project.execution.executor == MULTIPROCESS and not aloud:
-        start_quietly()
+    in_process = project.execution.is_in_process
+    # A logger of this process receives no events from steps in other processes.
+    loggers = {LOGGER: event_logger(record, progress, verbose=verbose)} if in_process else None
+    built = definitions.build_definitions(project, loggers)
+    if project.execution.executor == MULTIPROCESS and not verbose:
+        start_forkserver()
     job = built.resolve_job_def(EVALUATE)
-    keys = selected(job.asset_layer.executable_asset_keys, choices)
-    narrowed = job.get_subset(asset_selection=frozenset(keys))
-    steps = [node.name for node in narrowed.nodes]
-    wanted = choices.benchmarks or tuple(project.benchmarks)
-    ranges = list(stretches(list(project.benchmarks), wanted))
-    progress.begin(len(steps) * len(ranges))
-    with instance.opened(project) as opened:
+    keys = select_assets(job.asset_layer.executable_asset_keys, options)
+    selected_job = job.get_subset(asset_selection=frozenset(keys))
+    benchmarks = options.benchmarks or tuple(project.benchmarks)
+    ranges = list(contiguous_ranges(list(project.benchmarks), benchmarks))
+    progress.begin(len(selected_job.nodes) * len(ranges))
+    with instance.open_instance(project) as opened:
         for first, last in ranges:
-            # Only when all benchmarks have been read is it known which systems there are.
-            look_in = wanted if (first, last) == ranges[-1] else ()
-            config = run_config(narrowed, choices, look_in)
-            tags = {**range_tags(first, last), **orphans.process_tags()}
+            # All systems are known only after the last range was read.
+            require_systems_in = benchmarks if (first, last) == ranges[-1] else ()
+            config = build_run_config(selected_job, options, require_systems_in)
+            tags = {**range_tags(first, last), **instance.process_tags()}
             try:
-                if apart:
-                    config["loggers"] = quiet(aloud=aloud)
-                    for event in steps_apart(opened, keys, config, tags):
-                        hear(event, record, progress)
-                    continue
-                job.execute_in_process(
-                    instance=opened,
-                    asset_selection=keys,
-                    run_config={**config, "loggers": {LOGGER: {}}},
-                    tags=tags,
-                )
+                if in_process:
+                    job.execute_in_process(
+                        instance=opened,
+                        asset_selection=keys,
+                        run_config={**config, "loggers": {LOGGER: {}}},
+                        tags=tags,
+                    )
+                else:
+                    config["loggers"] = console_logger_config(verbose=verbose)
+                    for event in run_in_subprocesses(opened, keys, config, tags):
+                        record_event(event, record, progress)
             except (DagsterAssetCheckFailedError, CheckStepFailed) as error:
-                raise ChecksFailed(failures(record) or str(error)) from error
+                raise ChecksFailed(describe_failed_checks(record) or str(error)) from error
     return record
 
 
-def selected(keys: Iterable[dg.AssetKey], choices: Choices) -> list[dg.AssetKey]:
-    """The assets that a run materialises: all but those of evaluators that were not chosen."""
+def select_assets(keys: Iterable[dg.AssetKey], options: RunOptions) -> list[dg.AssetKey]:
+    """Return the assets that a run materializes: all but those of evaluators not selected."""
 
-    def wanted(key: dg.AssetKey) -> bool:
+    def is_selected(key: dg.AssetKey) -> bool:
         stage, name = key.path[0], key.path[-1]
-        if stage == "judgments" and not choices.judge:
+        if stage == "judgments" and not options.judge:
             return False
         if stage in ("judgments", "scores") and len(key.path) > 1:
-            return not choices.evaluators or name in choices.evaluators
+            return not options.evaluators or name in options.evaluators
         return True
 
-    return sorted(filter(wanted, keys))
+    return sorted(filter(is_selected, keys))
 
 
-def run_config(
-    job: dg.JobDefinition, choices: Choices, look_in: Sequence[str]
+def build_run_config(
+    job: dg.JobDefinition, options: RunOptions, require_systems_in: Sequence[str]
 ) -> dict[str, object]:
-    """The run's configuration: the choices for every step that takes them.
+    """Return the run config, with the options for every step that accepts them.
 
     Args:
         job: The job with the assets of this run.
-        choices: What the run is narrowed to.
-        look_in: The benchmarks in one of which each chosen system must occur; none: unchecked.
+        options: What to run.
+        require_systems_in: Every selected system must occur in one of these benchmarks; empty for
+            no such check.
     """
-    from assets.run_config import RunChoices
+    from assets.keys import StageConfig
 
-    given = RunChoices(systems=list(choices.systems), look_in=list(look_in), force=choices.force)
-    taking = [
+    stage_config = StageConfig(
+        systems=list(options.systems),
+        require_systems_in=list(require_systems_in),
+        force=options.force,
+    )
+    steps = [
         node.name
         for node in job.nodes
         if isinstance(node.definition, dg.OpDefinition)
-        and _takes(node.definition.config_field, set(RunChoices.model_fields))
+        and _accepts(node.definition.config_field, set(StageConfig.model_fields))
     ]
-    values = given.model_dump()
-    return {"ops": {name: {"config": values} for name in taking}}
+    return {"ops": {step: {"config": stage_config.model_dump()} for step in steps}}
 
 
-def _takes(config: dg.Field | None, fields: set[str]) -> bool:
+def _accepts(config: dg.Field | None, fields: set[str]) -> bool:
     return config is not None and fields <= set(getattr(config.config_type, "fields", {}))
 
 
-def failures(record: Record) -> str:
-    """The failed checks of a run that are more than warnings, one a line; empty without any."""
+def describe_failed_checks(record: RunRecord) -> str:
+    """Return the failed checks of severity error, one per line."""
     return "\n".join(
         f"check {check.name!r} of {check.asset} failed"
         + (f": {check.description}" if check.description else "")
         for check in record.checks
-        if check.serious and not check.passed
+        if check.is_error and not check.passed
     )

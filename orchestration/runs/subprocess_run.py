@@ -1,4 +1,4 @@
-"""Runs whose steps have processes of their own; what these tell comes as events of the run."""
+"""Runs whose steps have processes of their own and report their events to this process."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import dagster as dg
 from dagster._core.definitions.reconstruct import ReconstructableJob, ReconstructableRepository
 from dagster._core.execution.api import execute_run_iterator
 
+from orchestration import definitions
 from orchestration.errors import OrchestrationError
 from orchestration.jobs import EVALUATE
 
@@ -16,41 +17,40 @@ if TYPE_CHECKING:
 
     from dagster_shared.error import SerializableErrorInfo
 
-OURS = ("warehouse.", "evaluators.", "assets.", "orchestration.")
-"""How the names of exceptions begin whose messages are meant for people as they are."""
+# The message of an exception of these packages is shown without the exception's name.
+OWN_PACKAGES = ("scoreline.", "warehouse.", "evaluators.", "assets.", "orchestration.")
 
 
 class StepFailed(OrchestrationError):  # noqa: N818 - the name says what it is
-    """A step of a run failed in a process of its own."""
+    """A step in a process of its own failed."""
 
 
 class CheckStepFailed(StepFailed):
-    """It failed because a check did that blocks what follows."""
+    """A step failed because a blocking check failed."""
 
 
-def steps_apart(
+def run_in_subprocesses(
     instance: dg.DagsterInstance,
     keys: Sequence[dg.AssetKey],
     config: Mapping[str, object],
     tags: Mapping[str, str],
 ) -> Iterator[dg.DagsterEvent]:
-    """The events of a run of the job `evaluate`, whose steps are carried out elsewhere.
+    """Run the job `evaluate` with its steps in other processes, and yield the events of the run.
 
-    Other processes make their definitions from the file that `SCORELINE_CONFIG` names.
+    The other processes build their definitions from the file that `SCORELINE_CONFIG` names.
 
     Args:
-        instance: Where the run is recorded.
-        keys: The assets that it materialises.
-        config: Its configuration.
-        tags: Its tags.
+        instance: The instance that records the run.
+        keys: The assets to materialize.
+        config: The run config.
+        tags: The run's tags.
 
     Raises:
-        CheckStepFailed: A check that blocks the pipeline failed.
-        StepFailed: A step failed otherwise, or its process or worker ended before it was done.
+        CheckStepFailed: A blocking check failed.
+        StepFailed: A step failed otherwise, or its process ended before the step was done.
     """
-    repository = ReconstructableRepository.for_module("orchestration.definitions", "defs")
-    whole = ReconstructableJob(repository, EVALUATE)
-    job = whole.get_subset(asset_selection=frozenset(keys))
+    repository = ReconstructableRepository.for_module(definitions.__name__, "defs")
+    job = ReconstructableJob(repository, EVALUATE).get_subset(asset_selection=frozenset(keys))
     run = instance.create_run_for_job(
         job_def=job.get_definition(),
         run_config=config,
@@ -66,30 +66,30 @@ def steps_apart(
         raise failed
 
 
-def quiet(*, aloud: bool) -> dict[str, Any]:
-    """The configuration of the loggers of such a run: what they write would come from all sides."""
-    return {"console": {"config": {"log_level": "DEBUG" if aloud else "CRITICAL"}}}
+def console_logger_config(*, verbose: bool) -> dict[str, Any]:
+    """Return the logger config of such a run; every step process would write to the terminal."""
+    return {"console": {"config": {"log_level": "DEBUG" if verbose else "CRITICAL"}}}
 
 
 def _failure(event: dg.DagsterEvent) -> StepFailed | None:
     if event.event_type is dg.DagsterEventType.STEP_FAILURE:
-        found = event.step_failure_data.error
-        step = str(event.step_key)
+        info, step = event.step_failure_data.error, str(event.step_key)
     elif event.event_type is dg.DagsterEventType.RUN_FAILURE:
-        found, step = event.job_failure_data.error, "the run"
+        info, step = event.job_failure_data.error, "the run"
     else:
         return None
-    error = None if found is None else _first_cause(found)
-    if error is None:
+    if info is None:
         return StepFailed(f"{step} failed: {event.message}")
+    error = _root_cause(info)
     if error.cls_name == "DagsterAssetCheckFailedError":
         return CheckStepFailed(error.message.strip())
-    # Formatted as tracebacks end: the exception's full name, a colon, and what it says.
+    # The last line of a traceback: the exception's full name, a colon and its message.
     name, _, message = error.message.strip().partition(": ")
-    return StepFailed(message if name.startswith(OURS) else f"{step} failed: {name}: {message}")
+    is_own = name.startswith(OWN_PACKAGES)
+    return StepFailed(message if is_own else f"{step} failed: {name}: {message}")
 
 
-def _first_cause(error: SerializableErrorInfo) -> SerializableErrorInfo:
+def _root_cause(error: SerializableErrorInfo) -> SerializableErrorInfo:
     while error.cause is not None:
         error = error.cause
     return error

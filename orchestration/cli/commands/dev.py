@@ -1,14 +1,14 @@
-"""`scoreline dev`: the Dagster interface for this project."""
+"""`scoreline dev`: open the Dagster interface for this project."""
 
 from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path  # noqa: TC003 - click gives it
+from pathlib import Path  # noqa: TC003 - click needs the type
 
 import click
 
-from orchestration.cli.options import config_option, debug_option, load
+from orchestration.cli.options import config_option, debug_option, load_settings
 
 
 @click.command(
@@ -23,21 +23,28 @@ Examples:
 @click.option(
     "--port", default=3000, show_default=True, type=click.IntRange(1, 65535), help="The port."
 )
+@click.option(
+    "--prepare",
+    is_flag=True,
+    help="Only create the Dagster instance and its partitions, for your own deployment.",
+)
 @config_option
 @debug_option
-def command(host: str, port: int, config: Path) -> None:
+def command(host: str, port: int, config: Path, *, prepare: bool) -> None:
     """Open the Dagster interface on this project: its assets, checks and runs.
 
-    Runs of `scoreline run` appear there too. Stop it with Ctrl-C. There is no access control: keep
-    it to an address that only you can reach.
+    Runs of `scoreline run` appear there too. Stop it with Ctrl-C. There is no access control: use
+    an address that only you can reach.
     """
-    settings = load(config)
+    settings = load_settings(config)
 
     from orchestration import instance
     from orchestration.definitions import CONFIG_VARIABLE
 
-    with instance.opened(settings.project):
+    with instance.open_instance(settings.project):
         pass
+    if prepare:
+        return
     folder = instance.home(settings.project)
     workspace = instance.write_workspace(folder)
     environment = {
@@ -47,8 +54,8 @@ def command(host: str, port: int, config: Path) -> None:
     }
     click.echo(f"http://{host}:{port} shows the project; Ctrl-C stops it", err=True)
     arguments = ["dev", "-w", str(workspace), "--host", host, "--port", str(port)]
-    # `dagster dev` advises `dg dev`, which wants a project of its own shape.
+    # `dagster dev` recommends `dg dev`, which needs another project layout.
     python = [sys.executable, "-W", "ignore:Function `dev_command`"]
     sys.stderr.flush()
-    # Takes the place of this process, so that signals reach Dagster as they are.
+    # Replaces this process, so that Dagster receives signals directly.
     os.execve(python[0], [*python, "-m", "dagster", *arguments], environment)  # noqa: S606

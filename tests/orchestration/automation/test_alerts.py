@@ -16,9 +16,9 @@ import pytest
 
 from assets.project import Alerts
 from orchestration import definitions, starter
-from orchestration.automation import alerts, sensors
+from orchestration.automation import alerts, triggers
 from orchestration.config import load
-from orchestration.executors import orphans
+from orchestration import instance as instances
 from orchestration.jobs import EVALUATE
 
 if TYPE_CHECKING:
@@ -72,8 +72,8 @@ def webhook() -> Iterator[Webhook]:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    starter.write(tmp_path)
-    return load.read(tmp_path / "scoreline.yaml").project
+    starter.write_starter(tmp_path)
+    return load.load_config(tmp_path / "scoreline.yaml").project
 
 
 def test_a_failed_run_is_posted(
@@ -84,8 +84,8 @@ def test_a_failed_run_is_posted(
     for benchmark in project.benchmarks.values():
         for path in benchmark.predictions.parent.glob("*"):
             path.write_text("{ not json", encoding="utf-8")
-    repository = definitions.build(told).get_repository_def()
-    sensor = repository.get_sensor_def(sensors.ALERTS)
+    repository = definitions.build_definitions(told).get_repository_def()
+    sensor = repository.get_sensor_def(triggers.ALERTS)
     assert sensor.default_status is dg.DefaultSensorStatus.STOPPED
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions("benchmarks", list(project.benchmarks))
@@ -99,7 +99,7 @@ def test_a_failed_run_is_posted(
         )
         assert not failed.success
         context = dg.build_run_status_sensor_context(
-            sensor_name=sensors.ALERTS,
+            sensor_name=triggers.ALERTS,
             dagster_event=failed.get_run_failure_event(),
             dagster_instance=instance,
             dagster_run=failed.dagster_run,
@@ -116,8 +116,8 @@ def test_a_webhook_that_refuses_is_an_error(webhook: Webhook) -> None:
     webhook.status = 500
     failure = alerts.Failure(project="p", job="j", run_id="r" * 32, message="m" * 10_000)
     with pytest.raises(HTTPError):
-        alerts.post(webhook.address, failure)
-    assert len(webhook.received[0]["message"]) == alerts.LONGEST
+        alerts.post_alert(webhook.address, failure)
+    assert len(webhook.received[0]["message"]) == alerts.MAX_MESSAGE_CHARS
 
 
 def test_nobody_is_told_unless_configured(
@@ -125,29 +125,29 @@ def test_nobody_is_told_unless_configured(
 ) -> None:
     monkeypatch.delenv("HOOK", raising=False)
     for none in (Alerts(), Alerts(webhook_env="HOOK")):
-        assert alerts.address(none) is None
-        built = definitions.build(replace(project, alerts=none)).get_repository_def()
-        assert sensors.ALERTS not in {each.name for each in built.sensor_defs}
+        assert alerts.webhook_url(none) is None
+        built = definitions.build_definitions(replace(project, alerts=none)).get_repository_def()
+        assert triggers.ALERTS not in {each.name for each in built.sensor_defs}
 
 
 def test_a_run_whose_process_was_killed_is_closed(project: Project) -> None:
-    job = definitions.build(project).resolve_job_def(EVALUATE)
+    job = definitions.build_definitions(project).resolve_job_def(EVALUATE)
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
-    own = orphans.process_tags()
-    host = own[orphans.PROCESS].partition("@")[2]
+    own = instances.process_tags()
+    host = own[instances.PROCESS].partition("@")[2]
     with dg.DagsterInstance.ephemeral() as instance:
         started = dg.DagsterRunStatus.STARTED
         runs = [
             instance.create_run_for_job(job, status=started, tags=tags)
             for tags in (
-                {orphans.PROCESS: f"{gone.pid}@{host}"},
-                {orphans.PROCESS: f"{gone.pid}@elsewhere"},
+                {instances.PROCESS: f"{gone.pid}@{host}"},
+                {instances.PROCESS: f"{gone.pid}@elsewhere"},
                 own,
                 {},
             )
         ]
-        assert orphans.close_orphans(instance) == 1
+        assert instances.fail_orphaned_runs(instance) == 1
         found = [instance.get_run_by_id(run.run_id) for run in runs]
         failed = dg.DagsterRunStatus.FAILURE
         assert [run and run.status for run in found] == [failed, started, started, started]
@@ -161,12 +161,12 @@ def test_a_run_whose_process_was_killed_is_closed(project: Project) -> None:
             parent_run_id=first.run_id,
             root_run_id=first.run_id,
         )
-        assert orphans.close_orphans(instance) == 0
+        assert instances.fail_orphaned_runs(instance) == 0
         other = subprocess.Popen([sys.executable, "-c", ""])
         other.wait()
-        instance.add_run_tags(again.run_id, {orphans.PROCESS: f"{other.pid}@{host}"})
+        instance.add_run_tags(again.run_id, {instances.PROCESS: f"{other.pid}@{host}"})
         instance.report_run_canceling(again)
-        assert orphans.close_orphans(instance) == 1
+        assert instances.fail_orphaned_runs(instance) == 1
         closed = instance.get_run_by_id(again.run_id)
         assert closed is not None
         assert closed.status is dg.DagsterRunStatus.CANCELED

@@ -12,13 +12,13 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from assets.judging.budget import again_later, allowed
+from assets.judging.budget import engines_within_budget, retry_request
 from assets.keys import BENCHMARKS
 from assets.project import Automation
 from orchestration import definitions, starter
-from orchestration.automation import sensors
-from orchestration.automation.file_watch import Watch
-from orchestration.automation.schedules import NIGHTLY
+from orchestration.automation import triggers
+from orchestration.automation.file_watch import FileWatch
+from orchestration.automation.triggers import NIGHTLY
 from orchestration.config import load
 from orchestration.jobs import EVALUATE
 from warehouse.store import Warehouse
@@ -33,8 +33,8 @@ NOBODY = {"dagster/sensor_name": "prediction_files"}
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    starter.write(tmp_path)
-    found = load.read(tmp_path / "scoreline.yaml").project
+    starter.write_starter(tmp_path)
+    found = load.load_config(tmp_path / "scoreline.yaml").project
     return replace(found, automation=Automation(settle_s=10))
 
 
@@ -58,7 +58,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(sensors, "time", made)
+    monkeypatch.setattr(triggers, "time", made)
     return made
 
 
@@ -68,7 +68,7 @@ class Sensor:
     def __init__(
         self, project: Project, instance: dg.DagsterInstance, cursor: str | None = None
     ) -> None:
-        self.repository = definitions.build(project).get_repository_def()
+        self.repository = definitions.build_definitions(project).get_repository_def()
         self.instance = instance
         self.cursor = cursor
 
@@ -77,7 +77,7 @@ class Sensor:
         context = dg.build_sensor_context(
             instance=self.instance, cursor=self.cursor, repository_def=self.repository
         )
-        sensor = self.repository.get_sensor_def(sensors.ARRIVALS)
+        sensor = self.repository.get_sensor_def(triggers.PREDICTION_FILES)
         result = sensor.evaluate_tick(context)
         self.cursor = result.cursor
         return result
@@ -89,10 +89,10 @@ def answers(project: Project) -> list[Path]:
 
 
 def test_all_of_it_is_off_until_it_is_switched_on(project: Project) -> None:
-    repository = definitions.build(project).get_repository_def()
+    repository = definitions.build_definitions(project).get_repository_def()
     assert {each.name for each in repository.sensor_defs} == {
-        sensors.ARRIVALS,
-        sensors.CONDITIONS,
+        triggers.PREDICTION_FILES,
+        triggers.CONDITIONS,
     }
     stopped = dg.DefaultSensorStatus.STOPPED
     assert all(each.default_status is stopped for each in repository.sensor_defs)
@@ -103,7 +103,7 @@ def test_all_of_it_is_off_until_it_is_switched_on(project: Project) -> None:
 def test_the_nightly_schedule_runs_every_benchmark(
     project: Project, instance: dg.DagsterInstance
 ) -> None:
-    repository = definitions.build(project).get_repository_def()
+    repository = definitions.build_definitions(project).get_repository_def()
     schedule = repository.get_schedule_def(NIGHTLY)
     assert (schedule.cron_schedule, schedule.execution_timezone) == ("0 2 * * *", "UTC")
     when = datetime(2026, 11, 20, 2, tzinfo=UTC)
@@ -176,7 +176,7 @@ def test_a_burst_is_one_run_and_waits_for_the_one_under_way(
         os.utime(path, ns=(at, at))
         clock.now += 1
         sensor.tick()
-    job = definitions.build(project).resolve_job_def(EVALUATE)
+    job = definitions.build_definitions(project).resolve_job_def(EVALUATE)
     running = instance.create_run_for_job(job, status=dg.DagsterRunStatus.STARTED)
     clock.now += 10
     assert "waiting for 1 runs to end" in sensor.tick().skip_message
@@ -187,20 +187,20 @@ def test_a_burst_is_one_run_and_waits_for_the_one_under_way(
 
 
 def test_a_clock_that_jumps_back_begins_the_waiting_anew(project: Project) -> None:
-    watch, _, moving = Watch().looked(project, 1_000)
+    watch, _, moving = FileWatch().update(project, 1_000)
     assert moving == ["harbour"]
-    watch, ready, moving = watch.looked(project, 500)
+    watch, ready, moving = watch.update(project, 500)
     assert (ready, moving) == ([], ["harbour"])
-    watch, ready, _ = watch.looked(project, 510)
+    watch, ready, _ = watch.update(project, 510)
     assert ready == ["harbour"]
-    assert Watch.read(str(watch)) == watch
+    assert FileWatch.from_cursor(watch.to_cursor()) == watch
 
 
 def test_files_that_are_gone_are_waited_for(project: Project) -> None:
-    watch = Watch().looked(project, 0)[0]
+    watch = FileWatch().update(project, 0)[0]
     for path in answers(project):
         path.rename(path.with_suffix(".gone"))
-    watch, ready, moving = watch.looked(project, 100)
+    watch, ready, moving = watch.update(project, 100)
     assert (ready, moving) == ([], [])
 
 
@@ -209,7 +209,7 @@ def test_conditions_make_what_follows_when_its_checks_hold(
     project: Project, instance: dg.DagsterInstance
 ) -> None:
     instance.add_dynamic_partitions(str(BENCHMARKS.name), list(project.benchmarks))
-    built = definitions.build(project)
+    built = definitions.build_definitions(project)
     night = datetime(2026, 11, 20, 1, 59, tzinfo=UTC)
     before = dg.evaluate_automation_conditions(built, instance=instance, evaluation_time=night)
     assert before.total_requested == 0
@@ -235,7 +235,7 @@ class Maker:
     def __init__(self, budget_usd: float | None = None) -> None:
         self.budget_usd = budget_usd
 
-    def limited(self, budget_usd: float) -> Maker:
+    def with_budget(self, budget_usd: float) -> Maker:
         """The same with a budget."""
         return Maker(budget_usd)
 
@@ -261,43 +261,43 @@ def paid(project: Project, *ages_h: float) -> None:
 def test_runs_that_nobody_started_share_one_budget(project: Project) -> None:
     warehouse = Warehouse(project.warehouse)
     judged: Any = Maker()
-    asking = replace(project, answering=replace(project.answering, maker=judged))
-    people, why = allowed(asking, warehouse, {})
-    assert (people.maker, why) == (judged, None)
-    nobody, why = allowed(asking, warehouse, NOBODY)
-    assert nobody.maker is None
+    asking = replace(project, engines=replace(project.engines, judge_factory=judged))
+    people, why = engines_within_budget(asking, warehouse, {})
+    assert (people.judge_factory, why) == (judged, None)
+    nobody, why = engines_within_budget(asking, warehouse, NOBODY)
+    assert nobody.judge_factory is None
     assert "set judge.budget_usd" in str(why)
 
     limited = replace(asking, automation=Automation(daily_budget_usd=5))
     # One long ago, two today, and one with the time of a clock that was ahead.
     paid(project, 25, 23, 1, -3)
-    left: Any = allowed(limited, warehouse, NOBODY)[0].maker
+    left: Any = engines_within_budget(limited, warehouse, NOBODY)[0].judge_factory
     assert left.budget_usd == 2.0
-    assert allowed(limited, warehouse, {})[0].maker is judged
-    spent, why = allowed(
+    assert engines_within_budget(limited, warehouse, {})[0].judge_factory is judged
+    spent, why = engines_within_budget(
         replace(asking, automation=Automation(daily_budget_usd=3)), warehouse, NOBODY
     )
-    assert spent.maker is None
-    assert "the 3 USD that automation may spend in 24 hours are spent" in str(why)
+    assert spent.judge_factory is None
+    assert "the budget of 3 USD for 24 hours is spent" in str(why)
 
 
 def test_the_daily_budget_is_the_judges_where_no_other_is_given(tmp_path: Path) -> None:
-    starter.write(tmp_path)
+    starter.write_starter(tmp_path)
     file = tmp_path / "scoreline.yaml"
     text = file.read_text(encoding="utf-8")
     file.write_text(f"judge: {{model: openai/x, budget_usd: 2.5}}\n{text}", encoding="utf-8")
-    assert load.read(file).project.automation.daily_budget_usd == 2.5
+    assert load.load_config(file).project.automation.daily_budget_usd == 2.5
     more = "automation: {daily_budget_usd: 1, cron: '30 3 * * 1', timezone: Europe/Berlin}\n"
     file.write_text(f"judge: {{model: openai/x, budget_usd: 2.5}}\n{more}{text}", encoding="utf-8")
-    automation = load.read(file).project.automation
+    automation = load.load_config(file).project.automation
     assert (automation.daily_budget_usd, automation.cron) == (1, "30 3 * * 1")
-    for wrong, told in (("cron: daily", "as cron says it"), ("timezone: Berlin", "no time zone")):
+    for wrong, told in (("cron: daily", "expected a cron expression"), ("timezone: Berlin", "unknown time zone")):
         file.write_text(f"automation: {{{wrong}}}\n{text}", encoding="utf-8")
         with pytest.raises(load.SettingsError, match=told):
-            load.read(file)
+            load.load_config(file)
 
 
 def test_only_runs_that_nobody_waits_for_try_again() -> None:
-    assert again_later({}, 0) is None
-    pauses = [again_later(NOBODY, retry) for retry in range(3)]
+    assert retry_request({}, 0) is None
+    pauses = [retry_request(NOBODY, retry) for retry in range(3)]
     assert [each and each.seconds_to_wait for each in pauses] == [30, 60, 120]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from orchestration.automation.sensors import ARRIVALS
+from orchestration.automation.triggers import PREDICTION_FILES
 from orchestration.config import load
 from tests.orchestration.daemon import (
     REPOSITORY,
@@ -39,10 +39,10 @@ def test_backfills_and_files(tmp_path: Path) -> None:
         assert len(dev.rows("SELECT DISTINCT benchmark FROM leaderboard")) == 3
 
         # A sensor that is switched on finds everything new once, and then what changes.
-        sensor = {**REPOSITORY, "sensorName": ARRIVALS}
+        sensor = {**REPOSITORY, "sensorName": PREDICTION_FILES}
         assert dev.query(START_SENSOR, sensor=sensor)["startSensor"]["__typename"] == "Sensor"
         until("the first look", lambda: [r["status"] for r in dev.runs()].count("SUCCESS") == 4)
-        benchmark = load.read(tmp_path / "scoreline.yaml").project.benchmarks["middle"]
+        benchmark = load.load_config(tmp_path / "scoreline.yaml").project.benchmarks["middle"]
         pattern = str(benchmark.predictions)
         answers = Path(pattern.replace("{system}", "keyword")).read_text(encoding="utf-8")
         Path(pattern.replace("{system}", "fresh")).write_text(answers, encoding="utf-8")

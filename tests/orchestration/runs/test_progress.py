@@ -5,7 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from orchestration.runs.progress import Bar, Quiet, judge_at_work, model_at_work, shown
+from orchestration.runs.progress import (
+    NoProgress,
+    ProgressBar,
+    progress_bar,
+    show_judge_progress,
+    show_model_progress,
+)
 
 if TYPE_CHECKING:
     import pytest
@@ -13,21 +19,21 @@ if TYPE_CHECKING:
 
 def test_nothing_is_shown_where_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
-    with shown(quiet=False) as progress:
-        assert isinstance(progress, Quiet)
-        model_at_work("models.embedding: m", 1, 2)
+    with progress_bar(quiet=False) as progress:
+        assert isinstance(progress, NoProgress)
+        show_model_progress("models.embedding: m", 1, 2)
 
 
 def test_a_terminal_sees_what_a_model_is_doing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
-    with shown(quiet=False) as progress:
-        assert isinstance(progress, Bar)
+    with progress_bar(quiet=False) as progress:
+        assert isinstance(progress, ProgressBar)
         progress.begin(3)
         progress.step("score")
-        model_at_work("models.embedding: m", 1_000, 2_500)
+        show_model_progress("models.embedding: m", 1_000, 2_500)
         (task,) = progress.bars.tasks
         assert task.description == "models.embedding: m: 1,000 of 2,500"
         assert task.total == 3
-        judge_at_work(1_204)
+        show_judge_progress(1_204)
         assert task.description == "judge: 1,204 replies"
-    model_at_work("models.embedding: m", 2_500, 2_500)
+    show_model_progress("models.embedding: m", 2_500, 2_500)

@@ -1,12 +1,13 @@
-"""What a run is narrowed to: stretches of partitions and selections of assets."""
+"""Which partitions and assets a run covers."""
 
 from __future__ import annotations
 
 import dagster as dg
 import pytest
 
-from orchestration.runs.filters import Choices
-from orchestration.runs.run import selected, stretches
+from orchestration.jobs import contiguous_ranges
+from orchestration.runs import RunOptions
+from orchestration.runs.run import select_assets
 
 KEYS = [
     dg.AssetKey(path)
@@ -24,7 +25,7 @@ STAGES = {"questions", "predictions", "leaderboard", "published"}
 
 
 @pytest.mark.parametrize(
-    ("wanted", "expected"),
+    ("selected", "expected"),
     [
         ("abcde", [("a", "e")]),
         ("c", [("c", "c")]),
@@ -33,22 +34,22 @@ STAGES = {"questions", "predictions", "leaderboard", "published"}
         ("", []),
     ],
 )
-def test_stretches(wanted: str, expected: list[tuple[str, str]]) -> None:
-    assert list(stretches("abcde", wanted)) == expected
+def test_contiguous_ranges(selected: str, expected: list[tuple[str, str]]) -> None:
+    assert list(contiguous_ranges("abcde", selected)) == expected
 
 
 @pytest.mark.parametrize(
-    ("choices", "expected"),
+    ("options", "expected"),
     [
-        (Choices(), {"judgments/faithfulness", "scores/citation", "scores/faithfulness"}),
-        (Choices(judge=False), {"scores/citation", "scores/faithfulness"}),
-        (Choices(evaluators=("citation",)), {"scores/citation"}),
+        (RunOptions(), {"judgments/faithfulness", "scores/citation", "scores/faithfulness"}),
+        (RunOptions(judge=False), {"scores/citation", "scores/faithfulness"}),
+        (RunOptions(evaluators=("citation",)), {"scores/citation"}),
         (
-            Choices(evaluators=("faithfulness",)),
+            RunOptions(evaluators=("faithfulness",)),
             {"judgments/faithfulness", "scores/faithfulness"},
         ),
     ],
 )
-def test_selected(choices: Choices, expected: set[str]) -> None:
-    found = {key.to_user_string() for key in selected(KEYS, choices)}
+def test_select_assets(options: RunOptions, expected: set[str]) -> None:
+    found = {key.to_user_string() for key in select_assets(KEYS, options)}
     assert found == STAGES | expected

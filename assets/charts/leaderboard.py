@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import altair as alt
+import polars as pl
 
+from assets.charts import style
 from assets.charts.sort_order import overall_rows, primary_metrics, systems_best_first
-from assets.charts.style import (
-    FACET_WIDTH,
-    FACETS_PER_ROW,
-    MAX_SYSTEMS,
-    WIDTH,
-    facet_header,
-    inline,
-    interval_ends,
-    system_colour,
-)
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from assets.charts.style import Spec
 
 MAX_METRICS = 8
 
 
-def leaderboard_chart(board: pl.DataFrame) -> Spec | None:
+def leaderboard_chart(board: pl.DataFrame) -> style.Spec | None:
     """Draw the means of the primary metrics with their intervals, one facet per metric.
 
     Args:
@@ -35,31 +20,29 @@ def leaderboard_chart(board: pl.DataFrame) -> Spec | None:
     Returns:
         The chart; None if no primary metric has a value.
     """
-    systems = systems_best_first(board)[:MAX_SYSTEMS]
-    metrics = primary_metrics(board)[:MAX_METRICS]
-    rows = [
-        {
-            "system": row["system"],
-            "metric": f"{row['evaluator']}.{row['metric']}",
-            "mean": row["mean"],
-            "low": row["ci_low"],
-            "high": row["ci_high"],
-            **interval_ends(row["mean"], row["ci_low"], row["ci_high"]),
-            "rank": row["rank"],
-            "tied": "tied with the best" if row["tied_with_best"] else "",
-        }
-        for row in overall_rows(board).iter_rows(named=True)
-        if (row["evaluator"], row["metric"]) in metrics
-        and row["system"] in systems
-        and row["mean"] is not None
-    ]
-    if not rows:
+    systems = systems_best_first(board)[: style.MAX_SYSTEMS]
+    metrics = [".".join(name) for name in primary_metrics(board)[:MAX_METRICS]]
+    rows = (
+        overall_rows(board)
+        .with_columns(metric=pl.format("{}.{}", "evaluator", "metric"))
+        .filter(
+            pl.col("metric").is_in(metrics),
+            pl.col("system").is_in(systems),
+            pl.col("mean").is_not_null(),
+        )
+        .select(
+            *("system", "metric", "mean", "rank"),
+            tied=pl.when(tied_with_best=1).then(pl.lit("tied with the best")).otherwise(pl.lit("")),
+            **style.INTERVAL,
+        )
+    )
+    if rows.is_empty():
         return None
     base = alt.Chart().encode(
         y=alt.Y("system:N", sort=systems, title=None, axis=alt.Axis(labelLimit=180)),
-        color=system_colour(sorted(board["system"].unique())),
+        color=style.system_colour(sorted(board["system"].unique())),
         tooltip=[
-            alt.Tooltip("system:N", title="System"),
+            style.SYSTEM,
             alt.Tooltip("mean:Q", title="Mean", format=".4f"),
             alt.Tooltip("low:Q", title="95 % from", format=".4f"),
             alt.Tooltip("high:Q", title="to", format=".4f"),
@@ -72,16 +55,12 @@ def leaderboard_chart(board: pl.DataFrame) -> Spec | None:
     points = base.mark_point(filled=True, size=80, opacity=1).encode(
         x=alt.X("mean:Q", title=None, scale=alt.Scale(zero=True, nice=True))
     )
-    columns = 1 if len(metrics) == 1 else FACETS_PER_ROW
-    chart: Spec = (
-        alt.layer(interval, *caps, points, data=inline(rows))
-        .properties(width=WIDTH if columns == 1 else FACET_WIDTH)
+    columns = 1 if len(metrics) == 1 else style.FACETS_PER_ROW
+    chart: style.Spec = (
+        alt.layer(interval, *caps, points, data=alt.InlineData(values=rows.to_dicts()))
+        .properties(width=style.WIDTH if columns == 1 else style.FACET_WIDTH)
         .facet(
-            facet=alt.Facet(
-                "metric:N",
-                sort=[f"{evaluator}.{metric}" for evaluator, metric in metrics],
-                header=facet_header(),
-            ),
+            facet=alt.Facet("metric:N", sort=metrics, header=style.facet_header()),
             columns=columns,
         )
         .resolve_scale(x="independent")

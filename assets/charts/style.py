@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import altair as alt
+import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 Spec: TypeAlias = dict[str, Any]
 """A Vega-Lite specification. A test validates all charts against the schema; validating each one
@@ -30,6 +31,17 @@ PALETTE = (
 
 NEUTRAL = "#868e96"
 """The colour of lines that belong to no system."""
+
+
+SYSTEM = alt.Tooltip("system:N", title="System")
+
+INTERVAL = {
+    "low": pl.col("ci_low"),
+    "high": pl.col("ci_high"),
+    "from": pl.coalesce("ci_low", "mean"),
+    "to": pl.coalesce("ci_high", "mean"),
+}
+"""The columns that draw an interval; both ends are the mean where there is no interval."""
 
 
 def system_colour(systems: Sequence[str], **options: Any) -> alt.Color:
@@ -60,13 +72,3 @@ def facet_header() -> alt.Header:
         labelLimit=FACET_WIDTH + 30,
         labelExpr="split(datum.label, '.')",
     )
-
-
-def interval_ends(mean: float, low: float | None, high: float | None) -> dict[str, float]:
-    """Return the ends of an interval; without an interval, both ends are the mean."""
-    return {"from": mean if low is None else low, "to": mean if high is None else high}
-
-
-def inline(rows: Iterable[dict[str, Any]]) -> alt.InlineData:
-    """Return rows as the data of a chart."""
-    return alt.InlineData(values=list(rows))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from assets.charts.vega import bundle_name, write_images
 from assets.publishing.report.data_files import (
     answer_files,
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from assets.publishing.report.benchmark_data import BenchmarkData
-    from assets.publishing.report.panel import Content, Panel
+    from markupsafe import Markup
+
+    from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
 
 def write_folder(data: BenchmarkData, folder: Path) -> None:
@@ -62,7 +65,7 @@ def benchmark_page(data: BenchmarkData, shown: Sequence[tuple[Panel, Content]]) 
         "per_file": questions_per_file(data),
         "statuses": STATUSES,
     }
-    charts = {}
+    charts: dict[str, Markup] = {}
     for _, content in shown:
         page_data |= content.page_data
         charts |= {
@@ -83,7 +86,7 @@ def benchmark_page(data: BenchmarkData, shown: Sequence[tuple[Panel, Content]]) 
         name=data.benchmark,
         n_questions=data.totals["questions"],
         n_systems=len(data.systems),
-        published_at=format_time(data.board["published_at"].max()),
+        published_at=format_time(data.board.select(pl.col("published_at").max()).item()),
         panels=panels,
         page_data=json_for_script(page_data),
         charts=charts,

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from assets.publishing.report.benchmark_data import BenchmarkData
+    from assets.publishing.report.panel import BenchmarkData
+    from warehouse.queries.samples import Query
 
 COMPRESSION_LEVEL = 2
 """Most of the gain in a fraction of the time."""
@@ -86,7 +87,7 @@ def read_samples(data: BenchmarkData, question_ids: Sequence[str]) -> list[dict[
         and `answers`.
     """
 
-    def rows(query: report_queries.Query) -> list[tuple[Any, ...]]:
+    def rows(query: Query) -> list[tuple[Any, ...]]:
         return data.fetch_query(query).rows()
 
     name = data.benchmark

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from assets.charts.vega import bundle_name, vega_bundle
 from assets.fingerprints.digests import digest_of
 from assets.project import REPORT_FILE
-from assets.publishing.report.benchmark_data import BenchmarkData, list_benchmarks
 from assets.publishing.report.benchmark_page import write_folder
 from assets.publishing.report.index_page import index_page
+from assets.publishing.report.panel import BenchmarkData
 from warehouse.queries.report import report_fingerprint
 from warehouse.storage.atomic import replace_file
 from warehouse.storage.file_lock import FileLock
@@ -53,9 +53,8 @@ def write_report(copy: Snapshot, publish: Path, patience_s: float = 60.0) -> Pat
     root.mkdir(parents=True, exist_ok=True)
     with FileLock(root / ".writing", patience_s).exclusive(), copy.open() as snapshot:
         _write_vega_bundle(root)
-        folders = {
-            name: _write_benchmark(snapshot, name, root) for name in list_benchmarks(snapshot)
-        }
+        benchmarks = snapshot.fetch("SELECT DISTINCT benchmark FROM leaderboard ORDER BY benchmark")
+        folders = {name: _write_benchmark(snapshot, name, root) for name in benchmarks["benchmark"]}
         page = publish / REPORT_FILE
         with replace_file(page) as partial:
             partial.write_text(index_page(snapshot, folders), encoding="utf-8")

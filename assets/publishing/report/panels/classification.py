@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import polars as pl
 
-from assets.charts.style import inline
+from assets.charts import style
 from assets.publishing.report.formatting import format_number, format_words
-from assets.publishing.report.panel import Content, Panel
-
-if TYPE_CHECKING:
-    from assets.charts.style import Spec
-    from assets.publishing.report.benchmark_data import BenchmarkData
+from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
 MATRICES = """
 SELECT system, detail
@@ -41,13 +37,11 @@ def build(data: BenchmarkData, matrices: pl.DataFrame) -> Content | None:
     }
     if not confusion:
         return None
+    for matrix in confusion.values():
+        matrix["classes"] = [*matrix["labels"], *(x or NO_LABEL for x in matrix["unexpected"])]
     heads, rows = metric_rows(data)
     return Content(
-        values={
-            "heads": heads,
-            "rows": rows,
-            "matrices": [matrix_table(system, matrix) for system, matrix in confusion.items()],
-        },
+        values={"heads": heads, "rows": rows, "matrices": confusion},
         images={"confusion": confusion_chart(confusion)},
     )
 
@@ -63,48 +57,26 @@ def metric_rows(data: BenchmarkData) -> tuple[list[str], list[tuple[str, list[st
     ]
 
 
-def matrix_labels(matrix: dict[str, Any]) -> list[str]:
-    """Return the classes of a matrix: expected ones, then unexpected ones."""
-    return [*matrix["labels"], *(label or NO_LABEL for label in matrix["unexpected"])]
-
-
-def matrix_table(system: str, matrix: dict[str, Any]) -> dict[str, Any]:
-    """Return a matrix as a table whose cells are (count, CSS class, share of the row)."""
-    labels = matrix_labels(matrix)
-    rows = []
-    for at, (label, counts) in enumerate(zip(labels, matrix["confusion_matrix"], strict=True)):
-        total = max(1, sum(counts))
-        cells = [
-            (n, "zero" if n == 0 else "hit" if at == column else "", format_number(n / total, 2))
-            for column, n in enumerate(counts)
-        ]
-        rows.append((label, cells))
-    return {"system": system, "labels": labels, "rows": rows}
-
-
-def confusion_chart(matrices: dict[str, dict[str, Any]]) -> Spec:
+def confusion_chart(matrices: dict[str, dict[str, Any]]) -> style.Spec:
     """Draw a matrix for each system: expected classes in rows, chosen classes in columns."""
-    rows = []
-    for system, matrix in matrices.items():
-        labels = matrix_labels(matrix)
-        for expected, counts in zip(labels, matrix["confusion_matrix"], strict=True):
-            total = max(1, sum(counts))
-            rows += [
-                {
-                    "system": system,
-                    "expected": expected,
-                    "chosen": chosen,
-                    "n": n,
-                    "share": n / total,
-                }
-                for chosen, n in zip(labels, counts, strict=True)
-            ]
+    rows = [
+        {
+            "system": system,
+            "expected": expected,
+            "chosen": chosen,
+            "n": n,
+            "share": n / max(1, sum(counts)),
+        }
+        for system, matrix in matrices.items()
+        for expected, counts in zip(matrix["classes"], matrix["confusion_matrix"], strict=True)
+        for chosen, n in zip(matrix["classes"], counts, strict=True)
+    ]
     base = alt.Chart().encode(
         x=alt.X("chosen:N", title="Chosen", sort=None),
         y=alt.Y("expected:N", title="Expected", sort=None),
     )
     is_dark = alt.datum.share > WHITE_TEXT_SHARE
-    chart: Spec = (
+    chart: style.Spec = (
         alt.layer(
             base.mark_rect().encode(
                 color=alt.Color("share:Q", legend=None, scale=alt.Scale(scheme="blues"))
@@ -113,7 +85,7 @@ def confusion_chart(matrices: dict[str, dict[str, Any]]) -> Spec:
                 text="n:Q",
                 color=alt.when(is_dark).then(alt.value("white")).otherwise(alt.value("black")),
             ),
-            data=inline(rows),
+            data=alt.InlineData(values=rows),
         )
         .properties(width=200, height=200)
         .facet(facet=alt.Facet("system:N", header=alt.Header(title=None)), columns=3)

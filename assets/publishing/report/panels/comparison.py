@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assets.publishing.report.panel import Content, Panel
+from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from assets.publishing.report.benchmark_data import BenchmarkData
 
 COMPARISONS = """
 SELECT c.evaluator, c.metric, c.system_a, c.system_b, c.n_pairs, c.difference, c.ci_low, c.ci_high,

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import polars as pl
 
-from assets.charts.style import NEUTRAL, WIDTH, inline, legend, system_colour
+from assets.charts import style
 from assets.publishing.report.formatting import format_percent, isolate, join_names
-from assets.publishing.report.panel import Content, Panel
-
-if TYPE_CHECKING:
-    from assets.charts.style import Spec
-    from assets.publishing.report.benchmark_data import BenchmarkData
+from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
 CURVES = """
 SELECT c.system, c.metric, c.threshold, c.share_above, c.n_scored
@@ -127,7 +123,7 @@ def thin_curve(curve: list[Point], width: float, exact_at: float | None) -> list
 
 def curve_chart(
     systems: list[str], curves: pl.DataFrame, metric: str, reference: float | None
-) -> Spec | None:
+) -> style.Spec | None:
     """Draw one curve per system.
 
     Args:
@@ -148,7 +144,7 @@ def curve_chart(
         nearest=True, on="pointerover", empty=False, clear="pointerout", name="near"
     )
     zoom = alt.selection_interval(bind="scales", name="zoom")
-    base = alt.Chart(inline(rows)).encode(
+    base = alt.Chart(alt.InlineData(values=rows)).encode(
         x=alt.X("x:Q", title=TITLES[metric], scale=alt.Scale(domain=list(RANGES[metric]))),
         y=alt.Y(
             "share:Q",
@@ -156,7 +152,7 @@ def curve_chart(
             axis=alt.Axis(format="%"),
             scale=alt.Scale(domain=[0, 1]),
         ),
-        color=system_colour(systems, legend=legend(symbolStrokeWidth=3)),
+        color=style.system_colour(systems, legend=style.legend(symbolStrokeWidth=3)),
         opacity=alt.when(selected).then(alt.value(1)).otherwise(alt.value(0.08)),
     )
     lines = base.mark_line(interpolate="step-after", strokeWidth=2, clip=True)
@@ -165,7 +161,7 @@ def curve_chart(
         .encode(
             opacity=alt.when(nearest).then(alt.value(1)).otherwise(alt.value(0)),
             tooltip=[
-                alt.Tooltip("system:N", title="System"),
+                style.SYSTEM,
                 alt.Tooltip("x:Q", title=SYMBOLS[metric], format=".4f"),
                 alt.Tooltip("share:Q", title="Questions above", format=".1%"),
             ],
@@ -174,9 +170,9 @@ def curve_chart(
     )
     layers: list[Any] = [lines.add_params(selected, zoom), marks.add_params(nearest)]
     if reference is not None:
-        line = alt.Chart(inline([{"x": reference}])).mark_rule(strokeDash=[4, 4], color=NEUTRAL)
-        layers.insert(0, line.encode(x="x:Q"))
-    return alt.layer(*layers).properties(width=WIDTH, height=340).to_dict(validate=False)
+        line = alt.Chart(alt.InlineData(values=[{"x": reference}])).encode(x="x:Q")
+        layers.insert(0, line.mark_rule(strokeDash=[4, 4], color=style.NEUTRAL))
+    return alt.layer(*layers).properties(width=style.WIDTH, height=340).to_dict(validate=False)
 
 
 PANEL = Panel(

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import altair as alt
 import polars as pl
 
-from assets.charts.style import NEUTRAL, WIDTH, inline, interval_ends, system_colour
+from assets.charts import style
 from assets.publishing.report.formatting import format_count, format_number
-from assets.publishing.report.panel import Content, Panel
-
-if TYPE_CHECKING:
-    from assets.charts.style import Spec
-    from assets.publishing.report.benchmark_data import BenchmarkData
+from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
 EXPENSES = """
 SELECT system, count(cost_usd) AS n_cost, avg(cost_usd) AS mean_cost,
@@ -74,37 +70,23 @@ def pareto_front(points: list[tuple[float, float]], *, high_is_best: bool) -> li
 
 def quality_rows(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> list[dict[str, Any]]:
     """Return the expense of each system beside its mean in each primary metric."""
-    spent = dict(expenses.select("system", column).drop_nulls().iter_rows())
+    spent = expenses.select("system", spent=column).drop_nulls()
     table: list[dict[str, Any]] = []
     for evaluator, metric in data.primary_metrics:
-        rows = data.overall.filter(
-            pl.col("evaluator") == evaluator,
-            pl.col("metric") == metric,
-            pl.col("mean").is_not_null(),
-            pl.col("system").is_in(list(spent)),
-        ).to_dicts()
-        points = [(spent[row["system"]], row["mean"]) for row in rows]
-        front = pareto_front(points, high_is_best=bool(rows) and rows[0]["best"] == "high")
-        table += [
-            {
-                "system": row["system"],
-                "metric": f"{evaluator}.{metric}",
-                "mean": row["mean"],
-                "low": row["ci_low"],
-                "high": row["ci_high"],
-                **interval_ends(row["mean"], row["ci_low"], row["ci_high"]),
-                "spent": spent[row["system"]],
-                "on_front": is_on_front,
-                "note": "on the Pareto front"
-                if is_on_front
-                else "another system is at least as good in both",
-            }
-            for row, is_on_front in zip(rows, front, strict=True)
-        ]
+        rows = (
+            data.overall.filter(pl.col("evaluator") == evaluator, pl.col("metric") == metric)
+            .drop_nulls("mean")
+            .join(spent, on="system", maintain_order="left")
+            .with_columns(metric=pl.lit(f"{evaluator}.{metric}"), **style.INTERVAL)
+        )
+        points = list(rows.select("spent", "mean").iter_rows())
+        front = pareto_front(points, high_is_best=rows["best"].first() == "high")
+        columns = rows.select("system", "metric", "mean", *style.INTERVAL, "spent").to_dicts()
+        table += [row | {"on_front": flag} for row, flag in zip(columns, front, strict=True)]
     return table
 
 
-def quality_chart(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> Spec | None:
+def quality_chart(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> style.Spec | None:
     """Draw quality against an expense, with the Pareto front.
 
     Args:
@@ -122,7 +104,7 @@ def quality_chart(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> S
         value=metrics[0],
         bind=alt.binding_select(options=metrics, name="Quality by "),
     )
-    base = alt.Chart(inline(rows)).transform_filter("datum.metric === quality")
+    base = alt.Chart(alt.InlineData(values=rows)).transform_filter("datum.metric === quality")
     x = alt.X(
         "spent:Q",
         title=title,
@@ -130,11 +112,11 @@ def quality_chart(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> S
         scale=alt.Scale(padding=24, nice=False),
     )
     y = alt.Y("mean:Q", title="Mean", scale=alt.Scale(zero=False, padding=12))
-    colour = system_colour(data.systems)
+    colour = style.system_colour(data.systems)
     front = (
         base.transform_filter("datum.on_front")
-        .mark_line(interpolate="step-after", strokeDash=[5, 4], strokeWidth=1.5, color=NEUTRAL)
-        .encode(x=x, y=y)
+        .encode(x=x, y=y, color=alt.value(style.NEUTRAL))
+        .mark_line(interpolate="step-after", strokeDash=[5, 4], strokeWidth=1.5)
     )
     intervals = base.mark_rule(strokeWidth=1.5).encode(
         x=x, y=alt.Y("from:Q"), y2="to:Q", color=colour
@@ -144,10 +126,10 @@ def quality_chart(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> S
         y=y,
         color=colour,
         tooltip=[
-            alt.Tooltip("system:N", title="System"),
+            style.SYSTEM,
             alt.Tooltip("mean:Q", title="Mean", format=".4f"),
             alt.Tooltip("spent:Q", title=title, format="$.4~g" if is_cost else ".3~f"),
-            alt.Tooltip("note:N", title="Note"),
+            alt.Tooltip("on_front:N", title="On the Pareto front"),
         ],
     )
     names = points.mark_text(align="left", dx=9, dy=-7, fontSize=12, limit=140)
@@ -159,7 +141,7 @@ def quality_chart(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> S
             names.encode(text="system:N"),
         )
         .add_params(selected)
-        .properties(width=WIDTH, height=300)
+        .properties(width=style.WIDTH, height=300)
         .to_dict(validate=False)
     )
 

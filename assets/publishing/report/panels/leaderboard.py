@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import orjson
 import polars as pl
 
 from assets.charts.leaderboard import leaderboard_chart
-from assets.publishing.report.benchmark_data import ALL
-from assets.publishing.report.panel import Content, Panel
-
-if TYPE_CHECKING:
-    from assets.publishing.report.benchmark_data import BenchmarkData
+from assets.publishing.report.panel import ALL, BenchmarkData, Content, Panel
 
 COLUMNS = (
     *("system", "metric", "mean", "n", "n_scored", "n_not_applicable", "n_undefined"),

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import altair as alt
 import polars as pl
 
-from assets.charts.style import MAX_SYSTEMS, WIDTH, inline, interval_ends, legend, system_colour
+from assets.charts import style
 from assets.publishing.report.formatting import format_percent
-from assets.publishing.report.panel import Content, Panel
-
-if TYPE_CHECKING:
-    from assets.charts.style import Spec
-    from assets.publishing.report.benchmark_data import BenchmarkData
+from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
 MEANS = """
 SELECT q.noise_ratio, s.system, s.evaluator, s.metric, avg(s.value) AS mean,
@@ -40,7 +34,6 @@ def build(data: BenchmarkData, means: pl.DataFrame) -> Content | None:
         return None
     levels = means["noise_ratio"].unique().sort().to_list()
     cells = {(row["system"], row["noise_ratio"]): row["mean"] for row in means.to_dicts()}
-    is_sliced = any(name.startswith("noise_ratio=") for name in data.slices)
     return Content(
         values={
             "heads": [f"{level:g}" for level in levels],
@@ -48,40 +41,38 @@ def build(data: BenchmarkData, means: pl.DataFrame) -> Content | None:
                 (system, [format_percent(cells.get((system, level))) for level in levels])
                 for system in data.ranked_systems
             ],
-            "has_intervals": is_sliced,
+            "has_intervals": any(name.startswith("noise_ratio=") for name in data.slices),
         },
         charts={"noise": chart},
     )
 
 
-def noise_chart(data: BenchmarkData, means: pl.DataFrame) -> Spec | None:
+def noise_chart(data: BenchmarkData, means: pl.DataFrame) -> style.Spec | None:
     """Draw accuracy by the share of irrelevant passages, one line per system."""
-    systems = data.ranked_systems[:MAX_SYSTEMS]
-    intervals = {
-        (row["system"], row["slice"]): (row["ci_low"], row["ci_high"])
-        for row in data.board.iter_rows(named=True)
-        if row["evaluator"] == "noise_robustness" and row["is_primary"] == 1
-    }
-    rows = []
-    shown = means.filter(pl.col("system").is_in(systems), pl.col("mean").is_not_null())
-    for row in shown.iter_rows(named=True):
-        slice_name = f"noise_ratio={row['noise_ratio']}"
-        low, high = intervals.get((row["system"], slice_name), (None, None))
-        rows.append(row | {"low": low, "high": high} | interval_ends(row["mean"], low, high))
-    levels = shown["noise_ratio"].unique().sort().to_list()
+    systems = data.ranked_systems[: style.MAX_SYSTEMS]
+    intervals = data.board.filter(
+        pl.col("evaluator") == "noise_robustness", pl.col("is_primary") == 1
+    ).select("system", "slice", "ci_low", "ci_high")
+    rows = (
+        means.filter(pl.col("system").is_in(systems), pl.col("mean").is_not_null())
+        .with_columns(slice=pl.format("noise_ratio={}", "noise_ratio"))
+        .join(intervals, on=["system", "slice"], how="left", maintain_order="left")
+        .select("noise_ratio", "system", "mean", "n_scored", **style.INTERVAL)
+    )
+    levels = rows["noise_ratio"].unique().sort().to_list()
     if len(levels) < MIN_LEVELS:
         return None
     selected = alt.selection_point(fields=["system"], bind="legend", name="chosen")
-    base = alt.Chart(inline(rows)).encode(
+    base = alt.Chart(alt.InlineData(values=rows.to_dicts())).encode(
         x=alt.X(
             "noise_ratio:Q",
             title="Share of irrelevant passages",
             axis=alt.Axis(format="%", values=levels),
         ),
-        color=system_colour(data.systems, legend=legend(values=sorted(systems))),
+        color=style.system_colour(data.systems, legend=style.legend(values=sorted(systems))),
         opacity=alt.when(selected).then(alt.value(1)).otherwise(alt.value(0.12)),
         tooltip=[
-            alt.Tooltip("system:N", title="System"),
+            style.SYSTEM,
             alt.Tooltip("noise_ratio:Q", title="Noise", format=".0%"),
             alt.Tooltip("mean:Q", title="Accuracy", format=".1%"),
             alt.Tooltip("low:Q", title="95 % from", format=".1%"),
@@ -96,7 +87,7 @@ def noise_chart(data: BenchmarkData, means: pl.DataFrame) -> Spec | None:
             base.mark_line(strokeWidth=2.5).encode(y=y),
             base.mark_point(filled=True, size=60).encode(y=y).add_params(selected),
         )
-        .properties(width=WIDTH, height=300)
+        .properties(width=style.WIDTH, height=300)
         .to_dict(validate=False)
     )
 

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import polars as pl
 
 from assets.publishing.report.formatting import format_number, isolate, join_names
-from assets.publishing.report.panel import Content, Panel
-
-if TYPE_CHECKING:
-    from assets.publishing.report.benchmark_data import BenchmarkData
+from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
 MAX_SENTENCES = 8
 

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import altair as alt
 import polars as pl
 
-from assets.charts.style import (
-    FACET_WIDTH,
-    FACETS_PER_ROW,
-    MAX_SYSTEMS,
-    WIDTH,
-    facet_header,
-    inline,
-)
-from assets.publishing.report.formatting import NO_VALUE, format_percent, format_words
-from assets.publishing.report.panel import Content, Panel
+from assets.charts import style
+from assets.publishing.report.formatting import format_percent, format_words
+from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
-if TYPE_CHECKING:
-    from assets.charts.style import Spec
-    from assets.publishing.report.benchmark_data import BenchmarkData
-
-OUTCOMES = (
-    *("passes", "failures", "retrieval_failures", "generation_failures"),
-    "parse_failures",
-)
+OUTCOMES = ("passes", "failures", "retrieval_failures", "generation_failures", "parse_failures")
 
 CHART_COLOURS = {
     "passes": "#2f9e44",
@@ -37,7 +21,8 @@ CHART_COLOURS = {
 
 def build(data: BenchmarkData) -> Content | None:
     """Return a table per pass-fail evaluator and the chart of all of them."""
-    evaluators = pass_fail_evaluators(data)
+    passes = data.overall.filter(pl.col("metric") == "passes", pl.col("mean").is_not_null())
+    evaluators = passes["evaluator"].unique().sort().to_list()
     if not evaluators:
         return None
     return Content(
@@ -45,58 +30,41 @@ def build(data: BenchmarkData) -> Content | None:
             "heads": [*map(format_words, OUTCOMES), "scored"],
             "tables": [(evaluator, outcome_rows(data, evaluator)) for evaluator in evaluators],
         },
-        charts={"failures": failures_chart(data)},
+        charts={"failures": failures_chart(data, evaluators)},
     )
-
-
-def pass_fail_evaluators(data: BenchmarkData) -> list[str]:
-    """Return the evaluators with a share of passes, by name."""
-    rows = data.overall.filter(pl.col("metric") == "passes", pl.col("mean").is_not_null())
-    return rows["evaluator"].unique().sort().to_list()
 
 
 def outcome_rows(data: BenchmarkData, evaluator: str) -> list[tuple[str, list[str]]]:
     """Return the shares of the outcomes for each system."""
-    rows = data.overall.filter(pl.col("evaluator") == evaluator, pl.col("metric").is_in(OUTCOMES))
-    cells = {(row["system"], row["metric"]): row for row in rows.iter_rows(named=True)}
-    table = []
+    own = data.overall.filter(pl.col("evaluator") == evaluator)
+    cells = {(row["system"], row["metric"]): row for row in own.iter_rows(named=True)}
+    rows = []
     for system in data.ranked_systems:
-        passes = cells.get((system, "passes"))
-        if passes is None:
-            continue
-        shares = [
-            format_percent(cells[system, outcome]["mean"])
-            if (system, outcome) in cells
-            else NO_VALUE
-            for outcome in OUTCOMES
-        ]
-        table.append((system, [*shares, f"{passes['n_scored']:,} of {passes['n']:,}"]))
-    return table
+        if (system, "passes") in cells:
+            passes = cells[system, "passes"]
+            means = [cells.get((system, outcome), {}).get("mean") for outcome in OUTCOMES]
+            scored = f"{passes['n_scored']:,} of {passes['n']:,}"
+            rows.append((system, [*map(format_percent, means), scored]))
+    return rows
 
 
-def failures_chart(data: BenchmarkData) -> Spec | None:
+def failures_chart(data: BenchmarkData, evaluators: list[str]) -> style.Spec | None:
     """Draw passes and failures by cause, one facet per evaluator."""
-    evaluators = pass_fail_evaluators(data)
-    systems = data.ranked_systems[:MAX_SYSTEMS]
-    scores = data.overall.filter(
-        pl.col("metric").is_in(list(CHART_COLOURS)), pl.col("mean").is_not_null()
+    systems = data.ranked_systems[: style.MAX_SYSTEMS]
+    rows = data.overall.filter(
+        pl.col("evaluator").is_in(evaluators),
+        pl.col("system").is_in(systems),
+        pl.col("metric").is_in(list(CHART_COLOURS)),
+        pl.col("mean").is_not_null(),
+    ).select(
+        *("evaluator", "system"), outcome=pl.col("metric").str.replace_all("_", " "), share="mean"
     )
-    rows = [
-        {
-            "evaluator": row["evaluator"],
-            "system": row["system"],
-            "outcome": format_words(row["metric"]),
-            "share": row["mean"],
-        }
-        for row in scores.iter_rows(named=True)
-        if row["evaluator"] in evaluators and row["system"] in systems
-    ]
-    if not rows:
+    if rows.is_empty():
         return None
     outcomes = [format_words(outcome) for outcome in CHART_COLOURS]
     is_single = len(evaluators) == 1
-    chart: Spec = (
-        alt.Chart(inline(rows))
+    chart: style.Spec = (
+        alt.Chart(alt.InlineData(values=rows.to_dicts()))
         .mark_bar(height={"band": 0.8})
         .encode(
             x=alt.X(
@@ -111,18 +79,18 @@ def failures_chart(data: BenchmarkData) -> Spec | None:
                 legend=alt.Legend(orient="bottom", columns=4),
             ),
             tooltip=[
-                alt.Tooltip("system:N", title="System"),
+                style.SYSTEM,
                 alt.Tooltip("outcome:N", title="Outcome"),
                 alt.Tooltip("share:Q", title="Share", format=".1%"),
             ],
         )
         .properties(
-            width=WIDTH if is_single else FACET_WIDTH,
+            width=style.WIDTH if is_single else style.FACET_WIDTH,
             height=alt.Step(9, **{"for": "offset"}),
         )
         .facet(
-            facet=alt.Facet("evaluator:N", header=facet_header()),
-            columns=1 if is_single else FACETS_PER_ROW,
+            facet=alt.Facet("evaluator:N", header=style.facet_header()),
+            columns=1 if is_single else style.FACETS_PER_ROW,
         )
         .to_dict(validate=False)
     )

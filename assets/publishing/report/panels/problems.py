@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assets.publishing.report.panel import Content, Panel
+from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from assets.publishing.report.benchmark_data import BenchmarkData
 
 PROBLEMS = """
 SELECT severity, kind, system, evaluator, metric, question_id, value, threshold, message

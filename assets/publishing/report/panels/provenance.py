@@ -6,12 +6,10 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from assets.publishing.report.formatting import NO_VALUE, format_time, join_names
-from assets.publishing.report.panel import Content, Panel
+from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from assets.publishing.report.benchmark_data import BenchmarkData
 
 JUDGE_CALLS = """
 SELECT a.evaluator, j.model,

@@ -9,8 +9,8 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from assets.charts.style import MAX_SYSTEMS, inline
-from assets.publishing.report.panel import Content, Panel
+from assets.charts import style
+from assets.publishing.report.panel import BenchmarkData, Content, Panel
 from warehouse.queries import report as report_queries
 
 if TYPE_CHECKING:
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from assets.charts.style import Spec
-    from assets.publishing.report.benchmark_data import BenchmarkData
 
 MAX_IMAGE_QUESTIONS = 40
 
@@ -107,7 +105,9 @@ def read_score_matrix(data: BenchmarkData, evaluator: str) -> ScoreMatrix:
     return ScoreMatrix(metrics, values.transpose(axes), codes.transpose(axes))
 
 
-def heat_map_chart(data: BenchmarkData, matrix: ScoreMatrix, metric: str, best: str) -> Spec | None:
+def heat_map_chart(
+    data: BenchmarkData, matrix: ScoreMatrix, metric: str, best: str
+) -> style.Spec | None:
     """Draw the hardest questions by one metric, the hardest on top.
 
     Args:
@@ -118,7 +118,7 @@ def heat_map_chart(data: BenchmarkData, matrix: ScoreMatrix, metric: str, best: 
     """
     hardest = data.questions.with_row_index("q").drop_nulls("hardness")
     hardest = hardest.sort("hardness", descending=True).head(MAX_IMAGE_QUESTIONS)
-    systems = data.ranked_systems[:MAX_SYSTEMS]
+    systems = data.ranked_systems[: style.MAX_SYSTEMS]
     scores = matrix.values[matrix.metrics.index(metric)]
     rows: list[dict[str, Any]] = [
         {"question": question, "system": system, "value": float(value)}
@@ -128,8 +128,8 @@ def heat_map_chart(data: BenchmarkData, matrix: ScoreMatrix, metric: str, best: 
     ]
     if not rows:
         return None
-    chart: Spec = (
-        alt.Chart(inline(rows))
+    chart: style.Spec = (
+        alt.Chart(alt.InlineData(values=rows))
         .mark_rect(stroke="white", strokeWidth=0.5)
         .encode(
             x=alt.X(
@@ -147,9 +147,5 @@ def heat_map_chart(data: BenchmarkData, matrix: ScoreMatrix, metric: str, best: 
 
 
 PANEL = Panel(
-    name="heat",
-    title="Questions",
-    position=70,
-    build=build,
-    template="questions.html.j2",
+    name="heat", title="Questions", position=70, build=build, template="questions.html.j2"
 )

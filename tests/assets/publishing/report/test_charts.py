@@ -8,8 +8,8 @@ import altair as alt
 import pytest
 from jsonschema import ValidationError
 
-from assets.publishing.report.benchmark_data import BenchmarkData, list_benchmarks
 from assets.publishing.report.benchmark_page import build_panels
+from assets.publishing.report.panel import BenchmarkData
 from warehouse.publish.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ CHARTS = {
 def test_every_chart_is_valid(handbook: Report) -> None:
     drawn = set()
     with Snapshot(handbook.copy).open() as copy:
-        for name in list_benchmarks(copy):
+        benchmarks = copy.fetch("SELECT DISTINCT benchmark FROM leaderboard")["benchmark"]
+        for name in benchmarks:
             for _, content in build_panels(BenchmarkData(copy, name, "digest")):
                 for chart, spec in {**content.charts, **content.images}.items():
                     if spec is not None:

@@ -56,6 +56,13 @@ def test_commands_and_their_options_exist(name: str) -> None:
         assert given <= known, command.words
 
 
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_files_of_the_packages_exist(name: str) -> None:
+    packages = "assets|evaluators|orchestration|warehouse"
+    paths = re.findall(rf"`((?:{packages})/[\w/.]+)`", text(name))
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
 def test_evaluators_in_the_readme_exist() -> None:
     # docs/evaluators.md is generated and complete, so a new evaluator needs no change here.
     rows = re.findall(r"(?m)^\| ([a-z]+) \| (`.*)$", text("README.md"))

@@ -9,7 +9,7 @@ import dagster as dg
 
 from assets.analysis.asset import findings
 from assets.checks import table_checks
-from assets.checks.gate_check import gate_checks
+from assets.checks.gate_check import build_gate_checks
 from assets.ingest import inputs
 from assets.judging.asset import build_judgments
 from assets.keys import LEADERBOARD, PREDICTIONS, PUBLISHED, QUESTIONS
@@ -50,7 +50,7 @@ def build_assets(project: Project) -> Sequence[dg.AssetsDefinition]:
 
 def build_checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
     """Return the checks of tables against their descriptions and of systems against baselines."""
-    return [*table_checks.checks(project), *gate_checks(project)]
+    return [*table_checks.build_table_checks(project), *build_gate_checks(project)]
 
 
 def _automate(spec: dg.AssetSpec, project: Project) -> dg.AssetSpec:

@@ -147,7 +147,7 @@ class WarehouseLedger:
 
     def store(self, judgment: Judgment) -> None:
         """Store a judgment durably, so that a killed process does not lose it."""
-        question = judgment.question
+        question = judgment.call
         self._ledger.record_judgment(
             {
                 "digest": question.digest,

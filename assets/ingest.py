@@ -59,7 +59,7 @@ def inputs(
     project: dg.ResourceParam[Project],
 ) -> Iterator[dg.MaterializeResult[None]]:
     """Ingest the files of all benchmarks of the run; when one of them fails, ingest none."""
-    expectations.begin(project)
+    expectations.start_validator(project)
     benchmarks = context.partition_keys
     selected = [key for key in (QUESTIONS, PREDICTIONS) if key in context.selected_asset_keys]
     results = ingest(

@@ -1,4 +1,4 @@
-"""Calibration: evaluators held against people's labels, and means corrected by what that tells."""
+"""Agreement of evaluators with human labels, corrected means, and judge variance."""
 
 from __future__ import annotations
 
@@ -30,152 +30,166 @@ if TYPE_CHECKING:
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
 
-
 CALIBRATED = 0.4
-"""The kappa from which a judge is taken to measure what people mean: more than fair agreement."""
+"""The kappa with human labels from which an evaluator counts as calibrated: moderate agreement."""
 
-_RATINGS = 10
-"""The different numbers up to which a scale is one of ratings, whose near misses count."""
+_MAX_RATINGS = 10
+"""A metric with at most this many distinct values is a rating scale and gets a weighted kappa."""
 
 
 @dataclass(frozen=True)
 class LabelledScores:
-    """One metric's numbers beside people's.
+    """One metric's scores and human labels.
 
     Attributes:
-        scores: One row a sample: system, question (its key), value, label (the mean of the
-            annotators' numbers; null where there is none) and annotators.
+        scores: One row per sample: system, question (its key), value, label (the annotators' mean;
+            null without a label) and annotators.
         clusters: The cluster of each labelled sample, in their order.
-        line: The threshold that makes a pass of a number; None where there is none.
+        threshold: The value from which a sample passes; None where there is none.
         metric: The metric.
     """
 
     scores: pl.DataFrame
     clusters: Integers
-    line: float | None
+    threshold: float | None
     metric: Metric
 
     @property
-    def both(self) -> pl.DataFrame:
-        """The samples that have a label."""
+    def labelled(self) -> pl.DataFrame:
+        """The samples with a label."""
         return self.scores.filter(pl.col("label").is_not_null())
 
     def passes(self, values: Floats) -> Booleans:
-        """Which numbers are as good as the threshold."""
-        line = 0.5 if self.line is None else self.line
-        return values >= line if self.metric.best == "high" else values <= line
+        """Return which values reach the threshold, by default 0.5."""
+        threshold = 0.5 if self.threshold is None else self.threshold
+        return values >= threshold if self.metric.best == "high" else values <= threshold
 
 
 def calibrate(warehouse: Warehouse, benchmark: Benchmark) -> int:
-    """Fill the tables `calibration` and `wobble` for one benchmark; returns rows of the first."""
-    place = {"benchmark": benchmark.name}
+    """Write the tables `calibration` and `wobble` for one benchmark.
+
+    Returns:
+        The number of rows of `calibration`.
+    """
+    where = {"benchmark": benchmark.name}
     query = human_labels(benchmark.name)
     labels = warehouse.fetch(query.sql, query.parameters)
     now = datetime.now(UTC).replace(tzinfo=None)
-    rows = [
-        {**place, **row, "calibrated_at": now}
+    calibration = [
+        {**where, **row, "calibrated_at": now}
         for evaluator in benchmark.evaluators
-        for row in _of_evaluator(warehouse, benchmark, evaluator, labels)
+        for row in _calibrate_evaluator(warehouse, benchmark, evaluator, labels)
     ]
-    repeated = [{**place, **row} for row in measure_judge_variance(warehouse, benchmark)]
+    variance = [{**where, **row} for row in measure_judge_variance(warehouse, benchmark)]
 
-    def keep(transaction: Transaction) -> None:
-        for table, found in (("calibration", rows), ("wobble", repeated)):
-            transaction.delete(table, place)
-            if found:
-                transaction.append(table, pl.DataFrame(found, infer_schema_length=None))
+    def write(transaction: Transaction) -> None:
+        for table, rows in (("calibration", calibration), ("wobble", variance)):
+            transaction.delete(table, where)
+            if rows:
+                transaction.append(table, pl.DataFrame(rows, infer_schema_length=None))
 
-    warehouse.write(keep)
-    return len(rows)
+    warehouse.write(write)
+    return len(calibration)
 
 
-def _of_evaluator(
+def _calibrate_evaluator(
     warehouse: Warehouse, benchmark: Benchmark, evaluator: Evaluator, labels: pl.DataFrame
 ) -> Iterator[dict[str, Any]]:
-    """The rows of the metrics of an evaluator that people have labelled."""
-    own = labels.filter(pl.col("evaluator") == evaluator.name)
+    """Yield the rows of `calibration` for the labelled metrics of an evaluator."""
     for metric in evaluator.sample_metrics:
-        given = own.filter(pl.col("metric") == metric.name)
-        if given.is_empty():
+        own_labels = labels.filter(
+            pl.col("evaluator") == evaluator.name, pl.col("metric") == metric.name
+        )
+        if own_labels.is_empty():
             continue
         query = labelled_scores(benchmark.name, evaluator.name, metric.name, evaluator.signature)
         scores = warehouse.fetch(query.sql, query.parameters)
-        both = scores.filter(pl.col("label").is_not_null())
-        questions = load_question_index(warehouse, benchmark)
-        line = benchmark.thresholds.get(f"{evaluator.name}.{metric.name}", metric.threshold)
-        labelled = LabelledScores(
+        questions = scores.filter(pl.col("label").is_not_null())["question"].to_numpy()
+        found = LabelledScores(
             scores=scores,
-            clusters=questions.cluster_numbers(both["question"].to_numpy()),
-            line=line,
+            clusters=load_question_index(warehouse, benchmark).cluster_numbers(questions),
+            threshold=_threshold(benchmark, evaluator, metric),
             metric=metric,
         )
-        agreed = _agreement(labelled, given)
-        for system, numbers in sorted(scores.partition_by("system", as_dict=True).items()):
-            for method, corrected, raw in _corrected(labelled, numbers):
+        agreement = _measure_agreement(found, own_labels)
+        for (system,), own_scores in sorted(scores.partition_by("system", as_dict=True).items()):
+            for method, corrected, raw_mean in _correct_means(found, own_scores):
                 yield {
-                    "system": system[0],
+                    "system": system,
                     "evaluator": evaluator.name,
                     "metric": metric.name,
                     "method": method,
-                    "n_labels": numbers["label"].count(),
-                    "raw_mean": raw,
-                    **_ends(corrected, metric),
-                    **agreed,
+                    "n_labels": own_scores["label"].count(),
+                    "raw_mean": raw_mean,
+                    **_clip_interval(corrected, metric),
+                    **agreement,
                 }
 
 
-def _agreement(labelled: LabelledScores, given: pl.DataFrame) -> dict[str, Any]:
-    """How far a metric agrees with people, over all systems."""
-    both = labelled.both
-    judge, people = (both[name].to_numpy() for name in ("value", "label"))
-    passed, wanted = labelled.passes(judge), labelled.passes(people)
-    counted = confusion(passed, wanted)
-    found = kappa(passed.astype(np.float64), wanted.astype(np.float64), clusters=labelled.clusters)
+def _threshold(benchmark: Benchmark, evaluator: Evaluator, metric: Metric) -> float | None:
+    return benchmark.thresholds.get(f"{evaluator.name}.{metric.name}", metric.threshold)
+
+
+def _measure_agreement(found: LabelledScores, labels: pl.DataFrame) -> dict[str, Any]:
+    """Return the agreement of a metric with human labels, over all systems."""
+    labelled = found.labelled
+    judge, people = (labelled[name].to_numpy() for name in ("value", "label"))
+    judge_passes, people_pass = found.passes(judge), found.passes(people)
+    counts = confusion(judge_passes, people_pass)
+    agreement = kappa(
+        judge_passes.astype(np.float64), people_pass.astype(np.float64), clusters=found.clusters
+    )
     ratings = len(np.unique(np.concatenate([judge, people])))
-    weighted = kappa(judge, people, "quadratic").value if 2 < ratings <= _RATINGS else np.nan  # noqa: PLR2004
-    told = {"kappa": found.value, "kappa_low": found.low, "kappa_high": found.high}
-    told |= {"weighted_kappa": weighted, "correlation": _spearman(both)}
+    is_rating_scale = 2 < ratings <= _MAX_RATINGS  # noqa: PLR2004 - two values are pass/fail
+    weighted = kappa(judge, people, "quadratic").value if is_rating_scale else np.nan
     return {
-        "n_compared": counted.n,
-        "n_annotators": given["annotator"].n_unique(),
-        "agreement": counted.agreement,
-        "constant_agreement": counted.constant_agreement,
-        "base_rate": counted.base_rate,
-        **{name: _known(value) for name, value in told.items()},
-        "alpha": _alpha(given),
-        "true_positive_rate": counted.sensitivity,
-        "true_negative_rate": counted.specificity,
-        "is_calibrated": int(np.isfinite(found.value) and found.value >= CALIBRATED),
+        "n_compared": counts.n,
+        "n_annotators": labels["annotator"].n_unique(),
+        "agreement": counts.agreement,
+        "constant_agreement": counts.constant_agreement,
+        "base_rate": counts.base_rate,
+        "kappa": _finite_or_none(agreement.value),
+        "kappa_low": _finite_or_none(agreement.low),
+        "kappa_high": _finite_or_none(agreement.high),
+        "weighted_kappa": _finite_or_none(weighted),
+        "correlation": _finite_or_none(_spearman(labelled)),
+        "alpha": _alpha(labels),
+        "true_positive_rate": counts.sensitivity,
+        "true_negative_rate": counts.specificity,
+        "is_calibrated": int(np.isfinite(agreement.value) and agreement.value >= CALIBRATED),
     }
 
 
-def _corrected(
-    labelled: LabelledScores, numbers: pl.DataFrame
+def _correct_means(
+    found: LabelledScores, scores: pl.DataFrame
 ) -> Iterator[tuple[str, Corrected | None, float | None]]:
-    """The corrected means of one system: method, what came of it, and the raw mean."""
-    known = numbers["label"].is_not_null()
-    rest, both = numbers.filter(~known), numbers.filter(known)
-    judged = numbers["value"].to_numpy()
-    raw = float(judged.mean()) if len(judged) else None
-    arrays = [rest["value"], both["value"], both["label"]]
-    yield "prediction_powered", prediction_powered(*(each.to_numpy() for each in arrays)), raw
-    if raw is not None and is_pass_fail(labelled.scores["value"].to_numpy()):
-        yield "rogan_gladen", rogan_gladen(raw, len(judged), _erring(labelled)), raw
+    """Yield each correction of one system's mean: method, corrected mean and raw mean."""
+    has_label = scores["label"].is_not_null()
+    unlabelled, labelled = scores.filter(~has_label), scores.filter(has_label)
+    values = scores["value"].to_numpy()
+    raw_mean = float(values.mean()) if len(values) else None
+    arrays = (unlabelled["value"], labelled["value"], labelled["label"])
+    corrected = prediction_powered(*(each.to_numpy() for each in arrays))
+    yield "prediction_powered", corrected, raw_mean
+    if raw_mean is not None and is_pass_fail(found.scores["value"].to_numpy()):
+        corrected = rogan_gladen(raw_mean, len(values), _pass_fail_confusion(found))
+        yield "rogan_gladen", corrected, raw_mean
 
 
-def _erring(labelled: LabelledScores) -> Confusion:
-    """The evaluator's 1 against people's, whichever of the two is good."""
-    judge, people = (labelled.both[name].to_numpy() >= 0.5 for name in ("value", "label"))  # noqa: PLR2004
+def _pass_fail_confusion(found: LabelledScores) -> Confusion:
+    """Return the confusion of the evaluator's 1 with the label 1, whichever value is good."""
+    judge, people = (found.labelled[name].to_numpy() >= 0.5 for name in ("value", "label"))  # noqa: PLR2004
     return confusion(judge, people)
 
 
-def _ends(corrected: Corrected | None, metric: Metric) -> dict[str, float | None]:
+def _clip_interval(corrected: Corrected | None, metric: Metric) -> dict[str, float | None]:
+    """Return a corrected mean with its interval, clipped to the bounds of the metric."""
     if corrected is None:
         return {"corrected_mean": None, "ci_low": None, "ci_high": None}
-    low, high = metric.bounds
     if corrected.variance == 0:
-        # Equal labels tell of no spread, which is not to say that there is none.
+        # Identical labels give no estimate of the variance.
         return {"corrected_mean": corrected.mean, "ci_low": None, "ci_high": None}
+    low, high = metric.bounds
     return {
         "corrected_mean": corrected.mean,
         "ci_low": max(low, corrected.low),
@@ -183,44 +197,42 @@ def _ends(corrected: Corrected | None, metric: Metric) -> dict[str, float | None
     }
 
 
-def _spearman(both: pl.DataFrame) -> float:
-    found = both.select(pl.corr("value", "label", method="spearman")).item()
-    return np.nan if found is None else float(found)
+def _spearman(labelled: pl.DataFrame) -> float:
+    correlation = labelled.select(pl.corr("value", "label", method="spearman")).item()
+    return np.nan if correlation is None else float(correlation)
 
 
-def _alpha(given: pl.DataFrame) -> float | None:
-    """How far annotators agree with each other; None with fewer than two."""
-    table = given.pivot("annotator", index=["system", "question"], values="value")
+def _alpha(labels: pl.DataFrame) -> float | None:
+    """Return the agreement between annotators; None with fewer than two."""
+    table = labels.pivot("annotator", index=["system", "question"], values="value")
     ratings = table.drop("system", "question").to_numpy().T.astype(np.float64)
     if len(ratings) == 1:
         return None
     return krippendorff_alpha(ratings, "nominal" if is_pass_fail(ratings) else "interval")
 
 
-def _known(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
 def measure_judge_variance(warehouse: Warehouse, benchmark: Benchmark) -> Iterator[dict[str, Any]]:
-    """One row for each evaluator whose judge was asked the same several times.
+    """Yield a row of `wobble` for each evaluator whose judge judged samples several times.
 
-    Judgements of which nothing came are left out; see `repeated_judgements` for where they stand.
+    Failed judgments do not count; see `repeated_judgments`.
     """
     for evaluator in benchmark.evaluators:
         if not isinstance(evaluator, FlowEvaluator):
             continue
         query = repeated_judgments(benchmark.name, evaluator.name, evaluator.signature)
-        said = warehouse.fetch(query.sql, query.parameters)["replicates"].to_list()
-        repeats = [[_number(each) for each in json.loads(text)] for text in said]
-        if not repeats:
+        texts = warehouse.fetch(query.sql, query.parameters)["replicates"].to_list()
+        replicates = [[_number_or_nan(each) for each in json.loads(text)] for text in texts]
+        if not replicates:
             continue
-        judged = np.full((len(repeats), max(map(len, repeats))), np.nan)
-        for row, numbers in enumerate(repeats):
-            judged[row, : len(numbers)] = numbers
+        judged = np.full((len(replicates), max(map(len, replicates))), np.nan)
+        for row, values in enumerate(replicates):
+            judged[row, : len(values)] = values
         metric = next(metric for metric in evaluator.sample_metrics if metric.primary)
-        address = f"{evaluator.name}.{metric.name}"
-        threshold = benchmark.thresholds.get(address, metric.threshold)
-        found = split_variance(judged, threshold, metric.best)
+        found = split_variance(judged, _threshold(benchmark, evaluator, metric), metric.best)
         if found is not None:
             yield {
                 "evaluator": evaluator.name,
@@ -233,5 +245,5 @@ def measure_judge_variance(warehouse: Warehouse, benchmark: Benchmark) -> Iterat
             }
 
 
-def _number(said: object) -> float:
-    return float(said) if isinstance(said, int | float) else np.nan
+def _number_or_nan(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else np.nan

@@ -1,4 +1,4 @@
-"""Comparability: two systems may be held against each other when they were treated alike."""
+"""The check before a comparison: were two systems given the same questions and judged alike?"""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 class NotComparable(WarehouseError):  # noqa: N818 - the name says what is the matter
-    """Two systems were not asked the same, or not judged in the same way."""
+    """Two systems have different questions, configurations or judges."""
 
 
 def require_comparable(
     source: Source, benchmark: Benchmark, system: str, baseline: str, evaluator: Evaluator
 ) -> None:
-    """Check that both systems were asked, scored and judged alike, and as things are now.
+    """Check that two systems have the same questions, current scores and the same judge.
 
     Raises:
-        NotComparable: They were not; says what differs.
+        NotComparable: They do not. The message says what differs.
     """
     if system == baseline:
-        raise NotComparable(f"{system!r} cannot be held against itself")
+        raise NotComparable(f"{system!r} cannot be compared with itself")
     place = f"{evaluator.name!r} on {benchmark.name!r}"
     both = [system, baseline]
     query = system_signatures(benchmark.name, evaluator.name, both)
@@ -35,14 +35,14 @@ def require_comparable(
     for name in both:
         if signatures.get(name) != [evaluator.signature]:
             raise NotComparable(
-                f"{name!r} was not scored by {place} as it is configured now: `scoreline run` first"
+                f"{name!r} was not scored by {place} as configured now: run `scoreline run` first"
             )
     query = unshared_questions(benchmark.name, evaluator.name, system, baseline)
     different = source.fetch(query.sql, query.parameters)["question_id"].to_list()
     if different:
         shown = ", ".join(repr(each) for each in different[:5])
         raise NotComparable(
-            f"{system!r} and {baseline!r} were not asked the same questions by {place}: "
+            f"{system!r} and {baseline!r} were not scored on the same questions by {place}: "
             f"{len(different)} differ, such as {shown}"
         )
     query = stale_samples(benchmark, evaluator, systems=both)
@@ -51,13 +51,13 @@ def require_comparable(
         query.parameters,
     )
     if changed.height:
-        told = ", ".join(f"{n} of {name!r}" for name, n in sorted(changed.iter_rows()))
+        counts = ", ".join(f"{n} of {name!r}" for name, n in sorted(changed.iter_rows()))
         raise NotComparable(
-            f"questions or answers have changed since they were scored by {place} ({told}): "
-            "`scoreline run` first"
+            f"questions or answers have changed since they were scored by {place} ({counts}): "
+            "run `scoreline run` first"
         )
     query = judge_models(benchmark.name, evaluator.name, both)
     judges = dict(source.fetch(query.sql, query.parameters).iter_rows())
     if len({tuple(models) for models in judges.values()}) > 1:
-        told = "; ".join(f"{name!r} by {', '.join(models)}" for name, models in judges.items())
-        raise NotComparable(f"{place} was judged by different models: {told}")
+        found = "; ".join(f"{name!r} by {', '.join(models)}" for name, models in judges.items())
+        raise NotComparable(f"{place} was judged by different models: {found}")

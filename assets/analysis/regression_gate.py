@@ -1,4 +1,4 @@
-"""The gate: whether a system is worse than a baseline, by more than noise and a tolerance."""
+"""The regression gate: is a system significantly worse than a baseline?"""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ Verdict: TypeAlias = Literal["improved", "unchanged", "regressed", "not_enough_d
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateResult:
-    """One metric of a system beside a baseline's.
+    """The gate's verdict on one metric of a system and its baseline.
 
     Attributes:
         address: `evaluator.metric`.
-        n_pairs: The questions on which both have a number.
-        difference: The system's mean less the baseline's.
+        n_pairs: The questions on which both systems have a value.
+        difference: The system's mean minus the baseline's.
         low: The lower end of its 95 % interval; NaN where there is none.
         high: The upper end.
-        p_value: Of the hypothesis that it is the tolerance at most, adjusted for the metrics.
-        detectable: The smallest difference that so many questions show.
-        verdict: What to make of it.
+        p_value: The p-value of no change beyond the tolerance, adjusted for all metrics.
+        detectable: The smallest difference that this number of questions can detect.
+        verdict: The verdict.
     """
 
     address: str
@@ -63,46 +63,44 @@ def evaluate_gate(
 ) -> list[GateResult]:
     """Compare a system with a baseline, question by question.
 
-    A metric has regressed when it is significantly worse by more than the tolerance, and improved
-    when it is significantly better, both at 5 % over all metrics (Holm). It is unchanged when
-    neither is so, and, with a tolerance, when a loss beyond it can be ruled out. Otherwise, and
-    where no answers could have decided, there is not enough data.
+    A metric has regressed if it is significantly worse by more than the tolerance, and improved if
+    it is significantly better, both at 5 % over all metrics (Holm). Otherwise it is unchanged; with
+    a tolerance, only if a loss beyond it can be ruled out. In all other cases, and if the questions
+    are too few for any significant result, there is not enough data.
 
     Args:
-        source: Where the scores are.
+        source: The warehouse or its published copy.
         benchmark: The benchmark.
-        system: The system that is to pass.
-        baseline: The system that it is held against.
-        metrics: The metrics of single samples to look at.
-        tolerance: The loss that does not matter, on the metric's scale.
+        system: The system that must pass.
+        baseline: The system to compare it with.
+        metrics: The sample metrics to compare.
+        tolerance: The acceptable loss, on the metric's scale.
 
     Raises:
-        NotComparable: The two were asked different questions, scored by different configurations,
-            or judged by different models, or their scores are out of date.
+        NotComparable: The systems have different questions, configurations or judges, or their
+            scores are out of date.
     """
     questions = load_question_index(source, benchmark)
     pairs = [
-        _paired(source, benchmark, system, baseline, evaluator, metric)
+        _load_pair(source, benchmark, system, baseline, evaluator, metric)
         for evaluator, metric in metrics
     ]
-    compared = [
-        _compared(found, questions, metric, tolerance)
-        for found, (_, metric) in zip(pairs, metrics, strict=True)
+    tests = [
+        _test_difference(pair, questions, metric, tolerance)
+        for pair, (_, metric) in zip(pairs, metrics, strict=True)
     ]
-    tests = sum(each.n > 0 for each in compared)
-    gains = holm(np.array([each.gain_p for each in compared]))
-    losses = holm(np.array([each.loss_p for each in compared]))
+    n_tests = sum(each.n > 0 for each in tests)
+    gains = holm(np.array([each.gain_p for each in tests]))
+    losses = holm(np.array([each.loss_p for each in tests]))
     return [
-        each.gated(f"{evaluator.name}.{metric.name}", float(gain), float(loss), tolerance, tests)
-        for each, (evaluator, metric), gain, loss in zip(
-            compared, metrics, gains, losses, strict=True
-        )
+        each.judge(f"{evaluator.name}.{metric.name}", float(gain), float(loss), tolerance, n_tests)
+        for each, (evaluator, metric), gain, loss in zip(tests, metrics, gains, losses, strict=True)
     ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Compared:
-    """The tests of one metric; gains are counted towards the good end."""
+class _DifferenceTest:
+    """The tests of one metric; `sign` is 1 where a higher value is better, else -1."""
 
     n: int
     clusters: int
@@ -114,18 +112,19 @@ class _Compared:
     gain_p: float
     loss_p: float
 
-    def gated(
-        self, address: str, gain_p: float, loss_p: float, tolerance: float, tests: int
+    def judge(
+        self, address: str, gain_p: float, loss_p: float, tolerance: float, n_tests: int
     ) -> GateResult:
+        """Return the verdict for adjusted p-values of a gain and of a loss."""
         gain = self.sign * self.difference
         worst, best = sorted((self.sign * self.low, self.sign * self.high))
         verdict: Verdict = "unchanged"
-        # An interval that does not exist (all differences are equal) contradicts nothing.
+        # The interval is NaN if all differences are equal; it then contradicts no verdict.
         if loss_p < LEVEL and gain < -tolerance and not best >= -tolerance:
             verdict = "regressed"
         elif gain_p < LEVEL and gain > 0 and not worst <= 0:
             verdict = "improved"
-        elif not self.decidable(tests) or (tolerance > 0 and worst < -tolerance):
+        elif not self._is_decidable(n_tests) or (tolerance > 0 and worst < -tolerance):
             verdict = "not_enough_data"
         return GateResult(
             address=address,
@@ -138,12 +137,12 @@ class _Compared:
             verdict=verdict,
         )
 
-    def decidable(self, tests: int) -> bool:
-        """Whether any answers to these questions could have been significant among these tests."""
-        return self.n > 0 and float(least_p(np.array(self.clusters))) * tests < LEVEL
+    def _is_decidable(self, n_tests: int) -> bool:
+        """Return whether any result on these questions could be significant."""
+        return self.n > 0 and float(least_p(np.array(self.clusters))) * n_tests < LEVEL
 
 
-def _paired(
+def _load_pair(
     source: Source,
     benchmark: Benchmark,
     system: str,
@@ -151,28 +150,28 @@ def _paired(
     evaluator: Evaluator,
     metric: Metric,
 ) -> pl.DataFrame:
-    """The numbers of the two systems side by side, null where one is missing."""
+    """Load the scores of two systems side by side, null where one is missing."""
     require_comparable(source, benchmark, system, baseline, evaluator)
     query = paired_scores(benchmark.name, evaluator.name, metric.name, system, baseline)
     return source.fetch(query.sql, query.parameters)
 
 
-def _compared(
-    found: pl.DataFrame, questions: QuestionIndex, metric: Metric, tolerance: float
-) -> _Compared:
+def _test_difference(
+    scores: pl.DataFrame, questions: QuestionIndex, metric: Metric, tolerance: float
+) -> _DifferenceTest:
     sign = 1.0 if metric.best == "high" else -1.0
-    values = found.select("one", "other").cast(pl.Float64).fill_null(np.nan).to_numpy()
-    groups = questions.groups(found["question"].to_numpy())
+    values = scores.select("one", "other").cast(pl.Float64).fill_null(np.nan).to_numpy()
+    groups = questions.groups(scores["question"].to_numpy())
     pair = np.array([[0, 1]])
-    passing = is_pass_fail(values)
-    plain = compare(values, groups, pair, best=metric.best, pass_fail=passing)
+    pass_fail = is_pass_fail(values)
+    plain = compare(values, groups, pair, best=metric.best, pass_fail=pass_fail)
     loss_p = float(plain.p_value[0])
     if tolerance:
-        # A loss of the tolerance is no difference at all, once it is given back.
-        lenient = values + np.array([sign * tolerance, 0.0])
-        shifted = compare(lenient, groups, pair, best=metric.best, pass_fail=False)
+        # Shifting the system by the tolerance turns "a loss beyond the tolerance" into "a loss".
+        shifted_values = values + np.array([sign * tolerance, 0.0])
+        shifted = compare(shifted_values, groups, pair, best=metric.best, pass_fail=False)
         loss_p = float(shifted.p_value[0])
-    return _Compared(
+    return _DifferenceTest(
         n=int(plain.n_pairs[0]),
         clusters=int(plain.clusters[0]),
         difference=float(plain.difference[0]),

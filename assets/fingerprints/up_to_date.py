@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assets.checks.expectations import contract_marks
+from assets.checks.expectations import expectations_fingerprints
 from assets.fingerprints.digests import (
     LEADERBOARD,
     PREDICTIONS,
@@ -50,7 +50,7 @@ def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
             published.setdefault(name, {})[stage] = digest
         for name in benchmarks:
             expected = _expected_fingerprints(project.benchmarks[name])
-            expected |= contract_marks(project, name, expected)
+            expected |= expectations_fingerprints(project, name, expected)
             if not expected.items() <= published.get(name, {}).items():
                 return False
     except WarehouseError:

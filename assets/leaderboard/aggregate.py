@@ -1,4 +1,4 @@
-"""Folding: many scores become one number for each system, metric and slice."""
+"""Metric facts, coverage, bounds and ranks: from means and counts to leaderboard rows."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
 
-PLACE = ("slice", "evaluator", "metric")
-"""The columns within which systems are ranked against each other."""
+METRIC_KEY = ("slice", "evaluator", "metric")
+"""Systems are ranked within rows that share these columns."""
 
-DIGITS = 12
-"""The digits to which means must agree to share a rank."""
+SIGNIFICANT_DIGITS = 12
+"""Means that agree to this many digits share a rank."""
 
 
 def metric_facts(
     evaluators: Sequence[Evaluator], benchmark: Benchmark | None = None
 ) -> pl.DataFrame:
-    """How to read each metric of some evaluators.
+    """Return the facts of each metric of some evaluators.
 
     Args:
         evaluators: The evaluators, with their parameters.
-        benchmark: Whose thresholds override those of the metrics.
+        benchmark: The benchmark, whose thresholds override those of the metrics.
 
     Returns:
-        One row a metric: evaluator, signature, metric, summary, best, bound_low and bound_high
-        (null where the scale is open), threshold, is_primary (1 or 0), level.
+        One row per metric: evaluator, signature, metric, summary, best, bound_low and bound_high
+        (null for an unbounded scale), threshold, is_primary (1 or 0), level.
     """
     thresholds = benchmark.thresholds if benchmark else {}
     rows = [
@@ -67,28 +67,27 @@ def metric_facts(
     return pl.DataFrame(rows, schema=schema)
 
 
-def rank_systems(folded: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
-    """Say how systems stand: coverage, bounds, threshold and rank beside every mean.
+def rank_systems(means: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
+    """Add coverage, bounds, pass/fail and rank to the means of all systems.
 
-    Bounds are what the mean would be if every sample whose score was lost (the judge could not be
-    asked or understood) had the worst or the best value; they are null on an open scale. Coverage
-    is the share of the samples to which the metric applies that have a score. Equal means share
-    a rank; a system without a mean has none.
+    Coverage is the share of scored samples among those to which the metric applies. Bounds are the
+    mean if all lost scores (parse failures and judge errors) had the worst or the best value; they
+    are null on an unbounded scale. Equal means share a rank; a system without a mean has none.
 
     Args:
-        folded: One row a slice, system, evaluator, metric: mean and the counts by status.
-        facts: What `metric_facts` returns; other metrics and signatures are left out.
+        means: One row per slice, system, evaluator and metric: mean and counts by status.
+        facts: The result of `metric_facts`; other metrics and signatures are left out.
 
     Returns:
-        The rows of `folded` with the columns of the table `leaderboard`, but for the uncertainty.
+        The rows of `means` with the columns of the table `leaderboard`, without uncertainty.
     """
     n_scored, mean = pl.col("n_scored"), pl.col("mean")
     lost = pl.col("n_parse_failure") + pl.col("n_judge_error")
     applicable = pl.col("n") - pl.col("n_not_applicable")
     known = n_scored + lost
     high_is_best = pl.col("best") == "high"
-    standing = mean * pl.when(high_is_best).then(-1).otherwise(1)
-    reaches = (
+    ascending = mean * pl.when(high_is_best).then(-1).otherwise(1)
+    passes = (
         pl.when(high_is_best)
         .then(mean >= pl.col("threshold"))
         .otherwise(mean <= pl.col("threshold"))
@@ -101,32 +100,36 @@ def rank_systems(folded: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
         for name in ("bound_low", "bound_high")
     ]
     return (
-        folded.join(facts, on=["evaluator", "metric", "signature"], maintain_order="left")
+        means.join(facts, on=["evaluator", "metric", "signature"], maintain_order="left")
         .with_columns(
             pl.when(applicable > 0).then(n_scored / applicable).alias("coverage"),
             *bounds,
-            # The same numbers summed in another order are still the same.
-            standing.round_sig_figs(DIGITS).rank("min").over(PLACE).cast(pl.Int32).alias("rank"),
-            reaches.cast(pl.Int32).alias("passes"),
+            # The order of summation changes the last digits of a mean, not its rank.
+            ascending.round_sig_figs(SIGNIFICANT_DIGITS)
+            .rank("min")
+            .over(METRIC_KEY)
+            .cast(pl.Int32)
+            .alias("rank"),
+            passes.cast(pl.Int32).alias("passes"),
         )
         .drop("summary", "level", "value_sum", strict=False)
     )
 
 
 def reconcile_ranks(rows: pl.DataFrame) -> pl.DataFrame:
-    """Make ranks and the places that uncertainty allows tell the same story.
+    """Make rank intervals consistent with ranks.
 
-    Where the spread of a system's number is not known (a metric of a whole set that has no value
-    once a part of the set is left out), the others' places cannot be known either: there
-    `rank_low` and `rank_high` are null, and `tied_with_best` is null except for the best. Elsewhere
-    the rank lies between the two.
+    A rank always lies within its interval. If the uncertainty of one system is unknown (a system
+    metric without a value once a part of the questions is left out), so are the rank intervals of
+    all systems: `rank_low` and `rank_high` are null, and `tied_with_best` is null except for the
+    best system.
 
     Args:
-        rows: Rows of a leaderboard: slice, evaluator, metric, rank, rank_low, rank_high and
+        rows: Leaderboard rows: slice, evaluator, metric, rank, rank_low, rank_high and
             tied_with_best.
     """
     rank, low, high = (pl.col(name) for name in ("rank", "rank_low", "rank_high"))
-    known = (rank.is_null() | low.is_not_null()).all().over(PLACE) & rank.is_not_null()
+    known = (rank.is_null() | low.is_not_null()).all().over(METRIC_KEY) & rank.is_not_null()
     tied = pl.when(rank == 1).then(1).when(known).then("tied_with_best")
     return rows.with_columns(
         rank_low=pl.when(known).then(pl.min_horizontal(rank, low)),

@@ -1,4 +1,4 @@
-"""The fold: scores become the leaderboard."""
+"""The asset `leaderboard`."""
 
 import base64
 
@@ -14,21 +14,18 @@ from assets.metadata import add_partition_metadata
 from assets.project import Project, used
 from warehouse.store import Warehouse
 
-SYSTEMS_SHOWN = 20
-"""Systems in the leaderboard that the interface shows; the table has all of them."""
+MAX_LISTED_SYSTEMS = 20
+"""The systems that the leaderboard in Dagster's interface lists; the table has all of them."""
 
+MAX_TRENDED_SYSTEMS = 10
+"""Means are plotted over time only for benchmarks with at most this many systems."""
 
-SYSTEMS_TRACED = 10
-"""Systems whose means are plotted over time; of more benchmarks nobody would look at the lines."""
-
-
-PLOTTED = 50
-"""Benchmarks that a run may have for their standings to be plotted: of more, nobody looks at the
-pictures one by one, and each takes a tenth of a second and its room among the events."""
+MAX_PLOTTED_BENCHMARKS = 50
+"""Larger runs attach no charts: each chart takes 0.1 seconds and space in the event log."""
 
 
 def build_leaderboard(project: Project) -> dg.AssetsDefinition:
-    """The asset `leaderboard`, which depends on the scores of every evaluator in use."""
+    """Return the asset, which depends on the scores of every evaluator in use."""
 
     @dg.asset(
         key=LEADERBOARD,
@@ -39,7 +36,7 @@ def build_leaderboard(project: Project) -> dg.AssetsDefinition:
         kinds={"polars", "duckdb"},
         owners=OWNERS,
         code_version="1",
-        description="How systems stand on each benchmark: means with their counts, coverage, "
+        description="How systems rank on each benchmark: means with their counts, coverage, "
         "bounds and ranks. One row is one system's mean of one metric on one slice.",
     )
     def leaderboard(
@@ -48,36 +45,36 @@ def build_leaderboard(project: Project) -> dg.AssetsDefinition:
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
     ) -> dg.MaterializeResult[None]:
-        """Fold the scores of each benchmark that have changed."""
-        # Scores of some systems leave the mark of their stage as it was.
-        anew = config.force or bool(config.systems)
+        """Aggregate the scores of each benchmark that have changed."""
+        # Scoring only some systems does not update the fingerprint of the scores.
+        force = config.force or bool(config.systems)
         written = {
-            name: refresh_leaderboard(warehouse, project.benchmarks[name], force=anew)
+            name: refresh_leaderboard(warehouse, project.benchmarks[name], force=force)
             for name in context.partition_keys
         }
-        standings = warehouse.fetch(
+        leaderboards = warehouse.fetch(
             "SELECT * FROM leaderboard WHERE list_contains($benchmarks, benchmark)",
             {"benchmarks": list(context.partition_keys)},
         )
-        apart = standings.partition_by("benchmark", as_dict=True)
-        told: dict[tuple[dg.AssetKey, str], dict[str, RawMetadataValue]] = {}
+        by_benchmark = leaderboards.partition_by("benchmark", as_dict=True)
+        added: dict[tuple[dg.AssetKey, str], dict[str, RawMetadataValue]] = {}
         for name, rows in written.items():
-            own = apart.get((name,), standings.clear())
-            told[LEADERBOARD, name] = {
+            own = by_benchmark.get((name,), leaderboards.clear())
+            added[LEADERBOARD, name] = {
                 "dagster/partition_row_count": own.height,
                 **metadata.counts({"rows written": rows}),
                 **trend_metadata(own),
-                "standings": dg.MetadataValue.md(leaderboard_markdown(own)),
-                **(plot_metadata(name, own) if len(written) <= PLOTTED else {}),
+                "leaderboard": dg.MetadataValue.md(leaderboard_markdown(own)),
+                **(plot_metadata(name, own) if len(written) <= MAX_PLOTTED_BENCHMARKS else {}),
             }
-        add_partition_metadata(context, told)
+        add_partition_metadata(context, added)
         return dg.MaterializeResult[None]()
 
     return leaderboard
 
 
 def plot_metadata(benchmark: str, leaderboard: pl.DataFrame) -> dict[str, RawMetadataValue]:
-    """The primary metrics with their intervals as a picture; nothing where there is no number.
+    """Return a chart of the primary metrics with their intervals; empty without any mean.
 
     Args:
         benchmark: The benchmark's name.
@@ -95,10 +92,10 @@ def plot_metadata(benchmark: str, leaderboard: pl.DataFrame) -> dict[str, RawMet
 
 
 def trend_metadata(leaderboard: pl.DataFrame) -> dict[str, RawMetadataValue]:
-    """Numbers that the interface plots over time: failures, coverage, and means of few systems.
+    """Return numbers that the interface plots over time: failures, coverage and means.
 
     Args:
-        leaderboard: The rows of one benchmark of the table `leaderboard`.
+        leaderboard: The benchmark's rows of the table `leaderboard`.
     """
     primary = leaderboard.filter(pl.col("slice") == "all", pl.col("is_primary") == 1)
     lost = primary.select(pl.col("n_parse_failure") + pl.col("n_judge_error")).sum().item()
@@ -107,7 +104,7 @@ def trend_metadata(leaderboard: pl.DataFrame) -> dict[str, RawMetadataValue]:
     coverage = primary["coverage"].min()
     if isinstance(coverage, float):
         numbers["lowest coverage"] = dg.MetadataValue.float(coverage)
-    if primary["system"].n_unique() <= SYSTEMS_TRACED:
+    if primary["system"].n_unique() <= MAX_TRENDED_SYSTEMS:
         for row in primary.filter(pl.col("mean").is_not_null()).iter_rows(named=True):
             name = f"{row['evaluator']}.{row['metric']} of {row['system']}"
             numbers[name] = dg.MetadataValue.float(row["mean"])
@@ -115,9 +112,9 @@ def trend_metadata(leaderboard: pl.DataFrame) -> dict[str, RawMetadataValue]:
 
 
 def leaderboard_markdown(leaderboard: pl.DataFrame) -> str:
-    """A small leaderboard in Markdown: one row a system, one column a primary metric.
+    """Return a leaderboard in Markdown: one row per system, one column per primary metric.
 
-    Systems stand by the mean of their ranks; those that have none come last.
+    Systems are sorted by their mean rank; systems without ranks come last.
 
     Args:
         leaderboard: The rows of one benchmark: slice, system, evaluator, metric, mean, rank and
@@ -134,10 +131,10 @@ def leaderboard_markdown(leaderboard: pl.DataFrame) -> str:
     columns = sorted({column for _, column in means})
     rows = [
         {"system": system} | {column: _number(means.get((system, column))) for column in columns}
-        for system in order[:SYSTEMS_SHOWN]
+        for system in order[:MAX_LISTED_SYSTEMS]
     ]
-    left = len(order) - SYSTEMS_SHOWN
-    return metadata.markdown_table(rows) + (f"\n\nand {left:,} more systems" if left > 0 else "")
+    more = len(order) - MAX_LISTED_SYSTEMS
+    return metadata.markdown_table(rows) + (f"\n\nand {more:,} more systems" if more > 0 else "")
 
 
 def _number(mean: float | None) -> str:

@@ -1,4 +1,4 @@
-"""A benchmark's numbers as matrices: a row a question, a column a system."""
+"""Score matrices: a row per question, a column per system; questions as 64-bit keys."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ ALL = "all"
 
 
 class Source(Protocol):
-    """What answers queries: a warehouse, or its published copy."""
+    """A warehouse or its published copy."""
 
     def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
-        """The result of a query."""
+        """Return the result of a query."""
 
 
 @dataclass(frozen=True)
 class QuestionIndex:
-    """What binds the questions of a benchmark together.
+    """The clusters and slices of a benchmark's questions.
 
     Attributes:
-        keys: The questions that have a cluster, sorted; none where each stands for itself.
-        clusters: Their clusters, in the same order.
-        slices: The questions of each slice but `all`.
+        keys: The questions, sorted; empty when the benchmark has no clusters.
+        clusters: The cluster of each question, in the same order.
+        slices: The questions of each slice except `all`.
     """
 
     keys: Keys
@@ -54,26 +54,26 @@ class QuestionIndex:
     slices: dict[str, Keys] = field(default_factory=dict)
 
     def cluster_numbers(self, questions: Keys) -> Integers:
-        """The clusters of some questions, as numbers from 0 without a gap."""
+        """Return the clusters of questions, numbered from 0 without gaps."""
         return np.unique(self.cluster_keys(questions), return_inverse=True)[1].astype(np.int64)
 
     def cluster_keys(self, questions: Keys) -> Keys:
-        """The keys of the clusters of some questions."""
+        """Return the keys of the clusters of questions."""
         return self.clusters[np.searchsorted(self.keys, questions)] if len(self.keys) else questions
 
     def groups(self, questions: Keys) -> Groups:
-        """Which of some questions, each named once, belong together."""
+        """Return the clusters of distinct questions as groups."""
         return Groups(self.cluster_numbers(questions)) if len(self.keys) else Groups()
 
 
 @dataclass(frozen=True)
 class ScoreMatrices:
-    """All numbers of one evaluator.
+    """All scores of one evaluator.
 
     Attributes:
         systems: The systems, in the order of the columns.
         questions: The keys of the questions, in the order of the rows.
-        values: By metric, shape (questions, systems); NaN where there is no number.
+        values: A matrix per metric, shape (questions, systems), NaN for missing values.
     """
 
     systems: list[str]
@@ -81,16 +81,16 @@ class ScoreMatrices:
     values: dict[str, Floats]
 
     def rows(self, slice_: str, questions: QuestionIndex) -> Integers | slice:
-        """The rows of a slice."""
+        """Return the rows of a slice."""
         if slice_ == ALL:
             return slice(None)
         return np.flatnonzero(np.isin(self.questions, questions.slices[slice_]))
 
 
 def sorted_unique(keys: Keys) -> Keys:
-    """The different ones of some keys, sorted.
+    """Return the distinct keys, sorted.
 
-    `numpy.unique` puts them into a hash table first, which takes three times as long.
+    `numpy.unique` builds a hash table first and takes three times as long.
     """
     ordered = np.sort(keys)
     first = np.ones(len(ordered), dtype=bool)
@@ -99,10 +99,10 @@ def sorted_unique(keys: Keys) -> Keys:
 
 
 def load_question_index(source: Source, benchmark: Benchmark) -> QuestionIndex:
-    """The clusters and slices of a benchmark's questions.
+    """Load the clusters and slices of a benchmark's questions.
 
     Raises:
-        WarehouseError: Two questions have the same key, which in practice never happens.
+        WarehouseError: Two questions have the same 64-bit key.
     """
     query = has_clusters(benchmark.name)
     if benchmark.cluster or not source.fetch(query.sql, query.parameters).is_empty():
@@ -123,7 +123,7 @@ def load_question_index(source: Source, benchmark: Benchmark) -> QuestionIndex:
 def load_score_matrices(
     source: Source, benchmark: Benchmark, evaluator: Evaluator
 ) -> ScoreMatrices:
-    """The numbers of an evaluator as it is configured."""
+    """Load the scores of an evaluator, as it is configured now."""
     query = score_values(benchmark.name, evaluator.name, evaluator.signature)
     grades = source.fetch(query.sql, query.parameters)
     systems = grades["system"].unique().sort().to_list()
@@ -132,25 +132,25 @@ def load_score_matrices(
     if len(systems) > 1:
         questions, row = np.unique(questions, return_inverse=True)
     column = grades["system"].replace_strict(systems, range(len(systems)), return_dtype=None)
-    place = row * max(1, len(systems)) + column.cast(int).to_numpy()
+    cell = row * max(1, len(systems)) + column.cast(int).to_numpy()
     names = [metric.name for metric in evaluator.sample_metrics]
     flat = grades["values"].explode().to_numpy().reshape(-1, max(1, len(names)))
     shape = (len(questions), len(systems))
     values = {}
     for at, name in enumerate(names):
         matrix = np.full(shape, np.nan)
-        matrix.ravel()[place] = flat[:, at]
+        matrix.ravel()[cell] = flat[:, at]
         values[name] = matrix
     return ScoreMatrices(systems, questions, values)
 
 
 @dataclass(frozen=True)
 class QuestionSet:
-    """The questions that one system was asked on a slice.
+    """The questions of one system on a slice.
 
     Attributes:
-        keys: Their keys, sorted.
-        questions: What binds them together.
+        keys: The keys of the questions, sorted.
+        questions: The clusters of the questions.
     """
 
     keys: Keys
@@ -158,11 +158,11 @@ class QuestionSet:
 
     @cached_property
     def counts(self) -> tuple[int, int]:
-        """How many questions these are, and how many clusters."""
+        """The number of questions and of clusters."""
         return len(self.keys), len(sorted_unique(self.questions.cluster_keys(self.keys)))
 
-    def shared(self, other: QuestionSet) -> tuple[int, int]:
-        """How many questions both systems were asked, and how many clusters these are."""
+    def shared_counts(self, other: QuestionSet) -> tuple[int, int]:
+        """Return the number of common questions and of their clusters."""
         if self.keys is other.keys or np.array_equal(self.keys, other.keys):
             return self.counts
         both = np.intersect1d(self.keys, other.keys, assume_unique=True)

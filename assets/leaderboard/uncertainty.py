@@ -1,4 +1,4 @@
-"""Uncertainty: how sure each mean of a benchmark is, and how its systems compare."""
+"""The uncertainty of a leaderboard: intervals, rank intervals and comparisons of all metrics."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from assets.leaderboard.metric_slice import COMPARISONS, UNCERTAINTY, MetricSlice
+from assets.leaderboard.metric_slice import COMPARISONS_SCHEMA, UNCERTAINTY_SCHEMA, MetricSlice
 from assets.leaderboard.score_matrix import ALL, QuestionIndex, QuestionSet, load_score_matrices
 from evaluators.statistics.clusters import Groups
 from evaluators.statistics.intervals import is_pass_fail
@@ -24,23 +24,20 @@ if TYPE_CHECKING:
     from evaluators.statistics.arrays import Floats
     from warehouse.store import Warehouse
 
-PLACE = ("slice", "system", "evaluator", "metric")
-"""What tells the rows of a benchmark's leaderboard apart."""
-
 
 @dataclass(frozen=True)
 class PseudoValues:
-    """The pseudo-values of system metrics, gathered while the metrics are folded.
+    """Jackknife pseudo-values of system metrics, collected while the metrics are aggregated.
 
     Attributes:
-        questions: What binds the questions together.
-        values: By evaluator and slice, then metric, then system.
-        wholes: By evaluator and slice, then system: what it was asked.
+        questions: The clusters and slices of the questions.
+        values: The pseudo-values by (evaluator, slice), then metric, then system.
+        question_sets: The questions of each system by (evaluator, slice), then system.
     """
 
     questions: QuestionIndex
     values: dict[tuple[str, str], dict[str, dict[str, Floats]]] = field(default_factory=dict)
-    wholes: dict[tuple[str, str], dict[str, QuestionSet]] = field(default_factory=dict)
+    question_sets: dict[tuple[str, str], dict[str, QuestionSet]] = field(default_factory=dict)
 
     def add(
         self,
@@ -51,104 +48,103 @@ class PseudoValues:
         scores: Scores,
         every: Keys,
     ) -> None:
-        """Find the pseudo-values of one system on one slice.
+        """Compute the pseudo-values of one system on one slice.
 
-        After a run that was narrowed to some systems these may have been asked more than others:
-        the parts are those of all questions, and what a system was not asked is missing there.
+        Systems may have different questions, for example after a run limited to some systems. The
+        parts therefore divide the questions of all systems, and a system has no value for a part
+        that it lacks.
 
         Args:
-            evaluator: Whose system metrics have been folded.
+            evaluator: The evaluator of the system metrics.
             slice_: The slice.
             system: The system.
-            samples: Its samples, as they were folded, with `question`, the hash of the question.
-            scores: What came of them.
-            every: The questions that any system was asked on the slice, sorted.
+            samples: The system's samples, with `question`, the hash of the question.
+            scores: The system metrics of these samples.
+            every: The questions of all systems on the slice, sorted.
         """
-        place, keys = (evaluator.name, slice_), samples["question"].to_numpy()
+        key, questions = (evaluator.name, slice_), samples["question"].to_numpy()
         parts = assign_parts(self.questions.cluster_keys(every))
-        order = np.argsort(keys)
-        # Most systems were asked everything: they share one array.
-        asked = every if len(keys) == len(every) else keys[order]
-        own = np.empty(len(keys), dtype=np.int64)
-        own[order] = parts if asked is every else parts[np.searchsorted(every, asked)]
-        total = int(parts.max(initial=-1)) + 1
-        found = pseudo_values(evaluator, samples, own, scores, total)
-        self.wholes.setdefault(place, {})[system] = QuestionSet(asked, self.questions)
+        order = np.argsort(questions)
+        # Most systems have all questions: they share one array.
+        own = every if len(questions) == len(every) else questions[order]
+        own_parts = np.empty(len(questions), dtype=np.int64)
+        own_parts[order] = parts if own is every else parts[np.searchsorted(every, own)]
+        n_parts = int(parts.max(initial=-1)) + 1
+        found = pseudo_values(evaluator, samples, own_parts, scores, n_parts)
+        self.question_sets.setdefault(key, {})[system] = QuestionSet(own, self.questions)
         for metric, values in found.items():
-            self.values.setdefault(place, {}).setdefault(metric, {})[system] = values
+            self.values.setdefault(key, {}).setdefault(metric, {})[system] = values
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderboardUncertainty:
-    """What is known about the certainty of a leaderboard.
+    """The uncertainty of a leaderboard.
 
     Attributes:
-        standings: One row a slice, system, evaluator and metric.
-        comparisons: One row a pair of systems.
+        per_system: One row per slice, system, evaluator and metric; see `UNCERTAINTY_SCHEMA`.
+        comparisons: One row per pair of systems; see `COMPARISONS_SCHEMA`.
     """
 
-    standings: pl.DataFrame
+    per_system: pl.DataFrame
     comparisons: pl.DataFrame
 
 
 def measure_uncertainty(
-    warehouse: Warehouse, benchmark: Benchmark, spread: PseudoValues
+    warehouse: Warehouse, benchmark: Benchmark, pseudo: PseudoValues
 ) -> LeaderboardUncertainty:
-    """Intervals, rank intervals and comparisons of every metric of a benchmark on every slice.
+    """Compute intervals, rank intervals and comparisons of every metric on every slice.
 
     Args:
-        warehouse: Where the grades are.
+        warehouse: The warehouse with the scores.
         benchmark: The benchmark.
-        spread: What folding its system metrics has gathered.
+        pseudo: The pseudo-values of its system metrics.
     """
-    standings = [pl.DataFrame(schema=UNCERTAINTY)]
-    comparisons = [pl.DataFrame(schema=COMPARISONS)]
-    for block in _blocks(warehouse, benchmark, spread):
-        standings.append(block.uncertainty(benchmark.intervals))
-        comparisons.append(block.comparisons())
-    return LeaderboardUncertainty(pl.concat(standings), pl.concat(comparisons))
+    per_system = [pl.DataFrame(schema=UNCERTAINTY_SCHEMA)]
+    comparisons = [pl.DataFrame(schema=COMPARISONS_SCHEMA)]
+    for each in _metric_slices(warehouse, benchmark, pseudo):
+        per_system.append(each.uncertainty(benchmark.intervals))
+        comparisons.append(each.comparisons())
+    return LeaderboardUncertainty(pl.concat(per_system), pl.concat(comparisons))
 
 
-def _blocks(
-    warehouse: Warehouse, benchmark: Benchmark, spread: PseudoValues
+def _metric_slices(
+    warehouse: Warehouse, benchmark: Benchmark, pseudo: PseudoValues
 ) -> Iterator[MetricSlice]:
     for evaluator in benchmark.evaluators:
-        yield from _of_samples(warehouse, benchmark, evaluator, spread.questions)
-        yield from _of_sets(evaluator, spread)
+        yield from _sample_metric_slices(warehouse, benchmark, evaluator, pseudo.questions)
+        yield from _system_metric_slices(evaluator, pseudo)
 
 
-def _of_samples(
+def _sample_metric_slices(
     warehouse: Warehouse, benchmark: Benchmark, evaluator: Evaluator, questions: QuestionIndex
 ) -> Iterator[MetricSlice]:
-    """A block for each sample metric and slice."""
-    found = load_score_matrices(warehouse, benchmark, evaluator)
-    if not found.systems:
+    matrices = load_score_matrices(warehouse, benchmark, evaluator)
+    if not matrices.systems:
         return
-    passing = {name: is_pass_fail(values) for name, values in found.values.items()}
+    passing = {name: is_pass_fail(values) for name, values in matrices.values.items()}
     for slice_ in (ALL, *questions.slices):
-        rows = found.rows(slice_, questions)
-        groups = questions.groups(found.questions[rows])
+        rows = matrices.rows(slice_, questions)
+        groups = questions.groups(matrices.questions[rows])
         for metric in evaluator.sample_metrics:
-            values = found.values[metric.name][rows]
+            values = matrices.values[metric.name][rows]
             pass_fail = passing[metric.name] and metric.bounds == (0.0, 1.0)
             yield MetricSlice(
                 slice_=slice_,
                 evaluator=evaluator.name,
                 metric=metric,
-                systems=found.systems,
+                systems=matrices.systems,
                 values=values,
                 groups=groups,
                 pass_fail=pass_fail,
             )
 
 
-def _of_sets(evaluator: Evaluator, spread: PseudoValues) -> Iterator[MetricSlice]:
-    """A block of pseudo-values for each system metric and slice."""
+def _system_metric_slices(evaluator: Evaluator, pseudo: PseudoValues) -> Iterator[MetricSlice]:
     metrics = {metric.name: metric for metric in evaluator.system_metrics}
-    for (name, slice_), measured in spread.values.items():
+    for (name, slice_), by_metric in pseudo.values.items():
         if name != evaluator.name:
             continue
-        for metric, by_system in measured.items():
+        for metric, by_system in by_metric.items():
             systems = sorted(by_system)
             yield MetricSlice(
                 slice_=slice_,
@@ -157,5 +153,5 @@ def _of_sets(evaluator: Evaluator, spread: PseudoValues) -> Iterator[MetricSlice
                 systems=systems,
                 values=np.stack([by_system[system] for system in systems], axis=1),
                 groups=Groups(),
-                whole=[spread.wholes[name, slice_][system] for system in systems],
+                question_sets=[pseudo.question_sets[name, slice_][system] for system in systems],
             )

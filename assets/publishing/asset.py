@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import dagster as dg
 import polars as pl
 
-from assets.checks.data_docs import write_page
+from assets.checks.data_docs import write_expectations_page
 from assets.checks.expectations import FULL
 from assets.fingerprints.digests import digest_of
 from assets.keys import (
@@ -52,7 +52,7 @@ def published(
         beside.submit(vega_bundle)
         path = snapshot.publish(warehouse, project.publish)
     if project.validation == FULL:
-        write_page(warehouse, project.publish)
+        write_expectations_page(warehouse, project.publish)
     report = write_report(snapshot.Snapshot(path), project.publish)
     return dg.MaterializeResult[None](
         metadata={

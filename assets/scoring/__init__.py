@@ -1,1 +1,1 @@
-"""The scores: which samples are out of date, and their evaluation in batches."""
+"""Scores: the asset, the refresh of stale samples, scoring in batches."""

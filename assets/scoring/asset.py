@@ -1,4 +1,4 @@
-"""The scoring stage: one asset for each evaluator that the project uses."""
+"""The assets `scores/<evaluator>`: one for each evaluator that the project uses."""
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,15 +26,15 @@ from evaluators import catalog
 from evaluators.evaluator import Evaluator
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.metric import Metric
-from warehouse.ledger import ledger
+from warehouse.ledger.ledger import open_ledger
 from warehouse.store import Warehouse
 
 STEP = "score"
-"""One step scores with every evaluator, so that a model is loaded once."""
+"""One step runs all evaluators, so that each model is loaded once."""
 
 
 def build_scores(project: Project) -> dg.AssetsDefinition:
-    """The assets `scores/<evaluator>`, of which a run may select any."""
+    """Return the assets, of which a run may select a subset."""
     specs = [_spec(name, group) for name, group in used(project).items()]
 
     @dg.multi_asset(
@@ -51,24 +51,24 @@ def build_scores(project: Project) -> dg.AssetsDefinition:
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
     ) -> Iterator[dg.MaterializeResult[None]]:
-        """Bring the selected evaluators' scores of each benchmark up to date.
+        """Refresh the selected evaluators' scores of each benchmark.
 
-        No judge is asked: what one said is taken from the ledger.
+        Judge replies come from the ledger; no judge is called.
         """
         selected = {key.path[-1] for key in context.selected_asset_keys}
-        with ledger.open_ledger(warehouse, context.run.run_id) as tables:
-            engines = project.engines.replay(tables, warehouse)
+        with open_ledger(warehouse, context.run.run_id) as ledger:
+            engines = project.engines.replay(ledger, warehouse)
             for name in used(project):
                 if name not in selected:
                     continue
                 key = scores_key(name)
-                told: dict[tuple[dg.AssetKey, str], Mapping[str, RawMetadataValue]] = {}
+                added: dict[tuple[dg.AssetKey, str], Mapping[str, RawMetadataValue]] = {}
                 for benchmark in context.partition_keys:
                     evaluator = configured(project, benchmark, name)
                     if evaluator is None:
-                        told[key, benchmark] = UNUSED
+                        added[key, benchmark] = UNUSED
                         continue
-                    graded = refresh_scores(
+                    result = refresh_scores(
                         warehouse,
                         project.benchmarks[benchmark],
                         evaluator,
@@ -77,9 +77,9 @@ def build_scores(project: Project) -> dg.AssetsDefinition:
                         force=config.force,
                         engines=engines,
                     )
-                    told[key, benchmark] = _report(evaluator, graded)
-                add_partition_metadata(context, told)
-                # Also where no benchmark uses it: without a result, what follows is skipped.
+                    added[key, benchmark] = _partition_metadata(evaluator, result)
+                add_partition_metadata(context, added)
+                # Even if no benchmark uses it: without a result, Dagster skips later stages.
                 yield dg.MaterializeResult[None](asset_key=key)
 
     return score
@@ -98,8 +98,8 @@ def _spec(name: str, group: Sequence[Evaluator]) -> dg.AssetSpec:
         description="\n\n".join(
             [
                 inspect.getdoc(type(evaluator)) or "",
-                "\n".join(map(_listed, evaluator.measured())),
-                "One row is one number about one sample, or the reason why there is none.",
+                "\n".join(map(_describe_metric, evaluator.measured())),
+                "One row is one score of one sample, or the reason why there is none.",
             ]
         ),
         metadata={"signatures": dg.MetadataValue.json(signatures)},
@@ -108,13 +108,14 @@ def _spec(name: str, group: Sequence[Evaluator]) -> dg.AssetSpec:
 
 def _deps(evaluator: Evaluator) -> list[dg.AssetKey]:
     if isinstance(evaluator, CompositeEvaluator):
-        return [scores_key(name) for name in sorted({p.partition(".")[0] for p in evaluator.parts})]
+        parts = {part.partition(".")[0] for part in evaluator.parts}
+        return [scores_key(name) for name in sorted(parts)]
     judged = [judgments_key(evaluator.name)] if is_judged(evaluator) else []
     return [QUESTIONS, PREDICTIONS, *judged]
 
 
-def _listed(metric: Metric) -> str:
-    """One line of Markdown about a metric."""
+def _describe_metric(metric: Metric) -> str:
+    """Return a Markdown list item about a metric."""
     low, high = metric.bounds
     primary = ", primary" if metric.primary else ""
     return (
@@ -122,16 +123,14 @@ def _listed(metric: Metric) -> str:
     )
 
 
-def _report(evaluator: Evaluator, graded: ScoringResult) -> Mapping[str, RawMetadataValue]:
+def _partition_metadata(
+    evaluator: Evaluator, result: ScoringResult
+) -> Mapping[str, RawMetadataValue]:
     return {
-        "dagster/partition_row_count": (graded.scored + graded.current)
+        "dagster/partition_row_count": (result.scored + result.current)
         * len(evaluator.sample_metrics),
         **metadata.counts(
-            {
-                "scored": graded.scored,
-                "up to date": graded.current,
-                "removed": graded.removed,
-            }
+            {"scored": result.scored, "up to date": result.current, "removed": result.removed}
         ),
         "signature": evaluator.signature,
     }

@@ -1,4 +1,4 @@
-"""Batches: score many samples side by side, a bounded number in memory at a time."""
+"""Score samples in concurrent batches, with a bounded number in memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 from collections import deque
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -27,74 +28,55 @@ if TYPE_CHECKING:
 
 FRAME_ROWS = 50_000
 TEXT_ROWS = 5_000
-"""Samples in a batch: texts are long, and what was made of each takes room."""
+"""Samples in a batch: texts and their results take more memory than identifiers."""
 
 WORTH_PROCESSES = 4 * TEXT_ROWS
-"""Texts from which on the start of other processes (half a second) pays."""
+"""The number of texts from which worker processes, which start in 0.5 seconds, are faster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchScorer:
-    """The work of one evaluator on batches of samples, as a value that other processes can take.
+    """Scores batches of samples into Parquet files; can be sent to worker processes.
 
     Attributes:
-        evaluator: Scores the samples.
-        folder: Receives one Parquet file a batch, with those columns of the table `grades` in
-            which samples differ.
-        engines: What the evaluator may ask.
+        evaluator: The evaluator.
+        folder: Receives one Parquet file per batch, with the columns of the table `grades` that
+            differ between samples.
+        engines: The engines that the evaluator may call.
     """
 
     evaluator: Evaluator
     folder: Path
     engines: Engines = NO_ENGINES
 
-    def write(self, number: int, batch: pl.DataFrame) -> int:
-        """Score one batch, counted from 0.
+    def score(self, number: int, batch: pl.DataFrame) -> int:
+        """Score one batch into the file of its number.
 
         Returns:
-            How many of its samples are to be scored again, because they could not be asked about.
+            The number of samples to retry, because an engine did not answer.
         """
-        grades = score(self.evaluator, batch, self.engines).frame
-        again = self._again()
-        unsettled = 0 if again is None else int(grades.select(again.sum()).item())
-        if again is not None and unsettled:
-            # No inputs have this digest, so that these samples stay stale.
-            digest = pl.when(again).then(pl.lit(0, pl.UInt64)).otherwise("input_digest")
-            grades = grades.with_columns(digest.alias("input_digest"))
-        grades.write_parquet(
+        scores = score(self.evaluator, batch, self.engines).frame
+        retry = self._retry_condition()
+        to_retry = 0 if retry is None else int(scores.select(retry.sum()).item())
+        if retry is not None and to_retry:
+            # No inputs have the digest 0, so these samples stay stale.
+            digest = pl.when(retry).then(pl.lit(0, pl.UInt64)).otherwise("input_digest")
+            scores = scores.with_columns(digest.alias("input_digest"))
+        scores.write_parquet(
             self.folder / f"{number:06d}.parquet", compression="uncompressed", statistics=False
         )
-        return unsettled
+        return to_retry
 
-    def _again(self) -> pl.Expr | None:
-        """Which grades are not final; None where all are."""
+    def _retry_condition(self) -> pl.Expr | None:
+        """Return the condition under which a sample must be retried; None if it never must."""
         if not isinstance(self.evaluator, FlowEvaluator | CompositeEvaluator):
             return None
-        unasked = pl.col("statuses").list.contains(Status.JUDGE_ERROR.value)
+        retry = pl.col("statuses").list.contains(Status.JUDGE_ERROR.value)
         if isinstance(self.evaluator, FlowEvaluator) and self.evaluator.is_configured:
-            lacking = self.engines.missing_reason(self.evaluator.engine_roles())
-            if lacking is not None:
-                unasked |= pl.col("reasons").list.contains(lacking)
-        return unasked.fill_null(value=False)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batches:
-    """A spool of samples, scored in batches.
-
-    Attributes:
-        writing: What is done with a batch.
-        samples: The samples.
-        rows: The samples in a batch.
-    """
-
-    writing: BatchScorer
-    samples: ScratchResult
-    rows: int
-
-    def write(self, number: int) -> int:
-        """Score the batch of that number; see `Writing.write`."""
-        return self.writing.write(number, self.samples.batch(number, self.rows))
+            missing = self.engines.missing_reason(self.evaluator.engine_roles())
+            if missing is not None:
+                retry |= pl.col("reasons").list.contains(missing)
+        return retry.fill_null(value=False)
 
 
 def score_batches(
@@ -103,26 +85,29 @@ def score_batches(
     folder: Path,
     engines: Engines = NO_ENGINES,
 ) -> int:
-    """Score a spool of samples into Parquet files; see `Writing` for the arguments.
+    """Score samples from disk into Parquet files; see `BatchScorer` for the arguments.
 
-    Evaluators of text work in processes, since Python holds on to its interpreter; expressions in
-    threads, since Polars lets go of it; flows one batch after the other, since they wait side by
-    side within it.
+    Row evaluators run in processes, because Python code holds the GIL. Expressions run in threads,
+    because Polars releases it. Flows run one batch at a time; each batch is concurrent in itself.
 
     Returns:
-        How many samples could not be asked about and are to be scored again.
+        The number of samples to retry.
     """
-    by_text = isinstance(evaluator, RowEvaluator)
-    flows = isinstance(evaluator, FlowEvaluator)
-    writing = BatchScorer(evaluator=evaluator, folder=folder, engines=engines)
-    rows = TEXT_ROWS if by_text or flows else FRAME_ROWS
-    batches = Batches(writing=writing, samples=samples, rows=rows)
-    numbers = range(-(-samples.rows // batches.rows))
-    if flows:
-        return sum(map(batches.write, numbers))
-    with _workers(processes=by_text and samples.rows >= WORTH_PROCESSES) as workers:
-        # Taking the results also lets an evaluator's exception out.
-        return sum(workers.map(batches.write, numbers))
+    is_row = isinstance(evaluator, RowEvaluator)
+    is_flow = isinstance(evaluator, FlowEvaluator)
+    scorer = BatchScorer(evaluator=evaluator, folder=folder, engines=engines)
+    rows = TEXT_ROWS if is_row or is_flow else FRAME_ROWS
+    score_batch = partial(_score_batch, scorer, samples, rows)
+    numbers = range(-(-samples.rows // rows))
+    if is_flow:
+        return sum(map(score_batch, numbers))
+    with _workers(processes=is_row and samples.rows >= WORTH_PROCESSES) as workers:
+        # Reading the results also raises the exceptions of the workers.
+        return sum(workers.map(score_batch, numbers))
+
+
+def _score_batch(scorer: BatchScorer, samples: ScratchResult, rows: int, number: int) -> int:
+    return scorer.score(number, samples.batch(number, rows))
 
 
 def score_stream(
@@ -130,18 +115,18 @@ def score_stream(
     samples: Iterator[pl.DataFrame],
     folder: Path,
 ) -> int:
-    """Score samples into Parquet files while they are being read; see `score_batches`.
+    """Score samples into Parquet files while they are read; see `BatchScorer`.
 
     Returns:
-        How many samples there were.
+        The number of samples.
     """
-    write = BatchScorer(evaluator=evaluator, folder=folder).write
+    scorer = BatchScorer(evaluator=evaluator, folder=folder)
     rows, waiting = 0, deque[Future[int]]()
     with _workers(processes=False) as workers:
         for number, batch in enumerate(samples):
             rows += batch.height
-            waiting.append(workers.submit(write, number, batch))
-            # Not read faster than it is scored, so that a bounded number is in memory.
+            waiting.append(workers.submit(scorer.score, number, batch))
+            # Read no faster than batches are scored, to bound the memory.
             if len(waiting) > 2 * (os.cpu_count() or 1):
                 waiting.popleft().result()
         for each in waiting:
@@ -151,6 +136,6 @@ def score_stream(
 
 def _workers(*, processes: bool) -> Executor:
     if processes:
-        # Not forked: DuckDB and Polars have threads, which a fork would leave behind.
+        # Spawned: DuckDB and Polars have threads, which a fork would not copy.
         return ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn"))
     return ThreadPoolExecutor(os.cpu_count())

@@ -1,4 +1,4 @@
-"""Grading: bring the scores of one evaluator on one benchmark up to date, and no more than that."""
+"""Refresh one evaluator's scores on one benchmark; only stale samples are scored."""
 
 from __future__ import annotations
 
@@ -30,15 +30,18 @@ if TYPE_CHECKING:
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
 
+_NO_SIGNATURE = ""
+"""No evaluator has this signature, so every score counts as stale."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringResult:
-    """What grading changed.
+    """What a refresh changed.
 
     Attributes:
-        scored: Samples that were graded now.
-        current: Samples whose grades were up to date.
-        removed: Grades of samples that there are no more.
+        scored: Samples that were scored.
+        current: Samples whose scores were up to date.
+        removed: Removed scores of samples that no longer exist.
     """
 
     scored: int
@@ -56,29 +59,28 @@ def refresh_scores(
     systems: Sequence[str] = (),
     force: bool = False,
 ) -> ScoringResult:
-    """Score the samples whose inputs or whose evaluator changed since they were last scored.
+    """Score the samples whose inputs or evaluator changed since they were last scored.
 
-    The warehouse is read, then left alone while the evaluator works, then written to once.
-    Evaluators whose expressions are as fast as the reading work while it is read.
+    Reads the warehouse, releases it while the evaluator works, and writes once at the end. Frame
+    evaluators are as fast as the query and work while it is read.
 
     Args:
-        warehouse: Where samples are fetched and grades are replaced.
+        warehouse: The warehouse with samples and scores.
         benchmark: The benchmark.
         evaluator: The evaluator, with its parameters.
-        run_id: Is noted in every grade that is written.
-        engines: What the evaluator may ask.
+        run_id: The run, recorded with every score.
+        engines: The engines that the evaluator may call.
         systems: The systems to score; empty for all.
-        force: Score everything again, changed or not.
+        force: Score all samples, even if they are up to date.
     """
     name = benchmark.name
-    marks = warehouse.fingerprints(name)
-    stage, digest = scores_stage(evaluator.name), scores_fingerprint(evaluator, marks)
-    if marks.get(stage) == digest and not force:
+    fingerprints = warehouse.fingerprints(name)
+    stage, fingerprint = scores_stage(evaluator.name), scores_fingerprint(evaluator, fingerprints)
+    if fingerprints.get(stage) == fingerprint and not force:
         return ScoringResult(scored=0, current=_graded_rows(warehouse, name, evaluator), removed=0)
     every = force or not _graded_rows(warehouse, name, evaluator)
     query = stale_samples(benchmark, evaluator, systems=systems, force=every)
     orphans = delete_orphans(name, evaluator.name)
-    by_text = isinstance(evaluator, RowEvaluator)
     now = datetime.now(UTC).replace(tzinfo=None)
     constants: dict[str, str | datetime] = {
         "evaluator": evaluator.name,
@@ -88,100 +90,97 @@ def refresh_scores(
     }
     with TemporaryDirectory(prefix=".grades-", dir=warehouse.path.parent) as folder:
         if isinstance(evaluator, FrameEvaluator):
-            # Expressions keep up with the reading, so that nothing need be written in between.
+            # Expressions are as fast as the query: no intermediate file is needed.
             with warehouse.stream(query.sql, query.parameters, rows=FRAME_ROWS) as frames:
                 scored = score_stream(evaluator, frames, Path(folder))
-            unsettled = 0
+            to_retry = 0
         else:
-            # Equal inputs stand together, so that evaluators of text grade them once.
-            ordered = f"{query.sql} ORDER BY input_digest" if by_text else query.sql
-            with warehouse.fetch_to_disk(ordered, query.parameters) as samples:
-                unsettled = score_batches(evaluator, samples, Path(folder), engines)
-                scored = samples.rows
+            # Row evaluators score equal inputs once if they are adjacent.
+            is_row = isinstance(evaluator, RowEvaluator)
+            ordered = f"{query.sql} ORDER BY input_digest" if is_row else query.sql
+            with warehouse.fetch_to_disk(ordered, query.parameters) as stale:
+                to_retry = score_batches(evaluator, stale, Path(folder), engines)
+                scored = stale.rows
 
-        def keep(transaction: Transaction) -> tuple[int, int]:
+        def write(transaction: Transaction) -> tuple[int, int]:
             known = _graded_rows(transaction, name, evaluator)
-            _describe(transaction, evaluator, now)
+            _record_signature(transaction, evaluator, now)
             removed = transaction.execute(orphans.sql, orphans.parameters) if known else 0
             if isinstance(evaluator, FlowEvaluator):
-                asked = delete_orphans(name, evaluator.name, "asks")
-                transaction.execute(asked.sql, asked.parameters)
+                orphaned_asks = delete_orphans(name, evaluator.name, "asks")
+                transaction.execute(orphaned_asks.sql, orphaned_asks.parameters)
             if scored:
                 if isinstance(evaluator, FrameEvaluator):
-                    # What stands in their details is short, unlike what judges say.
+                    # Their details are short, unlike the rationales of judges.
                     transaction.disable_text_compression(unless_repeated=True)
                 put = transaction.replace if known else transaction.append
                 put("grades", Path(folder), constants=constants)
-            if unsettled:
-                # Not done, since it is to be asked again; what follows sees that it has changed.
+            if to_retry:
+                # The stage stays stale for a retry, and later stages see that scores changed.
                 transaction.record_fingerprint(name, stage, f"unsettled {run_id}")
             elif not systems:
-                transaction.record_fingerprint(name, stage, digest)
+                transaction.record_fingerprint(name, stage, fingerprint)
             return removed, _graded_rows(transaction, name, evaluator) - scored
 
-        removed, current = warehouse.write(keep)
+        removed, current = warehouse.write(write)
     return ScoringResult(scored=scored, current=current, removed=removed)
 
 
-def _describe(transaction: Transaction, evaluator: Evaluator, now: datetime) -> None:
-    """Keep what a signature stands for, once."""
-    place = {"evaluator": evaluator.name, "signature": evaluator.signature}
-    seen = transaction.fetch(
-        "SELECT 1 FROM signatures WHERE evaluator = $evaluator AND signature = $signature", place
+def _record_signature(transaction: Transaction, evaluator: Evaluator, now: datetime) -> None:
+    """Add a new signature to the table `signatures`."""
+    key = {"evaluator": evaluator.name, "signature": evaluator.signature}
+    known = transaction.fetch(
+        "SELECT 1 FROM signatures WHERE evaluator = $evaluator AND signature = $signature", key
     )
-    if seen.is_empty():
-        described = {
-            **place,
+    if known.is_empty():
+        row = {
+            **key,
             "parameters": json.dumps(evaluator.parameters),
             "version": evaluator.version,
             "metrics": [metric.name for metric in evaluator.sample_metrics],
             "first_seen": now,
         }
-        transaction.append("signatures", pl.DataFrame([described]))
+        transaction.append("signatures", pl.DataFrame([row]))
 
 
 def _graded_rows(source: Warehouse | Transaction, benchmark: str, evaluator: Evaluator) -> int:
-    counted = source.fetch(
+    count = source.fetch(
         "SELECT count(*) FROM grades WHERE benchmark = $benchmark AND evaluator = $evaluator",
         {"benchmark": benchmark, "evaluator": evaluator.name},
     )
-    return int(counted.item())
-
-
-_NO_SIGNATURE = ""
-"""No signature equals this one, so that every grade counts as stale."""
+    return int(count.item())
 
 
 def stale_samples(
     benchmark: Benchmark, evaluator: Evaluator, *, systems: Sequence[str] = (), force: bool = False
 ) -> Query:
-    """The samples that an evaluator has to grade.
+    """Return a query for the samples that an evaluator has to score.
 
     Args:
-        benchmark: The benchmark, whose other evaluators a composite is made of.
+        benchmark: The benchmark, with the evaluators that a composite combines.
         evaluator: The evaluator, with its parameters.
-        systems: The systems; empty: all.
-        force: Take every sample, stale or not. Where nothing is graded yet they are the same, and
-            a million samples need not be looked up among the grades of others.
+        systems: The systems; empty for all.
+        force: Select all samples. When no sample has a score yet, this gives the same samples
+            without a join.
     """
     signature = _NO_SIGNATURE if force else evaluator.signature
-    narrowed = list(systems) or None
+    only = list(systems) or None
     if isinstance(evaluator, CompositeEvaluator):
         parts = [_part(benchmark, name) for name in evaluator.parts]
         return select_stale_composite_samples(
-            benchmark.name, evaluator.name, signature, parts, narrowed
+            benchmark.name, evaluator.name, signature, parts, only
         )
     columns = evaluator.columns | {"error"}
     if force:
-        return samples(benchmark.name, columns, narrowed)
-    return select_stale_samples(benchmark.name, evaluator.name, signature, columns, narrowed)
+        return samples(benchmark.name, columns, only)
+    return select_stale_samples(benchmark.name, evaluator.name, signature, columns, only)
 
 
 def _part(benchmark: Benchmark, address: str) -> Part:
-    """Where the grades of a metric stand; those of an evaluator not configured here: nowhere."""
+    """Return the composite part of a metric; without scores if its evaluator is not configured."""
     name, _, metric = address.partition(".")
     configured = next((each for each in benchmark.evaluators if each.name == name), None)
     evaluator = configured or catalog.build(name)
-    place = [each.name for each in evaluator.sample_metrics].index(metric)
+    index = [each.name for each in evaluator.sample_metrics].index(metric)
     signature = _NO_SIGNATURE if configured is None else configured.signature
-    return Part(address, name, place, signature)
+    return Part(address, name, index, signature)

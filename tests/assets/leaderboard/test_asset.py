@@ -1,4 +1,4 @@
-"""What the Dagster interface shows of a leaderboard: a table, a picture, numbers over time."""
+"""The leaderboard's metadata in Dagster's interface: a table, a chart, numbers over time."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def metadata(workshop: Workshop) -> Mapping[str, dg.MetadataValue]:
     return event.metadata
 
 
-def test_a_table_a_picture_and_numbers(workshop: Workshop) -> None:
+def test_metadata_has_a_table_a_chart_and_numbers(workshop: Workshop) -> None:
     workshop.with_prediction("poor", 0, error="out of memory", answer=None)
     found = metadata(workshop)
-    assert "| good |" in str(found["standings"].value)
+    assert "| good |" in str(found["leaderboard"].value)
     picture = re.fullmatch(
         r"!\[means and 95 % intervals of trial\]\(data:image/png;base64,([A-Za-z0-9+/=]+)\)",
         str(found["plot"].value),
@@ -45,14 +45,13 @@ def test_a_table_a_picture_and_numbers(workshop: Workshop) -> None:
     assert found["lowest coverage"] == dg.MetadataValue.float(1.0)
 
 
-def test_many_systems_are_not_traced_one_by_one(workshop: Workshop) -> None:
+def test_means_of_many_systems_are_not_plotted(workshop: Workshop) -> None:
     for at in range(12):
         workshop.predictions[f"s{at}"] = workshop.predictions["good"]
     assert not [name for name in metadata(workshop) if " of s" in name]
 
 
-def test_what_stands_in_a_table_is_no_markup_and_has_one_line() -> None:
-    """Names and values that come from files are shown in the interface as they are."""
+def test_table_cells_escape_markup_and_line_breaks() -> None:
     table = markdown_table([{"system": "<img src=x>|\n| b & c", "mean": "0.5"}])
     head, rules, row = table.split("\n")
     assert (head, rules) == ("| system | mean |", "| --- | ---: |")

@@ -12,7 +12,6 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.proportion import proportion_confint
 
 from assets.keys import LEADERBOARD
-from assets.leaderboard.uncertainty import PLACE
 from tests.assets.conftest import Workshop
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 NAMES = [f"q{i:03d}" for i in range(60)]
+KEY = ("slice", "system", "evaluator", "metric")
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def _prediction(question: dict[str, Any], luck: np.ndarray) -> dict[str, Any]:
 
 def board(workshop: Workshop) -> dict[tuple[str, ...], dict[str, Any]]:
     rows = workshop.warehouse.fetch("SELECT * FROM leaderboard")
-    return {tuple(row[name] for name in PLACE): row for row in rows.iter_rows(named=True)}
+    return {tuple(row[name] for name in KEY): row for row in rows.iter_rows(named=True)}
 
 
 def values(workshop: Workshop, evaluator: str, metric: str) -> pl.DataFrame:

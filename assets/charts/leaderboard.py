@@ -33,7 +33,7 @@ def leaderboard_chart(board: pl.DataFrame) -> style.Spec | None:
         .select(
             *("system", "metric", "mean", "rank"),
             tied=pl.when(tied_with_best=1).then(pl.lit("tied with the best")).otherwise(pl.lit("")),
-            **style.INTERVAL,
+            **style.INTERVAL_COLUMNS,
         )
     )
     if rows.is_empty():
@@ -42,7 +42,7 @@ def leaderboard_chart(board: pl.DataFrame) -> style.Spec | None:
         y=alt.Y("system:N", sort=systems, title=None, axis=alt.Axis(labelLimit=180)),
         color=style.system_colour(sorted(board["system"].unique())),
         tooltip=[
-            style.SYSTEM,
+            style.SYSTEM_TOOLTIP,
             alt.Tooltip("mean:Q", title="Mean", format=".4f"),
             alt.Tooltip("low:Q", title="95 % from", format=".4f"),
             alt.Tooltip("high:Q", title="to", format=".4f"),

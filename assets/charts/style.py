@@ -33,9 +33,9 @@ NEUTRAL = "#868e96"
 """The colour of lines that belong to no system."""
 
 
-SYSTEM = alt.Tooltip("system:N", title="System")
+SYSTEM_TOOLTIP = alt.Tooltip("system:N", title="System")
 
-INTERVAL = {
+INTERVAL_COLUMNS = {
     "low": pl.col("ci_low"),
     "high": pl.col("ci_high"),
     "from": pl.coalesce("ci_low", "mean"),

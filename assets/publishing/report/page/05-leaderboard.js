@@ -121,30 +121,34 @@ function primaryMetricsTable(metrics, rows) {
   return sortableTable(columns, [...systems.values()], { sort: 1, descending: first.best === "high", caption, empty: "No system has that name." });
 }
 
-function startLeaderboard() {
-  const [picked, part, wanted, place] = ["lb-metric", "lb-slice", "lb-filter", "lb-table"].map(byId);
-  if (PRIMARY.length > 1) picked.append(option("", "all primary metrics", true));
+// Fill a select with the metrics that have values, grouped by evaluator.
+function fillMetricSelect(select, label, isShown = () => true) {
   for (const evaluator of PAGE.evaluators) {
-    const group = el("optgroup", { label: evaluator.name });
-    for (const metric of METRICS.filter((each) => each.e === evaluator.name && each.measured))
-      group.append(option(metric.title, metric.title + (metric.primary ? " (primary)" : "")));
-    if (group.children.length) picked.append(group);
+    const metrics = METRICS.filter((metric) => metric.e === evaluator.name && metric.measured);
+    const options = metrics.filter((metric) => isShown(metric, evaluator)).map((metric) => option(metric.title, label(metric)));
+    if (options.length) select.append(el("optgroup", { label: evaluator.name }, options));
   }
-  if (PRIMARY.length === 1) picked.value = PRIMARY[0].title;
-  for (const slice of PAGE.slices) part.append(option(slice, slice === "all" ? "all questions" : slice));
-  part.disabled = PAGE.slices.length < 2;
+}
+
+function startLeaderboard() {
+  const [metricSelect, sliceSelect, filter, box] = ["lb-metric", "lb-slice", "lb-filter", "lb-table"].map(byId);
+  if (PRIMARY.length > 1) metricSelect.append(option("", "all primary metrics", true));
+  fillMetricSelect(metricSelect, (metric) => metric.title + (metric.primary ? " (primary)" : ""));
+  if (PRIMARY.length === 1) metricSelect.value = PRIMARY[0].title;
+  for (const slice of PAGE.slices) sliceSelect.append(option(slice, slice === "all" ? "all questions" : slice));
+  sliceSelect.disabled = PAGE.slices.length < 2;
 
   async function show() {
-    const sought = wanted.value.trim().toLowerCase();
-    const rows = (await board(part.value)).filter((row) => row.name.toLowerCase().includes(sought));
-    const metric = metricAt.get(picked.value);
+    const term = filter.value.trim().toLowerCase();
+    const rows = (await board(sliceSelect.value)).filter((row) => row.name.toLowerCase().includes(term));
+    const metric = metricAt.get(metricSelect.value);
     const table = metric
       ? metricTable(metric, rows.filter((row) => row.metric === metric.at))
       : primaryMetricsTable(PRIMARY, rows.filter((row) => row.of.primary));
-    place.replaceChildren(scrollable(table, "leaderboard"));
+    box.replaceChildren(scrollable(table, "leaderboard"));
   }
 
-  for (const each of [picked, part]) each.addEventListener("change", show);
-  wanted.addEventListener("input", show);
+  for (const each of [metricSelect, sliceSelect]) each.addEventListener("change", show);
+  filter.addEventListener("input", show);
   return show();
 }

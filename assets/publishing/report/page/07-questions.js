@@ -5,9 +5,9 @@ const COLOUR_STOPS = [[194, 65, 12], [243, 233, 220], [29, 95, 168]]; // worst, 
 function cellColours(quality) {
   const at = Math.min(1, Math.max(0, quality)) * 2;
   const [from, to] = at < 1 ? [COLOUR_STOPS[0], COLOUR_STOPS[1]] : [COLOUR_STOPS[1], COLOUR_STOPS[2]];
-  const mixed = from.map((part, index) => Math.round(part + (to[index] - part) * (at < 1 ? at : at - 1)));
-  const [r, g, b] = mixed.map((part) => {
-    const share = part / 255;
+  const mixed = from.map((drawPage, index) => Math.round(drawPage + (to[index] - drawPage) * (at < 1 ? at : at - 1)));
+  const [r, g, b] = mixed.map((drawPage) => {
+    const share = drawPage / 255;
     return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
   });
   const light = 0.2126 * r + 0.7152 * g + 0.0722 * b;
@@ -67,34 +67,36 @@ async function heatRows(metric, table) {
 const HEAT_ORDERS = {
   hardest: (rows, metric) => sorted(rows, (row) => row.mean, metric.best === "low"),
   easiest: (rows, metric) => sorted(rows, (row) => row.mean, metric.best === "high"),
-  apart: (rows) => sorted(rows, (row) => row.spread, true),
-  given: (rows) => rows,
+  difference: (rows) => sorted(rows, (row) => row.spread, true),
+  id: (rows) => rows,
 };
 
-function fillMetricSelect(picked) {
-  for (const evaluator of PAGE.evaluators) {
-    const group = el("optgroup", { label: evaluator.name });
-    for (const key of evaluator.metrics) {
-      const metric = metricAt.get(`${evaluator.name}.${key}`);
-      if (metric && metric.measured) group.append(option(metric.title, metric.title));
-    }
-    if (group.children.length) picked.append(group);
-  }
+// Fill a select with the metrics of single samples; return whether there are any.
+function fillSampleMetricSelect(select) {
+  fillMetricSelect(select, (metric) => metric.title, (metric, evaluator) => evaluator.metrics.includes(metric.m));
   const first = PRIMARY.find((metric) => metric.level === "sample");
-  if (first) picked.value = first.title;
-  return picked.options.length > 0;
+  if (first) select.value = first.title;
+  return select.options.length > 0;
+}
+
+// A link that opens a question, with the start of its text.
+function questionLink(row, systems) {
+  return [
+    el("button", { type: "button", class: "link", onclick: () => openSample(row.at, systems) }, name(row.id)),
+    el("span", { class: "snippet", dir: "auto" }, row.text),
+  ];
 }
 
 function startHeatMap() {
-  const [picked, order, wanted, place] = ["heat-metric", "heat-order", "heat-filter", "heat-table"].map(byId);
-  if (!fillMetricSelect(picked)) return;
+  const [metricSelect, order, filter, box] = ["heat-metric", "heat-order", "heat-filter", "heat-table"].map(byId);
+  if (!fillSampleMetricSelect(metricSelect)) return;
 
   async function show() {
-    const metric = metricAt.get(picked.value);
+    const metric = metricAt.get(metricSelect.value);
     const table = await scoreMatrix(metric.e);
-    const sought = wanted.value.trim().toLowerCase();
+    const term = filter.value.trim().toLowerCase();
     const all = await heatRows(metric, table);
-    const found = all.filter((row) => `${row.id}\n${row.text}`.toLowerCase().includes(sought));
+    const found = all.filter((row) => `${row.id}\n${row.text}`.toLowerCase().includes(term));
     const scale = all.map((row) => row.mean ?? NaN);
     const rows = HEAT_ORDERS[order.value](found, metric);
     const heads = PAGE.order.map((system) => el("th", { scope: "col", class: "slanted" }, el("span", {}, name(system))));
@@ -102,31 +104,26 @@ function startHeatMap() {
       el(
         "tr",
         {},
-        el(
-          "th",
-          { scope: "row" },
-          el("button", { type: "button", class: "link", onclick: () => openSample(row.at, []) }, name(row.id)),
-          el("span", { class: "snippet", dir: "auto" }, row.text),
-        ),
+        el("th", { scope: "row" }, questionLink(row, [])),
         PAGE.order.map((system) => cell(metric, scale, row, system, table)),
         el("td", { class: "num fine" }, number(row.mean, 2)),
       );
-    const part = (some) =>
+    const drawPage = (pageRows) =>
       scrollable(
         el(
           "table",
           { class: "heat" },
           tableCaption(`${metric.title}: ${metric.summary}`),
           el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "Question"), heads, el("th", { scope: "col", class: "num" }, "mean"))),
-          el("tbody", {}, some.map(line)),
+          el("tbody", {}, pageRows.map(line)),
         ),
         "heat map",
       );
-    place.replaceChildren(pagedTable(rows, 25, part, "questions"));
+    box.replaceChildren(pagedTable(rows, 25, drawPage, "questions"));
   }
 
-  for (const each of [picked, order]) each.addEventListener("change", show);
-  wanted.addEventListener("input", show);
+  for (const each of [metricSelect, order]) each.addEventListener("change", show);
+  filter.addEventListener("input", show);
   whenSeen(byId("heat"), show);
 }
 

@@ -35,15 +35,15 @@ function verdictText(metric, a, b) {
 }
 
 function startComparison() {
-  const [picked, left, right, only, verdict, place] = ["cmp-metric", "cmp-a", "cmp-b", "cmp-only", "cmp-verdict", "cmp-table"].map(byId);
-  if (!left || !fillMetricSelect(picked)) return;
+  const [metricSelect, left, right, only, verdict, box] = ["cmp-metric", "cmp-a", "cmp-b", "cmp-only", "cmp-verdict", "cmp-table"].map(byId);
+  if (!left || !fillSampleMetricSelect(metricSelect)) return;
   PAGE.order.forEach((system, at) => {
     left.append(option(system, system, at === 0));
     right.append(option(system, system, at === 1));
   });
 
   async function show() {
-    const metric = metricAt.get(picked.value);
+    const metric = metricAt.get(metricSelect.value);
     const [a, b] = [left.value, right.value];
     const [x, y] = [PAGE.systems.indexOf(a), PAGE.systems.indexOf(b)];
     const table = await scoreMatrix(metric.e);
@@ -52,11 +52,11 @@ function startComparison() {
       const [one, other] = [x, y].map((s) => table.value(metric.m, question.at, s));
       return { ...question, one, other, difference: one - other };
     });
-    const tally = (holds) => rows.filter((row) => holds(sign * row.difference)).length;
-    const unpaired = tally((d) => Number.isNaN(d));
+    const countRows = (matches) => rows.filter((row) => matches(sign * row.difference)).length;
+    const unpaired = countRows((d) => Number.isNaN(d));
     const text = [
-      `${count(tally((d) => d > 0))} questions favour the first, ${count(tally((d) => d < 0))} to the second, `,
-      `${count(tally((d) => d === 0))} neither`,
+      `${count(countRows((d) => d > 0))} questions favour the first, ${count(countRows((d) => d < 0))} the second, `,
+      `${count(countRows((d) => d === 0))} neither`,
       unpaired ? `; ${count(unpaired)} lack a score of one system.` : ".",
     ].join("");
     verdict.replaceChildren(el("p", {}, ...verdictText(metric, a, b)), el("p", {}, text));
@@ -64,22 +64,15 @@ function startComparison() {
     const empty = rows.every((row) => Number.isNaN(row.difference)) ? "No question has scores of both systems." : "The systems do not differ on any question.";
     const ordered = sorted(shown, (row) => Math.abs(row.difference), true);
     const columns = [
-      {
-        title: "Question",
-        value: (row) => row.id,
-        cell: (row) => [
-          el("button", { type: "button", class: "link", onclick: () => openSample(row.at, [a, b]) }, name(row.id)),
-          el("span", { class: "snippet", dir: "auto" }, row.text),
-        ],
-      },
+      { title: "Question", value: (row) => row.id, cell: (row) => questionLink(row, [a, b]) },
       { title: a, value: (row) => row.one, cell: (row) => number(row.one), numeric: true, first: "desc" },
       { title: b, value: (row) => row.other, cell: (row) => number(row.other), numeric: true, first: "desc" },
       { title: "Difference", value: (row) => row.difference, cell: (row) => number(row.difference), numeric: true, first: "desc" },
     ];
-    const part = (some) => scrollable(sortableTable(columns, some, { caption: metric.summary, empty }), "comparison");
-    place.replaceChildren(pagedTable(ordered, 20, part, "questions"));
+    const drawPage = (pageRows) => scrollable(sortableTable(columns, pageRows, { caption: metric.summary, empty }), "comparison");
+    box.replaceChildren(pagedTable(ordered, 20, drawPage, "questions"));
   }
 
-  for (const each of [picked, left, right, only]) each.addEventListener("change", show);
+  for (const each of [metricSelect, left, right, only]) each.addEventListener("change", show);
   whenSeen(byId("compare"), show);
 }

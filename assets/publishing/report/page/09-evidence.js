@@ -89,13 +89,13 @@ function contextsOf(answer, sample) {
   const items = Array.from({ length: n }, (_, at) => {
     const doc = answer.docs ? answer.docs[at] : null;
     const text = answer.contexts && answer.contexts[at] ? sample.texts[answer.contexts[at] - 1] : null;
-    const facts = [
+    const labels = [
       doc ? name(doc) : null,
       answer.chunks && answer.chunks[at] ? el("span", { class: "fine" }, " ", name(answer.chunks[at])) : null,
       doc && gold.has(doc) ? el("span", { class: "badge best" }, "relevant") : null,
       answer.scores && answer.scores[at] ? el("span", { class: "fine" }, ` ${number(Number(answer.scores[at]))}`) : null,
     ];
-    return el("li", {}, facts, text === null ? null : prose(text));
+    return el("li", {}, labels, text === null ? null : prose(text));
   });
   return details(`Retrieved (${n})`, false, el("ol", { class: "contexts" }, items));
 }

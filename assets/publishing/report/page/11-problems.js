@@ -15,8 +15,8 @@ function questionCell(row) {
 const SEVERITIES = ["low", "medium", "high"];
 
 function startProblems() {
-  const [wanted, place] = ["problems-filter", "problems-table"].map(byId);
-  if (!place) return;
+  const [filter, box] = ["problems-filter", "problems-table"].map(byId);
+  if (!box) return;
   const metric = (row) => [row.evaluator, row.metric].filter(Boolean).join(".");
   const columns = [
     { title: "Severity", value: (row) => SEVERITIES.indexOf(row.severity), cell: (row) => el("span", { class: `severity ${row.severity}` }, row.severity), first: "desc" },
@@ -28,20 +28,20 @@ function startProblems() {
   ];
   const filled = columns.filter((column) => PAGE.problems.some((row) => column.value(row) !== null && column.value(row) !== ""));
   function show() {
-    const sought = wanted.value.trim().toLowerCase();
+    const term = filter.value.trim().toLowerCase();
     const read = (row) => [row.kind.replaceAll("_", " "), ...Object.values(row)].join("\n").toLowerCase();
-    const rows = PAGE.problems.filter((row) => read(row).includes(sought));
-    const part = (some) => scrollable(sortableTable(filled, some, { header: 1 }), "problems");
-    place.replaceChildren(pagedTable(rows, 20, part, "problems"));
+    const rows = PAGE.problems.filter((row) => read(row).includes(term));
+    const drawPage = (pageRows) => scrollable(sortableTable(filled, pageRows, { header: 1 }), "problems");
+    box.replaceChildren(pagedTable(rows, 20, drawPage, "problems"));
   }
-  wanted.addEventListener("input", show);
+  filter.addEventListener("input", show);
   show();
 }
 
 function startInsights() {
-  for (const place of document.querySelectorAll("[data-question]")) {
-    const { question, system } = place.dataset;
-    place.addEventListener("click", () => openQuestion(question, system ? [system] : []));
+  for (const box of document.querySelectorAll("[data-question]")) {
+    const { question, system } = box.dataset;
+    box.addEventListener("click", () => openQuestion(question, system ? [system] : []));
   }
 }
 

@@ -1,9 +1,9 @@
 // The first page: a search over benchmarks, systems and metrics.
 
 byId("find").addEventListener("input", (event) => {
-  const sought = event.target.value.trim().toLowerCase();
+  const term = event.target.value.trim().toLowerCase();
   const cards = [...document.querySelectorAll(".benchmarks > li")];
-  for (const card of cards) card.hidden = !card.textContent.toLowerCase().includes(sought);
+  for (const card of cards) card.hidden = !card.textContent.toLowerCase().includes(term);
   announce(`${cards.filter((card) => !card.hidden).length} benchmarks`);
 });
 startTheme();

@@ -161,7 +161,7 @@ def curve_chart(
         .encode(
             opacity=alt.when(nearest).then(alt.value(1)).otherwise(alt.value(0)),
             tooltip=[
-                style.SYSTEM,
+                style.SYSTEM_TOOLTIP,
                 alt.Tooltip("x:Q", title=SYMBOLS[metric], format=".4f"),
                 alt.Tooltip("share:Q", title="Questions above", format=".1%"),
             ],

@@ -77,11 +77,13 @@ def quality_rows(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> li
             data.overall.filter(pl.col("evaluator") == evaluator, pl.col("metric") == metric)
             .drop_nulls("mean")
             .join(spent, on="system", maintain_order="left")
-            .with_columns(metric=pl.lit(f"{evaluator}.{metric}"), **style.INTERVAL)
+            .with_columns(metric=pl.lit(f"{evaluator}.{metric}"), **style.INTERVAL_COLUMNS)
         )
         points = list(rows.select("spent", "mean").iter_rows())
         front = pareto_front(points, high_is_best=rows["best"].first() == "high")
-        columns = rows.select("system", "metric", "mean", *style.INTERVAL, "spent").to_dicts()
+        columns = rows.select(
+            "system", "metric", "mean", *style.INTERVAL_COLUMNS, "spent"
+        ).to_dicts()
         table += [row | {"on_front": flag} for row, flag in zip(columns, front, strict=True)]
     return table
 
@@ -126,7 +128,7 @@ def quality_chart(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> s
         y=y,
         color=colour,
         tooltip=[
-            style.SYSTEM,
+            style.SYSTEM_TOOLTIP,
             alt.Tooltip("mean:Q", title="Mean", format=".4f"),
             alt.Tooltip("spent:Q", title=title, format="$.4~g" if is_cost else ".3~f"),
             alt.Tooltip("on_front:N", title="On the Pareto front"),

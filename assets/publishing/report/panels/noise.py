@@ -57,7 +57,7 @@ def noise_chart(data: BenchmarkData, means: pl.DataFrame) -> style.Spec | None:
         means.filter(pl.col("system").is_in(systems), pl.col("mean").is_not_null())
         .with_columns(slice=pl.format("noise_ratio={}", "noise_ratio"))
         .join(intervals, on=["system", "slice"], how="left", maintain_order="left")
-        .select("noise_ratio", "system", "mean", "n_scored", **style.INTERVAL)
+        .select("noise_ratio", "system", "mean", "n_scored", **style.INTERVAL_COLUMNS)
     )
     levels = rows["noise_ratio"].unique().sort().to_list()
     if len(levels) < MIN_LEVELS:
@@ -72,7 +72,7 @@ def noise_chart(data: BenchmarkData, means: pl.DataFrame) -> style.Spec | None:
         color=style.system_colour(data.systems, legend=style.legend(values=sorted(systems))),
         opacity=alt.when(selected).then(alt.value(1)).otherwise(alt.value(0.12)),
         tooltip=[
-            style.SYSTEM,
+            style.SYSTEM_TOOLTIP,
             alt.Tooltip("noise_ratio:Q", title="Noise", format=".0%"),
             alt.Tooltip("mean:Q", title="Accuracy", format=".1%"),
             alt.Tooltip("low:Q", title="95 % from", format=".1%"),

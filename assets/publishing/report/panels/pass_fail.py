@@ -79,7 +79,7 @@ def failures_chart(data: BenchmarkData, evaluators: list[str]) -> style.Spec | N
                 legend=alt.Legend(orient="bottom", columns=4),
             ),
             tooltip=[
-                style.SYSTEM,
+                style.SYSTEM_TOOLTIP,
                 alt.Tooltip("outcome:N", title="Outcome"),
                 alt.Tooltip("share:Q", title="Share", format=".1%"),
             ],

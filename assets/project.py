@@ -256,7 +256,7 @@ def select_metrics(benchmark: Benchmark, wanted: Sequence[str]) -> list[tuple[Ev
                     each for evaluator, metric in every for each in (evaluator.name, metric.name)
                 ]
             raise UnknownMetric(
-                f"{benchmark.name!r} has no metric of single samples {name!r}{did_you_mean(name, names)}"
+                f"{benchmark.name!r} has no sample metric {name!r}{did_you_mean(name, names)}"
             )
         found |= meant
     return list(found.values())

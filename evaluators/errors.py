@@ -71,5 +71,6 @@ def did_you_mean(name: str, options: Iterable[str]) -> str:
     """Return ` (did you mean 'x'?)` for the most similar option, or an empty text."""
     from rapidfuzz import fuzz, process
 
-    best = process.extractOne(name, options, scorer=fuzz.ratio, score_cutoff=_MIN_SIMILARITY)
+    choices = list(options)  # of a mapping `extractOne` would compare the values
+    best = process.extractOne(name, choices, scorer=fuzz.ratio, score_cutoff=_MIN_SIMILARITY)
     return f" (did you mean {best[0]!r}?)" if best else ""

@@ -1,4 +1,4 @@
-"""The errors of the orchestration room: what is wrong with a project or with a command."""
+"""The errors of the orchestration package."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 
 class OrchestrationError(Exception):
-    """The root of the errors that this room raises; the command line ends with code 2."""
+    """The root of the errors of this package; the command line exits with code 2."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Fault:
-    """One thing that is wrong in a configuration file.
+    """A fault in a configuration file.
 
     Attributes:
-        line: The line of the offending key or value, counted from 1.
-        message: What is wrong there and what was expected.
+        line: The line of the key or value, counted from 1.
+        message: What is wrong there, and what was expected.
     """
 
     line: int
@@ -28,11 +28,11 @@ class Fault:
 
 
 class SettingsError(OrchestrationError):
-    """A configuration file cannot be used.
+    """A configuration file has faults.
 
     Attributes:
         file: The configuration file.
-        faults: Everything that is wrong with it, in the order of its lines.
+        faults: All its faults, in the order of their lines.
     """
 
     def __init__(self, file: Path, faults: Sequence[Fault]) -> None:
@@ -43,17 +43,17 @@ class SettingsError(OrchestrationError):
         )
 
 
-class NoSettings(OrchestrationError):  # noqa: N818
-    """There is no configuration file where one was looked for."""
+class SettingsNotFound(OrchestrationError):  # noqa: N818
+    """The configuration file does not exist, or cannot be read."""
 
 
 class UnknownName(OrchestrationError):  # noqa: N818
-    """A benchmark, system, evaluator or slice was named that does not exist."""
+    """There is no benchmark, system, evaluator, metric or slice of a given name."""
 
 
-class ChecksFailed(OrchestrationError):  # noqa: N818 - the name says what it is
-    """The run went through, but checks of its tables failed; the command line ends with code 1."""
+class ChecksFailed(OrchestrationError):  # noqa: N818
+    """The run finished, but a check failed; the command line exits with code 1."""
 
 
 class NothingToExport(OrchestrationError):  # noqa: N818
-    """A benchmark has nothing of the kind that was asked for."""
+    """A benchmark has no results of the requested kind."""

@@ -1,4 +1,4 @@
-"""The published copy of a project, and the questions that commands put to it."""
+"""The published copy of a project, and the queries of commands on it."""
 
 from __future__ import annotations
 
@@ -13,72 +13,72 @@ if TYPE_CHECKING:
     from assets.project import Project
 
 
-class NothingPublished(OrchestrationError):  # noqa: N818 - the name says what it is
-    """A project has not been run yet."""
+class NotPublished(OrchestrationError):  # noqa: N818
+    """Nothing is published yet."""
 
 
-def copy(project: Project) -> Snapshot:
-    """The published copy.
+def open_copy(project: Project) -> Snapshot:
+    """Return the published copy.
 
     Raises:
-        NothingPublished: There is none yet.
+        NothingPublished: Nothing is published yet.
     """
     path = project.publish / FILE_NAME
     if not path.exists():
-        raise NothingPublished(
-            f"nothing is published yet in {str(project.publish)!r}: `scoreline run` comes first"
+        raise NotPublished(
+            f"nothing is published yet in {str(project.publish)!r}: run `scoreline run` first"
         )
     return Snapshot(path)
 
 
-def leaderboard(project: Project) -> pl.DataFrame:
-    """The whole published leaderboard, best first.
+def load_leaderboard(project: Project) -> pl.DataFrame:
+    """Return the whole published leaderboard, best first.
 
     Returns:
         The columns of the table `leaderboard`, ordered by benchmark, slice, evaluator, metric and
         rank; systems without a rank come last, by name.
 
     Raises:
-        NothingPublished: There is none yet.
+        NothingPublished: Nothing is published yet.
     """
-    return copy(project).fetch(
+    return open_copy(project).fetch(
         "SELECT * FROM leaderboard "
         "ORDER BY benchmark, slice <> 'all', slice, evaluator, metric, rank NULLS LAST, system"
     )
 
 
-def rejects(project: Project) -> pl.DataFrame:
-    """The rows of input files that could not be used, in the order of the files.
+def load_rejects(project: Project) -> pl.DataFrame:
+    """Return the rejected rows of input files, in the order of the files.
 
     Returns:
         benchmark, kind, system, file, line, reason.
 
     Raises:
-        NothingPublished: There is none yet.
+        NothingPublished: Nothing is published yet.
     """
-    return copy(project).fetch(
+    return open_copy(project).fetch(
         "SELECT benchmark, kind, system, file, line, reason FROM rejects "
         "ORDER BY benchmark, kind, file, line"
     )
 
 
-def systems(project: Project, benchmark: str) -> list[str]:
-    """The systems of a benchmark that are published, by name.
+def load_systems(project: Project, benchmark: str) -> list[str]:
+    """Return the published systems of a benchmark, by name.
 
     Raises:
-        NothingPublished: There is none yet.
+        NothingPublished: Nothing is published yet.
     """
-    found = copy(project).fetch(
+    found = open_copy(project).fetch(
         "SELECT DISTINCT system FROM predictions WHERE benchmark = $benchmark ORDER BY system",
         {"benchmark": benchmark},
     )
     return [str(name) for name in found["system"]]
 
 
-def problems(project: Project) -> pl.DataFrame:
-    """What somebody should look at, in the order of the table `problems`: worst first.
+def load_problems(project: Project) -> pl.DataFrame:
+    """Return the table `problems`, the most severe first.
 
     Raises:
-        NothingPublished: There is none yet.
+        NothingPublished: Nothing is published yet.
     """
-    return copy(project).fetch("SELECT * FROM problems")
+    return open_copy(project).fetch("SELECT * FROM problems")

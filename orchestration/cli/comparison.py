@@ -1,4 +1,4 @@
-"""Two systems of the published copy side by side, in numbers and in words."""
+"""Compare two systems of the published copy, in numbers and in sentences."""
 
 from __future__ import annotations
 
@@ -14,36 +14,37 @@ if TYPE_CHECKING:
 
     from warehouse.publish.snapshot import Snapshot
 
-SHOWN = (
+COLUMNS = (
     *("metric", "a", "b", "difference", "ci_low", "ci_high", "p_adjusted", "verdict"),
     *("n_pairs", "detectable_difference"),
 )
 
 
-class NotCompared(OrchestrationError):  # noqa: N818 - the name says what it is
-    """Two systems have no number in common."""
+class NotComparable(OrchestrationError):  # noqa: N818
+    """Two systems have no score in common."""
 
 
-def compared(
+def compare_systems(
     copy: Snapshot, benchmark: str, a: str, b: str, metrics: Sequence[str], slice_: str
 ) -> pl.DataFrame:
-    """How two systems compare, seen from `a`.
+    """Compare system `a` with system `b`.
 
     Args:
         copy: The published copy.
         benchmark: The benchmark.
-        a: The one system.
-        b: The other.
-        metrics: `evaluator.metric`, a metric's name, an evaluator, or `all`; none: primary ones.
+        a: The first system.
+        b: The second system.
+        metrics: `evaluator.metric`, a metric's name, an evaluator, or `all`; empty for the primary
+            metrics.
         slice_: The slice.
 
     Returns:
-        One row a metric: metric (its address), a and b (the two means), and the columns of the
-        table `comparisons`, their signs turned where the table has the pair the other way round.
+        One row per metric: metric (`evaluator.metric`), a and b (the two means), and the columns of
+        the table `comparisons`, with the signs inverted where the table has the pair as (b, a).
 
     Raises:
-        UnknownName: There is no such metric or slice; a near name is suggested.
-        NotCompared: The two have no number in common there.
+        UnknownName: There is no such metric or slice; the message suggests a similar name.
+        NotComparable: The two systems have no score in common.
     """
     rows = copy.fetch(
         "SELECT c.* EXCLUDE (metric), c.evaluator || '.' || c.metric AS address, c.metric AS name, "
@@ -56,81 +57,83 @@ def compared(
         "AND greatest($a, $b) = greatest(system_a, system_b) ORDER BY address",
         {"benchmark": benchmark, "a": a, "b": b},
     )
-    _known("slice", [slice_], rows["slice"].unique().to_list())
+    _require_known("slice", [slice_], rows["slice"].unique().to_list())
     rows = rows.filter(pl.col("slice") == slice_)
     if metrics and "all" not in metrics:
         columns = ("address", "name", "evaluator")
-        _known("metric", metrics, [each for name in columns for each in rows[name].to_list()])
+        _require_known(
+            "metric", metrics, [each for name in columns for each in rows[name].to_list()]
+        )
         rows = rows.filter(pl.any_horizontal(pl.col(name).is_in(metrics) for name in columns))
     elif not metrics:
         rows = rows.filter(pl.col("is_primary") == 1)
     if rows.is_empty():
-        raise NotCompared(f"{a!r} and {b!r} have no number in common on {benchmark!r}")
-    turned = pl.col("system_a") != a
-    sign = pl.when(turned).then(-1.0).otherwise(1.0)
+        raise NotComparable(f"{a!r} and {b!r} have no score in common on {benchmark!r}")
+    is_inverted = pl.col("system_a") != a
+    sign = pl.when(is_inverted).then(-1.0).otherwise(1.0)
     opposite = {"better": "worse", "worse": "better"}
     return rows.with_columns(
         difference=sign * pl.col("difference"),
-        ci_low=pl.when(turned).then(-pl.col("ci_high")).otherwise("ci_low"),
-        ci_high=pl.when(turned).then(-pl.col("ci_low")).otherwise("ci_high"),
-        verdict=pl.when(turned).then(pl.col("verdict").replace(opposite)).otherwise("verdict"),
+        ci_low=pl.when(is_inverted).then(-pl.col("ci_high")).otherwise("ci_low"),
+        ci_high=pl.when(is_inverted).then(-pl.col("ci_low")).otherwise("ci_high"),
+        verdict=pl.when(is_inverted).then(pl.col("verdict").replace(opposite)).otherwise("verdict"),
         system_a=pl.lit(a),
         system_b=pl.lit(b),
         metric=pl.col("address"),
     ).drop("address", "name", "is_primary")
 
 
-def sentence(row: Mapping[str, Any], a: str, b: str) -> str:
-    """One row of `compared` in a plain sentence."""
+def describe_comparison(row: Mapping[str, Any], a: str, b: str) -> str:
+    """Describe one row of `compare_systems` in a sentence."""
     n, verdict = row["n_pairs"], row["verdict"]
     metric = row["metric"] + (" (lower is better)" if row["best"] == "low" else "")
     questions = "1 question" if n == 1 else f"{n:,} questions"
     if not n:
-        return f"By {metric} there is not enough data: both have a number for no question."
+        return f"{metric}: not enough data: no question has a score for both systems."
     if verdict == "not_enough_data":
         return (
-            f"By {metric} there is not enough data: {questions} that both have a number for could "
-            "not decide, whatever the answers."
+            f"{metric}: not enough data: {questions} with scores for both systems cannot show a "
+            "significant difference."
         )
     size = abs(row["difference"])
     interval = ""
     if row["ci_low"] is not None:
         sign = 1 if row["difference"] > 0 else -1
         ends = sorted(sign * row[end] for end in ("ci_low", "ci_high"))
-        interval = f" (95 % interval {ends[0]:.3f} to {ends[1]:.3f})"
+        interval = f" (95 % confidence interval {ends[0]:.3f} to {ends[1]:.3f})"
     if verdict in ("better", "worse"):
         return (
-            f"By {metric} {a} is {verdict} than {b} by {size:.3f}{interval} on {questions}; that "
-            f"is unlikely to be chance (adjusted p = {_p(row['p_adjusted'])})."
+            f"{metric}: {a} is significantly {verdict} than {b} by {size:.3f}{interval} on "
+            f"{questions} (adjusted p = {_p(row['p_adjusted'])})."
         )
-    room = ""
+    detectable = ""
     if row["detectable_difference"] is not None:
-        room = (
-            f": a difference of less than {row['detectable_difference']:.3f} would probably not "
-            "show in so few"
+        detectable = (
+            f"; a difference below {row['detectable_difference']:.3f} is probably not detectable "
+            "with so few questions"
         )
     return (
-        f"By {metric} {a} and {b} cannot be told apart on {questions} (difference "
-        f"{row['difference']:+.3f}, adjusted p = {_p(row['p_adjusted'])}){room}."
+        f"{metric}: no significant difference between {a} and {b} on {questions} (difference "
+        f"{row['difference']:+.3f}, adjusted p = {_p(row['p_adjusted'])}){detectable}."
     )
 
 
-def rests_on_fewer(row: Mapping[str, Any]) -> bool:
-    """Whether the difference in a row of `compared` is not that of the two means beside it."""
+def uses_fewer_questions(row: Mapping[str, Any]) -> bool:
+    """Return whether the difference in a row is over fewer questions than its two means."""
     if row["difference"] is None or row["a"] is None or row["b"] is None:
         return False
-    beside: float = row["a"] - row["b"]
-    return not math.isclose(row["difference"], beside, rel_tol=1e-9, abs_tol=1e-9)
+    of_means: float = row["a"] - row["b"]
+    return not math.isclose(row["difference"], of_means, rel_tol=1e-9, abs_tol=1e-9)
 
 
-def most_changed(
+def largest_differences(
     copy: Snapshot, benchmark: str, address: str, a: str, b: str, slice_: str, count: int
 ) -> pl.DataFrame:
-    """The questions on which two systems differ most by one metric, greatest difference first.
+    """Return the questions with the largest differences between two systems by one metric.
 
     Returns:
-        question_id, the two numbers, the difference, and the beginning of the question; empty for
-        metrics of whole sets.
+        question_id, the two scores, the difference, and the beginning of the question; empty for
+        system-level metrics.
     """
     evaluator, _, metric = address.partition(".")
     tag, _, value = slice_.partition("=")
@@ -156,12 +159,12 @@ def most_changed(
     )
 
 
-def _known(what: str, wanted: Sequence[str], options: Sequence[str]) -> None:
-    from evaluators.errors import nearest
+def _require_known(what: str, names: Sequence[str], known: Sequence[str]) -> None:
+    from evaluators.errors import did_you_mean
 
-    for name in wanted:
-        if options and name not in options:
-            raise UnknownName(f"there is no {what} {name!r}{nearest(name, options)}")
+    for name in names:
+        if known and name not in known:
+            raise UnknownName(f"there is no {what} {name!r}{did_you_mean(name, known)}")
 
 
 def _p(value: float) -> str:

@@ -1,4 +1,4 @@
-"""Leaderboards on the terminal: one table a benchmark, with a system in each row."""
+"""Print leaderboards: one table per benchmark and slice, with one system per row."""
 
 from __future__ import annotations
 
@@ -6,30 +6,30 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestration.cli.output import Form, write
+from orchestration.cli.output import OutputFormat, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     import polars as pl
 
-WIDEST = 3
-"""The metrics that stand side by side; more would not fit a terminal."""
+MAX_METRICS = 3
+"""How many metrics fit side by side on a terminal."""
 
-NAMED = 5
-"""The systems that a sentence names; more of them are counted."""
+MAX_SYSTEMS = 5
+"""How many systems a sentence names; it counts the others."""
 
 ARROWS = {"high": "↑", "low": "↓"}
 
 
-def write_boards(board: pl.DataFrame, form: Form) -> None:
-    """Writes rows of the table `leaderboard` as one table for each benchmark and slice.
+def write_leaderboards(leaderboard: pl.DataFrame, output_format: OutputFormat) -> None:
+    """Print rows of the table `leaderboard` as one table per benchmark and slice.
 
     Args:
-        board: Rows of the leaderboard.
-        form: `table` or `md`.
+        leaderboard: Rows of the table `leaderboard`.
+        output_format: `table` or `md`.
     """
-    groups = board.partition_by("benchmark", "slice", maintain_order=True)
+    groups = leaderboard.partition_by("benchmark", "slice", maintain_order=True)
     for at, group in enumerate(groups):
         if at:
             click.echo()
@@ -38,39 +38,40 @@ def write_boards(board: pl.DataFrame, form: Form) -> None:
         part = "" if rows[0]["slice"] == "all" else f", {rows[0]['slice']}"
         title: str | None = f"{rows[0]['benchmark']}{part}"
         if len(metrics) == 1:
-            _one(rows, form, title)
+            _write_metric(rows, output_format, title)
             continue
         numbered = {(r["evaluator"], r["metric"]) for r in rows if r["mean"] is not None}
         empty = [metric for metric in metrics if metric not in numbered] if numbered else []
         metrics = [metric for metric in metrics if metric not in empty]
         ranked = {(row["evaluator"], row["metric"]) for row in rows if row["rank"] is not None}
         leading = next((metric for metric in metrics if metric in ranked), metrics[0])
-        together = WIDEST if form == "table" else len(metrics)
-        for start in range(0, len(metrics), together):
+        width = MAX_METRICS if output_format == "table" else len(metrics)
+        for start in range(0, len(metrics), width):
             if start:
                 click.echo()
-            _several(rows, leading, metrics[start : start + together], form, title)
+            _write_metrics(rows, leading, metrics[start : start + width], output_format, title)
             title = None
         click.echo(
-            f"# is the rank by {'.'.join(leading)}; "
-            "coverage is the lowest of the metrics beside it.",
-            err=form == "md",
+            f"# is the rank by {'.'.join(leading)}; coverage is the lowest of the metrics shown.",
+            err=output_format == "md",
         )
         if empty:
             names = ", ".join(".".join(metric) for metric in empty)
-            click.echo(f"No system has a number by {names}.", err=form == "md")
+            click.echo(f"No system has a score for {names}.", err=output_format == "md")
 
 
-def _heading(row: dict[str, Any], form: Form) -> str:
-    """The metric's name with the direction in which it is good, on two lines in tables."""
-    between = "\n" if form == "table" else "."
+def _heading(row: dict[str, Any], output_format: OutputFormat) -> str:
+    """Return the metric with an arrow in its better direction; in tables on two lines."""
+    between = "\n" if output_format == "table" else "."
     return f"{row['evaluator']}{between}{row['metric']} {ARROWS[row['best']]}"
 
 
-def _one(rows: list[dict[str, Any]], form: Form, title: str | None) -> None:
-    """One metric: a row for each system with its counts."""
+def _write_metric(
+    rows: list[dict[str, Any]], output_format: OutputFormat, title: str | None
+) -> None:
+    """Print one metric: a row per system with its counts."""
     failing = any(row["n_target_error"] for row in rows)
-    columns = ["#", "system", _heading(rows[0], form), "n", "scored"]
+    columns = ["#", "system", _heading(rows[0], output_format), "n", "scored"]
     columns += ["failed"] if failing else []
     columns += ["coverage"]
     uncertain = any(row["ci_low"] is not None for row in rows)
@@ -88,14 +89,14 @@ def _one(rows: list[dict[str, Any]], form: Form, title: str | None) -> None:
         if passing:
             yield None if row["passes"] is None else bool(row["passes"])
 
-    write(columns, [list(cells(row)) for row in rows], form, title)
-    said = decisive(rows)
-    if said is not None:
-        click.echo(said, err=form == "md")
+    write(columns, [list(cells(row)) for row in rows], output_format, title)
+    sentence = describe_lead(rows)
+    if sentence is not None:
+        click.echo(sentence, err=output_format == "md")
 
 
-def decisive(rows: list[dict[str, Any]]) -> str | None:
-    """Whether one system leads for certain, in a sentence; None where none leads.
+def describe_lead(rows: list[dict[str, Any]]) -> str | None:
+    """Describe whether one system leads significantly; return None when no system leads.
 
     Args:
         rows: Rows of the leaderboard by one metric on one slice.
@@ -105,29 +106,30 @@ def decisive(rows: list[dict[str, Any]]) -> str | None:
     if not first or len(rows) == 1:
         return None
     if tied:
-        more = len(tied) - NAMED
-        names = ", ".join(tied[:NAMED]) + (f" and {more} more" if more > 0 else "")
-        return f"The ranking is not decisive: {names} cannot be told apart from {first[0]}."
+        more = len(tied) - MAX_SYSTEMS
+        names = ", ".join(tied[:MAX_SYSTEMS]) + (f" and {more} more" if more > 0 else "")
+        verb = "is" if len(tied) == 1 else "are"
+        return f"No clear winner: {names} {verb} not significantly different from {first[0]}."
     if len(first) > 1:
-        return f"The ranking is not decisive: {', '.join(first[:NAMED])} are equal."
+        return f"No clear winner: {', '.join(first[:MAX_SYSTEMS])} are equal."
     if any(row["tied_with_best"] is None for row in rows if row["rank"] is not None):
         return None
-    return f"{first[0]} is better than each of the others, by more than chance."
+    return f"{first[0]} is significantly better than every other system."
 
 
-def _several(
+def _write_metrics(
     rows: list[dict[str, Any]],
     leading: tuple[str, str],
     shown: list[tuple[str, str]],
-    form: Form,
+    output_format: OutputFormat,
     title: str | None,
 ) -> None:
-    """Several metrics: a row for each system, a column for each metric that is `shown`.
+    """Print several metrics: a row per system, a column per metric in `shown`.
 
-    Systems stand in the order of their ranks by the metric `leading`.
+    Systems are in the order of their ranks by the metric `leading`.
     """
     cells = {(row["system"], row["evaluator"], row["metric"]): row for row in rows}
-    headings = {(row["evaluator"], row["metric"]): _heading(row, form) for row in rows}
+    headings = {(row["evaluator"], row["metric"]): _heading(row, output_format) for row in rows}
     ranks = {
         system: cells.get((system, *leading), {}).get("rank")
         for system in sorted({row["system"] for row in rows})
@@ -136,14 +138,14 @@ def _several(
     table = []
     for system in sorted(ranks, key=lambda name: (ranks[name] is None, ranks[name] or 0)):
         own = [cells.get((system, *metric)) for metric in shown]
-        there = [row for row in own if row is not None]
+        present = [row for row in own if row is not None]
         means = [None if row is None else row["mean"] for row in own]
-        failed = [_most(there, "n_target_error")] if failing else []
-        counts = [_most(there, "n"), *failed, _lowest(there, "coverage")]
+        failed = [_most(present, "n_target_error")] if failing else []
+        counts = [_most(present, "n"), *failed, _lowest(present, "coverage")]
         table.append([ranks[system], system, *means, *counts])
     columns = ["#", "system", *(headings[metric] for metric in shown)]
     columns += ["n", *(["failed"] if failing else []), "coverage"]
-    write(columns, table, form, title)
+    write(columns, table, output_format, title)
 
 
 def _most(rows: Iterable[dict[str, Any]], column: str) -> int | None:

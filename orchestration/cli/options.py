@@ -1,4 +1,4 @@
-"""The options that several commands share."""
+"""Options that several commands share, and the validation of the names they take."""
 
 from __future__ import annotations
 
@@ -10,12 +10,26 @@ import click
 from orchestration.cli.program import debug_option
 
 if TYPE_CHECKING:
+    from assets.project import Project
     from orchestration.config.load import Settings
+    from orchestration.runs import RunOptions
 
-__all__ = ["benchmark_option", "config_option", "debug_option", "format_option", "known", "load"]
+__all__ = [
+    "benchmark_option",
+    "config_option",
+    "debug_option",
+    "evaluator_option",
+    "format_option",
+    "is_debugging",
+    "load_settings",
+    "no_judge_option",
+    "require_known",
+    "run_options",
+    "system_option",
+]
 
-MOST_NAMED = 12
-"""The names that a message lists when none is near the one that was given."""
+MAX_NAMES = 12
+"""How many names an error message lists when none is similar to the given one."""
 
 config_option = click.option(
     "--config",
@@ -28,48 +42,133 @@ config_option = click.option(
 )
 format_option = click.option(
     "--format",
-    "form",
+    "output_format",
     type=click.Choice(["table", "csv", "json", "md"]),
     default="table",
     show_default=True,
-    help="The form of the output.",
+    help="The output format.",
 )
 benchmark_option = click.option(
-    "--benchmark", "benchmarks", multiple=True, metavar="NAME", help="Only this; may be repeated."
+    "--benchmark",
+    "benchmarks",
+    multiple=True,
+    metavar="NAME",
+    help="Only this benchmark; may be repeated.",
+)
+system_option = click.option(
+    "--system",
+    "systems",
+    multiple=True,
+    metavar="NAME",
+    help="Only this system; may be repeated.",
+)
+evaluator_option = click.option(
+    "--evaluator",
+    "evaluators",
+    multiple=True,
+    metavar="NAME",
+    help="Only this evaluator or family; may be repeated.",
+)
+no_judge_option = click.option(
+    "--no-judge", is_flag=True, help="Call no judge model; use the stored replies."
 )
 
 
-def load(config: Path) -> Settings:
-    """Reads the configuration; pydantic and the catalogue are imported only now."""
+def load_settings(config: Path) -> Settings:
+    """Load the configuration file."""
     from orchestration.config import load
 
-    return load.read(config)
+    return load.load_config(config)
 
 
-def debugging() -> bool:
-    """Whether `--debug` was given to this command or to the program."""
+def is_debugging() -> bool:
+    """Return whether `--debug` was given to this command or to the program."""
     return bool(click.get_current_context().meta.get("scoreline.debug"))
 
 
-def known(what: str, wanted: tuple[str, ...], options: list[str]) -> tuple[str, ...]:
-    """Returns `wanted` without repetitions.
+def require_known(what: str, names: tuple[str, ...], known: list[str]) -> tuple[str, ...]:
+    """Return `names` without repetitions.
 
     Args:
-        what: What the names name, for the message.
-        wanted: The names that the user gave.
-        options: The names that exist.
+        what: The kind of thing that the names refer to, for the error message.
+        names: The names that the user gave.
+        known: The names that exist.
 
     Raises:
-        UnknownName: One of them does not exist; a near name is suggested.
+        UnknownName: One of them does not exist; the message suggests a similar name.
     """
-    from evaluators.errors import nearest
+    from evaluators.errors import did_you_mean
     from orchestration.errors import UnknownName
 
-    for name in wanted:
-        if name not in options:
-            names = ", ".join(repr(option) for option in options[:MOST_NAMED]) or "none"
-            if len(options) > MOST_NAMED:
-                names += f" and {len(options) - MOST_NAMED} more"
-            hint = nearest(name, options) or f"; known: {names}"
+    for name in names:
+        if name not in known:
+            listed = ", ".join(repr(option) for option in known[:MAX_NAMES]) or "none"
+            if len(known) > MAX_NAMES:
+                listed += f" and {len(known) - MAX_NAMES} more"
+            hint = did_you_mean(name, known) or f"; known: {listed}"
             raise UnknownName(f"there is no {what} {name!r}{hint}")
-    return tuple(dict.fromkeys(wanted))
+    return tuple(dict.fromkeys(names))
+
+
+def run_options(
+    project: Project,
+    benchmarks: tuple[str, ...],
+    systems: tuple[str, ...],
+    evaluators: tuple[str, ...],
+    *,
+    judge: bool = True,
+    force: bool = False,
+) -> RunOptions:
+    """Validate the names that limit a run.
+
+    Raises:
+        UnknownName: There is no such benchmark, system or evaluator in the project.
+    """
+    from orchestration.runs import RunOptions
+
+    return RunOptions(
+        benchmarks=require_known("benchmark", benchmarks, list(project.benchmarks)),
+        systems=_require_systems(project, benchmarks, systems),
+        evaluators=_resolve_evaluators(project, evaluators),
+        judge=judge,
+        force=force,
+    )
+
+
+def _require_systems(
+    project: Project, benchmarks: tuple[str, ...], names: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Return the names of the systems without repetitions.
+
+    Systems that are named inside files are unknown until the files are read; the run checks them
+    then.
+
+    Raises:
+        UnknownName: All systems are named by file paths, and one of the names is not among them.
+    """
+    from warehouse.formats.paths import expand
+
+    if not names:
+        return ()
+    known = [
+        system
+        for benchmark in benchmarks or project.benchmarks
+        for _, system in expand(project.benchmarks[benchmark].predictions)
+    ]
+    if None in known:
+        return tuple(dict.fromkeys(names))
+    return require_known("system", names, sorted({str(name) for name in known}))
+
+
+def _resolve_evaluators(project: Project, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the evaluators of the project that the names of evaluators and families stand for."""
+    from evaluators import catalog
+
+    used = {e.name for benchmark in project.benchmarks.values() for e in benchmark.evaluators}
+    resolved: dict[str, None] = {}
+    for name in names:
+        chosen = [evaluator for evaluator in catalog.select([name]) if evaluator in used]
+        if not chosen:
+            require_known("used evaluator", (name,), sorted(used))
+        resolved.update(dict.fromkeys(chosen))
+    return tuple(resolved)

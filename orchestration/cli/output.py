@@ -1,4 +1,4 @@
-"""Rows on standard output as a table for people, or as CSV, JSON or Markdown."""
+"""Write rows to standard output as a table, CSV, JSON or Markdown."""
 
 from __future__ import annotations
 
@@ -18,53 +18,55 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-Form = Literal["table", "csv", "json", "md"]
+OutputFormat = Literal["table", "csv", "json", "md"]
 PIPED_WIDTH = 10_000
 
 
-def write_frame(frame: pl.DataFrame, form: Form, title: str | None = None) -> None:
-    """Writes a frame to standard output; see `write`."""
-    write(frame.columns, frame.iter_rows(), form, title)
+def write_frame(frame: pl.DataFrame, output_format: OutputFormat, title: str | None = None) -> None:
+    """Write a frame to standard output; see `write`."""
+    write(frame.columns, frame.iter_rows(), output_format, title)
 
 
 def write(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]], form: Form, title: str | None = None
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    output_format: OutputFormat,
+    title: str | None = None,
 ) -> None:
-    """Writes rows to standard output.
+    """Write rows to standard output.
 
-    A null is empty in CSV, null in JSON and a dash in tables. So is a number that is not finite:
-    it stands for no value either.
+    Nulls and numbers that are not finite are empty in CSV, null in JSON and a dash in tables.
 
     Args:
-        columns: The names of the columns; in tables they may take several lines.
-        rows: The rows, as long as `columns` each.
-        form: How to write them.
-        title: A heading; the forms for programs leave it out.
+        columns: The names of the columns; in tables they may have several lines.
+        rows: The rows, each as long as `columns`.
+        output_format: The format.
+        title: A heading for tables and Markdown.
     """
-    cells = [[plain(value) for value in row] for row in rows]
-    if form == "json":
+    cells = [[to_json_value(value) for value in row] for row in rows]
+    if output_format == "json":
         objects = [dict(zip(columns, row, strict=True)) for row in cells]
         click.echo(json.dumps(objects, ensure_ascii=False, indent=2, allow_nan=False))
-    elif form == "csv":
+    elif output_format == "csv":
         text = io.StringIO()
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(columns)
-        writer.writerows([_field(value) for value in row] for row in cells)
+        writer.writerows([_format_csv(value) for value in row] for row in cells)
         click.echo(text.getvalue(), nl=False)
-    elif form == "md":
+    elif output_format == "md":
         _markdown(columns, cells, title)
     else:
         _table(columns, cells, title)
 
 
-def plain(value: Any) -> Any:
-    """A value as JSON knows it: text, number, boolean, list, object or null."""
+def to_json_value(value: Any) -> Any:
+    """Convert a value to text, number, boolean, list, object or null."""
     if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
+        return {str(key): to_json_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
+        return [to_json_value(item) for item in value]
     if hasattr(value, "to_list"):
-        return plain(value.to_list())
+        return to_json_value(value.to_list())
     return _scalar(value)
 
 
@@ -78,25 +80,25 @@ def _scalar(value: Any) -> str | float | bool | None:
     return value.hex() if isinstance(value, bytes) else str(value)
 
 
-def _field(value: Any) -> Any:
+def _format_csv(value: Any) -> Any:
     if isinstance(value, bool):
         return "true" if value else "false"
-    return _nested(value)
+    return _dump_nested(value)
 
 
-def _nested(value: Any) -> Any:
+def _dump_nested(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
 
-def _shown(value: Any) -> str:
-    """A value as people read it in a table cell, on one line and without control characters."""
+def _format_cell(value: Any) -> str:
+    """Format a value for a table cell, on one line and without control characters."""
     if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.4g}" if 0 < abs(value) < 1e-3 or abs(value) >= 1e6 else f"{value:.3f}"  # noqa: PLR2004
-    text = str(_nested(value))
+    text = str(_dump_nested(value))
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
@@ -115,10 +117,10 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | N
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for at, column in enumerate(columns):
         numeric = any(_is_number(row[at]) for row in rows)
-        heading = "\n".join(_shown(line) for line in column.split("\n"))
+        heading = "\n".join(_format_cell(line) for line in column.split("\n"))
         table.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_shown(value)) for value in row))
+        table.add_row(*(Text(_format_cell(value)) for value in row))
     terminal = sys.stdout.isatty()
     console = Console(file=sys.stdout, highlight=False, width=None if terminal else PIPED_WIDTH)
     with console.capture() as captured:
@@ -133,7 +135,7 @@ def _markdown(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str 
     lines = [
         columns,
         ["---:" if number else "---" for number in numeric],
-        *([_shown(value) for value in row] for row in rows),
+        *([_format_cell(value) for value in row] for row in rows),
     ]
     for line in lines:
         cells = (cell.replace("\\", "\\\\").replace("|", "\\|") for cell in line)

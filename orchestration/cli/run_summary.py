@@ -1,4 +1,4 @@
-"""What `scoreline run` says at its end: leaderboards, what was scored, what went wrong."""
+"""The output of `scoreline run`: leaderboards, counts, problems and rejected rows."""
 
 from __future__ import annotations
 
@@ -7,168 +7,208 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assets.fingerprints.stages import REPORT
+from assets.project import REPORT_FILE
 
 if TYPE_CHECKING:
-    from assets.project import Project
-    from orchestration.runs.events import Record
-    from orchestration.runs.filters import Choices
+    from assets.project import Benchmark, Project
+    from orchestration.runs import RunOptions
+    from orchestration.runs.events import RunRecord
+
+MAX_PROBLEMS = 3
+MAX_REJECTS = 5
 
 
 def write_summary(
-    project: Project, choices: Choices, record: Record, *, evaluations: bool = False
+    project: Project, options: RunOptions, record: RunRecord, *, document_qa: bool = False
 ) -> None:
-    """Writes leaderboards to standard output and everything else to standard error.
+    """Write leaderboards to standard output and everything else to standard error.
 
     Args:
         project: The project.
-        choices: What the run was narrowed to.
-        record: What happened in it.
-        evaluations: Whether to write summaries of document-grounded evaluation instead of the
-            leaderboards of benchmarks that have any.
+        options: The part of the project that the run covered.
+        record: The record of the run.
+        document_qa: Whether benchmarks of document-grounded QA get a summary in that layout instead
+            of a leaderboard.
 
     Raises:
-        ChecksFailed: A check failed that is more than a warning.
+        ChecksFailed: A check failed whose severity is not a warning.
     """
     from orchestration.errors import ChecksFailed
-    from orchestration.runs.run import failures
+    from orchestration.runs.run import describe_failed_checks
 
-    _write_results(project, choices, evaluations=evaluations)
-    for reported in record.metadata.values():
-        for note in reported.get("notes") or ():
+    _write_results(project, options, document_qa=document_qa)
+    for metadata in record.metadata.values():
+        for note in metadata.get("notes") or ():
             click.echo(f"note: {note}", err=True)
     for check in record.checks:
-        if not (check.passed or check.serious):
-            told = f": {check.description}" if check.description else ""
-            click.echo(f"warning: check {check.name!r} of {check.asset}{told}", err=True)
-    judged = judge_line(record)
-    if judged is not None:
-        click.echo(judged, err=True)
-    scored, kept = total(record, "scored"), total(record, "up to date")
-    click.echo(f"{scored:,} scored, {kept:,} up to date", err=True)
-    _write_place(project)
-    failed = failures(record)
+        if not (check.passed or check.is_error):
+            description = f": {check.description}" if check.description else ""
+            click.echo(f"warning: check {check.name!r} of {check.asset}{description}", err=True)
+    judge_calls = describe_judge_calls(record)
+    if judge_calls is not None:
+        click.echo(judge_calls, err=True)
+    scored, up_to_date = total(record, "scored"), total(record, "up to date")
+    click.echo(f"{scored:,} scored, {up_to_date:,} up to date", err=True)
+    _write_paths(project)
+    failed = describe_failed_checks(record)
     if failed:
         raise ChecksFailed(failed)
 
 
-def write_nothing_changed(project: Project, choices: Choices, *, evaluations: bool = False) -> None:
-    """Writes what was published before, and that it still stands."""
-    _write_results(project, choices, evaluations=evaluations)
+def write_unchanged_summary(
+    project: Project, options: RunOptions, *, document_qa: bool = False
+) -> None:
+    """Write the published results when nothing has changed since the last run."""
+    _write_results(project, options, document_qa=document_qa)
     click.echo("nothing has changed since: 0 scored", err=True)
-    _write_place(project)
+    _write_paths(project)
 
 
-def _write_place(project: Project) -> None:
+def _write_paths(project: Project) -> None:
     click.echo(f"published in {project.publish}", err=True)
-    click.echo(f"report: {(project.publish / REPORT).absolute().as_uri()}", err=True)
+    click.echo(f"report: {(project.publish / REPORT_FILE).absolute().as_uri()}", err=True)
 
 
-def _write_results(project: Project, choices: Choices, *, evaluations: bool) -> None:
+def _write_results(project: Project, options: RunOptions, *, document_qa: bool) -> None:
     import polars as pl
 
     from orchestration import published
-    from orchestration.cli.document_qa_summary import write_evaluations
-    from orchestration.cli.leaderboard_table import write_boards
-    from orchestration.doctor.config_lint import oversights
+    from orchestration.cli.leaderboard_table import write_leaderboards
+    from orchestration.doctor.config_lint import lint_config
 
-    wanted = choices.benchmarks or tuple(project.benchmarks)
-    if evaluations:
-        wanted = write_evaluations(project, wanted)
-    board = published.leaderboard(project).filter(
-        pl.col("benchmark").is_in(wanted),
+    benchmarks = options.benchmarks or tuple(project.benchmarks)
+    with_leaderboard = benchmarks
+    if document_qa:
+        with_leaderboard = _write_document_qa_summaries(project, benchmarks)
+    leaderboard = published.load_leaderboard(project).filter(
+        pl.col("benchmark").is_in(with_leaderboard),
         pl.col("slice") == "all",
         pl.col("is_primary").cast(pl.Boolean),
     )
-    write_boards(board, "table")
+    write_leaderboards(leaderboard, "table")
     click.echo(err=True)
-    _write_problems(project, choices)
-    _write_rejects(project, choices)
-    for note in oversights(project, choices.benchmarks or tuple(project.benchmarks)):
+    _write_problems(project, benchmarks)
+    _write_rejects(project, benchmarks)
+    for note in lint_config(project, benchmarks):
         click.echo(f"note: {note}", err=True)
 
 
-def _write_problems(project: Project, choices: Choices) -> None:
-    """Names the gravest problems of each benchmark, and counts the others."""
+def _write_document_qa_summaries(project: Project, benchmarks: tuple[str, ...]) -> tuple[str, ...]:
+    """Print summaries in the layout of document-grounded QA, and write the results as files.
+
+    Returns:
+        The benchmarks without retrieval, citation or rubric results, which have no summary.
+    """
+    from assets.publishing.exports.document_qa import gather_results
+    from assets.publishing.exports.document_qa_summary import summary
     from orchestration import published
 
-    shown = 3
-    problems = published.problems(project)
-    for name in choices.benchmarks or tuple(project.benchmarks):
-        own = problems.filter(problems["benchmark"] == name)
-        grave = own.filter(own["severity"] != "low")
-        if grave.is_empty():
+    others = []
+    with published.open_copy(project).open() as copy:
+        for name in benchmarks:
+            benchmark = project.benchmarks[name]
+            evaluation = gather_results(copy, benchmark)
+            if not any(evaluation.results.values()):
+                others.append(name)
+                continue
+            evaluation.write(project.publish)
+            files = {system: _prediction_file(benchmark, system) for system in evaluation.results}
+            click.echo(summary(evaluation, _question_file(project, benchmark), files))
+    return tuple(others)
+
+
+def _prediction_file(benchmark: Benchmark, system: str) -> str:
+    pattern = benchmark.predictions.name
+    return pattern.replace("{system}", system) if "{system}" in pattern else system
+
+
+def _question_file(project: Project, benchmark: Benchmark) -> str:
+    path = benchmark.questions
+    if path is None:
+        return "none"
+    is_inside = path.is_relative_to(project.home)
+    return (path.relative_to(project.home) if is_inside else path).as_posix()
+
+
+def _write_problems(project: Project, benchmarks: tuple[str, ...]) -> None:
+    """Print the most severe problems of each benchmark, and count the others."""
+    from orchestration import published
+
+    every = published.load_problems(project)
+    for name in benchmarks:
+        problems = every.filter(every["benchmark"] == name)
+        severe = problems.filter(problems["severity"] != "low")
+        if severe.is_empty():
             continue
-        counts = ", ".join(
-            f"{n} {severity}"
+        counts = {
+            severity: problems.filter(problems["severity"] == severity).height
             for severity in ("high", "medium", "low")
-            if (n := own.filter(own["severity"] == severity).height)
-        )
-        click.echo(f"{name}: problems: {counts}", err=True)
-        for row in grave.head(shown).iter_rows(named=True):
+        }
+        counted = ", ".join(f"{n} {severity}" for severity, n in counts.items() if n)
+        click.echo(f"{name}: problems: {counted}", err=True)
+        for row in severe.head(MAX_PROBLEMS).iter_rows(named=True):
             click.echo(f"  {row['severity']}: {row['message']}", err=True)
-        if own.height > min(shown, grave.height):
+        if problems.height > min(MAX_PROBLEMS, severe.height):
             _write_query("SELECT severity, message FROM problems", name)
 
 
-def total(record: Record, name: str) -> int:
-    """The sum over all assets of one number that they report."""
-    return sum(int(reported.get(name) or 0) for reported in record.metadata.values())
+def total(record: RunRecord, key: str) -> int:
+    """Return the sum of a metadata value over all assets."""
+    return sum(int(metadata.get(key) or 0) for metadata in record.metadata.values())
 
 
-def judge_line(record: Record) -> str | None:
-    """What a run asked its judge, what came of it and what that cost; None when it asked nothing.
+def describe_judge_calls(record: RunRecord) -> str | None:
+    """Return the number of judge calls, their failures and their cost; None without calls.
 
-    A price that is not known is said to be so, and never counted as 0.
+    An unknown price is never counted as 0.
     """
-    asked, held = total(record, "asked"), total(record, "held in the ledger")
+    asked, cached = total(record, "asked"), total(record, "held in the ledger")
     if not asked:
         return None
-    lost = {
+    failures = {
         "without a usable reply": total(record, "parse failures"),
         "without any reply": total(record, "judge errors"),
     }
-    failed = "".join(f", {count:,} {how}" for how, count in lost.items() if count)
+    failed = "".join(f", {count:,} {kind}" for kind, count in failures.items() if count)
     tokens = total(record, "tokens")
     counted = f"; {tokens:,} tokens" if tokens else ""
     costs = [
-        reported["cost in US dollars"]
-        for reported in record.metadata.values()
-        if reported.get("cost in US dollars") is not None
+        metadata["cost in US dollars"]
+        for metadata in record.metadata.values()
+        if metadata.get("cost in US dollars") is not None
     ]
-    price = f"{sum(costs):.4f} US dollars" if costs else "the price is not known"
-    known = f", {held:,} known from the ledger" if held else ""
-    return f"judge: {asked:,} asked{failed}{known}{counted}; {price}"
+    price = f"{sum(costs):.4f} US dollars" if costs else "the price is unknown"
+    from_ledger = f", {cached:,} from the ledger" if cached else ""
+    return f"judge: {asked:,} calls{failed}{from_ledger}{counted}; {price}"
 
 
-def _write_rejects(project: Project, choices: Choices) -> None:
-    """Names the rows that were not read, up to a handful for each benchmark."""
+def _write_rejects(project: Project, benchmarks: tuple[str, ...]) -> None:
+    """Print the first rejected rows of each benchmark."""
     from orchestration import published
 
-    shown = 5
-    rejects = published.rejects(project)
-    for name in choices.benchmarks or tuple(project.benchmarks):
-        own = rejects.filter(rejects["benchmark"] == name)
-        if own.is_empty():
+    every = published.load_rejects(project)
+    for name in benchmarks:
+        rejects = every.filter(every["benchmark"] == name)
+        if rejects.is_empty():
             continue
-        click.echo(f"{name}: {own.height:,} rows rejected", err=True)
-        for row in own.head(shown).iter_rows(named=True):
-            place = row["file"] if row["line"] is None else f"{row['file']}:{row['line']}"
-            click.echo(f"  {place}: {row['reason']}", err=True)
-        if own.height > shown:
+        click.echo(f"{name}: {rejects.height:,} rows rejected", err=True)
+        for row in rejects.head(MAX_REJECTS).iter_rows(named=True):
+            where = row["file"] if row["line"] is None else f"{row['file']}:{row['line']}"
+            click.echo(f"  {where}: {row['reason']}", err=True)
+        if rejects.height > MAX_REJECTS:
             _write_query("SELECT * FROM rejects", name)
 
 
 def _write_query(query: str, benchmark: str) -> None:
-    """Says how to see all of what a few lines were shown of, ready to be copied.
+    """Print the command that shows all rows, ready to copy.
 
-    The names of benchmarks hold neither quotes nor blanks.
+    Benchmark names contain neither quotes nor spaces.
     """
     import shlex
 
     config = click.get_current_context().params.get("config")
-    elsewhere = config not in (None, Path("scoreline.yaml"))
-    option = f"--config {shlex.quote(str(config))} " if elsewhere else ""
+    is_default = config in (None, Path("scoreline.yaml"))
+    option = "" if is_default else f"--config {shlex.quote(str(config))} "
     click.echo(
         f"  ... all: scoreline sql {option}\"{query} WHERE benchmark = '{benchmark}'\"", err=True
     )

@@ -1,4 +1,4 @@
-"""The engines of a project, as the configuration names them; nothing is loaded or reached here."""
+"""Build engine settings from the configuration; no model loads and no server is contacted."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from warehouse.storage.location import Location
 
 HUMAN = "human"
-"""The judge's model where people's labels are the verdicts."""
+"""The judge model that stands for human labels."""
 
 _REPEATED_TEMPERATURE = 0.5
-"""Equal questions at temperature 0 mostly get equal replies, which would say nothing new."""
+"""At temperature 0 repeated calls mostly get equal replies and add no information."""
 
 
 def judge_settings(judge: Judge, home: Path) -> JudgeSettings:
-    """The judge's settings in the form that the engine takes; recordings relative to `home`."""
+    """Convert the judge's keys to engine settings; paths of recordings are relative to `home`."""
     model = judge.model
     if model.startswith(RECORDED):
         model = f"{RECORDED}{home / model.removeprefix(RECORDED)}"
@@ -57,8 +57,8 @@ def judge_settings(judge: Judge, home: Path) -> JudgeSettings:
     )
 
 
-def repeats(judge: Judge | None) -> Repeats:
-    """How often a sample is judged."""
+def judge_repeats(judge: Judge | None) -> Repeats:
+    """Return how often a sample is judged."""
     if judge is None:
         return Repeats()
     return Repeats(
@@ -66,8 +66,8 @@ def repeats(judge: Judge | None) -> Repeats:
     )
 
 
-def model_choices(models: Models, home: Path, warehouse: Location) -> ModelSettings:
-    """The other models in the form that their engines take."""
+def model_settings(models: Models, home: Path, warehouse: Location) -> ModelSettings:
+    """Convert the keys of the other models to engine settings."""
     from evaluators.engines.models import ROLES, ModelSettings
     from evaluators.engines.roles import Options
 
@@ -90,58 +90,60 @@ def model_choices(models: Models, home: Path, warehouse: Location) -> ModelSetti
 
 
 @dataclass(frozen=True, slots=True)
-class Identities:
-    """Who answers, for the signatures of evaluators; looked up only for what is asked.
+class EngineIdentities:
+    """The identities of the configured engines, which are a part of evaluator signatures.
 
     Attributes:
         judge: The judge, if one is configured.
         home: The folder of the configuration file.
-        answering: Who answers.
+        engines: The engines of the project.
     """
 
     judge: Judge | None
     home: Path
-    answering: RunEngines
+    engines: RunEngines
 
-    def of(self, roles: frozenset[str]) -> Mapping[str, str]:
-        """The identity of each engine that is configured, by role.
+    def by_role(self, roles: frozenset[str]) -> Mapping[str, str]:
+        """Return the identity of each configured engine among `roles`.
 
         Raises:
-            EvaluatorError: The judge replays a file that is not there.
+            EvaluatorError: The judge replays a file that does not exist.
         """
-        return dict(self._each(roles))
-
-    def _each(self, roles: frozenset[str]) -> Iterator[tuple[str, str]]:
+        models = self.engines.models
+        identities = {role: models[role].identity for role in roles & models.keys()}
         if JUDGE in roles and self.judge is not None:
-            if self.judge.model == HUMAN:
-                yield JUDGE, HUMAN
-            else:
-                often = repeats(self.judge)
-                told = "" if often.count == often.escalated == 1 else f" {often}"
-                yield JUDGE, judge_settings(self.judge, self.home).identity + told
-        models = self.answering.models
-        yield from ((role, models[role].identity) for role in roles & models.keys())
+            identities[JUDGE] = self._judge_identity(self.judge)
+        return identities
+
+    def _judge_identity(self, judge: Judge) -> str:
+        if judge.model == HUMAN:
+            return HUMAN
+        repeats = judge_repeats(judge)
+        suffix = "" if repeats.count == repeats.escalated == 1 else f" {repeats}"
+        return judge_settings(judge, self.home).identity + suffix
 
 
-def answering(judge: Judge | None, models: Models, home: Path, warehouse: Location) -> RunEngines:
-    """Who answers the evaluators of a project."""
+def build_engines(
+    judge: Judge | None, models: Models, home: Path, warehouse: Location
+) -> RunEngines:
+    """Build the engines of a project."""
     from assets.engines import RunEngines
-    from evaluators.engines.models import build_models as made
+    from evaluators.engines.models import build_models
 
-    found, absent = made(model_choices(models, home, warehouse))
-    people = judge is not None and judge.model == HUMAN
-    maker = None if judge is None or people else Maker(judge_settings(judge, home))
+    built, absent = build_models(model_settings(models, home, warehouse))
+    is_human = judge is not None and judge.model == HUMAN
+    factory = None if judge is None or is_human else LlmJudgeFactory(judge_settings(judge, home))
     return RunEngines(
-        judge_factory=maker,
-        uses_human_labels=people,
-        repeats=repeats(judge),
-        models=found,
+        judge_factory=factory,
+        uses_human_labels=is_human,
+        repeats=judge_repeats(judge),
+        models=built,
         absent=absent,
     )
 
 
-class Maker:
-    """Makes the configured judge; all that it makes share one budget."""
+class LlmJudgeFactory:
+    """Creates the configured judge; all judges of one factory share one budget."""
 
     def __init__(self, settings: JudgeSettings) -> None:
         self.settings = settings
@@ -149,7 +151,7 @@ class Maker:
 
     @contextmanager
     def live(self, ledger: Ledger) -> Iterator[JudgeEngine]:
-        """A judge that asks what the ledger does not hold."""
+        """Yield a judge that calls the model for every reply that the ledger lacks."""
         from evaluators.engines.judge.ledger_judge import LedgerJudge
 
         budget = self.settings.budget_usd
@@ -162,19 +164,19 @@ class Maker:
                 self._spent_usd += judge.spent_usd
 
     def replay(self, ledger: Ledger) -> JudgeEngine:
-        """A judge that answers from the ledger alone."""
+        """Return a judge that reads its replies from the ledger and never calls the model."""
         from evaluators.engines.judge.ledger_judge import ReplayJudge
 
         return ReplayJudge(self.settings, ledger)
 
     def dry_run(self, ledger: Ledger, counted: set[str]) -> DryRunJudge:
-        """A judge that takes note of what would be asked."""
+        """Return a judge that records the calls it would make, except those in `counted`."""
         from evaluators.engines.judge.dry_run import DryRunJudge
 
         return DryRunJudge(self.settings, ledger, counted)
 
-    def with_budget(self, budget_usd: float) -> Maker:
-        """The same with a budget of its own, which is no greater than the configured one."""
+    def with_budget(self, budget_usd: float) -> LlmJudgeFactory:
+        """Return a factory with its own budget, at most the configured one."""
         configured = self.settings.budget_usd
-        least = budget_usd if configured is None else min(budget_usd, configured)
-        return Maker(replace(self.settings, budget_usd=least))
+        budget = budget_usd if configured is None else min(budget_usd, configured)
+        return LlmJudgeFactory(replace(self.settings, budget_usd=budget))

@@ -1,4 +1,4 @@
-"""What pydantic found wrong in a configuration file, in words and with lines."""
+"""Turn pydantic's validation errors into faults with lines and plain messages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from evaluators.errors import nearest
+from evaluators.errors import EXPECTED_TYPES, did_you_mean
 from orchestration.errors import Fault
 
 if TYPE_CHECKING:
@@ -16,62 +16,49 @@ if TYPE_CHECKING:
 
     from orchestration.config.yaml_document import Document
 
-EXPECTED = {
-    "string_type": "text",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "int_parsing": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "finite_number": "a finite number",
-    "list_type": "a list",
-    "dict_type": "a mapping (`key: value` lines)",
-    "model_type": "a mapping (`key: value` lines)",
-    "model_attributes_type": "a mapping (`key: value` lines)",
-    "string_too_short": "text that is not empty",
-}
 
+def validation_faults(
+    error: ValidationError, document: Document, model: type[BaseModel]
+) -> list[Fault]:
+    """Return the validation errors as faults with their lines in `document`.
 
-def faults_of(error: ValidationError, document: Document, model: type[BaseModel]) -> list[Fault]:
-    """Every finding of `error` as a fault with its line in `document`.
-
-    Values are not repeated: one of them may be a secret that was written into the wrong place.
+    Messages do not repeat values: a value may be a secret in the wrong key.
     """
-    found = [
-        Fault(document.line(_steps(one)), _message(one, model))
-        for one in error.errors(include_url=False, include_input=False)
+    faults = [
+        Fault(document.line(_path(each)), _message(each, model))
+        for each in error.errors(include_url=False, include_input=False)
     ]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(faults))
 
 
-def _steps(finding: ErrorDetails) -> tuple[str | int, ...]:
-    """The path to the value; pydantic's marker for a mapping's key is left out."""
-    return tuple(step for step in finding["loc"] if step != "[key]")
+def _path(error: ErrorDetails) -> tuple[str | int, ...]:
+    """Return the path to the value, without pydantic's marker for the key of a mapping."""
+    return tuple(step for step in error["loc"] if step != "[key]")
 
 
-def _message(finding: ErrorDetails, model: type[BaseModel]) -> str:
-    steps = _steps(finding)
-    place = ".".join(str(step) for step in steps) or "the file"
-    kind = finding["type"]
+def _message(error: ErrorDetails, model: type[BaseModel]) -> str:
+    path = _path(error)
+    owner = ".".join(str(step) for step in path[:-1])
+    where = ".".join(str(step) for step in path) or "the file"
+    kind = error["type"]
     if kind == "extra_forbidden":
-        known = _keys_at(model, steps[:-1])
-        key = str(steps[-1])
-        return f"unknown key {key!r}{nearest(key, known)}: expected one of {', '.join(known)}"
+        known = _keys_at(model, path[:-1])
+        key = str(path[-1])
+        return f"unknown key {key!r}{did_you_mean(key, known)}: expected one of {', '.join(known)}"
     if kind == "missing":
-        owner = ".".join(str(step) for step in steps[:-1])
-        return f"the key {str(steps[-1])!r} is missing" + (f" in {owner}" if owner else "")
-    if kind in EXPECTED:
-        return f"{place}: expected {EXPECTED[kind]}"
+        return f"the key {str(path[-1])!r} is missing" + (f" in {owner}" if owner else "")
+    if kind in EXPECTED_TYPES:
+        return f"{where}: expected {EXPECTED_TYPES[kind]}"
     if kind == "too_short":
-        return f"{place}: expected at least one"
-    said = finding["msg"]
-    return f"{place}: {said[:1].lower()}{said[1:]}" if kind != "benchmark_name" else said
+        return f"{where}: expected at least one"
+    message = error["msg"]
+    return message if kind == "benchmark_name" else f"{where}: {message[:1].lower()}{message[1:]}"
 
 
-def _keys_at(model: type[BaseModel], steps: tuple[str | int, ...]) -> list[str]:
-    """The keys that the model at the end of `steps` accepts."""
+def _keys_at(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:
+    """Return the keys of the model at `path`."""
     here: Any = model
-    for step in steps:
+    for step in path:
         owner = _models_in(here)[0]
         if isinstance(step, int):
             here = owner

@@ -1,12 +1,12 @@
-"""What users expect of the tables of a benchmark: names, arguments and columns that exist."""
+"""Build the expectations of a benchmark; check their names, arguments and columns."""
 
 from __future__ import annotations
 
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from assets.checks.score_expectations import columns_of_scores
-from evaluators.errors import nearest
+from assets.checks.score_expectations import score_columns
+from evaluators.errors import did_you_mean
 from warehouse.schema.tables import table_named
 from warehouse.validation.expectation import Expectation
 from warehouse.validation.supported import KINDS, Kind
@@ -15,91 +15,92 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evaluators.evaluator import Evaluator
-    from orchestration.config.evaluators import Complaint, Place
+    from orchestration.config.evaluators import ReportFault, YamlPath
     from orchestration.config.schema import BenchmarkKeys, ExpectationKeys
 
 TABLES = ("questions", "documents", "predictions", "leaderboard", "system_scores")
 
 
-class Expected:
-    """Turns the keys of expectations into expectations; tells of what does not fit together."""
+class ExpectationBuilder:
+    """Builds expectations from their keys; reports unknown names, arguments and columns."""
 
-    def __init__(self, complaint: Complaint) -> None:
-        self._complaint = complaint
+    def __init__(self, report: ReportFault) -> None:
+        self._report = report
 
-    def of(
-        self, keys: BenchmarkKeys, evaluators: Sequence[Evaluator], where: Place
+    def build(
+        self, keys: BenchmarkKeys, evaluators: Sequence[Evaluator], path: YamlPath
     ) -> Mapping[str, tuple[Expectation, ...]]:
-        """The expectations of a benchmark by table.
+        """Build the expectations of a benchmark by table.
 
         Args:
             keys: The benchmark's keys.
-            evaluators: Its evaluators; none when something is wrong with them already.
-            where: The benchmark's place in the file.
+            evaluators: Its evaluators; none when there is a fault in one of them.
+            path: The YAML path of the benchmark.
         """
         columns = {name: table_named(name).column_names for name in TABLES}
-        columns |= {f"scores/{each.name}": columns_of_scores(each) for each in evaluators}
-        found = {}
+        columns |= {f"scores/{each.name}": score_columns(each) for each in evaluators}
+        expectations = {}
         for table, wanted in keys.expectations.items():
-            place = (*where, "expectations", table)
+            table_path = (*path, "expectations", table)
             if table not in columns:
                 if evaluators or not table.startswith("scores/"):
-                    self._complaint(
-                        f"expectations of {table!r}, of which there can be none"
-                        f"{nearest(table, columns)}: expected one of {', '.join(columns)}",
-                        *place,
+                    self._report(
+                        f"no expectations are possible for {table!r}"
+                        f"{did_you_mean(table, columns)}: expected one of {', '.join(columns)}",
+                        *table_path,
                     )
                 continue
-            found[table] = self._of_table(wanted, columns[table], place)
-        return MappingProxyType(found)
+            expectations[table] = self._of_table(wanted, columns[table], table_path)
+        return MappingProxyType(expectations)
 
     def _of_table(
-        self, wanted: Sequence[ExpectationKeys], columns: Sequence[str], place: Place
+        self, wanted: Sequence[ExpectationKeys], columns: Sequence[str], path: YamlPath
     ) -> tuple[Expectation, ...]:
-        made: dict[str, Expectation] = {}
+        built: dict[str, Expectation] = {}
         for at, keys in enumerate(wanted):
             kind = KINDS.get(keys.name)
             if kind is None:
-                self._complaint(
-                    f"unknown expectation {keys.name!r}{nearest(keys.name, KINDS)}: "
+                self._report(
+                    f"unknown expectation {keys.name!r}{did_you_mean(keys.name, KINDS)}: "
                     f"expected one of {', '.join(KINDS)}",
-                    *(*place, at, "name"),
+                    *(*path, at, "name"),
                 )
                 continue
-            self._check_arguments(keys, kind, columns, (*place, at))
+            self._check_arguments(keys, kind, columns, (*path, at))
             expectation = Expectation(
                 kind=keys.name, kwargs=keys.kwargs, severity=keys.severity, meaning=keys.meaning
             )
-            if expectation.name in made:
-                self._complaint(f"{expectation.name!r} is expected twice", *place, at)
-            made[expectation.name] = expectation
-        return tuple(made.values())
+            if expectation.name in built:
+                self._report(f"{expectation.name!r} is given twice", *path, at)
+            built[expectation.name] = expectation
+        return tuple(built.values())
 
     def _check_arguments(
-        self, keys: ExpectationKeys, kind: Kind, columns: Sequence[str], place: Place
+        self, keys: ExpectationKeys, kind: Kind, columns: Sequence[str], path: YamlPath
     ) -> None:
         for name in keys.kwargs:
             if name not in kind.arguments:
-                self._complaint(
-                    f"unknown argument {name!r} of {keys.name}{nearest(name, kind.arguments)}: "
+                self._report(
+                    f"unknown argument {name!r} of {keys.name}"
+                    f"{did_you_mean(name, kind.arguments)}: "
                     f"expected one of {', '.join(kind.arguments) or 'none'}",
-                    *(*place, "kwargs", name),
+                    *(*path, "kwargs", name),
                 )
         for name in kind.required:
             if name not in keys.kwargs:
-                self._complaint(f"the argument {name!r} of {keys.name} is missing", *place)
+                self._report(f"the argument {name!r} of {keys.name} is missing", *path)
         for name in kind.columns:
             given = keys.kwargs.get(name, [])
             for column in given if isinstance(given, list) else [given]:
                 if column not in columns:
-                    self._complaint(
-                        f"there is no column {column!r}{nearest(str(column), columns)}: "
+                    self._report(
+                        f"there is no column {column!r}{did_you_mean(str(column), columns)}: "
                         f"expected one of {', '.join(columns)}",
-                        *(*place, "kwargs", name),
+                        *(*path, "kwargs", name),
                     )
         query = keys.kwargs.get("unexpected_rows_query")
         if query is not None and "{batch}" not in str(query):
-            self._complaint(
-                "the query must say `{batch}` where the rows of the table are meant",
-                *(*place, "kwargs", "unexpected_rows_query"),
+            self._report(
+                "the query must contain `{batch}`, which stands for the rows of the table",
+                *(*path, "kwargs", "unexpected_rows_query"),
             )

@@ -1,10 +1,9 @@
-"""The configuration of a project: `scoreline.yaml` read, checked and turned into a Project."""
+"""Load `scoreline.yaml`: read it, validate it and build the project."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal
@@ -18,14 +17,14 @@ from assets.project import (
     UnknownMetric,
     select_metrics,
 )
-from evaluators.errors import nearest
-from orchestration.config.engines import Identities, answering
-from orchestration.config.error_messages import faults_of
-from orchestration.config.evaluators import Selection
-from orchestration.config.expectations import Expected
+from evaluators.errors import did_you_mean
+from orchestration.config.engines import EngineIdentities, build_engines
+from orchestration.config.error_messages import validation_faults
+from orchestration.config.evaluators import EvaluatorBuilder
+from orchestration.config.expectations import ExpectationBuilder
 from orchestration.config.schema import BenchmarkKeys, ProjectKeys
 from orchestration.config.yaml_document import Document, read_document
-from orchestration.errors import Fault, NoSettings, SettingsError
+from orchestration.errors import Fault, OrchestrationError, SettingsError, SettingsNotFound
 from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import formats
 from warehouse.storage.location import Location, location_from_config
@@ -35,19 +34,18 @@ if TYPE_CHECKING:
 
 DEFAULT_FILE = Path("scoreline.yaml")
 VALIDATION_VARIABLE = "SCORELINE_EXPECTATIONS"
-"""Set to `sql`, it leaves Great Expectations out of the runs of a shell."""
+"""The environment variable that overrides the key `expectations`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """Everything that one configuration file says.
+    """The content of one configuration file.
 
     Attributes:
         file: The absolute path of the configuration file.
-        project: The pipeline's part of it.
-        judge: The judge model, if one is configured. Its key is not here: `api_key_env` names the
-            environment variable that holds it.
-        models: The models of the other engines.
+        project: What the pipeline needs of it.
+        judge: The keys of the judge model, if one is configured.
+        models: The keys of the models of the other engines.
     """
 
     file: Path
@@ -56,43 +54,43 @@ class Settings:
     models: Models
 
 
-def read(file: Path) -> Settings:
-    """Reads and checks a configuration file.
+def load_config(file: Path) -> Settings:
+    """Read and validate a configuration file.
 
-    Nothing but the file itself is looked at: that the data files exist is found out by the run and
-    by `scoreline doctor`. Environment variables in values are not expanded.
+    Only the file itself is checked: the run and `scoreline doctor` check that data files exist.
+    Environment variables in values are not expanded.
 
     Raises:
-        NoSettings: There is no such file.
-        SettingsError: Something is wrong in it; all that is wrong is named, with its line.
+        SettingsNotFound: There is no such file, or it cannot be read.
+        SettingsError: The file has faults; the error lists all of them with their lines.
     """
     if not file.is_file():
         what = "is a folder, not a file" if file.is_dir() else "does not exist"
-        raise NoSettings(
+        raise SettingsNotFound(
             f"the configuration file {str(file)!r} {what}; `scoreline init` writes one, "
             "`--config FILE` names another"
         )
     try:
         document = read_document(file)
     except OSError as error:
-        raise NoSettings(f"cannot read {str(file)!r}: {error.strerror}") from error
+        raise SettingsNotFound(f"cannot read {str(file)!r}: {error.strerror}") from error
     if document.content is None:
         raise SettingsError(file, [Fault(1, "the file is empty; `scoreline init` writes one")])
     try:
         keys = ProjectKeys.model_validate(document.content)
     except ValidationError as error:
-        raise SettingsError(file, faults_of(error, document, ProjectKeys)) from None
-    return _Resolution(document, keys).settings()
+        raise SettingsError(file, validation_faults(error, document, ProjectKeys)) from None
+    return _ProjectBuilder(document, keys).build()
 
 
 def _validation(keys: ProjectKeys) -> Literal["full", "sql"]:
-    """How tables are validated; the environment may say it in place of the file."""
-    said = os.environ.get(VALIDATION_VARIABLE)
-    if said is None:
+    """Return how tables are validated; the environment overrides the file."""
+    value = os.environ.get(VALIDATION_VARIABLE)
+    if value is None:
         return keys.expectations
-    if said not in ("full", "sql"):
-        raise NoSettings(f"{VALIDATION_VARIABLE} is {said!r}, expected 'full' or 'sql'")
-    return "full" if said == "full" else "sql"
+    if value not in ("full", "sql"):
+        raise OrchestrationError(f"{VALIDATION_VARIABLE} is {value!r}, expected 'full' or 'sql'")
+    return "full" if value == "full" else "sql"
 
 
 def _automation(keys: ProjectKeys) -> Automation:
@@ -103,36 +101,35 @@ def _automation(keys: ProjectKeys) -> Automation:
     return keys.automation.model_copy(update={"daily_budget_usd": budget})
 
 
-class _Resolution:
-    """Turns checked keys into values; collects what does not fit together."""
+class _ProjectBuilder:
+    """Builds the project from validated keys; collects the faults in their combinations."""
 
     def __init__(self, document: Document, keys: ProjectKeys) -> None:
         self.document = document
         self.keys = keys
         self.home = document.file.absolute().parent
         self.faults: list[Fault] = []
-        self.place = self.warehouse()
-        self.engines = answering(keys.judge, keys.models, self.home, self.place)
-        self.identities = Identities(keys.judge, self.home, self.engines)
+        self.warehouse = self.locate_warehouse()
+        self.engines = build_engines(keys.judge, keys.models, self.home, self.warehouse)
+        self.identities = EngineIdentities(keys.judge, self.home, self.engines)
 
-    def settings(self) -> Settings:
-        warehouse = self.place
-        publish = self.path(self.keys.publish)
-        if publish / "scoreline.duckdb" == warehouse:
-            self.fault(
-                f"the published copy would overwrite the warehouse {str(warehouse)!r}: "
+    def build(self) -> Settings:
+        publish = self.resolve(self.keys.publish)
+        if publish / "scoreline.duckdb" == self.warehouse:
+            self.report(
+                f"the published copy would overwrite the warehouse {str(self.warehouse)!r}: "
                 "choose another folder or another warehouse file",
                 "publish",
             )
         self.check_execution()
         benchmarks = {
-            name: self.benchmark(name, keys) for name, keys in self.keys.benchmarks.items()
+            name: self.build_benchmark(name, keys) for name, keys in self.keys.benchmarks.items()
         }
         if self.faults:
             raise SettingsError(self.document.file, self.faults)
         project = Project(
             home=self.home,
-            warehouse=warehouse,
+            warehouse=self.warehouse,
             publish=publish,
             benchmarks=MappingProxyType(benchmarks),
             engines=self.engines,
@@ -149,16 +146,16 @@ class _Resolution:
             models=self.keys.models,
         )
 
-    def fault(self, message: str, *path: str | int) -> None:
+    def report(self, message: str, *path: str | int) -> None:
         self.faults.append(Fault(self.document.line(path), message))
 
-    def path(self, text: str) -> Path:
-        return self.home / Path(text).expanduser()
+    def resolve(self, path: str) -> Path:
+        return self.home / Path(path).expanduser()
 
-    def optional_path(self, text: str | None) -> Path | None:
-        return None if text is None else self.path(text)
+    def resolve_optional(self, path: str | None) -> Path | None:
+        return None if path is None else self.resolve(path)
 
-    def warehouse(self) -> Location:
+    def locate_warehouse(self) -> Location:
         keys = self.keys.warehouse
         try:
             return location_from_config(
@@ -169,36 +166,29 @@ class _Resolution:
                 password_env=keys.password_env,
             )
         except WarehouseError as error:
-            self.fault(str(error), "warehouse")
+            self.report(str(error), "warehouse")
             return self.home / ".scoreline" / "warehouse.duckdb"
 
     def check_execution(self) -> None:
-        given = self.keys.execution
-        if given.executor == "celery" and find_spec("dagster_celery") is None:
-            self.fault(
-                "the executor 'celery' is not installed: pip install 'scoreline[cluster]'",
-                "execution",
-                "executor",
-            )
-        if given.max_concurrent is not None and given.executor != "multiprocess":
-            self.fault(
-                "only the executor 'multiprocess' has a number of processes; workers are counted "
-                "by `scoreline worker --concurrency`",
+        execution = self.keys.execution
+        if execution.max_concurrent is not None and execution.executor != "multiprocess":
+            self.report(
+                "only the executor 'multiprocess' has a number of processes",
                 "execution",
                 "max_concurrent",
             )
 
-    def benchmark(self, name: str, keys: BenchmarkKeys) -> Benchmark:
-        where = ("benchmarks", name)
-        self.check_format(keys, where)
-        evaluators = Selection(self.fault, self.identities).of(keys, where)
-        expectations = Expected(self.fault).of(keys, evaluators, where)
+    def build_benchmark(self, name: str, keys: BenchmarkKeys) -> Benchmark:
+        path = ("benchmarks", name)
+        self.check_format(keys, path)
+        evaluators = EvaluatorBuilder(self.report, self.identities).build(keys, path)
+        expectations = ExpectationBuilder(self.report).build(keys, evaluators, path)
         benchmark = Benchmark(
             name=name,
             format=keys.format,
-            questions=self.optional_path(keys.questions),
-            predictions=self.path(keys.predictions),
-            documents=self.optional_path(keys.documents),
+            questions=self.resolve_optional(keys.questions),
+            predictions=self.resolve(keys.predictions),
+            documents=self.resolve_optional(keys.documents),
             evaluators=evaluators,
             slices=tuple(dict.fromkeys(keys.slices)),
             cluster=keys.cluster,
@@ -208,44 +198,46 @@ class _Resolution:
             max_reject_ratio=keys.max_reject_ratio,
             expectations=expectations,
         )
-        self.check_gates(benchmark, where)
+        self.check_gates(benchmark, path)
         return benchmark
 
-    def check_gates(self, benchmark: Benchmark, where: tuple[str, str]) -> None:
+    def check_gates(self, benchmark: Benchmark, path: tuple[str, str]) -> None:
         for at, gate in enumerate(benchmark.gates if benchmark.evaluators else ()):
             try:
                 select_metrics(benchmark, gate.metrics)
             except UnknownMetric as error:
-                self.fault(str(error), *where, "gates", at, "metrics")
+                self.report(str(error), *path, "gates", at, "metrics")
 
-    def check_format(self, keys: BenchmarkKeys, where: tuple[str, str]) -> None:
+    def check_format(self, keys: BenchmarkKeys, path: tuple[str, str]) -> None:
         known = formats()
-        form = known.get(keys.format)
-        if form is None:
-            self.fault(
-                f"unknown format {keys.format!r}{nearest(keys.format, known)}: "
+        input_format = known.get(keys.format)
+        if input_format is None:
+            self.report(
+                f"unknown format {keys.format!r}{did_you_mean(keys.format, known)}: "
                 f"expected one of {', '.join(known)}",
-                *where,
+                *path,
                 "format",
             )
             return
-        own_files = form.questions_from != "predictions"
-        if own_files and keys.questions is None:
-            self.fault(
-                f"the key 'questions' is missing in {'.'.join(where)}: "
-                f"the format {form.name!r} needs files of questions",
-                *where,
+        has_question_files = input_format.questions_from != "predictions"
+        if has_question_files and keys.questions is None:
+            self.report(
+                f"the key 'questions' is missing in {'.'.join(path)}: "
+                f"the format {input_format.name!r} needs question files",
+                *path,
             )
-        if not own_files and keys.questions is not None:
-            self.fault(
-                f"the format {form.name!r} has no files of questions: they come with the "
-                "predictions; leave this key out",
-                *where,
+        if not has_question_files and keys.questions is not None:
+            self.report(
+                f"the format {input_format.name!r} has no question files: the questions come with "
+                "the predictions; remove this key",
+                *path,
                 "questions",
             )
-        if keys.documents is not None and not (own_files and form.documents is not None):
-            self.fault(
-                f"the format {form.name!r} has no files of documents: leave this key out",
-                *where,
+        if keys.documents is not None and not (
+            has_question_files and input_format.documents is not None
+        ):
+            self.report(
+                f"the format {input_format.name!r} has no document files: remove this key",
+                *path,
                 "documents",
             )

@@ -84,6 +84,7 @@ def read_document(file: Path) -> Document:
 
 def _compose(text: str) -> tuple[Any, Node | None]:
     """Return the loader and the root node of a YAML text."""
+    loader: Any
     if yaml.__with_libyaml__:
         # Ten times as fast, but its error messages are less clear than those of the other loader.
         with suppress(yaml.YAMLError):

@@ -1,15 +1,15 @@
-"""Oversights: what a configuration and its files probably do not say as they were meant to.
+"""Configuration lint: probable mistakes in a configuration and its files.
 
-None of this stands in the way of a run, and all of it would otherwise show only as something that
-is not there: an evaluator without a number, a slice without a row, a field that nobody reads.
+None of them stops a run. Without a message you would only notice that something is missing: the
+scores of an evaluator, the rows of a slice, a field that no evaluator reads.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evaluators.errors import nearest
-from orchestration.published import copy
+from evaluators.errors import did_you_mean
+from orchestration.published import open_copy
 from warehouse.formats.records.prediction import Prediction
 from warehouse.formats.records.question import Question
 from warehouse.queries.score_matrices import sliced_questions
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
 
     from assets.project import Benchmark, Project
     from warehouse.formats.records.record import Record
-    from warehouse.publish.snapshot import HeldSnapshot
+    from warehouse.publish.snapshot import OpenSnapshot
 
-LOOKED_AT = 10_000
-"""The rows of a table in which unread fields are looked for."""
+MAX_ROWS = 10_000
+"""How many rows of a table are searched for unused fields."""
 
-TOLD = 3
-"""The reasons that are told of an evaluator, the most frequent first."""
+MAX_REASONS = 3
+"""How many reasons are listed for an evaluator, the most frequent first."""
 
 FIELDS: Mapping[str, type[Record]] = {"questions": Question, "predictions": Prediction}
 
-SILENT = """
+REASONS_WITHOUT_SCORES = """
 SELECT s.evaluator, s.reason, count(*) AS n
 FROM scores AS s
 JOIN (
@@ -45,60 +45,64 @@ ORDER BY s.evaluator, n DESC, s.reason
 """
 
 
-def oversights(project: Project, benchmarks: Iterable[str]) -> list[str]:
-    """What was probably overlooked in some benchmarks, in sentences that begin with their names.
+def lint_config(project: Project, benchmarks: Iterable[str]) -> list[str]:
+    """Return probable mistakes in the benchmarks, as sentences that begin with their names.
 
     Raises:
-        NothingPublished: The project has not been run.
+        NotPublished: Nothing is published yet.
     """
-    with copy(project).held() as held:
+    with open_copy(project).open() as held:
         return [
-            f"{name}: {text}"
+            f"{name}: {message}"
             for name in benchmarks
-            for text in _found(held, project.benchmarks[name])
+            for message in _lint_benchmark(held, project.benchmarks[name])
         ]
 
 
-def _found(held: HeldSnapshot, benchmark: Benchmark) -> Iterator[str]:
-    unread = {table: _unread(held, benchmark, table) for table in FIELDS}
-    silent = _silent(held, benchmark.name)
-    for reason, names in silent.items():
-        yield f"no number from {', '.join(names)}: {reason}"
+def _lint_benchmark(held: OpenSnapshot, benchmark: Benchmark) -> Iterator[str]:
+    unused = {table: _unused_fields(held, benchmark, table) for table in FIELDS}
+    without_scores = _evaluators_without_scores(held, benchmark.name)
+    for reasons, names in without_scores.items():
+        yield f"no scores from {', '.join(names)}: {reasons}"
     for table, model in FIELDS.items():
         known = sorted(model.model_fields.keys() - {"extra"})
-        for field in unread[table]:
-            hint = nearest(field, known)
-            if hint or silent:
-                yield f"nothing reads the field {field!r} of the {table}{hint}"
-    yield from _absent_tags(held, benchmark, unread["questions"])
+        for field in unused[table]:
+            hint = did_you_mean(field, known)
+            if hint or without_scores:
+                yield f"the field {field!r} of the {table} is not used{hint}"
+    yield from _missing_tags(held, benchmark, unused["questions"])
 
 
-def _silent(held: HeldSnapshot, benchmark: str) -> dict[str, list[str]]:
-    """The evaluators that have no number for any system, by why they have none."""
-    found: dict[str, list[str]] = {}
-    for name, reason, _ in held.fetch(SILENT, {"benchmark": benchmark}).iter_rows():
-        found.setdefault(name, []).append(str(reason))
+def _evaluators_without_scores(held: OpenSnapshot, benchmark: str) -> dict[str, list[str]]:
+    """Return the evaluators without a score for any system, by the reasons."""
+    reasons: dict[str, list[str]] = {}
+    rows = held.fetch(REASONS_WITHOUT_SCORES, {"benchmark": benchmark})
+    for name, reason, _ in rows.iter_rows():
+        reasons.setdefault(name, []).append(str(reason))
     groups: dict[str, list[str]] = {}
-    for name, reasons in found.items():
-        more = f"; and {len(reasons) - TOLD} other reasons" if len(reasons) > TOLD else ""
-        groups.setdefault("; ".join(reasons[:TOLD]) + more, []).append(name)
+    for name, listed in reasons.items():
+        count = len(listed) - MAX_REASONS
+        more = f"; and {count} other reasons" if count > 0 else ""
+        groups.setdefault("; ".join(listed[:MAX_REASONS]) + more, []).append(name)
     return groups
 
 
-def _unread(held: HeldSnapshot, benchmark: Benchmark, table: str) -> list[str]:
-    """The fields of the canonical input that no column is for; other formats have more of them."""
+def _unused_fields(held: OpenSnapshot, benchmark: Benchmark, table: str) -> list[str]:
+    """Return the input fields without a column; only canonical files are expected to have none."""
     if benchmark.format != "canonical":
         return []
-    found = held.fetch(
-        f"SELECT DISTINCT unnest(json_keys(extra)) AS field FROM (SELECT extra FROM {table} "  # noqa: S608 - a table of ours
-        f"WHERE benchmark = $benchmark AND extra IS NOT NULL LIMIT {LOOKED_AT}) ORDER BY field",
+    rows = held.fetch(
+        f"SELECT DISTINCT unnest(json_keys(extra)) AS field FROM (SELECT extra FROM {table} "  # noqa: S608 - not user input
+        f"WHERE benchmark = $benchmark AND extra IS NOT NULL LIMIT {MAX_ROWS}) ORDER BY field",
         {"benchmark": benchmark.name},
     )
-    return [str(name) for name in found["field"]]
+    return [str(name) for name in rows["field"]]
 
 
-def _absent_tags(held: HeldSnapshot, benchmark: Benchmark, unread: list[str]) -> Iterator[str]:
-    """The tags that slices and clusters are made by, although no question has them."""
+def _missing_tags(
+    held: OpenSnapshot, benchmark: Benchmark, unused_fields: list[str]
+) -> Iterator[str]:
+    """Name the tags in `slices` and `cluster` that no question has."""
     wanted = [("slices", name) for name in benchmark.slices]
     wanted += [("cluster", benchmark.cluster)] if benchmark.cluster else []
     for key, name in wanted:
@@ -110,7 +114,7 @@ def _absent_tags(held: HeldSnapshot, benchmark: Benchmark, unread: list[str]) ->
             "WHERE benchmark = $benchmark ORDER BY tag",
             {"benchmark": benchmark.name},
         )
-        hint = nearest(name, [str(tag) for tag in tags["tag"]])
-        if name in unread:
-            hint = f"; the field {name!r} stands beside `tags`, not in it"
+        hint = did_you_mean(name, [str(tag) for tag in tags["tag"]])
+        if name in unused_fields:
+            hint = f"; move the field {name!r} into `tags`"
         yield f"{key}: no question has the tag or field {name!r}{hint}"

@@ -1,4 +1,4 @@
-"""The examination of the judge: whether it answers, what it costs, and what is odd about it."""
+"""Diagnose the engines: the judge with its price and settings, and the other models."""
 
 from __future__ import annotations
 
@@ -9,31 +9,32 @@ from typing import TYPE_CHECKING, Any
 
 from assets.project import is_judged
 from evaluators.engines.judge.errors import JudgeFailure
-from orchestration.config.engines import HUMAN, judge_settings
-from orchestration.doctor.finding import Finding
+from evaluators.flows.requests import JUDGE
+from evaluators.kinds.flow import FlowEvaluator
+from orchestration.config.engines import HUMAN, judge_settings, model_settings
+from orchestration.doctor import Diagnosis
 from warehouse.errors import WarehouseError
 from warehouse.formats.paths import expand
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from assets.project import Project
     from evaluators.engines.judge.settings import JudgeSettings
     from orchestration.config.engine_schema import Judge
     from orchestration.config.load import Settings
 
-_PATIENCE_S = 2.0
+_LOCK_TIMEOUT_S = 2.0
 _FAMILIES = (
     *("claude", "command", "deepseek", "gemini", "gemma", "glm", "gpt", "granite", "grok"),
     *("jamba", "kimi", "llama", "ministral", "mistral", "mixtral", "nova", "olmo", "phi", "qwen"),
 )
-_SAME = {"gemma": "gemini", "ministral": "mistral", "mixtral": "mistral"}
+_FAMILY_ALIASES = {"gemma": "gemini", "ministral": "mistral", "mixtral": "mistral"}
 _FAMILY = re.compile(rf"(?<![a-z])({'|'.join(_FAMILIES)})(?![a-z])")
 
 
-def _nobody(project: Project) -> Finding:
-    """What it means that there is no judge."""
+def _no_judge(project: Project) -> Diagnosis:
     names = dict.fromkeys(
         evaluator.name
         for benchmark in project.benchmarks.values()
@@ -41,75 +42,75 @@ def _nobody(project: Project) -> Finding:
         if is_judged(evaluator)
     )
     if not names:
-        return Finding("ok", "judge", "none configured, and no evaluator asks one")
-    told = "none configured: give the section `judge`; not applicable until then: "
-    return Finding("warn", "judge", told + ", ".join(names))
+        return Diagnosis("ok", "judge", "none configured, and no evaluator needs one")
+    message = "none configured: add the section `judge`; not applicable until then: "
+    return Diagnosis("warn", "judge", message + ", ".join(names))
 
 
-def judge_findings(found: Settings) -> Iterator[Finding]:
-    """Looks at the judge; sends one small request to a model, and nothing to anybody else."""
-    judge = found.judge
+def diagnose_judge(settings: Settings) -> Iterator[Diagnosis]:
+    """Diagnose the judge; send one small request to a judge model, and nothing else."""
+    judge, project = settings.judge, settings.project
     if judge is None:
-        yield _nobody(found.project)
+        yield _no_judge(project)
     elif judge.model == HUMAN:
-        yield _people(found.project)
+        yield _human_labels(project)
     else:
-        settings = judge_settings(judge, found.project.home)
-        if settings.recording is not None:
-            yield _recorded(settings)
+        engine_settings = judge_settings(judge, project.home)
+        if engine_settings.recording is not None:
+            yield _recording(engine_settings)
         else:
-            yield from _model(settings)
-            yield from _relatives(judge, found.project)
+            yield from _judge_model(engine_settings)
+            yield from _same_family(judge, project)
         yield from _repeats(judge)
 
 
-def family(name: str) -> str | None:
-    """The family of a model, as far as its name tells: `gpt` of `openai/gpt-4o`."""
-    known = _FAMILY.search(name.lower())
-    return None if known is None else _SAME.get(known[1], known[1])
+def model_family(name: str) -> str | None:
+    """Return the family in the name of a model, such as `gpt` for `openai/gpt-4o`."""
+    match = _FAMILY.search(name.lower())
+    return None if match is None else _FAMILY_ALIASES.get(match[1], match[1])
 
 
-def _people(project: Project) -> Finding:
-    ((count,),) = _fetched(project, "SELECT count(*) FROM labels") or [(0,)]
+def _human_labels(project: Project) -> Diagnosis:
+    ((count,),) = _fetch(project, "SELECT count(*) FROM labels") or [(0,)]
     if not count:
-        told = "people judge, but there are no labels yet: import some, or name a model"
-        return Finding("warn", "judge", told)
-    return Finding("ok", "judge", f"people judge: {count:,} labels")
+        advice = "run `scoreline labels import`, or configure a judge model"
+        return Diagnosis("warn", "judge", f"human labels, but there are none yet: {advice}")
+    return Diagnosis("ok", "judge", f"human labels: {count:,}")
 
 
-def _recorded(settings: JudgeSettings) -> Finding:
-    from evaluators.engines.judge.ledger_judge import asker_for
+def _recording(settings: JudgeSettings) -> Diagnosis:
+    from evaluators.engines.judge.ledger_judge import make_asker
 
     try:
-        asyncio.run(asker_for(settings).open())
+        asyncio.run(make_asker(settings).open())
     except JudgeFailure as failure:
-        return Finding("fail", "judge", f"{failure}: correct the file")
-    return Finding("ok", "judge", f"{settings.recording}: recorded replies can be read")
+        return Diagnosis("fail", "judge", f"{failure}: correct the file")
+    return Diagnosis("ok", "judge", f"{settings.recording}: the recorded replies are readable")
 
 
-def _model(settings: JudgeSettings) -> Iterator[Finding]:
+def _judge_model(settings: JudgeSettings) -> Iterator[Diagnosis]:
     variable = settings.api_key_env
     if variable is not None and not os.environ.get(variable):
         message = f"the environment variable {variable} is not set: export {variable}=..."
-        yield Finding("fail", "judge", message)
+        yield Diagnosis("fail", "judge", message)
         return
     price = _price(settings)
-    if price.state != "fail":  # else it would not be asked anything
-        yield _probed(settings)
+    if price.state != "fail":  # a run would not call the model either
+        yield _probe(settings)
     yield price
 
 
-def _probed(settings: JudgeSettings) -> Finding:
-    from evaluators.engines.judge.llm_asker import probe
+def _probe(settings: JudgeSettings) -> Diagnosis:
+    from evaluators.engines.judge.llm_asker import check_judge
 
     try:
-        return Finding("ok", "judge", probe(settings))
+        return Diagnosis("ok", "judge", check_judge(settings))
     except JudgeFailure as failure:
-        advice = "see judge.model, judge.api_base and the key in judge.api_key_env"
-        return Finding("fail", "judge", f"{failure}: {advice}")
+        advice = "check judge.model, judge.api_base and the key in judge.api_key_env"
+        return Diagnosis("fail", "judge", f"{failure}: {advice}")
 
 
-def _price(settings: JudgeSettings) -> Finding:
+def _price(settings: JudgeSettings) -> Diagnosis:
     from evaluators.engines.judge.cost import Prices, require_price
 
     subject = "judge price"
@@ -117,56 +118,92 @@ def _price(settings: JudgeSettings) -> Finding:
         prices = Prices.of(settings)
         require_price(settings, prices)
     except JudgeFailure as failure:
-        return Finding("fail", subject, str(failure))
+        return Diagnosis("fail", subject, str(failure))
     million = prices.usd(1_000_000, 0), prices.usd(0, 1_000_000)
     if not prices.known:
-        told = "none known, so that no cost can be shown: give judge.usd_per_million_in and _out"
-        return Finding("warn", subject, told)
-    told = f"{million[0]:g} US dollars a million tokens sent, {million[1]:g} received"
+        advice = "set judge.usd_per_million_in and judge.usd_per_million_out to see costs"
+        return Diagnosis("warn", subject, f"unknown: {advice}")
+    message = f"{million[0]:g} US dollars per million input tokens, {million[1]:g} output"
     if any(million) and settings.budget_usd is None:
-        return Finding("warn", subject, f"{told}; no limit: set judge.budget_usd")
-    limit = "" if settings.budget_usd is None else f", at most {settings.budget_usd:g} a run"
-    return Finding("ok", subject, told + limit)
+        return Diagnosis("warn", subject, f"{message}; no limit: set judge.budget_usd")
+    limit = "" if settings.budget_usd is None else f", at most {settings.budget_usd:g} per run"
+    return Diagnosis("ok", subject, message + limit)
 
 
-def _repeats(judge: Judge) -> Iterator[Finding]:
+def _repeats(judge: Judge) -> Iterator[Diagnosis]:
     if max(judge.replicates, judge.escalate_to) > 1 and judge.temperature == 0:
         advice = (
-            "equal questions at temperature 0 mostly get equal replies: "
-            "leave judge.temperature out, or set 0.3 to 0.7"
+            "at temperature 0 repeated calls mostly get equal replies: "
+            "remove judge.temperature, or set 0.3 to 0.7"
         )
-        yield Finding("warn", "judge repeats", advice)
+        yield Diagnosis("warn", "judge repeats", advice)
 
 
-def _relatives(judge: Judge, project: Project) -> Iterator[Finding]:
-    own = family(judge.model)
-    related = sorted(name for name in _systems(project) if own and family(name) == own)
+def _same_family(judge: Judge, project: Project) -> Iterator[Diagnosis]:
+    family = model_family(judge.model)
+    related = sorted(name for name in _systems(project) if family and model_family(name) == family)
     if related:
         advice = (
             f"{judge.model!r} judges {', '.join(map(repr, related))} of its own family, and models "
-            "favour their kin: judge with a model of another family, or hold it against people"
+            "prefer their own family: use a judge of another family, or check it with human labels"
         )
-        yield Finding("warn", "judge family", advice)
+        yield Diagnosis("warn", "judge family", advice)
 
 
 def _systems(project: Project) -> set[str]:
-    """The names of the systems, from the names of files and from what was read before."""
+    """Return the names of the systems, from file names and from the warehouse."""
     systems = {
-        str(row[0]) for row in _fetched(project, "SELECT DISTINCT system FROM predictions") or ()
+        str(row[0]) for row in _fetch(project, "SELECT DISTINCT system FROM predictions") or ()
     }
     for benchmark in project.benchmarks.values():
         try:
             systems |= {system for _, system in expand(benchmark.predictions) if system is not None}
         except WarehouseError:
-            continue  # told where the files are looked at
+            continue  # the diagnosis of the files reports it
     return systems
 
 
-def _fetched(project: Project, sql: str) -> list[tuple[Any, ...]] | None:
-    """The rows of a query, or None where the warehouse cannot be read."""
+def _fetch(project: Project, sql: str) -> list[tuple[Any, ...]] | None:
+    """Return the rows of a query, or None when the warehouse is missing or unreadable."""
     try:
         if not Warehouse(project.warehouse).exists():
             return None
-        return Warehouse(project.warehouse, patience_s=_PATIENCE_S).fetch(sql).rows()
+        return Warehouse(project.warehouse, patience_s=_LOCK_TIMEOUT_S).fetch(sql).rows()
     except WarehouseError:
         return None
+
+
+def diagnose_models(settings: Settings) -> Iterator[Diagnosis]:
+    """Diagnose every model that an evaluator of the project needs; download and load nothing."""
+    users = _evaluators_by_role(settings.project)
+    if not users:
+        return
+    from evaluators.engines.local.engine import LocalModel
+    from evaluators.engines.models import build_models
+    from evaluators.engines.remote_lm import RemoteLanguageModel
+
+    project = settings.project
+    available, absent = build_models(
+        model_settings(settings.models, project.home, project.warehouse)
+    )
+    for role, names in users.items():
+        model = available.get(role)
+        if isinstance(model, LocalModel | RemoteLanguageModel):
+            is_usable, message = model.readiness()
+        else:
+            is_usable, message = False, absent.get(role, f"no model has the role {role!r}")
+        effect = "" if is_usable else f"; not applicable until then: {', '.join(names)}"
+        yield Diagnosis("ok" if is_usable else "warn", f"model: {role}", message + effect)
+
+
+def _evaluators_by_role(project: Project) -> Mapping[str, list[str]]:
+    """Return the evaluators that use each model role."""
+    users: dict[str, list[str]] = {}
+    for benchmark in project.benchmarks.values():
+        for evaluator in benchmark.evaluators:
+            if isinstance(evaluator, FlowEvaluator):
+                for role in sorted(evaluator.engine_roles() - {JUDGE}):
+                    names = users.setdefault(role, [])
+                    if evaluator.name not in names:
+                        names.append(evaluator.name)
+    return users

@@ -1,4 +1,4 @@
-"""The examination of a project: what is in order, what is not, and what to do about it."""
+"""Diagnose a project: configuration, files, warehouse, engines and Dagster instance."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from orchestration import instance, published
-from orchestration.cleanup import items, journals
+from orchestration.cleanup import count_journals, find_items
 from orchestration.config import load
-from orchestration.doctor.finding import Finding
-from orchestration.doctor.judge import judge_findings
-from orchestration.doctor.models import model_findings
-from orchestration.errors import NoSettings, SettingsError
+from orchestration.doctor import Diagnosis
+from orchestration.doctor.engines import diagnose_judge, diagnose_models
+from orchestration.errors import OrchestrationError
 from warehouse.errors import WarehouseError
 from warehouse.formats.paths import expand
 from warehouse.store import Warehouse
@@ -23,38 +22,35 @@ if TYPE_CHECKING:
 
     from assets.project import Benchmark, Project
 
-PATIENCE_S = 2.0
+LOCK_TIMEOUT_S = 2.0
 
 
-def examine(config: Path) -> Iterator[Finding]:
-    """Looks at everything that a run of the project needs, and changes nothing.
+def diagnose_project(config: Path) -> Iterator[Diagnosis]:
+    """Diagnose everything that a run of the project needs; change nothing.
 
     Args:
-        config: The configuration file; when it cannot be used, it is the only finding.
+        config: The configuration file; its faults end the diagnosis.
     """
     try:
-        found = load.read(config)
-    except (NoSettings, SettingsError) as error:
-        yield Finding("fail", "configuration", str(error))
+        settings = load.load_config(config)
+    except OrchestrationError as error:
+        yield Diagnosis("fail", "configuration", str(error))
         return
-    names = ", ".join(found.project.benchmarks)
-    yield Finding("ok", "configuration", f"{found.file}: {names}")
-    for benchmark in found.project.benchmarks.values():
+    project = settings.project
+    yield Diagnosis("ok", "configuration", f"{settings.file}: {', '.join(project.benchmarks)}")
+    for benchmark in project.benchmarks.values():
         yield from _files(benchmark)
-    yield _warehouse(found.project)
-    for subject, folder in (
-        ("warehouse folder", found.project.warehouse.parent),
-        ("publish folder", found.project.publish),
-    ):
-        yield _writable(subject, folder)
-    yield _published(found.project)
-    yield from judge_findings(found)
-    yield from model_findings(found)
-    yield _instance(found.project)
-    yield from _leftovers(found.project)
+    yield _warehouse(project)
+    yield _writable("warehouse folder", project.warehouse.parent)
+    yield _writable("publish folder", project.publish)
+    yield _published(project)
+    yield from diagnose_judge(settings)
+    yield from diagnose_models(settings)
+    yield _instance(project)
+    yield from _leftovers(project)
 
 
-def _files(benchmark: Benchmark) -> Iterator[Finding]:
+def _files(benchmark: Benchmark) -> Iterator[Diagnosis]:
     patterns = {
         "questions": benchmark.questions,
         "predictions": benchmark.predictions,
@@ -67,85 +63,88 @@ def _files(benchmark: Benchmark) -> Iterator[Finding]:
         try:
             matches = expand(pattern)
         except WarehouseError as error:
-            yield Finding("fail", subject, f"{error}: correct the path in the configuration")
+            yield Diagnosis("fail", subject, f"{error}: correct the path in the configuration")
             continue
         files = [file for file, _ in matches]
         unreadable = [file for file in files if not os.access(file, os.R_OK)]
         empty = [file for file in files if file.stat().st_size == 0]
         if unreadable:
-            yield Finding("fail", subject, f"{str(unreadable[0])!r} may not be read: see its owner")
+            yield Diagnosis(
+                "fail", subject, f"{str(unreadable[0])!r} is not readable: see its owner"
+            )
         elif empty:
-            yield Finding("fail", subject, f"{str(empty[0])!r} is empty: fill or remove it")
+            yield Diagnosis(
+                "fail", subject, f"{str(empty[0])!r} is empty: add rows or remove the file"
+            )
         else:
             systems = [system for _, system in matches if system is not None]
             what = "1 file" if len(files) == 1 else f"{len(files)} files"
             named = f", systems {', '.join(systems)}" if systems else ""
-            yield Finding("ok", subject, what + named)
+            yield Diagnosis("ok", subject, what + named)
 
 
-def _warehouse(project: Project) -> Finding:
+def _warehouse(project: Project) -> Diagnosis:
     subject = "warehouse"
     try:
         if not Warehouse(project.warehouse).exists():
-            return Finding("ok", subject, f"{project.warehouse}: made by the first run")
-        rows = Warehouse(project.warehouse, patience_s=PATIENCE_S).fetch(
+            return Diagnosis("ok", subject, f"{project.warehouse}: created by the first run")
+        rows = Warehouse(project.warehouse, patience_s=LOCK_TIMEOUT_S).fetch(
             "SELECT count(*) AS n FROM predictions"
         )
     except WarehouseError as error:
-        return Finding("fail", subject, str(error))
-    return Finding("ok", subject, f"{project.warehouse}: {rows['n'][0]:,} predictions")
+        return Diagnosis("fail", subject, str(error))
+    return Diagnosis("ok", subject, f"{project.warehouse}: {rows['n'][0]:,} predictions")
 
 
-def _writable(subject: str, folder: Path) -> Finding:
-    there = folder
-    while not there.exists() and there != there.parent:
-        there = there.parent
-    if not there.is_dir():
-        return Finding("fail", subject, f"{str(there)!r} is not a folder: choose another path")
+def _writable(subject: str, folder: Path) -> Diagnosis:
+    existing = folder
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    if not existing.is_dir():
+        return Diagnosis("fail", subject, f"{str(existing)!r} is not a folder: choose another path")
     try:
-        with tempfile.TemporaryFile(dir=there):
+        with tempfile.TemporaryFile(dir=existing):
             pass
     except OSError as error:
-        return Finding("fail", subject, f"{str(there)!r}: {error.strerror}: make it writable")
-    return Finding("ok", subject, str(folder))
+        return Diagnosis("fail", subject, f"{str(existing)!r}: {error.strerror}: make it writable")
+    return Diagnosis("ok", subject, str(folder))
 
 
-def _published(project: Project) -> Finding:
+def _published(project: Project) -> Diagnosis:
     subject = "published copy"
     try:
-        rows = published.copy(project).fetch("SELECT count(*) AS n FROM leaderboard")
-    except published.NothingPublished:
-        return Finding("warn", subject, "nothing is published yet: `scoreline run` does")
+        rows = published.open_copy(project).fetch("SELECT count(*) AS n FROM leaderboard")
+    except published.NotPublished:
+        return Diagnosis("warn", subject, "nothing is published yet: run `scoreline run`")
     except WarehouseError as error:
-        return Finding("fail", subject, f"{error}: delete the copy, then `scoreline run`")
-    return Finding("ok", subject, f"{rows['n'][0]:,} leaderboard rows")
+        return Diagnosis("fail", subject, f"{error}: delete the copy, then run `scoreline run`")
+    return Diagnosis("ok", subject, f"{rows['n'][0]:,} leaderboard rows")
 
 
-def _instance(project: Project) -> Finding:
+def _instance(project: Project) -> Diagnosis:
     subject = "Dagster instance"
     file = instance.home(project) / "dagster.yaml"
     if not file.exists():
-        return Finding("ok", subject, f"{file.parent}: made by the first run")
+        return Diagnosis("ok", subject, f"{file.parent}: created by the first run")
     from dagster import DagsterInstance
 
     with DagsterInstance.from_config(str(file.parent)) as opened:
         runs = opened.get_runs_count()
         if opened.telemetry_enabled:
             advice = f"telemetry is on: set `telemetry: {{enabled: false}}` in {file}"
-            return Finding("warn", subject, advice)
-    return Finding("ok", subject, f"{file.parent}: {runs:,} runs")
+            return Diagnosis("warn", subject, advice)
+    return Diagnosis("ok", subject, f"{file.parent}: {runs:,} runs")
 
 
-def _leftovers(project: Project) -> Iterator[Finding]:
-    left = journals(project)
-    if left:
-        message = f"{left} of killed runs hold replies: the next `scoreline run` takes them over"
-        yield Finding("warn", "journals", message)
+def _leftovers(project: Project) -> Iterator[Diagnosis]:
+    journals = count_journals(project)
+    if journals:
+        message = f"{journals} from killed runs with replies: the next `scoreline run` reads them"
+        yield Diagnosis("warn", "journals", message)
     try:
-        found = [f"{item.name} ({item.amount})" for item in items(project)]
+        found = [f"{item.name} ({item.amount})" for item in find_items(project)]
     except WarehouseError:
-        # What is wrong with the warehouse has been said.
-        return
+        return  # the diagnosis of the warehouse reports it
     if found:
-        advice = f"may be cleaned away: {', '.join(found)}; see `scoreline clean`"
-        yield Finding("ok", "leftovers", advice)
+        advice = f"removable: {', '.join(found)}; see `scoreline clean`"
+        yield Diagnosis("ok", "leftovers", advice)

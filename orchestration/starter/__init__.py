@@ -1,4 +1,4 @@
-"""The project that `scoreline init` writes: its files stand in `files/` as they will be."""
+"""The project that `scoreline init` writes; `files/` holds its files."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-class AlreadyThere(OrchestrationError):  # noqa: N818 - the name says what it is
-    """A file that would be written exists already."""
+class FilesExist(OrchestrationError):  # noqa: N818
+    """Files of the starter project already exist."""
 
 
-def write(folder: Path) -> list[Path]:
-    """Writes the starter project into a folder, which is made when it does not exist.
+def write_starter(folder: Path) -> list[Path]:
+    """Write the starter project into a folder, which is created if necessary.
 
     Returns:
         The files that were written.
 
     Raises:
-        AlreadyThere: One of the files exists; then none is written.
-        OSError: The folder cannot be written to.
+        FilesExist: Some of the files exist; then none is written.
+        OSError: The folder is not writable.
     """
     files = dict(_files(resources.files(__name__).joinpath("files"), folder))
-    present = [str(path) for path in files if path.exists()]
-    if present:
-        raise AlreadyThere(
-            f"{', '.join(present)}: already there and not overwritten; choose another folder"
+    existing = [str(path) for path in files if path.exists()]
+    if existing:
+        raise FilesExist(
+            f"{', '.join(existing)}: already exists and is not overwritten; choose another folder"
         )
     for path, content in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -166,8 +166,12 @@ BAD: list[tuple[str, Mapping[str, Any], str]] = [
     ),
     ("classification", {"labels": ["a", "b"], "positive_label": "c"}, "got ['a', 'b']"),
     ("classification", {"labels": ["a"], "positive_label": "a"}, "needs exactly two labels"),
-    ("answer_correctness", {"weights": [math.inf, 1.0]}, "parameter weights.0: Input should be a"),
-    ("answer_correctness", {"beta": math.nan}, "parameter beta: Input should be a finite number"),
+    (
+        "answer_correctness",
+        {"weights": [math.inf, 1.0]},
+        "weights.0: expected a finite number, got inf",
+    ),
+    ("answer_correctness", {"beta": math.nan}, "parameter beta: expected a finite number, got nan"),
 ]
 
 

@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from orchestration.cleanup import NAMES, items
+from orchestration.cleanup import NAMES, find_items
 from orchestration.cli.program import program
 from orchestration.config import load
 from warehouse.errors import NoSpace
 from warehouse.maintenance import retention
-from warehouse.maintenance.compact import Space, compact, space
+from warehouse.maintenance.compact import Space, compact, measure_space
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def judgment(digest: str, age_days: float) -> dict[str, Any]:
 @pytest.fixture
 def project(own_project: Path) -> Project:
     """A project that was run today, with leftovers of a hundred days ago."""
-    found = load.read(own_project / "scoreline.yaml").project
+    found = load.load_config(own_project / "scoreline.yaml").project
     warehouse = Warehouse(found.warehouse)
     with warehouse.transaction() as transaction:
         transaction.execute(
@@ -77,10 +77,10 @@ def test_looking_changes_nothing(project: Project) -> None:
     before = everything(project)
     said = cleaned(project)
     assert "judgments: 1 rows" in said
-    assert "(only when it is named)" in said
-    assert "nothing was removed: --yes does" in said
+    assert "(removed only by name)" in said
+    assert "nothing was removed: use --yes" in said
     assert everything(project) == before
-    assert {item.name for item in items(project)} <= set(NAMES)
+    assert {item.name for item in find_items(project)} <= set(NAMES)
 
 
 def test_what_was_paid_for_goes_only_when_it_is_named(project: Project) -> None:
@@ -109,7 +109,7 @@ def test_the_last_leaderboard_stays_however_old_it_is(project: Project) -> None:
         "SELECT count(*), count(DISTINCT published_at) FROM leaderboard_history"
     )
     assert left.row(0)[1] == 1
-    runs = [item for item in items(project, 0) if item.name == "runs"]
+    runs = [item for item in find_items(project, 0) if item.name == "runs"]
     assert runs == []
 
 
@@ -132,8 +132,8 @@ def test_free_space_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     # DuckDB finds out what is free when it is opened once more.
     for _ in range(2):
         with warehouse.transaction() as transaction:
-            transaction.mark("b", "s", "d")
-    before = space(warehouse)
+            transaction.record_fingerprint("b", "s", "d")
+    before = measure_space(warehouse)
     assert before.is_worth_it
     size = warehouse.path.stat().st_size
     after = compact(warehouse)
@@ -156,5 +156,5 @@ def test_little_free_space_is_left() -> None:
 
 def test_every_leftover_can_be_counted(tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
-    for leftover in retention.LEFTOVERS.values():
-        assert retention.count(warehouse, leftover, 0) == 0
+    for leftover in retention.RETENTION_RULES.values():
+        assert retention.count_expired(warehouse, leftover, 0) == 0

@@ -22,7 +22,7 @@ def test_the_starter_is_a_whole_project(tmp_path: Path) -> None:
     result = CliRunner().invoke(program, ["init", str(folder)])
     assert result.exit_code == 0, result.output
     assert f"Next: cd {folder} && scoreline run" in result.stdout
-    project = load.read(folder / "scoreline.yaml").project
+    project = load.load_config(folder / "scoreline.yaml").project
     (benchmark,) = project.benchmarks.values()
     assert benchmark.questions is not None
     questions = [json.loads(line) for line in benchmark.questions.read_text().splitlines()]
@@ -40,7 +40,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     mine.write_text("mine")
     result = CliRunner().invoke(program, ["init", str(tmp_path)])
     assert result.exit_code == 2
-    assert f"{mine}: already there and not overwritten" in result.stderr
+    assert f"{mine}: already exists and is not overwritten" in result.stderr
     assert mine.read_text() == "mine"
     assert not (tmp_path / "scoreline.yaml").exists()
 
@@ -48,4 +48,4 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
 def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     with pytest.raises(OSError, match="taken"):
-        starter.write(tmp_path / "taken")
+        starter.write_starter(tmp_path / "taken")

@@ -1,1 +1,1 @@
-"""One file for each command; a new file here is a new command."""
+"""One module per command: its `command`, and `HELP_ORDER` if it is listed before the others."""

@@ -1,12 +1,12 @@
-"""`scoreline clean`: be rid of what nothing is made from any more."""
+"""`scoreline clean`: remove data that no result is computed from."""
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - click gives it
+from pathlib import Path  # noqa: TC003 - click reads the annotation
 
 import click
 
-from orchestration.cli.options import config_option, debug_option, known, load
+from orchestration.cli.options import config_option, debug_option, load_settings, require_known
 
 
 @click.command(
@@ -20,7 +20,10 @@ Examples:
 )
 @click.argument("names", nargs=-1, metavar="[WHAT]...")
 @click.option(
-    "--yes/--dry-run", "carry_out", default=False, help="Do it; otherwise it is only said."
+    "--yes/--dry-run",
+    "carry_out",
+    default=False,
+    help="Remove, or only list what is removable.  [default: --dry-run]",
 )
 @click.option(
     "--older-than",
@@ -29,28 +32,28 @@ Examples:
     default=90.0,
     show_default=True,
     metavar="DAYS",
-    help="How old something must be.",
+    help="Only what is older.",
 )
 @config_option
 @debug_option
 def command(names: tuple[str, ...], carry_out: bool, days: float, config: Path) -> None:  # noqa: FBT001
-    """Say what may be cleaned away, and do it with --yes.
+    """List what can be removed, and remove it with --yes.
 
-    Old history, results of expectations, runs, and free space in the warehouse go when nothing is
-    named; of a lake also its earlier states (snapshots) and files that it can do without. What was
-    paid for or takes long to make again (judgments, encodings, backups) goes only when it is named.
-    Scores, leaderboards and what they are made from never go.
+    Without names: old history, results of expectations, runs and free space in the warehouse; in a
+    lake also old snapshots and unused files. Judgments, encodings and backups cost money or time to
+    create again and are removed only by name. Scores, leaderboards and their inputs always stay.
     """
-    from orchestration.cleanup import NAMES, clean, items
+    from orchestration.cleanup import NAMES, clean, find_items
 
-    project = load(config).project
-    wanted = known("thing to clean", names, list(NAMES))
+    project = load_settings(config).project
+    wanted = require_known("removable item", names, list(NAMES))
     if not carry_out:
-        found = [item for item in items(project, days) if not wanted or item.name in wanted]
+        found = [item for item in find_items(project, days) if not wanted or item.name in wanted]
         for item in found:
-            asked = " (only when it is named)" if item.only_when_asked else ""
-            click.echo(f"{item.name}: {item.amount}, {item.what}{asked}")
-        click.echo("nothing was removed: --yes does" if found else "nothing to clean", err=True)
+            note = " (removed only by name)" if item.only_by_name else ""
+            click.echo(f"{item.name}: {item.amount}, {item.description}{note}")
+        note = "nothing was removed: use --yes" if found else "nothing to clean"
+        click.echo(note, err=True)
         return
     removed = 0
     for item in clean(project, wanted, days):

@@ -1,19 +1,27 @@
-"""`scoreline compare`: two systems, question by question."""
+"""`scoreline compare`: compare two systems question by question."""
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - click gives it
+from pathlib import Path  # noqa: TC003 - click reads the annotation
 from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.options import config_option, debug_option, format_option, known, load
+from orchestration.cli.options import (
+    config_option,
+    debug_option,
+    format_option,
+    load_settings,
+    require_known,
+)
 
 if TYPE_CHECKING:
-    from orchestration.cli.output import Form
+    from orchestration.cli.output import OutputFormat
 
-CHANGED = 5
-"""The questions that are listed for each metric: those on which the two differ most."""
+MAX_QUESTIONS = 5
+"""How many questions are listed per metric, the largest differences first."""
+
+HELP_ORDER = 5
 
 
 @click.command(
@@ -47,43 +55,45 @@ def command(
     benchmark: str,
     metrics: tuple[str, ...],
     slice_: str,
-    form: Form,
+    output_format: OutputFormat,
     config: Path,
 ) -> None:
-    """Compare system A with system B on the questions that both have a number for.
+    """Compare system A with system B on the questions for which both have a score.
 
-    For each metric: the mean difference with its 95 % interval, the p-value adjusted for all pairs
-    of systems of the benchmark (Holm), a verdict, and the smallest difference that so many
-    questions would show. Then the same in a sentence, and the questions on which the two differ
-    most. As CSV or JSON: the rows alone.
+    For each metric: the mean difference with its 95 % confidence interval, the p-value adjusted for
+    all pairs of systems in the benchmark (Holm), a verdict, and the smallest difference that this
+    number of questions can detect. Then the result in a sentence, and the questions with the
+    largest differences. As CSV or JSON: only the rows.
     """
-    project = load(config).project
+    project = load_settings(config).project
 
     from orchestration import published
     from orchestration.cli import comparison
     from orchestration.cli.output import write_frame
 
-    (name,) = known("benchmark", (benchmark,), list(project.benchmarks))
+    (name,) = require_known("benchmark", (benchmark,), list(project.benchmarks))
     if a == b:
         raise click.UsageError(f"{a!r} cannot be compared with itself")
-    known("system", (a, b), published.systems(project, name))
-    copy = published.copy(project)
-    found = comparison.compared(copy, name, a, b, metrics, slice_)
-    if form in ("csv", "json"):
-        write_frame(found, form)
+    require_known("system", (a, b), published.load_systems(project, name))
+    copy = published.open_copy(project)
+    rows = comparison.compare_systems(copy, name, a, b, metrics, slice_)
+    if output_format in ("csv", "json"):
+        write_frame(rows, output_format)
         return
     part = "" if slice_ == "all" else f", {slice_}"
-    write_frame(found.select(comparison.SHOWN), form, f"{a} beside {b} on {name}{part}")
+    write_frame(rows.select(comparison.COLUMNS), output_format, f"{a} and {b} on {name}{part}")
     click.echo()
-    for row in found.iter_rows(named=True):
-        click.echo(comparison.sentence(row, a, b))
-    if any(comparison.rests_on_fewer(row) for row in found.iter_rows(named=True)):
+    for row in rows.iter_rows(named=True):
+        click.echo(comparison.describe_comparison(row, a, b))
+    if any(comparison.uses_fewer_questions(row) for row in rows.iter_rows(named=True)):
         click.echo(
-            "Some questions have a number from one of the two only: a and b are the means of the "
-            "leaderboard, and the difference is that on the questions in common."
+            "Some questions have a score for only one of the two systems: a and b are the means of "
+            "the leaderboard, and the difference is over the common questions."
         )
-    for row in found.iter_rows(named=True):
-        changed = comparison.most_changed(copy, name, row["metric"], a, b, slice_, CHANGED)
-        if changed.height:
+    for row in rows.iter_rows(named=True):
+        largest = comparison.largest_differences(
+            copy, name, row["metric"], a, b, slice_, MAX_QUESTIONS
+        )
+        if largest.height:
             click.echo()
-            write_frame(changed, form, f"{row['metric']}: where they differ most")
+            write_frame(largest, output_format, f"{row['metric']}: largest differences")

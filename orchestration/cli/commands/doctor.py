@@ -1,8 +1,8 @@
-"""`scoreline doctor`: is everything there that a run needs?"""
+"""`scoreline doctor`: check everything that a run needs."""
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - click gives it
+from pathlib import Path  # noqa: TC003 - click reads the annotation
 from typing import TYPE_CHECKING
 
 import click
@@ -10,7 +10,7 @@ import click
 from orchestration.cli.options import config_option, debug_option, format_option
 
 if TYPE_CHECKING:
-    from orchestration.cli.output import Form
+    from orchestration.cli.output import OutputFormat
 
 COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
 
@@ -26,23 +26,23 @@ Examples:
 @format_option
 @config_option
 @debug_option
-def command(form: Form, config: Path) -> None:
-    """Check configuration, files, warehouse, judge and Dagster instance; say what to do.
+def command(output_format: OutputFormat, config: Path) -> None:
+    """Check configuration, files, warehouse, judge, models and Dagster instance.
 
-    Nothing is changed. A judge model gets one small request, which costs a few tokens; nothing else
-    is sent anywhere. The exit code is 1 when something is in the way of a run.
+    Nothing is changed. A judge model gets one small request, which costs a few tokens; no other
+    data leaves this machine. The exit code is 1 when a problem prevents a run.
     """
     from orchestration.cli.output import write
-    from orchestration.doctor.project import examine
+    from orchestration.doctor.project import diagnose_project
 
-    findings = []
-    for finding in examine(config):
-        findings.append(finding)
-        if form == "table":
-            state = click.style(f"{finding.state:4}", fg=COLOURS[finding.state])
-            click.echo(f"{state}  {finding.subject}: {finding.message}")
-    if form != "table":
-        rows = [(f.state, f.subject, f.message) for f in findings]
-        write(["state", "subject", "message"], rows, form)
-    if any(finding.state == "fail" for finding in findings):
+    diagnoses = []
+    for diagnosis in diagnose_project(config):
+        diagnoses.append(diagnosis)
+        if output_format == "table":
+            state = click.style(f"{diagnosis.state:4}", fg=COLOURS[diagnosis.state])
+            click.echo(f"{state}  {diagnosis.subject}: {diagnosis.message}")
+    if output_format != "table":
+        rows = [(each.state, each.subject, each.message) for each in diagnoses]
+        write(["state", "subject", "message"], rows, output_format)
+    if any(diagnosis.state == "fail" for diagnosis in diagnoses):
         click.get_current_context().exit(1)

@@ -1,4 +1,4 @@
-"""`scoreline evaluators`: the catalogue, or one evaluator's page."""
+"""`scoreline evaluators`: list the evaluators, or describe evaluator."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import click
 from orchestration.cli.options import debug_option, format_option
 
 if TYPE_CHECKING:
-    from evaluators.catalog import Page
-    from orchestration.cli.output import Form
+    from evaluators.catalog import EvaluatorDoc
+    from orchestration.cli.output import OutputFormat
+
+HELP_ORDER = 8
 
 
 @click.command(
@@ -26,67 +28,73 @@ Examples:
 @click.argument("name", required=False)
 @format_option
 @debug_option
-def command(name: str | None, form: Form) -> None:
-    """List the evaluators, those of a family, or show the page of one: NAME.
+def command(name: str | None, output_format: OutputFormat) -> None:
+    """List all evaluators or those of a family, or describe one: NAME.
 
-    `asks` names what must be configured first: a judge, or a model under `models:`.
+    The column `asks` lists the keys to configure first: `judge`, or a model under `models`.
 
-    A page says what the evaluator answers, its metrics with their bounds and thresholds, its
-    parameters with their defaults, and the fields of the input that it reads.
+    The description of an evaluator shows the question it answers, its metrics with bounds and
+    thresholds, its parameters with defaults, and the input fields it reads.
     """
     from evaluators import catalog
-    from evaluators.sample import fields_of
+    from evaluators.sample import input_fields
     from orchestration.cli.output import write
 
     members = catalog.families().get(name or "")
-    # `trace` is a family and its only evaluator: the page says more than a list of one.
+    # `trace` is both a family and its only evaluator: describe it instead of listing one row.
     if name is not None and members in (None, (name,)):
-        _page(catalog.page(catalog.build(name)), form)
+        _describe(catalog.describe(catalog.build(name)), output_format)
         return
     rows: list[list[Any]] = []
-    for one in catalog.pages():
-        if members is not None and one.name not in members:
+    for evaluator in catalog.describe_all():
+        if members is not None and evaluator.name not in members:
             continue
-        names = [metric.name for metric in one.metrics]
-        fields = sorted({field for column in one.reads for field in fields_of(column)})
-        known = [one.name, one.family, one.primary.name, names, fields, list(one.asks)]
-        rows.append([*known, one.question])
+        names = [metric.name for metric in evaluator.metrics]
+        fields = sorted({field for column in evaluator.reads for field in input_fields(column)})
+        known = [
+            evaluator.name,
+            evaluator.family,
+            evaluator.primary.name,
+            names,
+            fields,
+            list(evaluator.engine_keys),
+        ]
+        rows.append([*known, evaluator.question])
     columns = ["evaluator", "family", "primary", "metrics", "reads", "asks", "summary"]
-    if form in ("table", "md"):
+    if output_format in ("table", "md"):
         columns = ["evaluator", "family", "primary", "asks", "summary"]
         rows = [[*row[:3], ", ".join(row[5]) or None, row[6]] for row in rows]
-    write(columns, rows, form)
+    write(columns, rows, output_format)
 
 
-def _page(page: Page, form: Form) -> None:
-    from evaluators.sample import fields_of, file_of
+def _describe(evaluator: EvaluatorDoc, output_format: OutputFormat) -> None:
+    from evaluators.sample import input_fields, input_file
     from orchestration.cli.output import write
 
     columns = ["metric", "best", "low", "high", "threshold", "primary", "level", "summary"]
     rows: list[list[Any]] = [
         [m.name, m.best, *m.bounds, m.threshold, m.primary, m.level, m.summary]
-        for m in page.metrics
+        for m in evaluator.metrics
     ]
-    if form in ("csv", "json"):
-        write(["evaluator", *columns], [[page.name, *row] for row in rows], form)
+    if output_format in ("csv", "json"):
+        write(["evaluator", *columns], [[evaluator.name, *row] for row in rows], output_format)
         return
-    mark = "# " if form == "md" else ""
-    click.echo(f"{mark}{page.name} ({page.family})\n")
-    click.echo(f"{page.prose}\n")
-    write(columns, rows, form, "Metrics")
+    heading = "# " if output_format == "md" else ""
+    click.echo(f"{heading}{evaluator.name} ({evaluator.family})\n")
+    click.echo(f"{evaluator.prose}\n")
+    write(columns, rows, output_format, "Metrics")
     click.echo()
-    if page.parameters:
-        parameters = [[p.name, json.dumps(p.default), p.meaning] for p in page.parameters]
-        write(["parameter", "default", "what it does"], parameters, form, "Parameters")
+    if evaluator.parameters:
+        parameters = [[p.name, json.dumps(p.default), p.meaning] for p in evaluator.parameters]
+        write(["parameter", "default", "what it does"], parameters, output_format, "Parameters")
         click.echo()
     reads = [
-        [" or ".join(fields_of(column)), file_of(column), column in page.reads]
-        for column in (*page.reads, *page.optional)
+        [" or ".join(input_fields(column)), input_file(column), column in evaluator.reads]
+        for column in (*evaluator.reads, *evaluator.optional)
     ]
     if reads:
-        write(["field", "of the", "required"], reads, form, "Fields that it reads")
-    if page.asks:
-        between = "\n" if reads else ""
-        click.echo(
-            f"{between}Asks {', '.join(page.asks)} of scoreline.yaml; without it: not applicable."
-        )
+        write(["field", "file", "required"], reads, output_format, "Input fields")
+    if evaluator.engine_keys:
+        separator = "\n" if reads else ""
+        keys = ", ".join(evaluator.engine_keys)
+        click.echo(f"{separator}Needs {keys} in scoreline.yaml; without it: not applicable.")

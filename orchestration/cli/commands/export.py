@@ -1,4 +1,4 @@
-"""`scoreline export`: what was published, in forms that other programs read."""
+"""`scoreline export`: write published results for other programs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from orchestration.cli.options import config_option, debug_option, known, load
+from orchestration.cli.options import config_option, debug_option, load_settings, require_known
 
 
 @click.command(
@@ -20,53 +20,53 @@ Examples:
 @click.option("--benchmark", required=True, metavar="NAME", help="The benchmark.")
 @click.option(
     "--as",
-    "form",
+    "export_format",
     required=True,
     type=click.Choice(["evaluation-json", "parquet", "archive"]),
-    help="The form.",
+    help="The export format.",
 )
 @click.option(
     "--out",
     required=True,
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
-    help="The folder for the files; made if it is not there.",
+    help="The folder for the files; created if necessary.",
 )
 @config_option
 @debug_option
-def command(benchmark: str, form: str, out: Path, config: Path) -> None:
-    """Write what was published about a benchmark into a folder.
+def command(benchmark: str, export_format: str, out: Path, config: Path) -> None:
+    """Write the published results of a benchmark into a folder.
 
-    `evaluation-json` is `<split>_evaluation.json` with the results of document-grounded answers
-    question by question and system by system. `parquet` is one file for each table. `archive` is
+    `evaluation-json` is `<split>_evaluation.json` with the results of document-grounded question
+    answering by question and system. `parquet` is one file per table. `archive` is
     `<benchmark>.zip` with the results and leaderboards of every evaluator as JSON, CSV, Markdown
     and HTML, the configuration, and versions.
 
-    The paths of what was written go to standard output, one a line.
+    The paths of the files go to standard output, one per line.
     """
-    settings = load(config)
+    settings = load_settings(config)
     project = settings.project
-    (name,) = known("benchmark", (benchmark,), list(project.benchmarks))
+    (name,) = require_known("benchmark", (benchmark,), list(project.benchmarks))
 
     from orchestration import published
     from orchestration.errors import NothingToExport
 
-    copy = published.copy(project)
+    copy = published.open_copy(project)
     out.mkdir(parents=True, exist_ok=True)
-    if form == "parquet":
+    if export_format == "parquet":
         from warehouse.publish.parquet import write_parquet
 
         written = write_parquet(copy, out, name)
     else:
-        with copy.held() as held:
-            if form == "archive":
+        with copy.open() as held:
+            if export_format == "archive":
                 from assets.publishing.exports.archive import write_archive
 
                 written = [write_archive(held, name, out, settings.file)]
             else:
-                from assets.publishing.exports.document_qa import evaluate
+                from assets.publishing.exports.document_qa import gather_results
 
-                evaluation = evaluate(held, project.benchmarks[name])
+                evaluation = gather_results(held, project.benchmarks[name])
                 if not any(evaluation.results.values()):
                     raise NothingToExport(
                         f"benchmark {name!r} has no retrieval, citation or rubric results: it "

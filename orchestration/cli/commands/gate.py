@@ -1,23 +1,31 @@
-"""`scoreline gate`: fails when a system is significantly worse than a baseline."""
+"""`scoreline gate`: fail when a system is significantly worse than a baseline."""
 
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path  # noqa: TC003 - click gives it
+from pathlib import Path  # noqa: TC003 - click reads the annotation
 from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.options import config_option, debug_option, format_option, known, load
+from orchestration.cli.options import (
+    config_option,
+    debug_option,
+    format_option,
+    load_settings,
+    require_known,
+)
 
 if TYPE_CHECKING:
     from assets.analysis.regression_gate import GateResult
-    from orchestration.cli.output import Form
+    from orchestration.cli.output import OutputFormat
 
 COLUMNS = (
     *("metric", "verdict", "n_pairs", "difference", "ci_low", "ci_high"),
     *("p_value", "detectable_difference"),
 )
+
+HELP_ORDER = 6
 
 
 @click.command(
@@ -29,23 +37,24 @@ Examples:
   scoreline gate --benchmark support --system new --baseline old --tolerance 0.02 --strict""",
 )
 @click.option("--benchmark", required=True, metavar="NAME", help="The benchmark.")
-@click.option("--system", required=True, metavar="NAME", help="The system that is to pass.")
-@click.option("--baseline", required=True, metavar="NAME", help="What it is held against.")
+@click.option("--system", required=True, metavar="NAME", help="The system to check.")
+@click.option("--baseline", required=True, metavar="NAME", help="The system it is compared with.")
 @click.option(
     "--metric",
     "metrics",
     multiple=True,
     metavar="NAME",
-    help="`evaluator.metric`, an evaluator or a metric; may be repeated.  [default: primary ones]",
+    help="`evaluator.metric`, a metric's name or an evaluator; may be repeated.  "
+    "[default: primary metrics]",
 )
 @click.option(
     "--tolerance",
     type=click.FloatRange(min=0),
     default=0.0,
     show_default=True,
-    help="The loss that does not matter, on the metric's scale.",
+    help="How much worse it may be, on the metric's scale.",
 )
-@click.option("--strict", is_flag=True, help="Fail as well where there is not enough data.")
+@click.option("--strict", is_flag=True, help="Also fail when there is not enough data.")
 @format_option
 @config_option
 @debug_option
@@ -56,59 +65,68 @@ def command(
     metrics: tuple[str, ...],
     tolerance: float,
     strict: bool,  # noqa: FBT001 - a flag
-    form: Form,
+    output_format: OutputFormat,
     config: Path,
 ) -> None:
     """Fail when a system is significantly worse than a baseline.
 
-    Both are compared question by question on the published copy, with McNemar's exact test or by
-    flipping signs, adjusted for the number of metrics (Holm). A metric has `improved`, is
-    `unchanged`, has `regressed`, or there is `not_enough_data`.
+    Compares the systems question by question on the published copy, with McNemar's exact test or
+    a sign-flip permutation test, adjusted for the number of metrics (Holm). The verdict of a
+    metric is `improved`, `unchanged`, `regressed` or `not_enough_data`.
 
-    The exit code is 0 when nothing regressed, 1 when something did, and 2 when the two cannot be
-    compared: they were asked different questions, or scored or judged in different ways.
+    The exit code is 0 when no metric regressed, 1 when one did, and 2 when the systems are not
+    comparable: they answered different questions, or were scored or judged differently.
     """
-    project = load(config).project
+    project = load_settings(config).project
 
-    from assets.analysis.metric_names import sample_metrics
-    from assets.analysis.regression_gate import gate
+    from assets.analysis.regression_gate import evaluate_gate
+    from assets.project import select_metrics
     from orchestration import published
     from orchestration.cli.output import write
     from orchestration.errors import ChecksFailed
 
-    (name,) = known("benchmark", (benchmark,), list(project.benchmarks))
+    (name,) = require_known("benchmark", (benchmark,), list(project.benchmarks))
     chosen = project.benchmarks[name]
-    copy = published.copy(project)
-    known("system", (system, baseline), published.systems(project, name))
-    found = gate(copy, chosen, system, baseline, sample_metrics(chosen, metrics), tolerance)
-    title = f"{system} beside {baseline} on {name}"
-    write(COLUMNS, [_cells(each) for each in found], form, title)
-    unsure = [each.address for each in found if each.verdict == "not_enough_data"]
-    if unsure and not strict:
-        told = ", ".join(unsure)
-        click.echo(f"note: not enough data to decide on {told}: fails only with --strict", err=True)
+    copy = published.open_copy(project)
+    require_known("system", (system, baseline), published.load_systems(project, name))
+    results = evaluate_gate(
+        copy, chosen, system, baseline, select_metrics(chosen, metrics), tolerance
+    )
+    title = f"{system} and {baseline} on {name}"
+    write(COLUMNS, [_cells(each) for each in results], output_format, title)
+    undecided = ", ".join(each.address for each in results if each.verdict == "not_enough_data")
+    if undecided and not strict:
+        message = f"note: not enough data to decide on {undecided}: fails only with --strict"
+        click.echo(message, err=True)
     failing = ("regressed", "not_enough_data") if strict else ("regressed",)
-    failed = [f"{each.address}: {each.verdict}" for each in found if each.verdict in failing]
-    if tolerance == 0 and any(seems_certain(each) for each in found):
+    failed = [f"{each.address}: {each.verdict}" for each in results if each.verdict in failing]
+    if tolerance == 0 and any(has_decisive_interval(each) for each in results):
         click.echo(
-            f"note: an interval is that of its metric alone; p-values are adjusted for all "
-            f"{len(found)} metrics (Holm), and the verdicts follow them",
+            "note: intervals are not adjusted for the number of metrics; p-values are, for all "
+            f"{len(results)} metrics (Holm), and verdicts follow the p-values",
             err=True,
         )
     if failed:
         raise ChecksFailed(f"{system!r} does not pass: {', '.join(failed)}")
-    verdicts = Counter(each.verdict.replace("_", " ") for each in found)
+    verdicts = Counter(each.verdict.replace("_", " ") for each in results)
     counted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
     click.echo(f"{system!r} passes: {counted}", err=True)
 
 
-def seems_certain(found: GateResult) -> bool:
-    """Whether an interval without 0 stands beside a verdict that finds no difference."""
-    return found.verdict == "unchanged" and found.low * found.high > 0
+def has_decisive_interval(result: GateResult) -> bool:
+    """Return whether the interval excludes 0 although the verdict is `unchanged`."""
+    return result.verdict == "unchanged" and result.low * result.high > 0
 
 
-def _cells(found: GateResult) -> list[object]:
+def _cells(result: GateResult) -> list[object]:
     return [
-        *(found.address, found.verdict, found.n_pairs, found.difference, found.low, found.high),
-        *(found.p_value, found.detectable),
+        *(
+            result.address,
+            result.verdict,
+            result.n_pairs,
+            result.difference,
+            result.low,
+            result.high,
+        ),
+        *(result.p_value, result.detectable),
     ]

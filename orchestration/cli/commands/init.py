@@ -1,4 +1,4 @@
-"""`scoreline init`: a commented configuration and a small example that runs."""
+"""`scoreline init`: write a commented configuration and a small working example."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 import click
 
 from orchestration.cli.options import debug_option
+
+HELP_ORDER = 1
 
 
 @click.command(
@@ -19,14 +21,14 @@ Examples:
 @click.argument("folder", type=click.Path(path_type=Path), default=Path(), metavar="[DIR]")
 @debug_option
 def command(folder: Path) -> None:
-    """Write a commented scoreline.yaml and a small example that runs.
+    """Write a commented scoreline.yaml and a small working example.
 
-    The example has six questions, two systems and a handful of documents. Nothing that is already
-    there is overwritten.
+    The example has six questions, two systems and a few documents. Existing files are never
+    overwritten.
     """
     from orchestration import starter
 
-    written = starter.write(folder)
+    written = starter.write_starter(folder)
     for path in written:
         click.echo(f"wrote {path}")
     step = "" if folder == Path() else f"cd {folder} && "

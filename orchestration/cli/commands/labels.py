@@ -1,4 +1,4 @@
-"""`scoreline labels`: what people say of the same answers."""
+"""`scoreline labels`: import human labels and calibrate evaluators with them."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from orchestration.cli.options import config_option, debug_option, load
+from orchestration.cli.options import config_option, debug_option, load_settings
 
 
 @click.group("labels")
 def command() -> None:
-    """Hold judges against people: import labels, and see how far they agree."""
+    """Import human labels and measure how well evaluators agree with them."""
 
 
 @command.command(
@@ -30,16 +30,16 @@ A line of the file:
 @config_option
 @debug_option
 def import_(file: Path, config: Path) -> None:
-    """Keep the labels of a FILE, hold the evaluators against them, and publish.
+    """Import the labels in FILE, calibrate the evaluators with them, and publish.
 
-    The file is JSON Lines, JSON, CSV or Parquet. A label that the same person gave before is
-    replaced. Where anything is wrong with a row, nothing is kept, and the exit code is 2.
+    The file is JSON Lines, JSON, CSV or Parquet. A label replaces an earlier one by the same
+    annotator. If a row has an error, no label is imported and the exit code is 2.
     """
-    project = load(config).project
+    project = load_settings(config).project
 
     import polars as pl
 
-    from assets.analysis.asset import look
+    from assets.analysis.asset import refresh_problems
     from assets.analysis.calibration import calibrate
     from orchestration.cli.output import write_frame
     from warehouse.ingest.labels import import_labels
@@ -55,18 +55,20 @@ def import_(file: Path, config: Path) -> None:
         for name, benchmark in project.benchmarks.items()
     }
     warehouse = Warehouse(project.warehouse)
-    people = project.answering.people
-    labels = import_labels(warehouse, file, scales, judging=people)
+    is_judge = project.engines.uses_human_labels
+    labels = import_labels(warehouse, file, scales, judging=is_judge)
     names = labels["benchmark"].unique().sort().to_list()
     for name in names:
         calibrate(warehouse, project.benchmarks[name])
-        look(warehouse, project.benchmarks[name])
+        refresh_problems(warehouse, project.benchmarks[name])
     snapshot.publish(warehouse, project.publish)
-    told = warehouse.fetch(
+    calibration = warehouse.fetch(
         "SELECT benchmark, evaluator, metric, system, method, n_labels, raw_mean, corrected_mean, "
         "ci_low, ci_high, agreement, kappa, is_calibrated FROM calibration ORDER BY ALL"
     ).filter(pl.col("benchmark").is_in(names))
-    write_frame(told, "table", "People and evaluators")
-    click.echo(f"{labels.height:,} labels kept; published in {project.publish}", err=True)
-    if people:
-        click.echo("people are the judge: `scoreline run` scores by these labels", err=True)
+    write_frame(calibration, "table", "Human labels and evaluators")
+    click.echo(f"{labels.height:,} labels imported; published in {project.publish}", err=True)
+    if is_judge:
+        click.echo(
+            "human labels are the judge: `scoreline run` computes scores from them", err=True
+        )

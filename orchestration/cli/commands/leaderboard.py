@@ -1,8 +1,8 @@
-"""`scoreline leaderboard`: the published leaderboard."""
+"""`scoreline leaderboard`: show the published leaderboard."""
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - click gives it
+from pathlib import Path  # noqa: TC003 - click reads the annotation
 from typing import TYPE_CHECKING
 
 import click
@@ -12,14 +12,16 @@ from orchestration.cli.options import (
     config_option,
     debug_option,
     format_option,
-    known,
-    load,
+    load_settings,
+    require_known,
 )
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from orchestration.cli.output import Form
+    from orchestration.cli.output import OutputFormat
+
+HELP_ORDER = 4
 
 
 @click.command(
@@ -54,56 +56,58 @@ def command(
     benchmarks: tuple[str, ...],
     metrics: tuple[str, ...],
     slices: tuple[str, ...],
-    form: Form,
+    output_format: OutputFormat,
     config: Path,
 ) -> None:
     """Show the published leaderboard.
 
-    As a table or Markdown: one table for each benchmark and slice, with one system in each row. As
-    CSV or JSON: the rows of the table `leaderboard` with all their counts and bounds.
+    As a table or Markdown: one table per benchmark and slice, with one system per row. As CSV or
+    JSON: the rows of the table `leaderboard` with all their columns.
     """
-    project = load(config).project
+    project = load_settings(config).project
 
     from orchestration import published
-    from orchestration.cli.leaderboard_table import write_boards
+    from orchestration.cli.leaderboard_table import write_leaderboards
     from orchestration.cli.output import write_frame
 
-    whole = published.leaderboard(project)
-    board = narrowed(whole, benchmarks, metrics, slices or ("all",))
-    if form in ("csv", "json"):
-        write_frame(board, form)
+    whole = published.load_leaderboard(project)
+    board = filter_leaderboard(whole, benchmarks, metrics, slices or ("all",))
+    if output_format in ("csv", "json"):
+        write_frame(board, output_format)
         return
     if not metrics:
         board = board.filter(board["is_primary"].cast(bool))
     if board.is_empty():
         click.echo("no rows", err=True)
-    write_boards(board, form)
+    write_leaderboards(board, output_format)
 
 
-def narrowed(
+def filter_leaderboard(
     board: pl.DataFrame,
     benchmarks: tuple[str, ...],
     metrics: tuple[str, ...],
     slices: tuple[str, ...],
 ) -> pl.DataFrame:
-    """The rows of a leaderboard that were asked for.
+    """Filter the rows of a leaderboard by benchmark, metric and slice.
 
     Raises:
-        UnknownName: A name stands nowhere in the leaderboard; a near one is suggested.
+        UnknownName: A name is not in the leaderboard; the message suggests a similar one.
     """
     import polars as pl
 
     if benchmarks:
         present = board["benchmark"].unique(maintain_order=True).to_list()
-        board = board.filter(pl.col("benchmark").is_in(known("benchmark", benchmarks, present)))
+        board = board.filter(
+            pl.col("benchmark").is_in(require_known("benchmark", benchmarks, present))
+        )
     if metrics and "all" not in metrics:
         address = pl.format("{}.{}", "evaluator", "metric")
         names = [address, pl.col("metric"), pl.col("evaluator")]
         present = [name for each in names for name in board.select(each.unique()).to_series()]
-        wanted = known("metric", metrics, sorted(set(present)))
+        wanted = require_known("metric", metrics, sorted(set(present)))
         board = board.filter(pl.any_horizontal(name.is_in(wanted) for name in names))
     tag = pl.col("slice").str.split("=").list.first()
     parts = [pl.col("slice"), tag]
     present = [name for each in parts for name in board.select(each.unique()).to_series()]
-    wanted = known("slice", slices, sorted({*present, "all"}))
+    wanted = require_known("slice", slices, sorted({*present, "all"}))
     return board.filter(pl.any_horizontal(part.is_in(wanted) for part in parts))

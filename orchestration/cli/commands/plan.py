@@ -1,32 +1,37 @@
-"""`scoreline plan`: what a run would do and cost."""
+"""`scoreline plan`: show what a run would do and cost."""
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - click gives it
+from pathlib import Path  # noqa: TC003 - click reads the annotation
 from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.filters import evaluator_option, narrowed, no_judge_option, system_option
 from orchestration.cli.options import (
     benchmark_option,
     config_option,
     debug_option,
+    evaluator_option,
     format_option,
-    load,
+    load_settings,
+    no_judge_option,
+    run_options,
+    system_option,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assets.judging.dry_run import Planned
+    from assets.judging.dry_run import EvaluatorPlan
     from assets.project import Project
-    from orchestration.cli.output import Form
+    from orchestration.cli.output import OutputFormat
 
 COLUMNS = (
     *("benchmark", "evaluator", "samples", "calls", "held"),
     *("tokens_in", "tokens_out", "usd"),
 )
+
+HELP_ORDER = 3
 
 
 @click.command(
@@ -49,26 +54,26 @@ def command(
     systems: tuple[str, ...],
     evaluators: tuple[str, ...],
     no_judge: bool,  # noqa: FBT001 - a flag
-    form: Form,
+    output_format: OutputFormat,
     config: Path,
 ) -> None:
-    """Say what a run would score and ask, and what that would cost.
+    """Show what a run would score, the judge calls it would make, and their cost.
 
-    Nothing is asked, spent or written. The files are read as they are now. Calls count what the
-    ledger does not hold: the first question of each sample exactly, those that follow from its
-    reply as many as the evaluator expects. Tokens of replies are those that the evaluator's replies
-    had until now, or 250 each; retries and repairs come on top.
+    No judge call is made and nothing is written. The files are read as they are now. Calls are
+    those that the ledger does not hold: the first call of each sample exactly, the calls that
+    follow from its reply as the evaluator estimates them. Output tokens are estimated from earlier
+    replies of the evaluator, or 250 per call; retries and repairs are not included.
     """
-    project = load(config).project
+    project = load_settings(config).project
 
-    from assets.judging.dry_run import ingested, plan
+    from assets.judging.dry_run import ingested_copy, plan_run
     from orchestration.cli.output import write
 
-    choices = narrowed(project, benchmarks, systems, evaluators, judge=not no_judge)
+    choices = run_options(project, benchmarks, systems, evaluators, judge=not no_judge)
     wanted = choices.benchmarks or tuple(project.benchmarks)
-    with ingested(project, wanted) as warehouse:
+    with ingested_copy(project, wanted) as warehouse:
         planned = list(
-            plan(
+            plan_run(
                 project,
                 warehouse,
                 wanted,
@@ -77,31 +82,33 @@ def command(
                 judge=choices.judge,
             )
         )
-    write(COLUMNS, [_row(each) for each in planned], form)
+    write(COLUMNS, [_row(each) for each in planned], output_format)
     missing = _missing(project, wanted, {each.evaluator for each in planned})
     if missing:
         click.echo(f"note: not configured, so not applicable: {', '.join(missing)}", err=True)
-    if form == "table":
+    if output_format == "table":
         click.echo(_total(planned))
 
 
 def _missing(project: Project, benchmarks: Sequence[str], planned: set[str]) -> list[str]:
-    """The evaluators that have nobody to ask, with the keys of the configuration that say whom."""
-    from evaluators.flows.requests import setting_of
-    from evaluators.kinds.flow import NOBODY, FlowEvaluator
+    """Return the evaluators without an engine, with the configuration keys they need."""
+    from evaluators.flows.requests import config_key
+    from evaluators.kinds.flow import NOT_CONFIGURED, FlowEvaluator
 
     found: dict[str, str] = {}
     for name in benchmarks:
         for evaluator in project.benchmarks[name].evaluators:
             if isinstance(evaluator, FlowEvaluator) and evaluator.name in planned:
-                nobody = [role for role, who in evaluator.answered_by if who == NOBODY]
-                keys = ", ".join(setting_of(role) for role in nobody)
+                missing_roles = [
+                    role for role, who in evaluator.engine_identities if who == NOT_CONFIGURED
+                ]
+                keys = ", ".join(config_key(role) for role in missing_roles)
                 if keys:
                     found[evaluator.name] = f"{evaluator.name} ({keys})"
     return list(found.values())
 
 
-def _row(planned: Planned) -> Sequence[object]:
+def _row(planned: EvaluatorPlan) -> Sequence[object]:
     cost = planned.cost
     return (
         planned.benchmark,
@@ -113,19 +120,19 @@ def _row(planned: Planned) -> Sequence[object]:
     )
 
 
-def _total(planned: Sequence[Planned]) -> str:
-    """What all of it comes to, in a sentence."""
+def _total(planned: Sequence[EvaluatorPlan]) -> str:
+    """Return the totals in a sentence."""
     samples = sum(each.samples for each in planned)
     calls = sum(each.calls for each in planned)
     costs = [each.cost for each in planned if each.cost is not None]
-    told = f"{samples:,} samples to score, {calls:,} calls of the judge"
+    total = f"{samples:,} samples to score, {calls:,} judge calls"
     if not calls:
-        return f"{told}."
+        return f"{total}."
     tokens = sum(cost.tokens_in + cost.tokens_out for cost in costs)
     prices = [cost.usd for cost in costs]
     if any(price is None for price in prices):
         return (
-            f"{told}, about {tokens:,} tokens; the price is not known: give "
+            f"{total}, about {tokens:,} tokens; the price is unknown: set "
             "judge.usd_per_million_in and judge.usd_per_million_out."
         )
-    return f"{told}, about {tokens:,} tokens and {sum(filter(None, prices)):.2f} US dollars."
+    return f"{total}, about {tokens:,} tokens and {sum(filter(None, prices)):.2f} US dollars."

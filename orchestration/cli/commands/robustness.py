@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - click gives it
+from pathlib import Path  # noqa: TC003 - click reads the annotation
 from typing import TYPE_CHECKING
 
 import click
@@ -41,7 +41,9 @@ Examples:
 @format_option
 @config_option
 @debug_option
-def command(benchmark: str, evaluator: str, limit: int, form: OutputFormat, config: Path) -> None:
+def command(
+    benchmark: str, evaluator: str, limit: int, output_format: OutputFormat, config: Path
+) -> None:
     """Test whether the judge's verdicts change when only the prompt changes.
 
     Each sample is judged as usual and once more for each variation: with all blocks and lists in
@@ -70,4 +72,9 @@ def command(benchmark: str, evaluator: str, limit: int, form: OutputFormat, conf
         )
         for variation, result in measure_robustness(project, benchmark, evaluator, limit=limit)
     ]
-    write(COLUMNS, rows, form, f"{evaluator} on {benchmark}: verdicts after a change of the prompt")
+    write(
+        COLUMNS,
+        rows,
+        output_format,
+        f"{evaluator} on {benchmark}: verdicts after a change of the prompt",
+    )

@@ -1,25 +1,29 @@
-"""`scoreline run`: from files to published leaderboards."""
+"""`scoreline run`: evaluate files and publish leaderboards."""
 
 from __future__ import annotations
 
 import gc
 import os
-from pathlib import Path  # noqa: TC003 - click gives it
+from pathlib import Path  # noqa: TC003 - click reads the annotation
 
 import click
 
-from orchestration.cli.filters import evaluator_option, narrowed, no_judge_option, system_option
 from orchestration.cli.options import (
     benchmark_option,
     config_option,
     debug_option,
-    debugging,
-    load,
+    evaluator_option,
+    is_debugging,
+    load_settings,
+    no_judge_option,
+    run_options,
+    system_option,
 )
 
-GARBAGE = 50_000
-"""The new objects after which Python looks for garbage: by its own 700 it looks a thousand times
-while Dagster loads, and finds none."""
+GC_THRESHOLD = 50_000
+"""Python's default of 700 triggers a thousand useless collections while Dagster is imported."""
+
+HELP_ORDER = 2
 
 
 @click.command(
@@ -38,10 +42,10 @@ Examples:
 @click.option(
     "--summary",
     is_flag=True,
-    help="Print retrieval, citation and rubric results as the evaluation of document-grounded "
-    "answers does, and write them to <split>_evaluation.json.",
+    help="Print retrieval, citation and rubric results in the layout of document-grounded QA, and "
+    "write them to <split>_evaluation.json.",
 )
-@click.option("--force", is_flag=True, help="Score again what is up to date.")
+@click.option("--force", is_flag=True, help="Compute all scores again.")
 @config_option
 @debug_option
 def command(
@@ -55,41 +59,40 @@ def command(
 ) -> None:
     """Ingest, check, score and publish, then show the leaderboards.
 
-    Only what has changed is scored: new or changed questions, predictions and evaluators. The run
-    is kept in the project's Dagster instance, where `scoreline dev` shows it; where nothing at all
-    has changed, no run is started.
+    Only changes are scored: new or changed questions, predictions and evaluators. The run is
+    recorded in the project's Dagster instance, which `scoreline dev` shows. If nothing has changed,
+    no run starts.
 
-    Leaderboards go to standard output; what was rejected or noted goes to standard error. The exit
-    code is 1 when a check failed, and 2 when the input or the configuration cannot be used; then
-    the warehouse is as before.
+    Leaderboards go to standard output, messages to standard error. The exit code is 1 when a check
+    failed, and 2 when the input or the configuration has errors; the warehouse is then unchanged.
     """
-    gc.set_threshold(GARBAGE)
-    settings = load(config)
+    gc.set_threshold(GC_THRESHOLD)
+    settings = load_settings(config)
     project = settings.project
 
     from assets.checks import expectations
     from assets.fingerprints.up_to_date import is_current
-    from orchestration.cli.run_summary import write_nothing_changed, write_summary
-    from orchestration.published import copy
+    from orchestration.cli.run_summary import write_summary, write_unchanged_summary
+    from orchestration.published import open_copy
     from warehouse.queries.samples import require_systems
 
-    choices = narrowed(project, benchmarks, systems, evaluators, judge=not no_judge, force=force)
+    choices = run_options(project, benchmarks, systems, evaluators, judge=not no_judge, force=force)
     wanted = choices.benchmarks or tuple(project.benchmarks)
     if not force and is_current(project, wanted):
         if choices.systems:
-            require_systems(copy(project), choices.systems, wanted)
-        write_nothing_changed(project, choices, evaluations=summary)
+            require_systems(open_copy(project), choices.systems, wanted)
+        write_unchanged_summary(project, choices, document_qa=summary)
         return
 
-    # Great Expectations takes as long to load as Dagster: side by side, each on a core.
-    expectations.begin(project, shared=project.execution.executor == "multiprocess")
+    # Great Expectations takes as long to import as Dagster: import both in parallel.
+    expectations.start_validator(project)
 
     from orchestration.definitions import CONFIG_VARIABLE
-    from orchestration.runs.progress import shown
+    from orchestration.runs.progress import progress_bar
     from orchestration.runs.run import evaluate
 
-    # What processes of steps read, where the project has them.
+    # Step processes read the configuration from this file.
     os.environ[CONFIG_VARIABLE] = str(settings.file)
-    with shown(quiet=debugging()) as progress:
-        record = evaluate(project, choices, progress, aloud=debugging())
-    write_summary(project, choices, record, evaluations=summary)
+    with progress_bar(quiet=is_debugging()) as progress:
+        record = evaluate(project, choices, progress, verbose=is_debugging())
+    write_summary(project, choices, record, document_qa=summary)

@@ -1,17 +1,19 @@
-"""`scoreline sql`: a query on the published copy."""
+"""`scoreline sql`: query the published copy."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path  # noqa: TC003 - click gives it
+from pathlib import Path  # noqa: TC003 - click reads the annotation
 from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.options import config_option, debug_option, format_option, load
+from orchestration.cli.options import config_option, debug_option, format_option, load_settings
 
 if TYPE_CHECKING:
-    from orchestration.cli.output import Form
+    from orchestration.cli.output import OutputFormat
+
+HELP_ORDER = 7
 
 
 @click.command(
@@ -27,18 +29,18 @@ Examples:
 @format_option
 @config_option
 @debug_option
-def command(query: str, form: Form, config: Path) -> None:
+def command(query: str, output_format: OutputFormat, config: Path) -> None:
     """Run a QUERY on the published copy; `-` reads it from standard input.
 
-    The published copy is a DuckDB file that a run replaces as a whole; it is opened read-only and
-    on its own, so that a query can neither change nor reach anything else.
+    The published copy is a DuckDB file that each run replaces. It is opened read-only, and a query
+    cannot access other files or the network.
     """
     text = sys.stdin.read() if query == "-" else query
     if not text.strip():
         raise click.UsageError("the query is empty")
-    project = load(config).project
+    project = load_settings(config).project
 
     from orchestration import published
     from orchestration.cli.output import write_frame
 
-    write_frame(published.copy(project).fetch(text), form)
+    write_frame(published.open_copy(project).fetch(text), output_format)

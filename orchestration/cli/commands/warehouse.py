@@ -1,4 +1,4 @@
-"""`scoreline warehouse`: move what a project knows from one place to another."""
+"""`scoreline warehouse`: copy the warehouse to another location."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from orchestration.cli.options import config_option, debug_option, load
+from orchestration.cli.options import config_option, debug_option, load_settings
 
 
 @click.group("warehouse")
@@ -22,11 +22,21 @@ Examples:
   scoreline warehouse copy --to backup.duckdb
   scoreline warehouse copy --from .scoreline/warehouse.duckdb""",
 )
-@click.option("--to", "target", metavar="PLACE", help="Copy the project's warehouse there.")
-@click.option("--from", "source", metavar="PLACE", help="Copy from there to the project's.")
-@click.option("--data-path", metavar="FOLDER", help="The files of the lake that is named.")
-@click.option("--catalog-schema", metavar="NAME", help="The schema of its catalogue.")
-@click.option("--password-env", metavar="NAME", help="The variable that holds its password.")
+@click.option(
+    "--to", "target", metavar="LOCATION", help="Copy the project's warehouse to this location."
+)
+@click.option(
+    "--from", "source", metavar="LOCATION", help="Copy this location to the project's warehouse."
+)
+@click.option(
+    "--data-path", metavar="FOLDER", help="The folder or object store of the lake's files."
+)
+@click.option(
+    "--catalog-schema", metavar="NAME", help="The database schema of the lake's catalogue."
+)
+@click.option(
+    "--password-env", metavar="NAME", help="The environment variable with the database password."
+)
 @config_option
 @debug_option
 def copy(
@@ -37,21 +47,21 @@ def copy(
     password_env: str | None,
     config: Path,
 ) -> None:
-    """Copy every table, the ledger and the history included, and count the rows.
+    """Copy every table, including the ledger and the history, and print the number of rows.
 
-    A PLACE is written as in `scoreline.yaml`: the path of a DuckDB file, or `ducklake:postgres:`
-    and a database. What is copied to must be empty; what is copied from stays as it is. The
-    configuration is not changed: name the new place there afterwards.
+    A LOCATION is the path of a DuckDB file, or `ducklake:postgres:` and a database, as in
+    scoreline.yaml. The target must be empty; the source is not changed. The command does not edit
+    the configuration: set `warehouse` to the new location yourself.
     """
     if (target is None) == (source is None):
-        raise click.UsageError("expected one of --to and --from")
-    project = load(config).project
+        raise click.UsageError("give either --to or --from")
+    project = load_settings(config).project
 
     from warehouse.maintenance.copy import copy_tables
-    from warehouse.storage.location import place_of
+    from warehouse.storage.location import location_from_config
     from warehouse.store import Warehouse
 
-    other = place_of(
+    other = location_from_config(
         Path.cwd(),
         target or source or "",
         data_path=data_path,

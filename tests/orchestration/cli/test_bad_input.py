@@ -123,7 +123,7 @@ LINES: dict[str, tuple[str, str | bytes, str]] = {
     "duplicate question": (
         QUESTION,
         '{"question_id": "q2"}',
-        "question 'q2' stands twice, first in ",
+        "question 'q2' occurs twice, first in ",
     ),
     "duplicate prediction": (
         PREDICTION,

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from evaluators import catalog
-from evaluators.sample import fields_of, file_of
+from evaluators.sample import input_fields, input_file
 from orchestration.cli.program import program
 from warehouse.formats.records.document import Document
 from warehouse.formats.records.prediction import Prediction
@@ -40,12 +40,12 @@ def test_what_must_be_configured_stands_in_the_list() -> None:
     assert asks["faithfulness"] == ["judge"]
     assert asks["ragas"] == ["judge", "models.embedding"]
     page = CliRunner().invoke(program, ["evaluators", "perplexity"]).stdout
-    assert "Asks models.language_model of scoreline.yaml" in page
+    assert "Needs models.language_model in scoreline.yaml" in page
 
 
 def test_a_page_names_the_fields_of_files() -> None:
     lines = CliRunner().invoke(program, ["evaluators", "document_retrieval"]).stdout.splitlines()
-    rows = [line.split() for line in lines[lines.index("Fields that it reads") + 3 :]]
+    rows = [line.split() for line in lines[lines.index("Input fields") + 3 :]]
     assert rows == [
         ["gold_doc_ids", "questions", "yes"],
         ["retrieved", "predictions", "yes"],
@@ -57,4 +57,4 @@ def test_a_page_names_the_fields_of_files() -> None:
 def test_what_is_named_can_be_written_into_files(name: str) -> None:
     evaluator = catalog.build(name)
     for column in evaluator.reads | evaluator.optional:
-        assert set(fields_of(column)) <= FILES[file_of(column)].model_fields.keys(), column
+        assert set(input_fields(column)) <= FILES[input_file(column)].model_fields.keys(), column

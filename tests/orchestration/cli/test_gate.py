@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from assets.analysis.regression_gate import GateResult
-from orchestration.cli.commands.gate import seems_certain
+from orchestration.cli.commands.gate import has_decisive_interval
 from orchestration.cli.program import program
 
 if TYPE_CHECKING:
@@ -48,4 +48,4 @@ def test_an_interval_that_contradicts_its_verdict(
         detectable=0.2,
         verdict=verdict,
     )
-    assert seems_certain(found) is expected
+    assert has_decisive_interval(found) is expected

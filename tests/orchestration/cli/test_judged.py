@@ -73,7 +73,7 @@ def test_a_plan_before_and_after_the_run_that_it_is_about(
     ran = scoreline(project, "run")
     assert ran.exit_code == 0, ran.output
     (line,) = [line for line in ran.stderr.splitlines() if line.startswith("judge: ")]
-    assert line.startswith(f"judge: {QUESTIONS} asked; ")
+    assert line.startswith(f"judge: {QUESTIONS} calls; ")
     ((tokens, cost),) = project.rows(
         "SELECT sum(tokens_in + tokens_out)::INT, sum(cost_usd) FROM judgments"
     )
@@ -82,7 +82,7 @@ def test_a_plan_before_and_after_the_run_that_it_is_about(
     assert (after["samples"], after["calls"], after["usd"]) == (0, 0, 0)
     assert server.count == QUESTIONS
     table = scoreline(project, "plan").stdout
-    assert table.splitlines()[-1] == "0 samples to score, 0 calls of the judge."
+    assert table.splitlines()[-1] == "0 samples to score, 0 judge calls."
     again = scoreline(project, "run", "--force")
     assert "judge: " not in again.stderr
 
@@ -94,7 +94,7 @@ def test_a_plan_without_a_price_says_so(project: JudgedProject) -> None:
     project.write()
     assert planned(project)["usd"] is None
     last = scoreline(project, "plan").stdout.splitlines()[-1]
-    assert "the price is not known" in last
+    assert "the price is unknown" in last
     assert f"{SAMPLES} samples to score, {QUESTIONS} calls" in last
 
 
@@ -110,7 +110,7 @@ def test_replies_of_no_use_are_counted(project: JudgedProject, server: JudgeServ
     server.script = lambda _: Said(content="I would rather not say.")
     ran = scoreline(project, "run")
     assert ran.exit_code == 0, ran.output
-    assert f"judge: {QUESTIONS} asked, {QUESTIONS} without a usable reply; " in ran.stderr
+    assert f"judge: {QUESTIONS} calls, {QUESTIONS} without a usable reply; " in ran.stderr
 
 
 @pytest.mark.parametrize("wrong", ["key", "down"])

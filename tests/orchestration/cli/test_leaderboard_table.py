@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from orchestration.cli.leaderboard_table import write_boards
+from orchestration.cli.leaderboard_table import write_leaderboards
 
 if TYPE_CHECKING:
     import pytest
@@ -34,7 +34,7 @@ def test_systems_stand_in_the_order_of_a_metric_that_ranks_them(
 ) -> None:
     rows = [row("a", "silent", None), row("b", "silent", None), row("a", "telling", 2)]
     frame = pl.DataFrame([*rows, row("b", "telling", 1)], schema_overrides={"rank": pl.Int64})
-    write_boards(frame, "table")
+    write_leaderboards(frame, "table")
     printed = capsys.readouterr().out
     lines = [line.split()[:2] for line in printed.splitlines()]
     assert lines.index(["1", "b"]) < lines.index(["2", "a"])

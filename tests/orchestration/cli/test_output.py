@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from orchestration.cli.output import Form, plain, write, write_frame
+from orchestration.cli.output import OutputFormat, to_json_value, write, write_frame
 
 COLUMNS = ["name", "value", "flag", "parts"]
 ROWS: list[list[Any]] = [
@@ -23,7 +23,7 @@ ROWS: list[list[Any]] = [
 ]
 
 
-def written(capsys: pytest.CaptureFixture[str], form: Form) -> str:
+def written(capsys: pytest.CaptureFixture[str], form: OutputFormat) -> str:
     write(COLUMNS, ROWS, form, "A title")
     return capsys.readouterr().out
 
@@ -80,7 +80,7 @@ def test_a_table_is_not_cut_and_holds_no_control_characters(
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "md", "table"])
-def test_no_rows(capsys: pytest.CaptureFixture[str], form: Form) -> None:
+def test_no_rows(capsys: pytest.CaptureFixture[str], form: OutputFormat) -> None:
     write(["a", "b"], [], form)
     text = capsys.readouterr().out
     assert json.loads(text) == [] if form == "json" else "a" in text
@@ -101,7 +101,7 @@ def test_no_rows(capsys: pytest.CaptureFixture[str], form: Form) -> None:
     ],
 )
 def test_plain(value: Any, expected: Any) -> None:
-    assert plain(value) == expected
+    assert to_json_value(value) == expected
 
 
 def test_a_frame_with_nested_columns(capsys: pytest.CaptureFixture[str]) -> None:

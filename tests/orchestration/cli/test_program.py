@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from orchestration.cli import program as module
 from orchestration.cli.program import program
-from orchestration.errors import ChecksFailed, NoSettings
+from orchestration.errors import ChecksFailed, SettingsNotFound
 from warehouse.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -113,10 +113,14 @@ def test_a_missing_configuration_names_init(
             2,
             "error: data/q.jsonl:7: not JSON",
         ),
-        (NoSettings("none here"), 2, "error: none here"),
+        (SettingsNotFound("none here"), 2, "error: none here"),
         (ChecksFailed("check 'x' of y failed"), 1, "error: check 'x' of y failed"),
         (PermissionError(13, "Permission denied", "/x"), 2, "error: Permission denied: '/x'"),
-        (ZeroDivisionError("by zero"), 2, "ZeroDivisionError: by zero\nThis should not happen"),
+        (
+            ZeroDivisionError("by zero"),
+            2,
+            "ZeroDivisionError: by zero\nThis is a bug. Run the command with --debug",
+        ),
         (KeyboardInterrupt(), 130, "interrupted"),
         (click.Abort(), 130, "interrupted"),
         (click.UsageError("so not"), 2, "so not"),

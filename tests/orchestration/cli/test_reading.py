@@ -135,7 +135,7 @@ def test_nothing_is_published_yet(tmp_path: Path, command: list[str]) -> None:
     result = CliRunner().invoke(program, [*command, *config])
     assert result.exit_code == 2
     assert "nothing is published yet" in result.stderr
-    assert "`scoreline run` comes first" in result.stderr
+    assert "run `scoreline run` first" in result.stderr
 
 
 def test_evaluators_as_json() -> None:

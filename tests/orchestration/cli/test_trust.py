@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from orchestration.cli.leaderboard_table import decisive
+from orchestration.cli.leaderboard_table import describe_lead
 from orchestration.cli.program import program
 from tests.orchestration.conftest import Ended
 
@@ -28,8 +28,11 @@ def run(folder: Path, *arguments: str) -> Ended:
 def test_compare_says_it_in_a_sentence(done_project: Path) -> None:
     ended = run(done_project, "compare", "reader", "keyword", *PAIR, "--metric", "citation.f1")
     assert ended.code == 0
-    assert "By citation.f1 reader and keyword cannot be told apart on 6 questions" in ended.out
-    assert "where they differ most" in ended.out
+    assert (
+        "citation.f1: no significant difference between reader and keyword on 6 questions"
+        in ended.out
+    )
+    assert "largest differences" in ended.out
 
 
 def test_compare_seen_from_the_other_side(done_project: Path) -> None:
@@ -51,7 +54,7 @@ def test_compare_seen_from_the_other_side(done_project: Path) -> None:
 def test_few_questions_are_not_enough(done_project: Path) -> None:
     ended = run(done_project, "compare", "reader", "keyword", *PAIR, "--slice", "topic=berths")
     assert ended.code == 0
-    assert "there is not enough data" in ended.out
+    assert ": not enough data" in ended.out
 
 
 @pytest.mark.parametrize(
@@ -133,14 +136,14 @@ def test_labels_are_kept_and_evaluators_held_against_them(own_project: Path) -> 
     ]
     ended = run(own_project, "labels", "import", str(labels(own_project, given)))
     assert ended.code == 0, ended.err
-    assert "12 labels kept" in ended.err
+    assert "12 labels imported" in ended.err
     asked = "SELECT system, n_labels, n_compared, corrected_mean, kappa FROM calibration"
     rows = json.loads(run(own_project, "sql", asked, "--format", "json").out)
     assert {row["system"]: row["n_labels"] for row in rows} == {"keyword": 6, "reader": 6}
     # Every sample has a label, so that the corrected mean is people's.
     assert [row["corrected_mean"] for row in rows] == [0.5, 0.5]
     again = run(own_project, "labels", "import", str(labels(own_project, given[:1])))
-    assert "1 labels kept" in again.err
+    assert "1 labels imported" in again.err
     (count,) = json.loads(
         run(own_project, "sql", "SELECT count(*) AS n FROM labels", "--format", "json").out
     )
@@ -189,7 +192,7 @@ def test_a_misspelt_field_is_named_and_a_remark_passed_over(own_project: Path) -
     assert ended.code == 2
     assert f"{file}:2: unknown field 'anotator'; did you mean 'annotator'?" in ended.err
     file.write_text(f"{head.format('annotator')}\n{row}\n", encoding="utf-8")
-    assert "1 labels kept" in run(own_project, "labels", "import", str(file)).err
+    assert "1 labels imported" in run(own_project, "labels", "import", str(file)).err
 
 
 def test_the_same_label_twice_is_named(own_project: Path) -> None:
@@ -202,10 +205,13 @@ def test_the_same_label_twice_is_named(own_project: Path) -> None:
 @pytest.mark.parametrize(
     ("ranked", "said"),
     [
-        ([(1, 1), (2, 0)], "s0 is better than each of the others, by more than chance."),
-        ([(1, 1), (2, 1), (3, 0)], "not decisive: s1 cannot be told apart from s0."),
-        ([(1, 1), (1, 1), (3, 0)], "not decisive: s0, s1 are equal."),
-        ([(1, 1), *((at, 1) for at in range(2, 9))], "s5 and 2 more cannot be told apart"),
+        ([(1, 1), (2, 0)], "s0 is significantly better than every other system."),
+        ([(1, 1), (2, 1), (3, 0)], "No clear winner: s1 is not significantly different from s0."),
+        ([(1, 1), (1, 1), (3, 0)], "No clear winner: s0, s1 are equal."),
+        (
+            [(1, 1), *((at, 1) for at in range(2, 9))],
+            "s5 and 2 more are not significantly different from s0.",
+        ),
         ([(1, 1)], None),
         ([(None, None), (None, None)], None),
     ],
@@ -217,10 +223,10 @@ def test_a_leaderboard_says_whether_it_is_decisive(
         {"system": f"s{at}", "rank": rank, "tied_with_best": tied}
         for at, (rank, tied) in enumerate(ranked)
     ]
-    sentence = decisive(rows)
+    sentence = describe_lead(rows)
     assert sentence is None if said is None else said in (sentence or "")
 
 
 def test_the_sentence_stands_below_the_table(done_project: Path) -> None:
     ended = run(done_project, "leaderboard", "--metric", "citation.f1")
-    assert "The ranking is not decisive: keyword cannot be told apart from reader." in ended.out
+    assert "No clear winner: keyword is not significantly different from reader." in ended.out

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from orchestration.config import load
-from orchestration.errors import ChecksFailed, NoSettings, SettingsError
-from orchestration.runs.filters import RunOptions
+from orchestration.errors import ChecksFailed, OrchestrationError, SettingsError
+from orchestration.runs import RunOptions
 from orchestration.runs.run import evaluate
 from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject, Silent
@@ -41,7 +41,7 @@ def read(folder: Path, **changes: str) -> load.Settings:
     }
     file = folder / "scoreline.yaml"
     file.write_text(CONFIG.format(**{**given, **changes}), encoding="utf-8")
-    return load.read(file)
+    return load.load_config(file)
 
 
 def test_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,8 +59,8 @@ def test_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("changes", "line", "message"),
     [
-        ({"table": "prediction"}, 7, r"'prediction', of which .*did you mean 'predictions'"),
-        ({"table": "scores/rouge"}, 7, r"'scores/rouge', of which there can be none"),
+        ({"table": "prediction"}, 7, r"possible for 'prediction' .did you mean 'predictions'"),
+        ({"table": "scores/rouge"}, 7, r"no expectations are possible for 'scores/rouge'"),
         ({"name": f"{BETWEEN}s"}, 8, rf"unknown expectation .*did you mean '{BETWEEN}'"),
         (
             {"kwargs": "{column: latency_s, max_valu: 30}"},
@@ -81,7 +81,7 @@ def test_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
                 "kwargs": "{unexpected_rows_query: SELECT 1 FROM predictions}",
             },
             9,
-            r"the query must say `\{batch\}`",
+            r"the query must contain `\{batch\}`",
         ),
     ],
 )
@@ -96,14 +96,14 @@ def test_an_unknown_key_suggests_a_near_one(tmp_path: Path) -> None:
     text = CONFIG.format(table="predictions", name=BETWEEN, kwargs="{}", severity="warn")
     file.write_text(text.replace("severity", "severty"), encoding="utf-8")
     with pytest.raises(SettingsError, match=r"unknown key 'severty' .did you mean 'severity'"):
-        load.read(file)
+        load.load_config(file)
 
 
 def test_the_environment_says_full_or_sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCORELINE_EXPECTATIONS", "sql")
     assert read(tmp_path).project.validation == "sql"
     monkeypatch.setenv("SCORELINE_EXPECTATIONS", "none")
-    with pytest.raises(NoSettings, match="SCORELINE_EXPECTATIONS is 'none'"):
+    with pytest.raises(OrchestrationError, match="SCORELINE_EXPECTATIONS is 'none'"):
         read(tmp_path)
 
 
@@ -123,8 +123,8 @@ def test_the_judge_is_asked_nothing_about_rows_that_break_an_expectation(tmp_pat
         ]
         assert "    evaluators:" in text
         home.config.write_text(text.replace("    evaluators:", "\n".join(lines)), encoding="utf-8")
-        project = replace(load.read(home.config).project, validation="full")
+        project = replace(load.load_config(home.config).project, validation="full")
         with pytest.raises(ChecksFailed, match=r"'as_described' of predictions failed.*latency_s"):
-            evaluate(project, RunOptions(), Silent(), aloud=False)
+            evaluate(project, RunOptions(), Silent(), verbose=False)
         assert server.requests == []
         assert home.rows("SELECT system, question_id FROM quarantine") == [("plain", "q2")]

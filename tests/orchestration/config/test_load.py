@@ -159,7 +159,12 @@ def test_refused_benchmark_names(tmp_path: Path, name: str) -> None:
         ("format: canonical", "format: canonicle", 19, "did you mean 'canonical'?"),
         ("data/warehouse.duckdb", "'ducklake:sqlite:x.db'", 1, "in PostgreSQL, found 'sqlite'"),
         ("data/warehouse.duckdb", "'ducklake:postgres:'", 1, "no database is named"),
-        ("data/warehouse.duckdb", "'ducklake:postgres:scoreline'", 1, "no list of `name=value`"),
+        (
+            "data/warehouse.duckdb",
+            "'ducklake:postgres:scoreline'",
+            1,
+            "is not a list of `name=value`",
+        ),
         ("data/warehouse.duckdb", "{data_path: x}", 1, "'catalog' is missing in warehouse"),
         ("data/warehouse.duckdb", "{catalog: x, data_paht: y}", 1, "unknown key 'data_paht'"),
         ("data/warehouse.duckdb", "{catalog: x, data_path: y}", 1, "takes only a path"),

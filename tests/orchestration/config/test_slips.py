@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orchestration.cli.options import MOST_NAMED, known
+from orchestration.cli.options import MAX_NAMES, require_known
 from orchestration.config import load
 from orchestration.errors import SettingsError, UnknownName
 
@@ -31,7 +31,7 @@ def refused(folder: Path, *, variable: str = "GROQ_API_KEY", evaluators: str = "
     file = folder / "scoreline.yaml"
     file.write_text(PROJECT.format(variable=variable, evaluators=evaluators), encoding="utf-8")
     with pytest.raises(SettingsError) as error:
-        load.read(file)
+        load.load_config(file)
     return str(error.value)
 
 
@@ -48,6 +48,6 @@ def test_a_key_in_the_place_of_its_variable_is_not_repeated(tmp_path: Path, key:
 
 
 def test_a_message_does_not_list_everything() -> None:
-    options = [f"metric-{n}" for n in range(MOST_NAMED + 3)]
+    options = [f"metric-{n}" for n in range(MAX_NAMES + 3)]
     with pytest.raises(UnknownName, match=r"; known: 'metric-0', .*'metric-11' and 3 more$"):
-        known("metric", ("f",), options)
+        require_known("metric", ("f",), options)

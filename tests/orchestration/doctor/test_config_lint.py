@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from orchestration.cli.leaderboard_table import write_boards
+from orchestration.cli.leaderboard_table import write_leaderboards
 from orchestration.cli.program import program
 from tests.orchestration.conftest import Ended, scoreline
 
@@ -45,15 +45,15 @@ def ended(done_project: Path, tmp_path_factory: pytest.TempPathFactory) -> Ended
 def test_evaluators_without_any_number_are_named_with_the_reason(ended: Ended) -> None:
     assert ended.code == 0, ended.err
     lines = ended.err.splitlines()
-    assert "note: harbour: no number from context_recall: no contexts" in lines
-    assert "note: harbour: no number from faithfulness: no answer; no contexts" in lines
+    assert "note: harbour: no scores from context_recall: no contexts" in lines
+    assert "note: harbour: no scores from faithfulness: no answer; no contexts" in lines
     assert "faithfulness.faithfulness" not in ended.out.partition("No system")[0]
-    said = "No system has a number by context_recall.context_recall, faithfulness.faithfulness."
+    said = "No system has a score for context_recall.context_recall, faithfulness.faithfulness."
     assert said in ended.out.splitlines()
 
 
 def test_fields_that_nothing_reads(ended: Ended) -> None:
-    said = "nothing reads the field 'anwser' of the predictions (did you mean 'answer'?)"
+    said = "the field 'anwser' of the predictions is not used (did you mean 'answer'?)"
     assert f"note: harbour: {said}" in ended.err
 
 
@@ -61,7 +61,7 @@ def test_tags_that_no_question_has(ended: Ended) -> None:
     said = "no question has the tag or field"
     for line in (
         f"slices: {said} 'topics' (did you mean 'topic'?)",
-        f"slices: {said} 'season'; the field 'season' stands beside `tags`, not in it",
+        f"slices: {said} 'season'; move the field 'season' into `tags`",
         f"cluster: {said} 'harbor'",
     ):
         assert f"note: harbour: {line}" in ended.err.splitlines()
@@ -83,19 +83,19 @@ def test_plan_and_doctor_name_evaluators_that_nobody_answers(own_project: Path) 
     some = CliRunner().invoke(program, ["plan", "--evaluator", "citation", "--config", str(config)])
     assert some.stderr == ""
     found = CliRunner().invoke(program, ["doctor", "--config", str(config)]).stdout
-    told = "none configured: give the section `judge`; not applicable until then: "
-    assert f"warn  judge: {told}answer_relevancy, faithfulness\n" in found
+    message = "none configured: add the section `judge`; not applicable until then: "
+    assert f"warn  judge: {message}answer_relevancy, faithfulness\n" in found
 
 
 def test_doctor_misses_no_judge_where_nobody_asks_one(done_project: Path) -> None:
     config = str(done_project / "scoreline.yaml")
     found = CliRunner().invoke(program, ["doctor", "--config", config]).stdout
-    assert "ok    judge: none configured, and no evaluator asks one\n" in found
+    assert "ok    judge: none configured, and no evaluator needs one\n" in found
 
 
 def test_nothing_is_said_of_a_project_without_mistakes(first_run: Ended) -> None:
     assert "note:" not in first_run.err
-    assert "No system has a number" not in first_run.out
+    assert "No system has a score" not in first_run.out
 
 
 def test_a_leaderboard_of_nothing_shows_that_there_is_nothing(
@@ -104,7 +104,7 @@ def test_a_leaderboard_of_nothing_shows_that_there_is_nothing(
     common = {"benchmark": "b", "slice": "all", "system": "a", "metric": "m", "best": "high"}
     counts = {"mean": None, "rank": None, "n": 3, "n_target_error": 0, "coverage": None}
     rows = [{**common, "evaluator": name, **counts} for name in ("first", "second")]
-    write_boards(pl.DataFrame(rows), "table")
+    write_leaderboards(pl.DataFrame(rows), "table")
     printed = capsys.readouterr().out
     assert "first" in printed
     assert "second" in printed

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from orchestration.cli.program import program
-from orchestration.doctor.judge import family
+from orchestration.doctor.engines import model_family
 from tests.judge_server import JudgeServer, Said
 from tests.orchestration.judged_project import JudgedProject
 
@@ -57,7 +57,7 @@ def test_a_judge_that_answers_and_costs_what_is_known(tmp_path: Path, server: Ju
     assert judge["judge"][1].startswith(f"'openai/a-judge' at {server.url} answers in ")
     assert judge["judge price"] == (
         "ok",
-        "0.5 US dollars a million tokens sent, 2 received, at most 3 a run",
+        "0.5 US dollars per million input tokens, 2 output, at most 3 per run",
     )
     assert server.count == 0
     assert len(server.probes) == 1
@@ -85,7 +85,7 @@ def test_a_judge_that_refuses_or_fails(tmp_path: Path, said: Said, words: str) -
     assert code == 1
     assert judge["judge"][0] == "fail"
     assert words in judge["judge"][1]
-    assert "see judge.model" in judge["judge"][1]
+    assert "check judge.model" in judge["judge"][1]
 
 
 def test_nobody_at_the_address(tmp_path: Path) -> None:
@@ -141,4 +141,4 @@ def test_people_without_labels(tmp_path: Path) -> None:
     ],
 )
 def test_families_by_name(name: str, expected: str | None) -> None:
-    assert family(name) == expected
+    assert model_family(name) == expected

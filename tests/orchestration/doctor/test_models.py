@@ -13,7 +13,7 @@ import yaml
 from evaluators.engines.models import ROLES
 from orchestration.config import load
 from orchestration.config.engine_schema import Models
-from orchestration.doctor.models import model_findings
+from orchestration.doctor.engines import diagnose_models
 
 ROOT = Path(__file__).parents[3]
 LABELS = {"0": "Non-biased", "1": "Biased"}
@@ -28,7 +28,7 @@ benchmarks:
 def findings(folder: Path, models: str, evaluators: str) -> dict[str, tuple[str, str]]:
     file = folder / "scoreline.yaml"
     file.write_text(CONFIG.format(models=models, evaluators=evaluators), encoding="utf-8")
-    found = model_findings(load.read(file))
+    found = diagnose_models(load.load_config(file))
     return {each.subject: (each.state, each.message) for each in found}
 
 
@@ -66,7 +66,7 @@ def test_nothing_is_fetched_or_asked(tmp_path: Path, monkeypatch: pytest.MonkeyP
     found = findings(tmp_path, models, "[groundedness, perplexity]")
     assert found["model: embedding"] == (
         "ok",
-        "owner/model is fetched from the hub when it is needed",
+        "owner/model is downloaded from the hub when it is needed",
     )
     assert found["model: language_model"] == ("ok", "x/y at http://[::1]:9; probed when needed")
     assert ("transformers" in sys.modules) == loaded
@@ -82,7 +82,7 @@ def test_a_project_without_such_evaluators_hears_nothing(tmp_path: Path) -> None
     file.write_text(
         "benchmarks: {b: {questions: q, predictions: p, evaluators: [rouge]}}", encoding="utf-8"
     )
-    assert list(model_findings(load.read(file))) == []
+    assert list(diagnose_models(load.load_config(file))) == []
 
 
 def test_the_page_about_models_names_every_role_and_key() -> None:

@@ -24,7 +24,7 @@ def doctor(folder: Path) -> tuple[int, dict[str, tuple[str, str]]]:
 
 
 def test_before_the_first_run(tmp_path: Path) -> None:
-    starter.write(tmp_path)
+    starter.write_starter(tmp_path)
     code, found = doctor(tmp_path)
     assert code == 0
     assert found["harbour: predictions"] == ("ok", "2 files, systems keyword, reader")
@@ -52,7 +52,7 @@ def test_what_is_in_the_way(
     tmp_path: Path, old: str, new: str, subject: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
-    starter.write(tmp_path)
+    starter.write_starter(tmp_path)
     config = tmp_path / "scoreline.yaml"
     text = config.read_text(encoding="utf-8")
     if subject == "judge":

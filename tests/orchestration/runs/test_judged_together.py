@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assets.judging.dry_run import ingested, plan
-from orchestration.cli.run_summary import judge_line
+from assets.judging.dry_run import ingested_copy, plan_run
+from orchestration.cli.run_summary import describe_judge_calls
 from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject, predictions
 from tests.services import takes_minutes
@@ -13,7 +13,7 @@ from tests.services import takes_minutes
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from orchestration.runs.events import Record
+    from orchestration.runs.events import RunRecord
 
 pytestmark = takes_minutes
 
@@ -24,7 +24,7 @@ def judge(server: JudgeServer) -> dict[str, object]:
     return {"model": "openai/a-judge", "api_base": server.url}
 
 
-def told(record: Record, what: str) -> dict[str, int]:
+def told(record: RunRecord, what: str) -> dict[str, int]:
     """One number of what the assets `judgments/...` report, by evaluator."""
     return {
         key.partition("/")[2]: reported[what]
@@ -54,9 +54,9 @@ def test_what_two_evaluators_ask_is_planned_asked_and_paid_once(tmp_path: Path) 
             # Both evaluators take the same text apart: the answer, and what is expected.
             row["answer"] = question["expected_answer"]
         project.predictions = {"plain": answers}
-        with ingested(project.project(), ["rooms"]) as copy:
+        with ingested_copy(project.project(), ["rooms"]) as copy:
             planned = {
-                each.evaluator: each.calls for each in plan(project.project(), copy, ["rooms"])
+                each.evaluator: each.calls for each in plan_run(project.project(), copy, ["rooms"])
             }
         record = project.run()
     asked = told(record, "asked")
@@ -66,7 +66,7 @@ def test_what_two_evaluators_ask_is_planned_asked_and_paid_once(tmp_path: Path) 
     # Whoever repairs a reply is sent more than one message for one question.
     assert project.rows("SELECT count(*) FROM judgments") == [(12,)]
     assert project.rows("SELECT count(*), count(DISTINCT digest) FROM asks") == [(16, 12)]
-    line = judge_line(record)
+    line = describe_judge_calls(record)
     assert line is not None
-    assert line.startswith("judge: 12 asked, ")
-    assert ", 4 known from the ledger; " in line
+    assert line.startswith("judge: 12 calls, ")
+    assert ", 4 from the ledger; " in line

@@ -28,7 +28,7 @@ class Directions:
         self._cosines = cosines
         self.batches: list[list[str]] = []
 
-    def obstacle(self) -> None:
+    def unavailable_reason(self) -> None:
         """Nothing stands in its way."""
 
     def answer(self, requests: Sequence[Any]) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from evaluators.engines.judge.judgment import Held
+from evaluators.engines.judge.judgment import StoredReply
 
 if TYPE_CHECKING:
     from evaluators.engines.judge.judgment import Judgment
@@ -22,18 +22,18 @@ class MemoryLedger:
     def __init__(self) -> None:
         self.kept: list[Judgment] = []
         self.asks: dict[Origin, str] = {}
-        self._held: dict[str, Held] = {}
+        self._held: dict[str, StoredReply] = {}
 
-    def held(self, digest: str) -> Held | None:
+    def find(self, digest: str) -> StoredReply | None:
         """What came of a question."""
         return self._held.get(digest)
 
-    def keep(self, judgment: Judgment) -> None:
+    def store(self, judgment: Judgment) -> None:
         """Keep a judgment."""
         self.kept.append(judgment)
-        self._held[judgment.question.digest] = Held(judgment.reply, judgment.status, judgment.error)
+        self._held[judgment.call.digest] = StoredReply(judgment.reply, judgment.status, judgment.error)
 
-    def note(self, origin: Origin, digest: str) -> None:
+    def record_call(self, origin: Origin, digest: str) -> None:
         """Remember who asked."""
         self.asks[origin] = digest
 

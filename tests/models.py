@@ -28,7 +28,7 @@ class Answers:
         self._obstacle = obstacle
         self.asked: list[Any] = []
 
-    def obstacle(self) -> str | None:
+    def unavailable_reason(self) -> str | None:
         """What the test says is in the way."""
         return self._obstacle
 

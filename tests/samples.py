@@ -73,7 +73,7 @@ def values(evaluator: Evaluator, row: Mapping[str, Any]) -> dict[str, float | No
 
 
 def rows_to_fold(evaluator: Evaluator, frame: pl.DataFrame) -> pl.DataFrame:
-    """Score a frame of one system and shape the grades as `scoring.fold` takes them."""
+    """Score a frame of one system and shape the grades as `scoring.aggregate` takes them."""
     grades = score(evaluator, frame)
     primary = [metric.primary for metric in evaluator.sample_metrics].index(True)
     scored = pl.lit(["scored"] * len(grades.metrics), dtype=pl.List(pl.String))

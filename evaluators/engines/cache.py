@@ -1,7 +1,7 @@
-"""Kept answers: what a model was ever asked is not asked again.
+"""The cache of model answers.
 
-Answers are kept in memory for the run and in the store for later runs, so that equal questions of
-several evaluators, systems and passes reach the model once.
+Answers are cached in memory for the run and in a file for later runs, so that equal requests of
+several evaluators and systems reach the model once.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger(__name__)
 _FLUSH_EVERY = 2_000
-"""Answers after which those given are put into the store: what a killed run may lose."""
+"""Answers after which the cache file is written: the most that a killed run loses."""
 _REPORT_S = 0.5
 
 NAN_ANSWER = Undefined("the model gave something that is no number (NaN)")
@@ -39,13 +39,13 @@ NAN_ANSWER = Undefined("the model gave something that is no number (NaN)")
 
 @dataclass(frozen=True, slots=True)
 class AnswerCache:
-    """Where answers are kept: in memory, and in a file if there is one."""
+    """Cached answers in memory and, if there is one, in a file."""
 
     memory: LruCache
     store: CacheStore | None = None
 
-    def find(self, identity: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Those answers of a model that are there."""
+    def get(self, identity: str, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the cached answers of a model."""
         found = {key: known for key in keys if (known := self.memory.get(key)) is not None}
         missing = [key for key in keys if key not in found]
         if self.store is not None and missing:
@@ -54,8 +54,8 @@ class AnswerCache:
                 found[key] = answer
         return found
 
-    def keep(self, identity: str, answers: Mapping[bytes, bytes]) -> None:
-        """Keep answers of a model."""
+    def put(self, identity: str, answers: Mapping[bytes, bytes]) -> None:
+        """Store answers of a model."""
         for key, answer in answers.items():
             self.memory.put(key, answer)
         if self.store is not None and answers:
@@ -63,87 +63,88 @@ class AnswerCache:
 
 
 class CachedModel(ABC):
-    """A model whose answers are kept.
+    """A model with cached answers.
 
     Attributes:
-        label: The model in messages.
-        computed: Questions that reached the model itself.
+        label: The model's name in messages.
+        computed: The number of requests that were not cached.
     """
 
-    def __init__(self, label: str, shelf: AnswerCache, progress: Progress | None) -> None:
-        """Note where answers are kept and who is told how it goes."""
+    def __init__(self, label: str, cache: AnswerCache, progress: Progress | None) -> None:
+        """Set the label, the cache and the progress callback."""
         self.label = label
         self.computed = 0
-        self._shelf = shelf
+        self._cache = cache
         self._progress = progress
 
     @property
     @abstractmethod
     def cache_namespace(self) -> str:
-        """What its answers are kept under: what exactly answers, and in which form."""
+        """The part of the cache key that identifies the model and the format of its answers."""
 
     @property
     @abstractmethod
     def form(self) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
-        """How an answer becomes bytes, and bytes an answer."""
+        """The functions that convert an answer to bytes, and bytes to an answer."""
 
     @abstractmethod
     def get_network(self) -> LoadedModel:
-        """What answers; raises `Unavailable` where it cannot be had."""
+        """Return the loaded model; raise `Unavailable` if it cannot be loaded."""
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Any | Unscored]:
-        """Answer different requests, in their order; those answered before are looked up.
+        """Answer distinct requests, in their order, from the cache where possible.
 
         Raises:
-            Unavailable: The model cannot be had.
+            Unavailable: The model cannot be loaded.
         """
         cache_namespace = self.cache_namespace
         keys = [_key(cache_namespace, request) for request in requests]
-        known = self._shelf.find(cache_namespace, keys)
+        known = self._cache.get(cache_namespace, keys)
         _, unpack = self.form
         answers = [unpack(known[key]) if key in known else None for key in keys]
-        asked = [place for place, key in enumerate(keys) if key not in known]
-        if asked:
-            self._compute(requests, keys, asked, answers)
+        uncached = [position for position, key in enumerate(keys) if key not in known]
+        if uncached:
+            self._compute(requests, keys, uncached, answers)
         return [NAN_ANSWER if _has_nan(answer) else answer for answer in answers]
 
     def _compute(
         self,
         requests: Sequence[Request],
         keys: Sequence[bytes],
-        asked: Sequence[int],
+        uncached: Sequence[int],
         answers: list[Any],
     ) -> None:
         network, (pack, _) = self.get_network(), self.form
-        cut, told, fresh = network.truncated_count, time.monotonic(), dict[bytes, bytes]()
-        answered = network.compute([requests[place] for place in asked])
+        truncated_before, reported_at = network.truncated_count, time.monotonic()
+        fresh: dict[bytes, bytes] = {}
+        answered = network.compute([requests[position] for position in uncached])
         for done, (at, answer) in enumerate(answered, start=1):
-            answers[asked[at]] = answer
+            answers[uncached[at]] = answer
             if not isinstance(answer, Unscored) and not _has_nan(answer):
-                fresh[keys[asked[at]]] = pack(answer)
+                fresh[keys[uncached[at]]] = pack(answer)
             if len(fresh) >= _FLUSH_EVERY:
-                self._shelf.keep(self.cache_namespace, fresh)
+                self._cache.put(self.cache_namespace, fresh)
                 fresh = {}
             now = time.monotonic()
-            if self._progress and (now - told > _REPORT_S or done == len(asked)):
-                self._progress(self.label, done, len(asked))
-                told = now
-        self._shelf.keep(self.cache_namespace, fresh)
-        self.computed += len(asked)
-        if network.truncated_count > cut:
+            if self._progress and (now - reported_at > _REPORT_S or done == len(uncached)):
+                self._progress(self.label, done, len(uncached))
+                reported_at = now
+        self._cache.put(self.cache_namespace, fresh)
+        self.computed += len(uncached)
+        if network.truncated_count > truncated_before:
             LOG.warning(
-                "%s: %d of %d texts were longer than its window; their ends did not count",
+                "%s: %d of %d texts exceeded the model's window and were cut",
                 self.label,
-                network.truncated_count - cut,
-                len(asked),
+                network.truncated_count - truncated_before,
+                len(uncached),
             )
 
 
 def _has_nan(answer: Any) -> bool:
-    """Whether something in an answer is no number; a reason lacks none.
+    """Return whether an answer contains NaN.
 
-    Models give NaN where their own type of numbers does not suffice. What is made of it (the
-    largest of some, the mean) could be anything, the best value included.
+    Models give NaN when their floating-point type overflows. A maximum or mean of it could be
+    anything, even the best value.
     """
     if isinstance(answer, Unscored):
         return False
@@ -153,43 +154,43 @@ def _has_nan(answer: Any) -> bool:
 
 
 def _key(cache_namespace: str, request: Request) -> bytes:
-    """The digest of what is asked of which model, whatever role it has."""
-    asked = [getattr(request, each.name) for each in fields(request) if each.name != "engine"]
-    content = json.dumps([cache_namespace, *asked])
+    """Return the cache key of a request; it does not depend on the role of the model."""
+    parameters = [getattr(request, each.name) for each in fields(request) if each.name != "engine"]
+    content = json.dumps([cache_namespace, *parameters])
     return hashlib.blake2b(content.encode(), digest_size=16).digest()
 
 
 _OVERHEAD = 200
-"""Bytes that an entry takes beside its value: its key, its places in the table, headers."""
+"""The bytes of an entry besides its value: key, hash table slots, object headers."""
 
 
 class LruCache:
-    """The answers that were asked for last; the least recently used make room."""
+    """A bounded in-memory cache that evicts the least recently used answers."""
 
     def __init__(self, limit_bytes: int) -> None:
-        """Keep values that, with all that they take, stay below `limit_bytes`."""
+        """Limit the cache to `limit_bytes`, overhead included."""
         self._limit = limit_bytes
-        self._taken = 0
-        self._kept: OrderedDict[bytes, bytes] = OrderedDict()
+        self._size = 0
+        self._entries: OrderedDict[bytes, bytes] = OrderedDict()
 
     def __len__(self) -> int:
-        """How many answers are kept."""
-        return len(self._kept)
+        """Return the number of cached answers."""
+        return len(self._entries)
 
     def get(self, key: bytes) -> bytes | None:
-        """The answer to a question, or None."""
-        value = self._kept.get(key)
+        """Return a cached answer, or None."""
+        value = self._entries.get(key)
         if value is not None:
-            self._kept.move_to_end(key)
+            self._entries.move_to_end(key)
         return value
 
     def put(self, key: bytes, value: bytes) -> None:
-        """Keep an answer; drop those that were not asked for the longest."""
-        gone = self._kept.pop(key, None)
-        if gone is not None:
-            self._taken -= len(gone) + _OVERHEAD
-        self._kept[key] = value
-        self._taken += len(value) + _OVERHEAD
-        while self._taken > self._limit:
-            _, dropped = self._kept.popitem(last=False)
-            self._taken -= len(dropped) + _OVERHEAD
+        """Store an answer; evict the least recently used ones if the cache is full."""
+        previous = self._entries.pop(key, None)
+        if previous is not None:
+            self._size -= len(previous) + _OVERHEAD
+        self._entries[key] = value
+        self._size += len(value) + _OVERHEAD
+        while self._size > self._limit:
+            _, evicted = self._entries.popitem(last=False)
+            self._size -= len(evicted) + _OVERHEAD

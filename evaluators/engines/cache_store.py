@@ -1,7 +1,7 @@
-"""The store of encodings: what models answered, kept in a file beside the warehouse.
+"""The cache file: model answers in a file beside the warehouse.
 
-One SQLite file for all models, keyed by the model's identity and the digest of what it was asked.
-It can be deleted at any time: then its texts are encoded again.
+One SQLite file for all models, keyed by the model's identity and the digest of the request. You
+can delete it at any time; the answers are then computed again.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ CREATE INDEX IF NOT EXISTS answers_used ON answers (used);
 _BATCH = 500
 _DAY_S = 86_400
 _KEPT_SHARE = 0.8
-"""The share of the limit that stays when room is made, so that this happens seldom."""
+"""The share of the limit that an eviction leaves, so that evictions are rare."""
 
 
 class CacheStore:
-    """A bounded file of answers; many threads and processes may use it at once."""
+    """A bounded cache file; threads and processes may share it."""
 
     def __init__(self, folder: Path, limit_bytes: int = 2_000_000_000) -> None:
         """Name the place; the file is made when the first answer is looked up or kept.
@@ -51,17 +51,17 @@ class CacheStore:
         self._connection: sqlite3.Connection | None = None
 
     def get(self, identity: str, questions: Sequence[bytes]) -> Mapping[bytes, bytes]:
-        """The answers of a model that are there, by the digest of the question."""
+        """Return the cached answers of a model, by the digest of the request."""
         found: dict[bytes, bytes] = {}
         today = int(time.time()) // _DAY_S
         with self._transaction() as connection:
             model = _model(connection, identity)
             for start in range(0, len(questions), _BATCH):
                 some = questions[start : start + _BATCH]
-                marks = ",".join("?" * len(some))
+                placeholders = ",".join("?" * len(some))
                 rows = connection.execute(
-                    "SELECT question, answer, used FROM answers "  # noqa: S608 - only marks
-                    f"WHERE model = ? AND question IN ({marks})",
+                    "SELECT question, answer, used FROM answers "  # noqa: S608 - only placeholders
+                    f"WHERE model = ? AND question IN ({placeholders})",
                     (model, *some),
                 ).fetchall()
                 found.update({question: answer for question, answer, _ in rows})
@@ -72,7 +72,7 @@ class CacheStore:
         return found
 
     def put(self, identity: str, answers: Mapping[bytes, bytes]) -> None:
-        """Keep answers of a model, and make room where the file has grown too large."""
+        """Store answers of a model; evict old ones if the file is too large."""
         today = int(time.time()) // _DAY_S
         with self._transaction() as connection:
             model = _model(connection, identity)
@@ -85,7 +85,7 @@ class CacheStore:
                 _evict(connection, 1 - _KEPT_SHARE * self._limit / size)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
@@ -132,7 +132,7 @@ def _model(connection: sqlite3.Connection, identity: str) -> int:
 
 
 def _size(connection: sqlite3.Connection) -> int:
-    """The bytes that the file holds, pages that were freed not counted."""
+    """Return the size of the file in bytes without free pages."""
     pages, free, width = (
         int(connection.execute(f"PRAGMA {name}").fetchone()[0])
         for name in ("page_count", "freelist_count", "page_size")
@@ -141,7 +141,7 @@ def _size(connection: sqlite3.Connection) -> int:
 
 
 def _evict(connection: sqlite3.Connection, share: float) -> None:
-    """Delete a share of the answers, those used longest ago first."""
+    """Delete a share of the answers, the least recently used first."""
     count = int(connection.execute("SELECT count(*) FROM answers").fetchone()[0])
     connection.execute(
         "DELETE FROM answers WHERE rowid IN (SELECT rowid FROM answers ORDER BY used LIMIT ?)",

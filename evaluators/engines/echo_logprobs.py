@@ -1,4 +1,4 @@
-"""Echoes: a text that a server sent back with the log-probabilities of its tokens."""
+"""Echoed prompts: a text that a server returns with the log-probabilities of its tokens."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 
 _ROUNDING = 1e-3
-"""How far rounding may carry the log-probability of a certain token above 0."""
+"""The rounding error by which a log-probability may exceed 0."""
 
 
 class Echo(NamedTuple):
-    """The tokens of a prompt and of what was generated after it.
+    """The tokens of a prompt and of its completion.
 
     Attributes:
-        tokens: Their texts.
+        tokens: The texts of the tokens.
         logprobs: Their natural log-probabilities; None where a token has none.
         offsets: Where they begin, in characters of the prompt.
     """
@@ -30,10 +30,10 @@ class Echo(NamedTuple):
 
     @classmethod
     def of(cls, reply: Any) -> Echo:
-        """Read a reply of a text completion interface.
+        """Parse a reply of a text completion API.
 
         Raises:
-            JudgeError: It holds no log-probabilities of given tokens.
+            JudgeError: The reply has no log-probabilities of the prompt's tokens.
         """
         choices = getattr(reply, "choices", None) or [None]
         found = getattr(choices[0], "logprobs", None)
@@ -44,17 +44,17 @@ class Echo(NamedTuple):
         return cls(tokens, logprobs, offsets)
 
     def text(self, length: int) -> str:
-        """The text that was sent back, up to a number of characters."""
+        """Return the echoed text, up to a number of characters."""
         return "".join(self.tokens)[:length]
 
     def scored(self, prefix: str, continuation: str) -> list[float]:
-        """The log-probabilities of the tokens that end within the continuation.
+        """Return the log-probabilities of the tokens that end within the continuation.
 
         A token that begins in the prefix and ends in the continuation counts.
 
         Raises:
-            Undefined: No token of it has one.
-            JudgeError: One of them is no log-probability.
+            Undefined: No token of the continuation has a log-probability.
+            JudgeError: A value is above 0 or NaN.
         """
         whole = len(prefix) + len(continuation)
         rows = zip(self.tokens, self.logprobs, self.offsets, strict=True)
@@ -71,11 +71,11 @@ class Echo(NamedTuple):
 
 
 def find_fault(prefix: str, *echoes: tuple[str, Echo]) -> str | None:
-    """What is wrong with the echoes of a fluent and of a scrambled text; None when nothing is.
+    """Return what is wrong with the echoes of a fluent and of a scrambled text, or None.
 
-    A server that scores given texts sends back the prompt, gives every token but the first a
-    log-probability, none of them above 0 and not all of them equal, and finds words in their right
-    order likelier.
+    A server that scores given texts returns the prompt and a log-probability for every token but
+    the first. None is above 0, not all are equal, and fluent words are more likely than scrambled
+    ones.
     """
     means = []
     for continuation, echo in echoes:

@@ -44,24 +44,24 @@ ROLES: Mapping[str, ModelKind] = MappingProxyType(
         TOXICITY: TEXT_CLASSIFIER,
     }
 )
-"""Every role that a model may have, and the kind of model that fills it."""
+"""The kind of model that each role takes."""
 
 CACHE_BYTES = 500_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelSettings:
-    """Which models a run has and how they are run.
+    """The models of a run.
 
     Attributes:
         names: The configured model of each role: a folder, `package:` and a distribution, or a
             hub name; see `weights.locate`.
-        home: The folder that relative folders start from.
-        options: How they are run.
-        store: The folder that receives the store of encodings; None for none.
-        store_bytes: The size that the store may have.
+        home: The folder that relative paths start from.
+        options: How the models are run.
+        store: The folder of the cache file; None for no file.
+        store_bytes: The maximum size of the cache file.
         api_base: The address of a remote language model.
-        api_key: Its key.
+        api_key: The key of a remote language model.
     """
 
     names: Mapping[str, str]
@@ -74,19 +74,19 @@ class ModelSettings:
 
 
 def build_models(choices: ModelSettings) -> tuple[Mapping[str, Model], Mapping[str, str]]:
-    """Make the engines of a run; nothing is imported, loaded or fetched before one is asked.
+    """Make the models of a run; each is imported, downloaded and loaded at its first request.
 
-    Roles that name the same model share its weights.
+    Roles with the same model share its weights.
 
     Returns:
-        The model of each role that is configured; and for each that is not, why it is absent.
-        What only a look at the files can tell is told by `Model.unavailable_reason`.
+        The model of each configured role, and for all other roles the reason why they are missing.
+        Use `Model.unavailable_reason` to check the files.
 
     Raises:
         Unavailable: There is no such role.
     """
     store = None if choices.store is None else CacheStore(choices.store, choices.store_bytes)
-    shelf = AnswerCache(LruCache(CACHE_BYTES), store)
+    cache = AnswerCache(LruCache(CACHE_BYTES), store)
     loaded: dict[str, LoadedModel] = {}
     found: dict[str, Model] = {}
     for role, name in choices.names.items():
@@ -97,9 +97,9 @@ def build_models(choices: ModelSettings) -> tuple[Mapping[str, Model], Mapping[s
             endpoint = Endpoint(
                 model=name.removeprefix(PREFIX), api_base=choices.api_base, api_key=choices.api_key
             )
-            found[role] = RemoteLanguageModel(role, endpoint, shelf, choices.options)
+            found[role] = RemoteLanguageModel(role, endpoint, cache, choices.options)
         else:
-            found[role] = LocalModel(role, name, kind, choices.home, choices.options, shelf, loaded)
+            found[role] = LocalModel(role, name, kind, choices.home, choices.options, cache, loaded)
     return found, {role: _not_configured(role) for role in ROLES if role not in choices.names}
 
 

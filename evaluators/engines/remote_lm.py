@@ -1,7 +1,7 @@
 """Remote language models: log-probabilities of given texts, by LiteLLM's text completion.
 
-Only servers that echo the prompt with its log-probabilities can do that. Many accept the request
-and answer something else, so that every endpoint is probed before it is believed.
+This needs a server that echoes the prompt with its log-probabilities. Many servers accept the
+request and answer something else, so every endpoint is probed first.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evaluators.outcome import Unscored
 
 PREFIX = "litellm:"
-"""What the name of a remote model begins with."""
+"""The prefix of the names of remote models."""
 _PROBE = "The capital of France is"
 _FLUENT = " Paris, a city on the river Seine."
 _SCRAMBLED = " river the a Seine on Paris, city."
@@ -41,10 +41,10 @@ class Endpoint:
     """A server of text completions.
 
     Attributes:
-        model: The model as LiteLLM names it.
-        api_base: The server's address; None for the provider's own.
-        api_key: The key; kept out of every message.
-        concurrency: Requests that are under way at a time.
+        model: The model's name in LiteLLM.
+        api_base: The server's address; None for the provider's default.
+        api_key: The key; it appears in no message.
+        concurrency: The most requests in flight.
     """
 
     model: str
@@ -53,14 +53,14 @@ class Endpoint:
     concurrency: int = 8
 
     def __repr__(self) -> str:
-        """Without the key."""
+        """Leave out the key."""
         return f"Endpoint({self.model!r}, {self.api_base!r})"
 
     def echo(self, text: str) -> Echo:
-        """Have a text sent back with the log-probabilities of its tokens.
+        """Get a text back with the log-probabilities of its tokens.
 
         Raises:
-            JudgeError: The server does not answer, or not in that form.
+            JudgeError: The server does not answer, or gives no log-probabilities.
         """
         import openai
 
@@ -78,84 +78,84 @@ class Endpoint:
                 num_retries=_ATTEMPTS - 1,
             )
         except openai.OpenAIError as error:
-            # The base of all that LiteLLM raises; its text may repeat what was sent.
+            # The base class of LiteLLM's errors; the message may contain the prompt.
             raise JudgeError(f"{self.model}: {type(error).__name__}") from error
         return Echo.of(reply)
 
 
 class RemoteLanguageModel(CachedModel):
-    """A language model behind an endpoint; see `contract.Model`."""
+    """A language model behind an endpoint; see `protocols.Model`."""
 
-    def __init__(self, role: str, endpoint: Endpoint, shelf: AnswerCache, options: Options) -> None:
-        """Note the endpoint; nothing is asked before something is to be scored."""
+    def __init__(self, role: str, endpoint: Endpoint, cache: AnswerCache, options: Options) -> None:
+        """Set the endpoint; it is not called before the first request."""
         progress: Progress | None = options.progress
-        super().__init__(f"models.{role}: {PREFIX}{endpoint.model}", shelf, progress)
+        super().__init__(f"models.{role}: {PREFIX}{endpoint.model}", cache, progress)
         self.truncated_count = 0
         self._endpoint = endpoint
         self._offline = options.offline
-        self._obstacle: str | None = None
+        self._unavailable: str | None = None
         self._probed = False
 
     @property
     def identity(self) -> str:
-        """The model and its address: a server does not tell which revision it runs."""
+        """The model and its address; a server does not report its revision."""
         return f"{PREFIX}{self._endpoint.model}@{self._endpoint.api_base or 'provider'}"
 
     @property
     def cache_namespace(self) -> str:
-        """The identity; see there."""
+        """The identity with the format of the answers."""
         return f"likelihood,{self.identity}"
 
     @property
     def form(self) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
-        """How an answer becomes bytes, and bytes an answer."""
+        """The functions that convert an answer to bytes, and bytes to an answer."""
         return pack, unpack
 
     def unavailable_reason(self) -> str | None:
-        """Why the endpoint cannot score given texts; found out by the echo probe, once."""
+        """Return why the endpoint cannot score given texts; probe it the first time."""
         if not self._probed:
             self._probed = True
-            look = self.readiness()
-            self._obstacle = self._probe() if look.usable else look.message
-        return self._obstacle
+            readiness = self.readiness()
+            self._unavailable = self._probe() if readiness.usable else readiness.message
+        return self._unavailable
 
     @property
-    def _local(self) -> bool:
+    def _is_local(self) -> bool:
         base = self._endpoint.api_base or ""
         return urlsplit(base).hostname in {"localhost", "127.0.0.1", "::1"}
 
     def readiness(self) -> Readiness:
-        """What can be said of it before it is asked anything."""
+        """Return what is known without calling the endpoint."""
         where = self._endpoint.api_base or "its provider"
-        if self._offline and not self._local:
+        if self._offline and not self._is_local:
             return Readiness(usable=False, message=f"{self.label}: models.offline is set")
         return Readiness(
             usable=True, message=f"{self._endpoint.model} at {where}; probed when needed"
         )
 
     def get_network(self) -> RemoteLanguageModel:
-        """Itself, once the probe was passed."""
-        obstacle = self.unavailable_reason()
-        if obstacle is not None:
-            raise Unavailable(obstacle)
+        """Return the model itself, after the probe."""
+        reason = self.unavailable_reason()
+        if reason is not None:
+            raise Unavailable(reason)
         return self
 
     def compute(
         self, requests: Sequence[Likelihood]
     ) -> Iterator[tuple[int, TokenLikelihood | Unscored]]:
-        """Score each text by a request of its own, several at a time."""
+        """Score each text with one request, several concurrently."""
         with ThreadPoolExecutor(self._endpoint.concurrency) as pool:
-            yield from enumerate(pool.map(self._one, requests))
+            yield from enumerate(pool.map(self._answer_one, requests))
 
-    def _one(self, asked: Likelihood) -> TokenLikelihood | Unscored:
-        if asked.start:
+    def _answer_one(self, request: Likelihood) -> TokenLikelihood | Unscored:
+        if request.start:
             return NotApplicable("a remote model is given no start token")
         try:
-            return TokenLikelihood(self._scored(asked.prefix, asked.continuation))
+            return TokenLikelihood(self._score(request.prefix, request.continuation))
         except (JudgeError, Undefined) as reason:
             return reason
 
-    def _scored(self, prefix: str, continuation: str) -> list[float]:
+    def _score(self, prefix: str, continuation: str) -> list[float]:
         echo = self._endpoint.echo(prefix + continuation)
         if echo.text(len(prefix + continuation)) != prefix + continuation:
             raise JudgeError(f"{self._endpoint.model}: sent back another text than it was given")

@@ -1,4 +1,4 @@
-"""Kinds of models: what sets encoders, pair scorers, labellers and language models apart."""
+"""Kinds of models: how embedding models, cross-encoders, classifiers and language models differ."""
 
 from __future__ import annotations
 
@@ -17,12 +17,11 @@ class Options:
     """How models are run.
 
     Attributes:
-        device: `auto` (a graphics processor where there is one), `cpu`, `cuda`, `cuda:1`, `mps`.
-        dtype: Type of the model's numbers: `float32`, `float16` or `bfloat16`.
-        batch_size: Texts that go through the model together; None: 32 on the processor, 256 on a
-            graphics processor.
-        offline: Never ask the network.
-        progress: Is told what goes on: of which model, how much is done, of how much.
+        device: `auto` (a GPU if there is one), `cpu`, `cuda`, `cuda:1`, `mps`.
+        dtype: The floating-point type: `float32`, `float16` or `bfloat16`.
+        batch_size: Texts per batch; None: 32 on a CPU, 256 on a GPU.
+        offline: Never use the network.
+        progress: Called with the model's label, the number of finished items, and the total.
     """
 
     device: str = "auto"
@@ -37,18 +36,18 @@ class LoadedModel(Protocol):
 
     @property
     def truncated_count(self) -> int:
-        """Texts that were longer than its window, so that their ends did not count."""
+        """The number of texts that were cut because they exceeded the model's window."""
 
     def compute(self, requests: Sequence[Any]) -> Iterator[tuple[int, Any]]:
-        """Answer different requests in any order: the place of each, and its answer."""
+        """Answer distinct requests in any order; yield the position and the answer of each."""
 
 
 class Readiness(NamedTuple):
-    """What can be said of a model without loading, fetching or asking anything.
+    """What is known of a model without loading, downloading or calling it.
 
     Attributes:
-        usable: Whether it can be used, as far as that is known.
-        message: Which model it is and where; or what to install or to configure.
+        usable: Whether it can be used, as far as is known.
+        message: Which model it is and where, or what to install or to configure.
     """
 
     usable: bool
@@ -60,13 +59,14 @@ class ModelKind:
     """One kind of model.
 
     Attributes:
-        form: Names the form of the answers; changed when `compute` or `pack` give others.
-        packages: What must be installed.
-        check: Looks at the model's configuration and folder; raises `Unavailable` where it is no
-            model of this kind.
-        load: Loads the model of a folder.
-        pack: An answer as bytes, for the store.
-        unpack: The answer that bytes stand for.
+        form: The format of the answers, part of cache keys. Change it when `compute` or `pack`
+            change their results.
+        packages: The packages that must be installed.
+        check: Checks the model's configuration and folder; raises `Unavailable` for a model of
+            another kind.
+        load: Loads the model from a folder.
+        pack: Converts an answer to bytes, for the cache.
+        unpack: Converts the bytes back to an answer.
     """
 
     form: str

@@ -202,7 +202,7 @@ class FlowEvaluator(Evaluator):
         return isinstance(value, float | int) and abs(value - metric.threshold) <= margin
 
     def _combine_replicates(self, outcomes: Sequence[Graded]) -> Graded:
-        """Return the median of each metric with a value in most replicates; of 0 and 1, the majority."""
+        """Return the median of each metric that most replicates have; of 0 and 1, the majority."""
         scores: dict[str, Value] = {}
         for metric in self.sample_metrics:
             given = [outcome.scores[metric.name] for outcome in outcomes]

@@ -32,11 +32,10 @@ def _passes(
 
 @dataclass(frozen=True, kw_only=True)
 class PassFailEvaluator(Evaluator):
-    """Says whether an answer passes, and whether the answer or its context is to blame if not.
+    """Decides whether an answer passes and, if not, whether the answer or its context fails.
 
-    To be combined with a kind: `class Sexism(BooleanEvaluator, FlowEvaluator)`. Means over samples
-    run over those that could be judged; `passes_of_all` counts those that could not be among the
-    failures instead.
+    Combine it with a kind: `class Sexism(PassFailEvaluator, FlowEvaluator)`. The mean of `passes`
+    leaves out samples that could not be judged; `passes_of_all` counts them as failures.
     """
 
     metrics: ClassVar[tuple[Metric, ...]] = (

@@ -1,4 +1,4 @@
-"""Asking: what every asker does, and how a judgment becomes the answer to a flow."""
+"""Askers: the protocol of whatever answers judge calls, and how a judgment becomes a reply."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ FILTERED = "content_filter"
 EMPTY = "empty"
 
 _NOT_PARSED = (TRUNCATED, REFUSAL, FILTERED, EMPTY)
-"""Failures that do not follow from the text of the reply, so that no reading can undo them."""
+"""Prefixes of errors that do not depend on the reply's text, so parsing it again cannot help."""
 
 _MAX_REASON = 500
 
 
 class Asker(Protocol):
-    """Puts questions to somebody; used on one event loop."""
+    """Answers judge calls; used on one event loop."""
 
     @property
     def spent_usd(self) -> float:
-        """What was spent so far."""
+        """The cost so far in US dollars."""
 
     async def open(self) -> None:
-        """Find out whether anything can be asked; raises `JudgeFailure` if not."""
+        """Check that the judge can be called; raise `JudgeFailure` if not."""
 
-    async def ask(self, question: JudgeCall, origin: Origin, reading: Parser) -> Judgment:
-        """Ask until something has come of it; raises `JudgeFailure` when nothing ever will."""
+    async def ask(self, call: JudgeCall, origin: Origin, parser: Parser) -> Judgment:
+        """Call until there is a judgment; raise `JudgeFailure` if no call can succeed."""
 
     async def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
 
 
 @dataclass(slots=True)
 class CallUsage:
-    """What one question has taken so far; a number that one answer does not tell is unknown."""
+    """Attempts, tokens and cost of a judge call; unknown if one attempt does not report them."""
 
     attempts: int = 0
     tokens_in: int | None = None
@@ -61,23 +61,23 @@ class CallUsage:
     _started: float = field(default_factory=time.monotonic)
 
     def add(self, tokens_in: int | None, tokens_out: int | None, cost_usd: float | None) -> None:
-        """Add what an answer took."""
-        first = self._answers == 0
+        """Add the tokens and the cost of one attempt."""
+        is_first = self._answers == 0
         self._answers += 1
-        self.tokens_in = tokens_in if first else _sum(self.tokens_in, tokens_in)
-        self.tokens_out = tokens_out if first else _sum(self.tokens_out, tokens_out)
-        self.cost_usd = cost_usd if first else _sum(self.cost_usd, cost_usd)
+        self.tokens_in = tokens_in if is_first else _sum(self.tokens_in, tokens_in)
+        self.tokens_out = tokens_out if is_first else _sum(self.tokens_out, tokens_out)
+        self.cost_usd = cost_usd if is_first else _sum(self.cost_usd, cost_usd)
 
     def judgment(
         self,
-        question: JudgeCall,
+        call: JudgeCall,
         status: Status,
         reply: str | None = None,
         error: str | None = None,
     ) -> Judgment:
-        """What came of the question, with all that it took."""
+        """Make the judgment of the call."""
         return Judgment(
-            question=question,
+            call=call,
             reply=reply,
             status=status,
             error=None if error is None else error[:_MAX_REASON],
@@ -91,36 +91,36 @@ class CallUsage:
 
 
 def parse_judgment(
-    bill: CallUsage, question: JudgeCall, text: str, reading: Parser, error: str | None = None
+    usage: CallUsage, call: JudgeCall, text: str, parser: Parser, error: str | None = None
 ) -> Judgment:
-    """The judgment of a text that cannot be asked to be put right.
+    """Parse a reply that cannot be repaired, and make its judgment.
 
     Args:
-        bill: What it took.
-        question: What was asked.
+        usage: The usage of the call.
+        call: The judge call.
         text: The reply.
-        reading: How it is read.
-        error: What was found wrong with it before.
+        parser: Parses the reply.
+        error: The error that the judge's own judgment had, if any.
     """
     if error is not None and error.startswith(_NOT_PARSED):
-        return bill.judgment(question, Status.PARSE_FAILURE, text, error)
-    result = reading(text)
+        return usage.judgment(call, Status.PARSE_FAILURE, text, error)
+    result = parser(text)
     if isinstance(result, InvalidReply):
-        return bill.judgment(question, Status.PARSE_FAILURE, text, result.reason)
-    return bill.judgment(question, Status.SCORED, text)
+        return usage.judgment(call, Status.PARSE_FAILURE, text, result.reason)
+    return usage.judgment(call, Status.SCORED, text)
 
 
-def to_reply(held: StoredReply | Judgment, request: Ask[Any]) -> Reply | Unscored:
-    """What a judgment means to the flow that asked.
+def to_reply(stored: StoredReply | Judgment, request: Ask[Any]) -> Reply | Unscored:
+    """Convert a judgment to the reply, or the reason, that the flow receives.
 
-    It follows from the reply's text as far as it can, so that another reading costs nothing.
+    The text is parsed again where possible, so a changed parser needs no new judge call.
     """
-    error = held.error or ""
-    if held.status == Status.JUDGE_ERROR:
+    error = stored.error or ""
+    if stored.status == Status.JUDGE_ERROR:
         return JudgeError(error)
-    if held.reply is None or error.startswith(_NOT_PARSED):
+    if stored.reply is None or error.startswith(_NOT_PARSED):
         return ParseFailure(error)
-    result = parse_reply(held.reply, request)
+    result = parse_reply(stored.reply, request)
     return ParseFailure(result.reason[:_MAX_REASON]) if isinstance(result, InvalidReply) else result
 
 

@@ -1,4 +1,4 @@
-"""What a model accepts, learned from one small request and from its refusals."""
+"""Capabilities of a model, learned from one small request and from rejected requests."""
 
 from __future__ import annotations
 
@@ -39,26 +39,27 @@ _SCHEMA = {
     "required": ["ready"],
     "additionalProperties": False,
 }
-_ROOM = 64
+_MAX_TOKENS = 64
 _TRIES = 2
 
 
 class CapabilityProbe:
-    """What a model takes: learned from its refusals, at start and for each schema.
+    """Learns which options a model supports, at the start and for each schema.
 
-    LiteLLM's list of what models can do lacks most of them, so that it is tried out instead.
+    LiteLLM's table of capabilities lacks most models, so this class tries them.
 
     Attributes:
-        manner: How the model is asked, as far as is known.
-        silence: Why the probe got no answer, where that does not keep a run from asking.
+        call_options: The options that the model supports, as far as is known.
+        probe_failure: Why the probe failed, if the run may continue all the same.
+        served_by: The provider's model name and fingerprint.
     """
 
     def __init__(self, settings: JudgeSettings) -> None:
         self._settings = settings
-        self.manner = CallOptions("text" if settings.structured_output == "off" else "schema")
-        self.silence: str | None = None
+        self.call_options = CallOptions("text" if settings.structured_output == "off" else "schema")
+        self.probe_failure: str | None = None
         self.served_by = ""
-        self._of_schema: dict[str, CallOptions] = {}
+        self._by_schema: dict[str, CallOptions] = {}
 
     async def open(self, once: Callable[..., Awaitable[Completion]]) -> None:
         """Send the probe.
@@ -67,79 +68,81 @@ class CapabilityProbe:
             once: Sends messages once.
 
         Raises:
-            JudgeRefused: Key, model or address is wrong, or it takes no request of ours.
-            JudgeUnreachable: Nobody answers, or nobody who speaks the protocol.
+            JudgeRefused: The key, the model or the address is wrong, or every request is rejected.
+            JudgeUnreachable: No server answers, or it does not speak the protocol.
         """
 
-        async def attempt(manner: CallOptions) -> Completion:
-            return await once(_MESSAGES, _SCHEMA, manner, CallUsage(), _ROOM, self._settings.seed)
+        async def attempt(options: CallOptions) -> Completion:
+            return await once(
+                _MESSAGES, _SCHEMA, options, CallUsage(), _MAX_TOKENS, self._settings.seed
+            )
 
         where = self._settings.where
         for left in reversed(range(_TRIES)):
             try:
-                said = await self.agree(None, attempt)
+                completion = await self.call_with_supported_options(None, attempt)
             except UnsupportedRequest as failure:
-                raise JudgeRefused(f"the judge {where} takes no request: {failure}") from None
+                raise JudgeRefused(f"the judge {where} rejects every request: {failure}") from None
             except TransientFailure as failure:
                 if failure.unreachable or (failure.garbled and not left):
-                    told = f"the judge {where} does not answer: {failure}"
-                    raise JudgeUnreachable(told) from None
+                    reason = f"the judge {where} does not answer: {failure}"
+                    raise JudgeUnreachable(reason) from None
                 if not left:
-                    # Busy or slow, but there: whatever is asked has its own attempts.
-                    self._stay_silent(failure)
+                    # The server is busy or slow but reachable: each call has its own retries.
+                    self._record_probe_failure(failure)
             except CallFailure as failure:
-                self._stay_silent(failure)
+                self._record_probe_failure(failure)
                 return
             else:
-                self.served_by = said.served_by
+                self.served_by = completion.served_by
                 return
 
-    def _stay_silent(self, failure: CallFailure) -> None:
-        self.silence = f"the judge {self._settings.where} did not answer the probe: {failure}"
-        _LOG.warning("%s", self.silence)
+    def _record_probe_failure(self, failure: CallFailure) -> None:
+        self.probe_failure = f"the judge {self._settings.where} did not answer the probe: {failure}"
+        _LOG.warning("%s", self.probe_failure)
 
-    async def agree(
+    async def call_with_supported_options(
         self, schema: Mapping[str, Any] | None, attempt: Callable[[CallOptions], Awaitable[T]]
     ) -> T:
-        """Do something in the manner that the model takes.
+        """Make a call with the options that the model supports.
 
         Args:
-            schema: The reply's; None when what is learned holds for all.
-            attempt: What is done; raises `Unfit` when the model does not take the manner.
+            schema: The schema of the reply; None if the options hold for all schemas.
+            attempt: Makes the call; raises `UnsupportedRequest` if the model rejects the options.
         """
         key = "" if schema is None else json.dumps(schema, sort_keys=True)
-        manner = self._of_schema.get(key, self.manner)
+        options = self._by_schema.get(key, self.call_options)
         while True:
             try:
-                done = await attempt(manner)
+                result = await attempt(options)
             except UnsupportedRequest as failure:
-                other = _drop_rejected(manner, str(failure).lower())
+                other = _drop_rejected(options, str(failure).lower())
                 if other is None:
                     raise
-                manner = other
+                options = other
             else:
-                self._learn(key, manner)
-                return done
+                self._learn(key, options)
+                return result
 
-    def _learn(self, key: str, manner: CallOptions) -> None:
-        """Remember what worked, and only that: a refusal may have been the messages' fault."""
-        if manner == self._of_schema.get(key, self.manner):
+    def _learn(self, key: str, options: CallOptions) -> None:
+        """Remember options that worked; a rejection alone may be due to the messages."""
+        if options == self._by_schema.get(key, self.call_options):
             return
         if not key:
-            self.manner = manner
-        self._of_schema[key] = manner
-        _LOG.warning("the judge %s is asked in the manner %s", self._settings.where, manner)
+            self.call_options = options
+        self._by_schema[key] = options
+        _LOG.warning("calls to the judge %s now use %s", self._settings.where, options)
 
 
-def _drop_rejected(manner: CallOptions, complaint: str) -> CallOptions | None:
-    """The manner without what a model complains of; None when there is nothing left to drop."""
-    if manner.sampling and ("temperature" in complaint or "top_p" in complaint):
-        return replace(manner, sampling=False)
-    if manner.seeded and "seed" in complaint:
-        return replace(manner, seeded=False)
-    looser = manner.looser()
+def _drop_rejected(options: CallOptions, complaint: str) -> CallOptions | None:
+    """Return the options without the rejected one, or None if there is nothing left to drop."""
+    if options.sampling and ("temperature" in complaint or "top_p" in complaint):
+        return replace(options, sampling=False)
+    if options.seeded and "seed" in complaint:
+        return replace(options, seeded=False)
+    looser = options.looser()
     if looser is not None:
         return looser
-    if manner.seeded:
-        return replace(manner, seeded=False)
-    return replace(manner, sampling=False) if manner.sampling else None
+    if options.seeded:
+        return replace(options, seeded=False)
+    return replace(options, sampling=False) if options.sampling else None

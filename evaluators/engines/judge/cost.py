@@ -1,4 +1,4 @@
-"""Prices: what calls cost, what they may cost at most, and a budget that holds."""
+"""Costs: prices of tokens, the highest possible cost of a call, and a hard budget."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 _MILLION = 1_000_000
 
 _COUNT_MARGIN = 1.25
-"""Not every model's tokenizer is at hand; a budget allows for a fourth more than was counted."""
+"""Counts may be too low, as not every tokenizer is available; budgets assume a quarter more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The prices of one model, in US dollars a token; None where not known."""
+    """The prices of one model, in US dollars per token; None if unknown."""
 
     model: str
     tokens_in: float | None
@@ -33,7 +33,7 @@ class Prices:
 
     @classmethod
     def of(cls, settings: JudgeSettings) -> Prices:
-        """The prices that the settings give, else those of LiteLLM's table, else 0 if recorded."""
+        """Return the prices of the settings or of LiteLLM's table; 0 for a replay file."""
         given = (settings.usd_per_million_in, settings.usd_per_million_out)
         if settings.recording is not None:
             return cls(settings.name, 0.0, 0.0, own=True)
@@ -43,7 +43,7 @@ class Prices:
             raise BadJudgeSettings(
                 "the judge's price: usd_per_million_in and usd_per_million_out go together"
             )
-        info = _listed(settings.model)
+        info = _find_model_info(settings.model)
         if info is None:
             return cls(settings.model, None, None, own=False)
         return cls(
@@ -55,17 +55,17 @@ class Prices:
 
     @property
     def known(self) -> bool:
-        """Whether a price can be told."""
+        """Whether the prices are known."""
         return self.tokens_in is not None and self.tokens_out is not None
 
     def usd(self, tokens_in: int, tokens_out: int) -> float | None:
-        """The price of so many tokens; None where it is not known."""
+        """Return the cost of tokens; None if the prices are unknown."""
         if self.tokens_in is None or self.tokens_out is None:
             return None
         return tokens_in * self.tokens_in + tokens_out * self.tokens_out
 
     def charged(self, usage: Any) -> float | None:
-        """What one answer cost, discounts for cached tokens included; None if not known."""
+        """Return the cost of one completion, with discounts for cached tokens; None if unknown."""
         if usage is None or not self.known:
             return None
         if self.own:
@@ -82,17 +82,17 @@ class Prices:
 def count_tokens(
     model: str, messages: Sequence[Message], schema: Mapping[str, Any] | None = None
 ) -> int:
-    """The tokens of messages, and of a schema that the model is held to.
+    """Count the tokens of messages and, if there is one, of the reply's schema.
 
-    Counted by the tokenizer that LiteLLM has for the model, or else by that of older GPT models.
+    This uses LiteLLM's tokenizer for the model, or else the one of older GPT models.
     """
     count = litellm().token_counter
     tokens = int(count(model=model, messages=[*messages]))
     return tokens if schema is None else tokens + int(count(model=model, text=json.dumps(schema)))
 
 
-def _listed(model: str) -> Mapping[str, Any] | None:
-    """What LiteLLM's table says of a model."""
+def _find_model_info(model: str) -> Mapping[str, Any] | None:
+    """Return the entry of a model in LiteLLM's table, or None."""
     library = litellm()
     try:
         info: Mapping[str, Any] = library.get_model_info(model)
@@ -102,21 +102,21 @@ def _listed(model: str) -> Mapping[str, Any] | None:
 
 
 class Budget:
-    """A hard total for a run, in US dollars; used on one event loop.
+    """A hard budget of a run, in US dollars; used on one event loop.
 
-    Before a call its largest possible price is set aside. A call that does not fit waits for those
-    under way to be settled, and is refused once none of them is left to wait for.
+    Each call first reserves its highest possible cost. A call that exceeds the rest waits until
+    calls in flight release their reservations, and is refused if there are none.
 
     Attributes:
-        spent_usd: What was spent so far.
+        spent_usd: The cost so far.
     """
 
     def __init__(self, total: float | None) -> None:
-        """Take the total; None is no limit."""
+        """Set the total; None means no limit."""
         self._total = total
         self.spent_usd = 0.0
-        self._set_aside = 0.0
-        self._settled = asyncio.Condition()
+        self._reserved = 0.0
+        self._released = asyncio.Condition()
 
     @property
     def limited(self) -> bool:
@@ -124,41 +124,41 @@ class Budget:
         return self._total is not None
 
     async def reserve(self, most: float) -> bool:
-        """Set the largest possible price of a call aside; False: it does not fit."""
+        """Reserve the highest possible cost of a call; return False if it exceeds the budget."""
         if self._total is None:
             return True
-        async with self._settled:
-            while self.spent_usd + self._set_aside + most > self._total:
-                if self._set_aside == 0 or self.spent_usd + most > self._total:
+        async with self._released:
+            while self.spent_usd + self._reserved + most > self._total:
+                if self._reserved == 0 or self.spent_usd + most > self._total:
                     return False
-                await self._settled.wait()
-            self._set_aside += most
+                await self._released.wait()
+            self._reserved += most
         return True
 
     async def settle(self, most: float, spent: float) -> None:
-        """Put in the real price for the one that was set aside."""
-        async with self._settled:
+        """Replace a reservation by the real cost."""
+        async with self._released:
             self.spent_usd += spent
-            # Sums of floats leave a crumb, which would be waited for forever.
-            self._set_aside = max(0.0, self._set_aside - most)
-            if self._set_aside < most / _MILLION:
-                self._set_aside = 0.0
-            self._settled.notify_all()
+            # A floating-point remainder would block `reserve` forever.
+            self._reserved = max(0.0, self._reserved - most)
+            if self._reserved < most / _MILLION:
+                self._reserved = 0.0
+            self._released.notify_all()
 
 
 def most_usd(prices: Prices, tokens_in: int, max_tokens: int) -> float:
-    """The largest possible price of a call; 0 where no price is known."""
+    """Return the highest possible cost of a call; 0 if no price is known."""
     return prices.usd(round(tokens_in * _COUNT_MARGIN), max_tokens) or 0.0
 
 
 def require_price(settings: JudgeSettings, prices: Prices) -> None:
-    """Refuse a budget that nobody can hold.
+    """Check that a budget comes with known prices.
 
     Raises:
         BadJudgeSettings: There is a budget but no price.
     """
     if settings.budget_usd is not None and not prices.known:
         raise BadJudgeSettings(
-            f"judge.budget_usd cannot be held: no price is known for {settings.model!r}; give "
-            "judge.usd_per_million_in and judge.usd_per_million_out (0 for a model of your own)"
+            f"judge.budget_usd cannot be enforced: no price is known for {settings.model!r}; set "
+            "judge.usd_per_million_in and judge.usd_per_million_out (0 for a local model)"
         )

@@ -1,4 +1,4 @@
-"""Planning: what a judge would be asked, found out without asking anybody."""
+"""Dry runs: which judge calls a run would make and what they would cost, without any call."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ if TYPE_CHECKING:
 PLANNED = "planned"
 
 TOKEN_SAMPLE = 200
-"""Questions whose tokens are counted; the rest are taken to be like them."""
+"""The number of calls whose tokens are counted; the mean is used for the others."""
 
 TOKENS_OUT = 250
-"""Tokens that a reply is taken to have where the ledger knows of none."""
+"""The assumed tokens of a reply if the ledger has no replies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CostEstimate:
-    """What questions would cost; null where it cannot be told.
+    """The estimated cost of judge calls.
 
     Attributes:
         tokens_in: Tokens of the messages.
         tokens_out: Tokens of the replies.
-        usd: The price in US dollars; None where no price is known.
+        usd: The cost in US dollars; None if no price is known.
     """
 
     tokens_in: int
@@ -45,81 +45,81 @@ class CostEstimate:
 
 
 class DryRunJudge:
-    """Answers from the ledger, and takes note of what it does not hold.
+    """Answers from the ledger and records the calls that the ledger lacks.
 
     Attributes:
-        held: Different questions that the ledger answers.
-        missing: Different questions that would be asked, but for those that others would ask first.
-        origins: Samples whose flow ends at a missing question, with the steps that were answered.
+        held: Digests of distinct calls that the ledger answers.
+        missing: Digests of distinct calls that would be made, except those counted elsewhere.
+        origins: Samples whose flow ends at a missing call, with the number of missing calls.
     """
 
     def __init__(self, settings: JudgeSettings, ledger: Ledger, counted: set[str]) -> None:
-        """Prepare it.
+        """Set the judge to plan for.
 
         Args:
-            settings: Who would be asked and how.
-            ledger: Where judgments are looked up.
-            counted: Questions that others would ask; those that this one would are added.
+            settings: The settings of the judge.
+            ledger: The ledger with the stored judgments.
+            counted: Digests of calls that are already counted; new missing calls are added.
         """
         self.identity = settings.identity
         self.held: set[str] = set()
         self.missing: set[str] = set()
         self.origins: Counter[Origin] = Counter()
         self._settings = settings
-        self._questions = JudgeCallBuilder(settings)
+        self._builder = JudgeCallBuilder(settings)
         self._ledger = ledger
         self._counted = counted
         self._samples: dict[str, Sequence[dict[str, str]]] = {}
 
     def ask(self, request: Ask[Any], origin: Origin) -> Future[Any]:
-        """What the ledger holds; `JudgeError` for a question that would be asked."""
-        question = self._questions.of(request, origin)
-        digest = question.digest
-        held = self._ledger.find(digest)
+        """Answer from the ledger, or with a `JudgeError` for a call that would be made."""
+        call = self._builder.of(request, origin)
+        digest = call.digest
+        stored = self._ledger.find(digest)
         future: Future[Any] = Future()
-        if held is None or held.status == Status.JUDGE_ERROR:
+        if stored is None or stored.status == Status.JUDGE_ERROR:
             if digest not in self._counted:
                 self._counted.add(digest)
                 self.missing.add(digest)
             if len(self._samples) < TOKEN_SAMPLE:
-                self._samples.setdefault(digest, question.messages)
+                self._samples.setdefault(digest, call.messages)
             self.origins[origin._replace(step=0)] += 1
             future.set_exception(JudgeError(PLANNED))
             return future
         self.held.add(digest)
-        reply = to_reply(held, request)
+        reply = to_reply(stored, request)
         if isinstance(reply, Unscored):
             future.set_exception(reply)
         else:
             future.set_result(reply)
         return future
 
-    def cost(self, questions: int, tokens_out: float | None = None) -> CostEstimate:
-        """What questions like the missing ones would cost.
+    def cost(self, calls: int, tokens_out: float | None = None) -> CostEstimate:
+        """Estimate the cost of calls like the missing ones.
 
         Args:
-            questions: How many of them.
-            tokens_out: The tokens that replies had until now, on average; None: not known.
+            calls: The number of calls.
+            tokens_out: The mean number of tokens of stored replies; None if there are none.
         """
-        if not questions or not self._samples:
+        if not calls or not self._samples:
             return CostEstimate(tokens_in=0, tokens_out=0, usd=0.0)
         counted = [count_tokens(self._settings.model, shown) for shown in self._samples.values()]
         each = sum(counted) / len(counted)
-        tokens_in = round(each * questions)
-        replies = round((tokens_out or TOKENS_OUT) * questions)
+        tokens_in = round(each * calls)
+        replies = round((tokens_out or TOKENS_OUT) * calls)
         usd = Prices.of(self._settings).usd(tokens_in, replies)
         return CostEstimate(tokens_in=tokens_in, tokens_out=replies, usd=usd)
 
 
 class DryRunModel:
-    """A model that computes nothing: planning costs no more than the asking of the ledger."""
+    """A model for dry runs that computes nothing."""
 
     identity = PLANNED
 
     def unavailable_reason(self) -> str | None:
-        """None: planning needs no model."""
+        """Return None: a dry run needs no model."""
         return None
 
     def answer(self, requests: Sequence[Request]) -> Sequence[Any | Unscored]:
-        """A reason for each request."""
+        """Answer each request with a reason."""
         return [JudgeError(PLANNED) for _ in requests]

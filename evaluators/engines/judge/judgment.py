@@ -1,4 +1,4 @@
-"""A judgment: one question put to a judge and what came of it, as the ledger keeps it."""
+"""Judge calls and judgments: the call, its outcome, and the ledger that stores them."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeCall:
-    """All that decides what a judge is sent; equal questions are asked once.
+    """Everything that determines the request to a judge; equal calls are sent once.
 
     Attributes:
-        model: The model, as LiteLLM names it.
-        parameters: What steers its decoding (temperature, seed, most tokens of a reply).
+        model: The model's name in LiteLLM.
+        parameters: The decoding parameters (temperature, seed, maximum tokens of a reply).
         messages: The rendered messages.
         reply_schema: The JSON schema of the reply.
-        replicate: Which of several equal questions it is.
+        replicate: The number of the repeat.
     """
 
     model: str
@@ -41,7 +41,7 @@ class JudgeCall:
 
     @property
     def content_digest(self) -> str:
-        """The same without model and parameters, so that another judge's replies are found."""
+        """The digest without model and parameters, to find the replies of other judges."""
         return _digest(self._content)
 
     @property
@@ -51,22 +51,22 @@ class JudgeCall:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgment:
-    """What came of a question: one row of the table `judgments`.
+    """The outcome of a judge call: one row of the table `judgments`.
 
     Attributes:
-        question: What was asked.
-        reply: The text of the last reply; None when none came.
+        call: The judge call.
+        reply: The text of the last reply; None if there was none.
         status: `scored`, `parse_failure` or `judge_error`.
-        error: What went wrong; None when nothing did.
-        attempts: How many times something was sent, repair included.
-        tokens_in: Tokens of all messages sent, over all attempts; None when not told.
-        tokens_out: Tokens of all replies, over all attempts; None when not told.
-        cost_usd: The price of all attempts in US dollars; None where no price is known.
+        error: The error, if there was one.
+        attempts: The number of requests sent, repair included.
+        tokens_in: Tokens of all messages, over all attempts; None if not reported.
+        tokens_out: Tokens of all replies, over all attempts; None if not reported.
+        cost_usd: The cost of all attempts in US dollars; None if no price is known.
         latency_s: Seconds from the first attempt to the last reply.
-        judged_at: When it was settled (UTC, without a time zone).
+        judged_at: The time of the judgment (UTC, without a time zone).
     """
 
-    question: JudgeCall
+    call: JudgeCall
     reply: str | None
     status: Status
     error: str | None = None
@@ -79,7 +79,7 @@ class Judgment:
 
 
 class StoredReply(NamedTuple):
-    """What the ledger says of a question that was put before."""
+    """A reply that the ledger has stored."""
 
     reply: str | None
     status: Status
@@ -87,16 +87,16 @@ class StoredReply(NamedTuple):
 
 
 class Ledger(Protocol):
-    """Where judgments are kept; safe to use from several threads."""
+    """Stores judgments; safe to use from several threads."""
 
     def find(self, digest: str) -> StoredReply | None:
-        """What came of a question, if it was put before."""
+        """Return the stored reply to a call, or None."""
 
     def store(self, judgment: Judgment) -> None:
-        """Keep a judgment, so that the end of this process does not lose it."""
+        """Store a judgment durably."""
 
     def record_call(self, origin: Origin, digest: str) -> None:
-        """Remember which sample's grading put which question."""
+        """Record which sample and evaluator needed which call."""
 
 
 def _digest(content: Any) -> str:

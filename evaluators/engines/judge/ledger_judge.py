@@ -1,4 +1,4 @@
-"""The judge that a run has: it looks into the ledger first, and keeps whatever it is told."""
+"""The judge of a run: it answers from the ledger, calls an asker for the rest, stores replies."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOT_ASKED = "not asked yet: run without --no-judge"
 
 
 def make_asker(settings: JudgeSettings) -> Asker:
-    """Who answers by these settings; raises `JudgeFailure` for settings that cannot hold."""
+    """Make the asker for these settings; raise `JudgeFailure` for invalid settings."""
     if settings.recording is not None:
         from evaluators.engines.judge.replay_file import RecordedAsker
 
@@ -38,31 +38,31 @@ def make_asker(settings: JudgeSettings) -> Asker:
 
 
 class ReplayJudge:
-    """Answers from the ledger alone and asks nobody: what rescoring has for a judge."""
+    """Answers from the ledger only; used to rescore without judge calls."""
 
     def __init__(self, settings: JudgeSettings, ledger: Ledger) -> None:
         self.identity = settings.identity
-        self._questions = JudgeCallBuilder(settings)
+        self._builder = JudgeCallBuilder(settings)
         self._ledger = ledger
 
     def ask(self, request: Ask[Any], origin: Origin) -> Future[Any]:
-        """What the ledger holds; `JudgeError` for a question that was never put."""
-        held = self._ledger.find(self._questions.of(request, origin).digest)
+        """Answer from the ledger, or with a `JudgeError` for a call that was never made."""
+        stored = self._ledger.find(self._builder.of(request, origin).digest)
         future: Future[Any] = Future()
-        _complete(future, JudgeError(NOT_ASKED) if held is None else to_reply(held, request))
+        _complete(future, JudgeError(NOT_ASKED) if stored is None else to_reply(stored, request))
         return future
 
 
 class LedgerJudge:
-    """Asks what the ledger does not hold, each different question once, and keeps the replies.
+    """Makes the calls that the ledger lacks, each distinct call once, and stores the replies.
 
-    A context manager. Nothing is looked up, imported or sent before the first question that has to
-    be asked, and that one waits for the probe.
+    A context manager. It imports and sends nothing before the first call that the ledger lacks;
+    that call waits for the probe.
 
     Attributes:
         identity: Model and parameters.
-        tally: How many questions were `held`, `shared` with one under way, and `asked`, and how
-            many of those ended with which status.
+        tally: The number of calls that were in the ledger (`held`), `shared` with an equal call in
+            flight, and `asked`; and the number of asked calls by status.
     """
 
     def __init__(
@@ -73,27 +73,27 @@ class LedgerJudge:
         asker: Asker | None = None,
         progress: Callable[[int], None] | None = None,
     ) -> None:
-        """Prepare it.
+        """Set the judge up.
 
         Args:
-            settings: Who is asked and how.
-            ledger: Where judgments are looked up and kept.
-            asker: Somebody else to ask, for tests.
-            progress: Is told how many questions were settled, from another thread.
+            settings: The settings of the judge.
+            ledger: The ledger that stores judgments.
+            asker: Another asker, for tests.
+            progress: Called from another thread with the number of finished calls.
 
         Raises:
-            BadRecording: There is no such file of recorded replies.
+            BadRecording: There is no such replay file.
         """
         self.identity = settings.identity
         self.tally: Counter[str] = Counter()
         self._settings = settings
-        self._questions = JudgeCallBuilder(settings)
+        self._builder = JudgeCallBuilder(settings)
         self._ledger = ledger
         self._asker = asker
         self._progress = progress
-        self._settled = 0
+        self._finished_count = 0
         self._lock = threading.Lock()
-        self._under_way: dict[str, list[tuple[Ask[Any], Future[Any]]]] = {}
+        self._in_flight: dict[str, list[tuple[Ask[Any], Future[Any]]]] = {}
         self._failure: JudgeFailure | None = None
         self._thread: LoopThread | None = None
         self._opened: asyncio.Task[Asker] | None = None
@@ -107,90 +107,90 @@ class LedgerJudge:
 
     @property
     def spent_usd(self) -> float:
-        """What was spent in this run as far as prices are known, in US dollars.
+        """The cost of this run in US dollars, as far as prices are known.
 
-        Of calls that were broken off and may have been paid, the largest possible price.
+        Cancelled calls that may be billed count with their highest possible cost.
         """
         return 0.0 if self._asker is None else self._asker.spent_usd
 
     def ask(self, request: Ask[Any], origin: Origin) -> Future[Any]:
-        """Put a question; see `contract.Judge`.
+        """Start a judge call; see `protocols.Judge`.
 
         Raises (through the future):
-            JudgeFailure: Nothing can be asked at all; ends the run.
+            JudgeFailure: The judge cannot be called; this ends the run.
         """
-        question = self._questions.of(request, origin)
-        digest = question.digest
+        call = self._builder.of(request, origin)
+        digest = call.digest
         self._ledger.record_call(origin, digest)
         future: Future[Any] = Future()
         with self._lock:
             if self._failure is not None:
                 future.set_exception(self._failure)
                 return future
-            waiting = self._under_way.get(digest)
+            waiting = self._in_flight.get(digest)
             if waiting is not None:
                 self.tally["shared"] += 1
                 waiting.append((request, future))
                 return future
-            held = self._ledger.find(digest)
-            unknown = held is None or held.status == Status.JUDGE_ERROR
+            stored = self._ledger.find(digest)
+            unknown = stored is None or stored.status == Status.JUDGE_ERROR
             self.tally["asked" if unknown else "held"] += 1
             if unknown:
-                self._under_way[digest] = [(request, future)]
-                self._start(self._put(digest, question, origin, request))
-            crowded = len(self._under_way) >= self._settings.concurrency
-        if held is not None and not unknown:
-            _complete(future, to_reply(held, request))
-        elif crowded:
-            # More could not be asked at once, and making them would hold the probe up.
+                self._in_flight[digest] = [(request, future)]
+                self._start(self._make_call(digest, call, origin, request))
+            is_full = len(self._in_flight) >= self._settings.concurrency
+        if stored is not None and not unknown:
+            _complete(future, to_reply(stored, request))
+        elif is_full:
+            # All slots are taken; preparing further calls would only delay the probe.
             self._probed.wait()
         return future
 
     def close(self) -> None:
-        """Break off what is under way; what was answered is kept."""
+        """Cancel the calls in flight; stored replies are not lost."""
         with self._lock:
             thread, self._thread = self._thread, None
         if thread is not None:
             thread.stop(self._close_asker)
         with self._lock:
-            left = [future for waiting in self._under_way.values() for _, future in waiting]
-            self._under_way.clear()
+            left = [future for waiting in self._in_flight.values() for _, future in waiting]
+            self._in_flight.clear()
         for future in left:
             future.cancel()
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, coroutine: Coroutine[Any, Any, None]) -> None:
         if self._thread is None:
             self._thread = LoopThread()
-        self._thread.run(work)
+        self._thread.run(coroutine)
 
-    async def _put(
-        self, digest: str, question: JudgeCall, origin: Origin, request: Ask[Any]
+    async def _make_call(
+        self, digest: str, call: JudgeCall, origin: Origin, request: Ask[Any]
     ) -> None:
-        """Ask, keep, and answer everybody who waits; runs on the loop."""
+        """Make a call, store the judgment, and answer all waiting requests; runs on the loop."""
         try:
             asker = await self._open()
-            judgment = await asker.ask(question, origin, lambda text: parse_reply(text, request))
+            judgment = await asker.ask(call, origin, lambda text: parse_reply(text, request))
             self._ledger.store(judgment)
         except JudgeFailure as failure:
             self._give_up(failure)
-        except Exception as defect:  # noqa: BLE001 - flies on in the thread that asked
-            for _, future in self._finished(digest):
+        except Exception as defect:  # noqa: BLE001 - raised in the calling thread
+            for _, future in self._pop_waiting(digest):
                 future.set_exception(defect)
         else:
-            self._settled += 1
+            self._finished_count += 1
             if self._progress is not None:
-                self._progress(self._settled)
-            waiting = self._finished(digest, judgment)
+                self._progress(self._finished_count)
+            waiting = self._pop_waiting(digest, judgment)
             for each, future in waiting:
                 _complete(future, to_reply(judgment, each))
 
     async def _open(self) -> Asker:
-        """Whoever answers, once it is known that it can be asked."""
+        """Return the asker after its probe."""
         if self._opened is None:
-            self._opened = asyncio.create_task(self._make())
+            self._opened = asyncio.create_task(self._make_asker())
         return await asyncio.shield(self._opened)
 
-    async def _make(self) -> Asker:
+    async def _make_asker(self) -> Asker:
         try:
             if self._asker is None:
                 self._asker = make_asker(self._settings)
@@ -203,24 +203,24 @@ class LedgerJudge:
         if self._asker is not None:
             await self._asker.close()
 
-    def _finished(
+    def _pop_waiting(
         self, digest: str, judgment: Judgment | None = None
     ) -> list[tuple[Ask[Any], Future[Any]]]:
         with self._lock:
             if judgment is not None:
                 self.tally[judgment.status] += 1
-            return self._under_way.pop(digest, [])
+            return self._in_flight.pop(digest, [])
 
     def _give_up(self, failure: JudgeFailure) -> None:
-        """Tell everybody, once, that nothing can be asked."""
+        """Fail all waiting requests: the judge cannot be called."""
         with self._lock:
             self._failure = self._failure or failure
-            everybody = [each for waiting in self._under_way.values() for each in waiting]
-            self._under_way.clear()
+            waiting_requests = [each for waiting in self._in_flight.values() for each in waiting]
+            self._in_flight.clear()
             thread = self._thread
         if thread is not None:
-            thread.drop()
-        for _, future in everybody:
+            thread.cancel_others()
+        for _, future in waiting_requests:
             future.set_exception(self._failure)
 
 
@@ -232,7 +232,7 @@ def _complete(future: Future[Any], result: Any) -> None:
 
 
 class LoopThread:
-    """An event loop in a thread of its own."""
+    """An event loop in its own thread."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -240,25 +240,25 @@ class LoopThread:
         self._thread = threading.Thread(target=self._loop.run_forever, name="judge", daemon=True)
         self._thread.start()
 
-    def run(self, work: Coroutine[Any, Any, None]) -> None:
-        """Start some work."""
-        self._loop.call_soon_threadsafe(self._create, work)
+    def run(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Start a coroutine."""
+        self._loop.call_soon_threadsafe(self._create, coroutine)
 
-    def drop(self) -> None:
-        """Break off all work but the caller's, which runs on the loop."""
+    def cancel_others(self) -> None:
+        """Cancel all tasks except the caller's, which runs on the loop."""
         for task in self._tasks - {asyncio.current_task()}:
             task.cancel()
 
     def stop(self, last: Callable[[], Coroutine[Any, Any, None]]) -> None:
-        """Break all work off, do one last thing, and end the thread."""
+        """Cancel all tasks, await one last coroutine, and end the thread."""
         asyncio.run_coroutine_threadsafe(self._end(last), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.run_until_complete(self._loop.shutdown_default_executor())
         self._loop.close()
 
-    def _create(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self._loop.create_task(work)
+    def _create(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(coroutine)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

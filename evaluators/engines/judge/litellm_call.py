@@ -1,4 +1,4 @@
-"""Calls: one message to a model and its answer, through LiteLLM."""
+"""LiteLLM calls: send messages to a model once and return its completion."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 Form: TypeAlias = Literal["schema", "object", "text"]
 _OPENAI = "openai/"
 FORMS: tuple[Form, ...] = ("schema", "object", "text")
-"""What a model can be held to, from the tightest: to a schema, to some object, to nothing."""
+"""How replies are constrained, the strictest first: to a schema, to a JSON object, not at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class CallOptions:
-    """What a model lets itself be told beside the messages.
+    """The request options that a model supports.
 
     Attributes:
-        form: How tightly it is held to the reply's form.
-        sampling: Whether it takes temperature and top_p.
-        seeded: Whether it takes a seed.
+        form: How the reply is constrained.
+        sampling: Whether the model accepts temperature and top_p.
+        seeded: Whether the model accepts a seed.
     """
 
     form: Form = "schema"
@@ -39,23 +39,23 @@ class CallOptions:
     seeded: bool = True
 
     def looser(self) -> CallOptions | None:
-        """The same with the next looser form; None when there is none."""
+        """Return the options with the next less strict form, or None."""
         place = FORMS.index(self.form) + 1
         return replace(self, form=FORMS[place]) if place < len(FORMS) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Completion:
-    """What a model answered.
+    """The completion of a model.
 
     Attributes:
-        text: The text; None when it gave none.
-        finish: Why it stopped (`stop`, `length`, `content_filter`, ...).
-        refusal: The text of a refusal that has a field of its own.
-        tokens_in: Tokens of the messages; None when not told.
-        tokens_out: Tokens of the reply; None when not told.
-        usage: Both in the provider's words, for the price.
-        served_by: Model and fingerprint as the provider names them.
+        text: The text, if there is one.
+        finish: Why the model stopped (`stop`, `length`, `content_filter`, ...).
+        refusal: The text of a refusal, from providers that have a field for it.
+        tokens_in: Tokens of the messages; None if not reported.
+        tokens_out: Tokens of the reply; None if not reported.
+        usage: The provider's usage object, to compute the cost.
+        served_by: The provider's model name and fingerprint.
     """
 
     text: str | None
@@ -69,7 +69,7 @@ class Completion:
 
 @cache
 def litellm() -> ModuleType:
-    """LiteLLM, imported without use of the network and without its prints and reports."""
+    """Import LiteLLM without network access, prints and telemetry."""
     import logging
     import warnings
 
@@ -77,9 +77,9 @@ def litellm() -> ModuleType:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import litellm as library
-    # Said when it builds its types at the first call; concerns nobody but its authors.
+    # Raised by LiteLLM's own types at the first call.
     warnings.filterwarnings("ignore", message="Item '.*' on TypedDict class")
-    # Said of calls that are broken off while LiteLLM prepares them in a thread of its own.
+    # Raised for calls that are cancelled while LiteLLM prepares them in a thread.
     warnings.filterwarnings("ignore", message="coroutine '.*acompletion' was never awaited")
     library.telemetry = False
     library.suppress_debug_info = True
@@ -119,18 +119,18 @@ class LitellmClient:
         if self.secret is not None:
             self._fixed["api_key"] = self.secret
         elif settings.api_base is not None and settings.model.startswith(_OPENAI):
-            # Servers of one's own want no key, the client will not start without one, and the key
-            # of OpenAI, which LiteLLM would find, is none of their business.
+            # Local servers need no key, but the client requires one; LiteLLM would send them the
+            # key of OpenAI from the environment.
             self._fixed["api_key"] = "none"
 
     def __repr__(self) -> str:
-        return f"Caller({self._settings.model!r})"
+        return f"LitellmClient({self._settings.model!r})"
 
     async def call(
         self,
         messages: Sequence[Message],
         schema: Mapping[str, Any],
-        manner: CallOptions,
+        options: CallOptions,
         *,
         max_tokens: int,
         seed: int,
@@ -138,32 +138,32 @@ class LitellmClient:
         """Send messages once.
 
         Raises:
-            CallFailure: Nothing came of it.
-            JudgeRefused: Nothing will come of any other, either.
+            CallFailure: The call failed.
+            JudgeRefused: Every further call would fail too.
         """
         import openai
 
         settings = self._settings
         sent: dict[str, Any] = {**self._fixed, "messages": [*messages], "max_tokens": max_tokens}
-        if manner.sampling:
+        if options.sampling:
             sent |= {"temperature": settings.temperature, "top_p": 1.0}
-        if manner.seeded:
+        if options.seeded:
             sent["seed"] = seed
-        if schema and manner.form != "text":  # none: the prompt says by itself how to reply
-            sent["response_format"] = _response_format(manner.form, schema)
+        if schema and options.form != "text":  # without a schema, the prompt says how to reply
+            sent["response_format"] = _response_format(options.form, schema)
         library = litellm()
         _skip_call_logging()
         try:
             async with asyncio.timeout(settings.timeout_s):
                 response = await library.acompletion(**sent)
-        except (openai.OpenAIError, OSError) as error:  # time-outs are of the latter
+        except (openai.OpenAIError, OSError) as error:  # `TimeoutError` is an `OSError`
             raise map_error(error, self.secret) from None
         return _completion(response)
 
 
 def _skip_call_logging() -> None:
-    """Keep LiteLLM from making log entries of a call, a seventh of its work, that nobody reads."""
-    with suppress(ImportError):  # it is a matter of its inside, and of speed alone
+    """Disable LiteLLM's logging of the call, which takes a seventh of its time."""
+    with suppress(ImportError):  # private to LiteLLM; only the speed depends on it
         from litellm._internal_context import is_internal_call
 
         is_internal_call.set(True)
@@ -182,7 +182,7 @@ def _completion(response: Any) -> Completion:
     choice = response.choices[0]
     usage = getattr(response, "usage", None)
     if usage is not None and not (usage.prompt_tokens or usage.completion_tokens):
-        usage = None  # LiteLLM writes 0 for what it was not told
+        usage = None  # LiteLLM writes 0 if the provider reports nothing
     fields = choice.message.provider_specific_fields or {}
     return Completion(
         text=choice.message.content,

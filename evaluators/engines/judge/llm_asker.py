@@ -1,4 +1,4 @@
-"""The model: asks a language model, repairs once, tries again, keeps to pace and budget."""
+"""The LLM asker: calls a model with retries, one repair, rate limits and a budget."""
 
 from __future__ import annotations
 
@@ -28,128 +28,127 @@ if TYPE_CHECKING:
     from evaluators.engines.judge.asker import Parser
     from evaluators.engines.judge.judgment import JudgeCall, Judgment
     from evaluators.engines.judge.litellm_call import CallOptions, Completion
-    from evaluators.engines.judge.parse import InvalidReply
     from evaluators.engines.judge.settings import JudgeSettings
     from evaluators.flows.prompt import Message
     from evaluators.flows.protocols import Origin
 
-_LONGEST_WAIT = 60.0
+_MAX_WAIT_S = 60.0
 _FORM_TEXT = {
-    "schema": "held to JSON schemas",
-    "object": "held to JSON",
-    "text": "held to no form",
+    "schema": "constrained to JSON schemas",
+    "object": "constrained to JSON",
+    "text": "not constrained to a format",
 }
 
 
 class OverBudget(CallFailure):
-    """The largest possible price of a call does not fit into what is left."""
+    """The highest possible cost of a call exceeds the rest of the budget."""
 
 
 class LlmAsker:
-    """Asks one model through LiteLLM; used on one event loop."""
+    """Calls one model through LiteLLM; used on one event loop."""
 
     def __init__(self, settings: JudgeSettings) -> None:
-        """Look up key and price.
+        """Look up the key and the price.
 
         Raises:
-            BadJudgeSettings: The key is not set, or a budget cannot be held.
+            BadJudgeSettings: The key is not set, or there is a budget but no price.
         """
         self._settings = settings
-        self._caller = LitellmClient(settings)
+        self._client = LitellmClient(settings)
         self._prices = Prices.of(settings)
         require_price(settings, self._prices)
         self._budget = Budget(settings.budget_usd)
-        self._pace = RateLimiter(settings)
-        self._terms = CapabilityProbe(settings)
+        self._limiter = RateLimiter(settings)
+        self._probe = CapabilityProbe(settings)
         self._unreachable = 0
         self._refused: JudgeRefused | None = None
 
     @property
-    def manner(self) -> CallOptions:
-        """How the model is asked, as far as is known."""
-        return self._terms.manner
+    def call_options(self) -> CallOptions:
+        """The options that the model supports, as far as is known."""
+        return self._probe.call_options
 
     @property
-    def silence(self) -> str | None:
-        """Why the probe got no answer although there is somebody to ask; None if it got one."""
-        return self._terms.silence
+    def probe_failure(self) -> str | None:
+        """Why the probe of a reachable judge failed, or None."""
+        return self._probe.probe_failure
 
     @property
     def served_by(self) -> str:
-        """Model and fingerprint in the provider's words, as of the probe."""
-        return self._terms.served_by
+        """The provider's model name and fingerprint at the probe."""
+        return self._probe.served_by
 
     @property
     def spent_usd(self) -> float:
-        """What was spent, calls that were broken off and may have been paid included."""
+        """The cost so far, including cancelled calls that may be billed."""
         return self._budget.spent_usd
 
     async def open(self) -> None:
-        """Send one small request; see `Negotiation.open`."""
-        await self._terms.open(self._once)
+        """Send one small request; see `CapabilityProbe.open`."""
+        await self._probe.open(self._send_once)
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no connection stays open."""
 
     async def ask(
         self,
-        question: JudgeCall,
-        origin: Origin,  # noqa: ARG002 - a model is not told for whom it is asked
-        reading: Parser,
+        call: JudgeCall,
+        origin: Origin,  # noqa: ARG002 - part of the protocol
+        parser: Parser,
     ) -> Judgment:
-        """Ask until something has come of it; raises `JudgeFailure` when nothing ever will."""
-        bill = CallUsage()
+        """Call until there is a judgment; raise `JudgeFailure` if no call can succeed."""
+        usage = CallUsage()
         try:
-            status, reply, error = await self._ladder(question, reading, bill)
+            status, reply, error = await self._call_until_valid(call, parser, usage)
         except ContentFiltered as failure:
-            return bill.judgment(question, Status.PARSE_FAILURE, error=str(failure))
+            return usage.judgment(call, Status.PARSE_FAILURE, error=str(failure))
         except CallFailure as failure:
             self._count_unreachable(failure)
-            return bill.judgment(question, Status.JUDGE_ERROR, error=str(failure))
-        shown = None if reply is None else redact(reply, self._caller.secret)
-        return bill.judgment(question, status, shown, error)
+            return usage.judgment(call, Status.JUDGE_ERROR, error=str(failure))
+        redacted = None if reply is None else redact(reply, self._client.secret)
+        return usage.judgment(call, status, redacted, error)
 
-    async def _ladder(
-        self, question: JudgeCall, reading: Parser, bill: CallUsage
+    async def _call_until_valid(
+        self, call: JudgeCall, parser: Parser, usage: CallUsage
     ) -> tuple[Status, str | None, str | None]:
-        """Ask, ask again with room for more if cut off, and have faults put right once."""
-        room = self._settings.max_tokens
-        messages: list[Message] = list(question.messages)
+        """Call; retry a truncated reply with more tokens, request one repair of an invalid one."""
+        max_tokens = self._settings.max_tokens
+        messages: list[Message] = list(call.messages)
         repaired = False
         while True:
-            said = await self._send(question, messages, bill, room)
-            if said.finish == "length":
-                if room > self._settings.max_tokens:
-                    told = f"{TRUNCATED}: the reply is longer than {room} tokens"
-                    return Status.PARSE_FAILURE, said.text, told
-                room *= 2
+            completion = await self._send(call, messages, usage, max_tokens)
+            if completion.finish == "length":
+                if max_tokens > self._settings.max_tokens:
+                    too_long = f"{TRUNCATED}: the reply is longer than {max_tokens} tokens"
+                    return Status.PARSE_FAILURE, completion.text, too_long
+                max_tokens *= 2
                 continue
-            without = missing_text_reason(said)
-            if without is not None:
-                return Status.PARSE_FAILURE, said.refusal or said.text, without
-            text = said.text or ""
-            result = reading(text)
+            reason = missing_text_reason(completion)
+            if reason is not None:
+                return Status.PARSE_FAILURE, completion.refusal or completion.text, reason
+            text = completion.text or ""
+            result = parser(text)
             if not isinstance(result, InvalidReply):
                 return Status.SCORED, text, None
             if repaired:
                 return Status.PARSE_FAILURE, text, result.reason
             repaired = True
-            messages = repair_messages(question, text, result)
+            messages = repair_messages(call, text, result)
 
     async def _send(
-        self, question: JudgeCall, messages: Sequence[Message], bill: CallUsage, room: int
+        self, call: JudgeCall, messages: Sequence[Message], usage: CallUsage, max_tokens: int
     ) -> Completion:
-        """Send messages in the manner that suits the model, again while that may help."""
+        """Send messages with the options that the model supports; retry transient failures."""
         import tenacity
 
         settings = self._settings
-        growing = tenacity.wait_exponential(settings.backoff_s, _LONGEST_WAIT)
+        growing = tenacity.wait_exponential(settings.backoff_s, _MAX_WAIT_S)
         waits = growing + tenacity.wait_random(0, settings.backoff_s)
 
         def wait(state: tenacity.RetryCallState) -> float:
             failure = None if state.outcome is None else state.outcome.exception()
-            asked = failure.retry_after if isinstance(failure, TransientFailure) else None
-            return waits(state) if asked is None else asked
+            requested = failure.retry_after if isinstance(failure, TransientFailure) else None
+            return waits(state) if requested is None else requested
 
         retrying = tenacity.AsyncRetrying(
             stop=tenacity.stop_after_attempt(settings.max_attempts),
@@ -157,74 +156,74 @@ class LlmAsker:
             wait=wait,
             reraise=True,
         )
-        seed = settings.seed + question.replicate
+        seed = settings.seed + call.replicate
 
-        async def attempt(manner: CallOptions) -> Completion:
+        async def attempt(options: CallOptions) -> Completion:
             return await retrying(
-                self._once, messages, question.reply_schema, manner, bill, room, seed
+                self._send_once, messages, call.reply_schema, options, usage, max_tokens, seed
             )
 
-        said = await self._terms.agree(question.reply_schema, attempt)
+        completion = await self._probe.call_with_supported_options(call.reply_schema, attempt)
         self._unreachable = 0
-        return said
+        return completion
 
-    async def _once(
+    async def _send_once(
         self,
         messages: Sequence[Message],
         schema: Mapping[str, Any],
-        manner: CallOptions,
-        bill: CallUsage,
-        room: int,
+        options: CallOptions,
+        usage: CallUsage,
+        max_tokens: int,
         seed: int,
     ) -> Completion:
-        """Send messages once, within pace and budget."""
+        """Send messages once, within rate limits and budget."""
         tokens = 0
-        if self._budget.limited or self._pace.counts_tokens:
+        if self._budget.limited or self._limiter.counts_tokens:
             tokens = count_tokens(self._settings.model, messages, schema)
-        most = most_usd(self._prices, tokens, room)
+        most = most_usd(self._prices, tokens, max_tokens)
         if not await self._budget.reserve(most):
             raise OverBudget(f"budget: {self._settings.budget_usd} USD do not allow another call")
         spent = 0.0
         try:
-            async with self._pace.lanes.lane() as sent_at:
-                await self._pace.start(tokens)
+            async with self._limiter.slots.slot() as cuts:
+                await self._limiter.wait_to_start(tokens)
                 if self._refused is not None:
                     raise self._refused
-                bill.attempts += 1
+                usage.attempts += 1
                 started = time.monotonic()
-                spent = most  # what is broken off may have been paid for
+                spent = most  # a cancelled call may be billed
                 try:
-                    said = await self._caller.call(
-                        messages, schema, manner, max_tokens=room, seed=seed
+                    completion = await self._client.call(
+                        messages, schema, options, max_tokens=max_tokens, seed=seed
                     )
                 except CallFailure as failure:
                     spent = (
                         most if isinstance(failure, TransientFailure) and failure.billed else 0.0
                     )
-                    self._slow_down(failure, sent_at)
+                    self._back_off(failure, cuts)
                     raise
                 except JudgeRefused as refusal:
                     spent = 0.0
                     self._refused = refusal
                     raise
-            self._pace.lanes.answered()
-            self._pace.replied(said.tokens_out, time.monotonic() - started)
-            price = self._prices.charged(said.usage)
-            bill.add(said.tokens_in, said.tokens_out, price)
+            self._limiter.slots.record_success()
+            self._limiter.record_reply(completion.tokens_out, time.monotonic() - started)
+            price = self._prices.charged(completion.usage)
+            usage.add(completion.tokens_in, completion.tokens_out, price)
             spent = most if price is None else price
         finally:
             await self._budget.settle(most, spent)
-        return said
+        return completion
 
-    def _slow_down(self, failure: CallFailure, sent_at: int) -> None:
-        """Ask less at once where too much was asked; give up where the wait would be too long."""
+    def _back_off(self, failure: CallFailure, cuts: int) -> None:
+        """Reduce the concurrency after a rate limit; give up if the server's wait is too long."""
         if not isinstance(failure, TransientFailure):
             return
-        asked = failure.retry_after
-        if asked is not None and asked > self._settings.patience_s:
-            raise CallFailure(f"{failure}: the server asks to wait for {asked:.0f} s") from None
+        requested = failure.retry_after
+        if requested is not None and requested > self._settings.patience_s:
+            raise CallFailure(f"{failure}: the server asks to wait for {requested:.0f} s") from None
         if failure.busy:
-            self._pace.lanes.busy(sent_at, asked)
+            self._limiter.slots.slow_down(cuts, requested)
 
     def _count_unreachable(self, failure: CallFailure) -> None:
         if not (isinstance(failure, TransientFailure) and failure.unreachable):
@@ -232,66 +231,67 @@ class LlmAsker:
         self._unreachable += 1
         if self._unreachable > self._settings.concurrency:
             raise JudgeUnreachable(
-                f"the judge {self._settings.where} is gone: {failure}; what it answered is kept, "
-                "run again to go on"
+                f"the judge {self._settings.where} is unreachable: {failure}; its replies are "
+                "stored, run again to continue"
             )
 
 
 def check_judge(settings: JudgeSettings) -> str:
-    """Ask the judge something small; for people who want to know whether it works.
+    """Send the judge a small request, to check that it works.
 
     Returns:
-        One line that says how it answers.
+        One line about how the judge answers.
 
     Raises:
-        JudgeFailure: It cannot be asked; one line says why.
+        JudgeFailure: The judge cannot be called; the message says why in one line.
     """
 
     async def answers() -> str:
         asker = LlmAsker(settings)
         started = time.monotonic()
         await asker.open()
-        if asker.silence is not None:
-            raise JudgeUnreachable(asker.silence)
-        manner = asker.manner
-        drawn = "" if manner.sampling else ", at a temperature of its own"
+        if asker.probe_failure is not None:
+            raise JudgeUnreachable(asker.probe_failure)
+        options = asker.call_options
+        sampling = "" if options.sampling else ", at its own temperature"
         took = time.monotonic() - started
         served = f" as {asker.served_by!r}" if asker.served_by else ""
-        return f"{settings.where} answers in {took:.1f} s{served}{drawn}, {_FORM_TEXT[manner.form]}"
+        form = _FORM_TEXT[options.form]
+        return f"{settings.where} answers in {took:.1f} s{served}{sampling}, {form}"
 
-    litellm()  # its import is nobody's time to answer
+    litellm()  # the time must not include this import
     return asyncio.run(answers())
 
 
-_LONGEST_SHOWN = 40_000
-"""Characters of a faulty reply that the judge is shown again."""
+_MAX_SHOWN = 40_000
+"""The most characters of an invalid reply that the repair request contains."""
 
 
-def missing_text_reason(said: Completion) -> str | None:
-    """Why there is no text to read, if there is none."""
-    if said.refusal:
-        return f"{REFUSAL}: {' '.join(said.refusal.split())}"
-    if said.finish == "content_filter":
+def missing_text_reason(completion: Completion) -> str | None:
+    """Return why a completion has no text, or None if it has."""
+    if completion.refusal:
+        return f"{REFUSAL}: {' '.join(completion.refusal.split())}"
+    if completion.finish == "content_filter":
         return f"{FILTERED}: the provider held the reply back"
-    if not (said.text or "").strip():
+    if not (completion.text or "").strip():
         return f"{EMPTY}: the judge replied with nothing"
     return None
 
 
-def repair_messages(question: JudgeCall, text: str, faulty: InvalidReply) -> list[Message]:
-    """The messages that ask for a reply to be put right.
+def repair_messages(call: JudgeCall, text: str, faulty: InvalidReply) -> list[Message]:
+    """Return the messages that ask the judge to repair an invalid reply.
 
     Args:
-        question: What was asked.
-        text: What came back.
-        faulty: What is wrong with it.
+        call: The judge call.
+        text: The invalid reply.
+        faulty: Its faults.
     """
     plain = "in the words that you were asked for"
-    form = "one JSON object that follows the schema" if question.reply_schema else plain
+    form = "one JSON object that follows the schema" if call.reply_schema else plain
     faults = "\n".join(f"- {fault}" for fault in faulty.faults)
     return [
-        *question.messages,
-        {"role": "assistant", "content": text[:_LONGEST_SHOWN]},
+        *call.messages,
+        {"role": "assistant", "content": text[:_MAX_SHOWN]},
         {
             "role": "user",
             "content": "Your reply cannot be used:\n"

@@ -1,9 +1,9 @@
-"""Reading: from what a judge said to a reply of the form that was asked for, or what is wrong.
+"""Parsing: from the text of a judge to a reply that matches the schema, or a list of faults.
 
-The rungs of the ladder: the text as it is, or what stands in its first code fence, or after a
-preamble; the first object whose braces balance; JSON, or JSON5 (comments, trailing commas), which
-is a grammar and so guesses nothing; the form; the check. An object that is cut off is never
-completed: what is missing from a list would be missing from a denominator.
+The steps: find the text, or its first code fence, or what follows a preamble; take the first
+object with balanced braces; parse it as JSON, or as JSON5 (comments, trailing commas), which is a
+grammar and guesses nothing; validate the schema; run the request's check. A truncated object is
+never completed: items missing from a list would be missing from a denominator.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ABOUT_FIELDS = frozenset({"missing", "extra_forbidden"})
 
 @dataclass(frozen=True, slots=True)
 class InvalidReply:
-    """A text that is no reply, and everything that is wrong with it."""
+    """The faults of a text that is not a valid reply."""
 
     faults: Sequence[str]
 
@@ -44,7 +44,7 @@ class InvalidReply:
 
 
 def parse_reply(text: str, request: Ask[Any]) -> Reply | InvalidReply:
-    """What a judge's text says, or what is wrong with it."""
+    """Parse the text of a judge; return the reply, or its faults."""
     rest = _THOUGHTS.sub("", text).strip()
     if rest.startswith("<think>"):
         return InvalidReply(["the reply ends within its thoughts"])
@@ -55,7 +55,7 @@ def parse_reply(text: str, request: Ask[Any]) -> Reply | InvalidReply:
     if isinstance(found, InvalidReply):
         return found
     try:
-        # From JSON and not from Python: only there do strict types take lists for tuples.
+        # Only from JSON do strict types accept lists as tuples.
         reply: Reply = request.reply.model_validate_json(found)
     except ValidationError as error:
         return InvalidReply(_validation_faults(error))
@@ -64,7 +64,7 @@ def parse_reply(text: str, request: Ask[Any]) -> Reply | InvalidReply:
 
 
 def _object(rest: str) -> str | InvalidReply:
-    """The first object of a text as JSON."""
+    """Return the first object of a text as JSON."""
     if not rest.startswith("{"):
         fence = _FENCE.search(rest)
         rest = rest[fence.end() :] if fence and "{" in rest[fence.end() :] else rest
@@ -85,7 +85,7 @@ def _object(rest: str) -> str | InvalidReply:
 
 
 def _balanced(text: str, start: int) -> int | None:
-    """Where the object that begins at `start` ends; braces in strings and comments do not count."""
+    """Return where the object at `start` ends, ignoring braces in strings and comments."""
     depth = 0
     place = start
     while token := _TOKEN.search(text, place):
@@ -108,7 +108,7 @@ def _balanced(text: str, start: int) -> int | None:
 
 
 def _value(text: str) -> tuple[str, str | None]:
-    """An object as strict JSON, or what is wrong with it."""
+    """Convert an object to strict JSON; return the JSON and the problem, if there is one."""
     import pyjson5
 
     try:
@@ -129,7 +129,7 @@ def _value(text: str) -> tuple[str, str | None]:
 
 
 class _Repeated(Exception):  # noqa: N818 - a finding
-    """A field that stands twice in one object."""
+    """A field that occurs twice in one object, with different values."""
 
 
 def _reject_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Pace: how many requests are under way, and how many requests and tokens go out in a minute."""
+"""Rate limits: the requests in flight, and the requests and tokens per minute."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
 
 _SECONDS = 60.0
 
-_APART_S = 0.003
-"""The least time between two starts; LiteLLM takes more than this to make a request."""
+_MIN_INTERVAL_S = 0.003
+"""The least seconds between two starts; LiteLLM takes longer to prepare a request."""
 
 _SPREAD = 0.75
-"""Starts are spread over this share of the time that an answer takes. Requests that start together
-take turns on the loop, end together and start together again, and meanwhile the server has nothing
-to do. More could not be started than this allows, as all lanes are taken."""
+"""The share of a reply's duration over which starts are spread. Requests that start together also
+end together, and the server is idle in between. Spreading costs no throughput: it applies only
+while all slots are taken."""
 
 
 class ConcurrencySlots:
-    """How many requests may be under way: fewer when the server is too busy, slowly more again.
+    """An adaptive limit of the requests in flight (additive increase, multiplicative decrease).
 
-    Used on one event loop. A busy server halves the number; as many successes as there are lanes
-    open one more, up to the number given.
+    Used on one event loop. A busy server halves the number of slots; as many successes as there
+    are slots add one, up to the maximum.
     """
 
     def __init__(self, most: int) -> None:
@@ -42,17 +42,17 @@ class ConcurrencySlots:
 
     @property
     def open(self) -> int:
-        """How many requests may be under way now."""
+        """The number of slots now."""
         return int(self._open)
 
     @property
-    def crowded(self) -> bool:
-        """Whether there are more requests than lanes."""
+    def is_full(self) -> bool:
+        """Whether requests are waiting for a slot."""
         return bool(self._waiting)
 
     @asynccontextmanager
-    async def lane(self) -> AsyncIterator[int]:
-        """Take a lane while one request is under way; gives what `busy` wants to know."""
+    async def slot(self) -> AsyncIterator[int]:
+        """Hold a slot during one request; yield the value that `slow_down` needs."""
         await self._enter()
         try:
             yield self._cuts
@@ -60,12 +60,12 @@ class ConcurrencySlots:
             self._taken -= 1
             self._admit()
 
-    def busy(self, cuts: int, pause_s: float | None) -> None:
-        """Halve the lanes, and let nobody start before a pause is over.
+    def slow_down(self, cuts: int, pause_s: float | None) -> None:
+        """Halve the number of slots, and start no request during a pause.
 
         Args:
-            cuts: What `lane` gave: requests sent before the last halving say nothing new.
-            pause_s: Seconds that the server asks to wait; None when it does not say.
+            cuts: The value of `slot`. Requests from before the last halving do not halve again.
+            pause_s: The server's `Retry-After` in seconds, if it sent one.
         """
         if cuts == self._cuts:
             self._cuts += 1
@@ -73,8 +73,8 @@ class ConcurrencySlots:
         if pause_s is not None:
             self._resume_at = max(self._resume_at, asyncio.get_running_loop().time() + pause_s)
 
-    def answered(self) -> None:
-        """Open a part of a lane."""
+    def record_success(self) -> None:
+        """Add a fraction of a slot after a success."""
         self._open = min(self._most, self._open + 1 / self._open)
         self._admit()
 
@@ -113,7 +113,7 @@ class ConcurrencySlots:
 
 
 class MinuteRate:
-    """So many units a minute, spread evenly: bursts of at most a second's worth."""
+    """A limit of units per minute, spread evenly: a burst is at most one second's worth."""
 
     def __init__(self, per_minute: int | None) -> None:
         self._per_minute = per_minute
@@ -122,7 +122,7 @@ class MinuteRate:
         self._order = asyncio.Lock()
 
     async def take(self, amount: int) -> None:
-        """Wait until so many units may be used; first come, first served."""
+        """Wait until the units may be used, in order of arrival."""
         if self._per_minute is None:
             return
         from aiolimiter import AsyncLimiter
@@ -139,38 +139,38 @@ class MinuteRate:
 
 
 class RateLimiter:
-    """What keeps a judge within the limits of its settings."""
+    """Keeps a judge within the limits of its settings."""
 
     def __init__(self, settings: JudgeSettings) -> None:
-        self.lanes = ConcurrencySlots(settings.concurrency)
+        self.slots = ConcurrencySlots(settings.concurrency)
         self._requests = MinuteRate(settings.requests_per_minute)
         self._tokens = MinuteRate(settings.tokens_per_minute)
         self._counted = settings.tokens_per_minute is not None
-        self._usual_reply = float(settings.max_tokens)
-        self._usual_s = 0.0
+        self._expected_tokens = float(settings.max_tokens)
+        self._expected_s = 0.0
         self._last_start = 0.0
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether `start` has to know the tokens of the messages."""
+        """Whether `wait_to_start` needs the number of tokens."""
         return self._counted
 
-    async def start(self, tokens_in: int) -> None:
-        """Wait until a request with so many tokens of messages may go out."""
+    async def wait_to_start(self, tokens_in: int) -> None:
+        """Wait until a request with this many input tokens may start."""
         await self._requests.take(1)
         if self._counted:
-            await self._tokens.take(tokens_in + round(self._usual_reply))
-        apart = _APART_S
-        if self.lanes.crowded:
-            apart = max(apart, _SPREAD * self._usual_s / self.lanes.open)
+            await self._tokens.take(tokens_in + round(self._expected_tokens))
+        interval = _MIN_INTERVAL_S
+        if self.slots.is_full:
+            interval = max(interval, _SPREAD * self._expected_s / self.slots.open)
         now = asyncio.get_running_loop().time()
-        self._last_start = max(now, self._last_start + apart)
+        self._last_start = max(now, self._last_start + interval)
         if self._last_start > now:
             await asyncio.sleep(self._last_start - now)
 
-    def replied(self, tokens_out: int | None, took_s: float) -> None:
-        """Learn how long replies are, in tokens and in seconds."""
-        first = self._usual_s == 0.0
-        self._usual_s += (took_s - self._usual_s) * (1.0 if first else 1 / 8)
+    def record_reply(self, tokens_out: int | None, took_s: float) -> None:
+        """Update the expected length of replies, in tokens and in seconds."""
+        is_first = self._expected_s == 0.0
+        self._expected_s += (took_s - self._expected_s) * (1.0 if is_first else 1 / 8)
         if tokens_out is not None:
-            self._usual_reply += (tokens_out - self._usual_reply) / 8
+            self._expected_tokens += (tokens_out - self._expected_tokens) / 8

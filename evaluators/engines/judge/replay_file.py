@@ -1,9 +1,9 @@
-"""Recorded replies: a judge that answers from a file and never makes anything up.
+"""Replay files: a judge that answers from recorded replies only.
 
-A file is JSON Lines (also .gz) or Parquet. A row is either a judgment of a ledger (`messages`,
-`reply_schema`, `replicate`, `reply`), found by what was asked, whichever model answered; or a reply
-with an address: `evaluator`, `question_id`, `reply`, and, where they matter, `system`, `benchmark`
-and `step` (0 if left out). A row without system or benchmark holds for all; the closest row counts.
+A file is JSON Lines (also .gz) or Parquet. A row is either a judgment from a ledger (`messages`,
+`reply_schema`, `replicate`, `reply`), found by its content regardless of the model; or a reply with
+an address: `evaluator`, `question_id`, `reply` and, optionally, `system`, `benchmark` and `step`
+(default 0). A row without system or benchmark applies to all; the most specific row is used.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Address(NamedTuple):
 
 
 class _Reply(NamedTuple):
-    """What a row says; `line` is where."""
+    """The reply of a row; `line` is its line or row number."""
 
     text: str | None
     status: str | None
@@ -48,7 +48,7 @@ class _Reply(NamedTuple):
 
 
 class RecordedAsker:
-    """Answers with what a file holds; its judgments cost nothing."""
+    """Answers from a replay file; its judgments cost nothing."""
 
     spent_usd = 0.0
 
@@ -61,31 +61,31 @@ class RecordedAsker:
         """Read the file.
 
         Raises:
-            BadRecording: It cannot be read; names the line.
+            BadRecording: The file cannot be read; the message names the line.
         """
         for number, row in _rows(self._file):
-            self._take(number, row)
+            self._add_row(number, row)
 
     async def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no file stays open."""
 
-    async def ask(self, question: JudgeCall, origin: Origin, reading: Parser) -> Judgment:
-        """What the file says to a question; a judge error where it says nothing."""
-        bill = CallUsage(cost_usd=0.0)
-        found = self._found(question, origin)
+    async def ask(self, call: JudgeCall, origin: Origin, parser: Parser) -> Judgment:
+        """Return the recorded reply as a judgment; a judge error if there is none."""
+        usage = CallUsage(cost_usd=0.0)
+        found = self._find(call, origin)
         if found is None:
             missing = (
                 f"{self._file.name} holds no reply for {origin.evaluator} on question "
                 f"{origin.question_id!r} of {origin.system!r}, step {origin.step}"
             )
-            return bill.judgment(question, Status.JUDGE_ERROR, error=missing)
+            return usage.judgment(call, Status.JUDGE_ERROR, error=missing)
         if found.text is None or found.status == Status.JUDGE_ERROR:
             status = Status(found.status or Status.JUDGE_ERROR)
             error = found.error or f"line {found.line} of {self._file.name} holds no reply"
-            return bill.judgment(question, status, error=error)
-        return parse_judgment(bill, question, found.text, reading, found.error)
+            return usage.judgment(call, status, error=error)
+        return parse_judgment(usage, call, found.text, parser, found.error)
 
-    def _found(self, question: JudgeCall, origin: Origin) -> _Reply | None:
+    def _find(self, call: JudgeCall, origin: Origin) -> _Reply | None:
         exact = _Address(*origin)
         for address in (
             exact,
@@ -96,34 +96,34 @@ class RecordedAsker:
             reply = self._by_address.get(address)
             if reply is not None:
                 return reply
-        return self._by_content.get(question.content_digest) if self._by_content else None
+        return self._by_content.get(call.content_digest) if self._by_content else None
 
-    def _take(self, line: int, row: Mapping[str, Any]) -> None:
+    def _add_row(self, line: int, row: Mapping[str, Any]) -> None:
         if "reply" not in row:
-            raise self._bad(line, "a field 'reply'", f"only {sorted(row)}")
+            raise self._error(line, "a field 'reply'", f"only {sorted(row)}")
         given = row["reply"]
         if given is not None and not isinstance(given, str | dict):
-            raise self._bad(line, "a reply that is a text or an object", repr(given)[:80])
+            raise self._error(line, "a reply that is a text or an object", repr(given)[:80])
         text = json.dumps(given, ensure_ascii=False) if isinstance(given, dict) else given
         status = row.get("status")
         if status not in (None, Status.SCORED, Status.PARSE_FAILURE, Status.JUDGE_ERROR):
-            raise self._bad(line, "a status of judgments", repr(status))
+            raise self._error(line, "a status of judgments", repr(status))
         error = row.get("error")
         if error is not None and not isinstance(error, str):
-            raise self._bad(line, "an error that is a text", repr(error)[:80])
+            raise self._error(line, "an error that is a text", repr(error)[:80])
         reply = _Reply(text, status, error, line)
         if row.keys() >= _LEDGER:
-            self._keep(self._by_content, self._content(line, row), reply)
+            self._add_reply(self._by_content, self._content_key(line, row), reply)
         elif row.keys() >= _ADDRESS:
-            self._keep(self._by_address, self._address(line, row), reply)
+            self._add_reply(self._by_address, self._address(line, row), reply)
         else:
             wanted = "'evaluator' and 'question_id', or 'messages' and 'reply_schema'"
-            raise self._bad(line, wanted, f"only {sorted(row)}")
+            raise self._error(line, wanted, f"only {sorted(row)}")
 
-    def _keep(self, kept: dict[Any, _Reply], key: Any, reply: _Reply) -> None:
-        before = kept.setdefault(key, reply)
+    def _add_reply(self, replies: dict[Any, _Reply], key: Any, reply: _Reply) -> None:
+        before = replies.setdefault(key, reply)
         if before.text != reply.text:
-            raise self._bad(
+            raise self._error(
                 reply.line, "one reply to each question", f"another than line {before.line} has"
             )
 
@@ -139,19 +139,21 @@ class RecordedAsker:
         if not isinstance(address.step, int) or not all(
             value is None or isinstance(value, str) for value in address[:4]
         ):
-            raise self._bad(line, "names that are texts and a step that is a number", repr(address))
+            raise self._error(
+                line, "names that are texts and a step that is a number", repr(address)
+            )
         return address
 
-    def _content(self, line: int, row: Mapping[str, Any]) -> str:
+    def _content_key(self, line: int, row: Mapping[str, Any]) -> str:
         try:
             messages, schema = _decoded(row["messages"]), _decoded(row["reply_schema"])
         except json.JSONDecodeError:
             messages, schema = None, None
         if not isinstance(messages, list) or not isinstance(schema, dict):
-            raise self._bad(line, "a list of messages and a schema", repr(row["messages"])[:80])
+            raise self._error(line, "a list of messages and a schema", repr(row["messages"])[:80])
         replicate = row.get("replicate") or 0
         if not isinstance(replicate, int):
-            raise self._bad(line, "a replicate that is a number", repr(replicate)[:80])
+            raise self._error(line, "a replicate that is a number", repr(replicate)[:80])
         return JudgeCall(
             model="",
             parameters={},
@@ -160,17 +162,17 @@ class RecordedAsker:
             replicate=replicate,
         ).content_digest
 
-    def _bad(self, line: int, expected: str, found: str) -> BadRecording:
+    def _error(self, line: int, expected: str, found: str) -> BadRecording:
         return BadRecording(f"{self._file}, line {line}: expected {expected}, found {found}")
 
 
 def _decoded(value: Any) -> Any:
-    # DuckDB writes JSON columns to Parquet as a type that Polars reads as bytes.
+    # Polars reads DuckDB's JSON columns from Parquet as bytes.
     return json.loads(value) if isinstance(value, str | bytes) else value
 
 
 def _rows(file: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """The rows of a file with their line or, in Parquet, their number, from 1."""
+    """Yield the rows of a file with their line number or, in Parquet, row number, from 1."""
     if file.suffix == ".parquet":
         import polars as pl
 

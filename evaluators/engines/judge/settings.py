@@ -1,4 +1,4 @@
-"""What a judge is, how it is asked, and what it may cost."""
+"""The settings of a judge, and how they determine its calls."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ RECORDED = "recorded:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSettings:
-    """The settings of a judge; nothing here loads anything heavy.
+    """The settings of a judge; this module loads nothing heavy.
 
     Attributes:
-        model: A model as LiteLLM names it, or `recorded:FILE`.
-        api_key_env: The environment variable that holds the key; None where LiteLLM finds it, or
-            none is needed. `openai/` models at an `api_base` are sent no key that is not named.
+        model: The model's name in LiteLLM, or `recorded:FILE`.
+        api_key_env: The environment variable of the key; None if LiteLLM finds the key or none is
+            needed. Without it, `openai/` models at an `api_base` receive no key.
         api_base: The address of the API, for local servers.
-        concurrency: Most questions under way at once.
-        requests_per_minute: Most requests a minute, spread evenly.
-        tokens_per_minute: Most tokens a minute, of messages and replies, spread evenly.
-        budget_usd: Most US dollars that one run may spend.
-        temperature: The temperature; models that refuse one are asked without.
-        seed: The seed of the first replicate; the others count on from it.
-        max_tokens: Most tokens of a reply; doubled once for a reply that was cut off.
-        timeout_s: Most seconds that one attempt may take.
-        max_attempts: How often a question is sent when the transport fails.
-        backoff_s: The wait after the first failure, in seconds; it doubles with each.
-        patience_s: The longest wait that a server may ask for, in seconds.
-        usd_per_million_in: The price of a million tokens of messages, where LiteLLM's table lacks
-            the model or is wrong about it.
-        usd_per_million_out: The price of a million tokens of replies.
-        structured_output: Whether models are held to the reply's schema (`auto`: where they can).
+        concurrency: The most calls in flight.
+        requests_per_minute: The most requests per minute, spread evenly.
+        tokens_per_minute: The most tokens per minute (messages and replies), spread evenly.
+        budget_usd: The most US dollars that one run may spend.
+        temperature: The temperature; not sent to models that reject it.
+        seed: The seed of the first replicate; each further one adds 1.
+        max_tokens: The most tokens of a reply; doubled once for a truncated reply.
+        timeout_s: The timeout of one attempt, in seconds.
+        max_attempts: The most attempts if the transport fails.
+        backoff_s: The wait after the first failure, in seconds; it doubles with each failure.
+        patience_s: The longest accepted `Retry-After`, in seconds.
+        usd_per_million_in: The price of a million input tokens, if LiteLLM's table lacks the model
+            or is wrong.
+        usd_per_million_out: The price of a million output tokens.
+        structured_output: `auto` constrains replies to the schema where the model supports it.
     """
 
     model: str
@@ -65,25 +65,25 @@ class JudgeSettings:
 
     @property
     def recording(self) -> Path | None:
-        """The file whose replies are replayed, if that is what the judge is."""
+        """The replay file, for a judge `recorded:FILE`."""
         if not self.model.startswith(RECORDED):
             return None
         return Path(self.model.removeprefix(RECORDED))
 
     @property
     def name(self) -> str:
-        """The model's name without the folder of a recording, which says nothing about it."""
+        """The model's name; for a replay file, without its folder."""
         recording = self.recording
         return self.model if recording is None else f"{RECORDED}{recording.name}"
 
     @property
     def where(self) -> str:
-        """The model and its address, for messages to people."""
+        """The model and its address, for messages."""
         return repr(self.model) if self.api_base is None else f"{self.model!r} at {self.api_base}"
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        """What the verdicts depend on beside model and messages.
+        """What the verdicts depend on besides model and messages.
 
         Raises:
             BadRecording: There is no such file.
@@ -110,7 +110,7 @@ class JudgeSettings:
 
 
 class JudgeCallBuilder:
-    """Makes questions of what flows ask; those of one judge."""
+    """Makes the calls of one judge from the requests of flows."""
 
     def __init__(self, settings: JudgeSettings) -> None:
         self._model = settings.name
@@ -118,10 +118,10 @@ class JudgeCallBuilder:
         self._recorded = settings.recording is not None
 
     def of(self, request: Ask[Any], origin: Origin) -> JudgeCall:
-        """The question as it is sent and as the ledger knows it.
+        """Make the call that is sent and that is the key in the ledger.
 
-        People and models that are replayed may have said different things of equal texts, so that
-        a recorded judge's questions are also told apart by whose they are.
+        A replay file may hold different replies to equal texts (of human labels, say), so its calls
+        also depend on the origin.
         """
         parameters = self._parameters
         if self._recorded:

@@ -1,4 +1,4 @@
-"""Language models: how likely the tokens of a given text are, by causal models of transformers."""
+"""Causal language models: log-probabilities of the tokens of a text, by transformers."""
 
 from __future__ import annotations
 
@@ -29,50 +29,54 @@ if TYPE_CHECKING:
     from evaluators.flows.requests import Likelihood
     from evaluators.outcome import Unscored
 
-_LOGITS = 50_000_000
-"""Logits that a batch may give, 200 MB of them in float32."""
-_LONGEST = 8_192
-"""Tokens beyond which no more is read at once, whatever the model could."""
+_MAX_LOGITS = 50_000_000
+"""The most logits in a batch, 200 MB in float32."""
+_MAX_WINDOW = 8_192
+"""The longest window in tokens, even if the model supports more."""
 
 
 class CausalLm:
     """A loaded causal model."""
 
-    def __init__(self, model: Any, reader: WindowSplitter, batch: int) -> None:
-        """Take a model that is on its device."""
+    def __init__(self, model: Any, splitter: WindowSplitter, batch: int) -> None:
+        """Wrap a model that is on its device."""
         self.truncated_count = 0
         self._model = model
-        self._reader = reader
+        self._splitter = splitter
         self._batch = batch
 
     def compute(
         self, requests: Sequence[Likelihood]
     ) -> Iterator[tuple[int, TokenLikelihood | Unscored]]:
-        """The natural log-probability of each token of each continuation."""
+        """Compute the natural log-probability of each token of each continuation."""
         spans: dict[int, Span] = {}
-        for place, request in enumerate(requests):
+        for position, request in enumerate(requests):
             try:
-                spans[place] = self._reader.read(request)
+                spans[position] = self._splitter.split(request)
             except Undefined as reason:
-                yield place, reason
-        queue = [(place, at) for place, span in spans.items() for at in range(len(span.windows))]
-        found: dict[int, dict[int, list[float]]] = {place: {} for place in spans}
-        windows = [spans[place].windows[at] for place, at in queue]
-        most = _LOGITS // self._model.config.vocab_size
+                yield position, reason
+        queue = [
+            (position, at) for position, span in spans.items() for at in range(len(span.windows))
+        ]
+        found: dict[int, dict[int, list[float]]] = {position: {} for position in spans}
+        windows = [spans[position].windows[at] for position, at in queue]
+        most = _MAX_LOGITS // self._model.config.vocab_size
         for chosen in batch_by_length([len(window.ids) for window in windows], self._batch, most):
             scored = self._scored([windows[one] for one in chosen])
-            for (place, at), logprobs in zip((queue[one] for one in chosen), scored, strict=True):
-                found[place][at] = logprobs
-                if len(found[place]) == len(spans[place].windows):
-                    parts = found.pop(place)
+            for (position, at), logprobs in zip(
+                (queue[one] for one in chosen), scored, strict=True
+            ):
+                found[position][at] = logprobs
+                if len(found[position]) == len(spans[position].windows):
+                    parts = found.pop(position)
                     joined = [value for part in sorted(parts) for value in parts[part]]
-                    self.truncated_count += spans[place].truncated
-                    yield place, TokenLikelihood(joined, spans[place].truncated)
+                    self.truncated_count += spans[position].truncated
+                    yield position, TokenLikelihood(joined, spans[position].truncated)
 
     def _scored(self, windows: Sequence[Window]) -> list[list[float]]:
-        """The log-probabilities of the tokens that count in each window.
+        """Compute the log-probabilities of the scored tokens of each window.
 
-        Padding stands to the right and is masked by attention, so that no number depends on it.
+        Padding is on the right and masked, so no number depends on it.
         """
         import torch
 
@@ -98,7 +102,7 @@ class CausalLm:
 
 
 def load(folder: Path, options: Options) -> CausalLm:
-    """Load the model of a folder; code that it brings is not run."""
+    """Load the model from a folder; code in the folder is not run."""
     with silence_transformers():
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -108,10 +112,10 @@ def load(folder: Path, options: Options) -> CausalLm:
             str(folder), local_files_only=True, dtype=getattr(torch, options.dtype)
         )
     if not tokenizer.is_fast:
-        raise Unavailable("its tokenizer does not tell where in the text its tokens stand")
+        raise Unavailable("its tokenizer gives no offsets of tokens (it is not a fast tokenizer)")
     device = select_device(options)
     model.to(device).eval()
-    window = min(context_length(model.config.to_dict(), tokenizer.model_max_length), _LONGEST)
+    window = min(context_length(model.config.to_dict(), tokenizer.model_max_length), _MAX_WINDOW)
     return CausalLm(model, WindowSplitter(tokenizer, window), batch_size(options, device))
 
 
@@ -121,13 +125,13 @@ def _check(config: Mapping[str, Any], _: Path) -> None:
 
 
 def pack(answer: TokenLikelihood) -> bytes:
-    """A flag, and the log-probabilities in float32."""
+    """Convert an answer to a flag and float32 log-probabilities."""
     values = np.asarray(answer.logprobs, dtype=np.float32)
     return struct.pack("?", answer.truncated) + values.tobytes()
 
 
 def unpack(content: bytes) -> TokenLikelihood:
-    """The opposite of `pack`."""
+    """Reverse `pack`."""
     (truncated,) = struct.unpack("?", content[:1])
     return TokenLikelihood(np.frombuffer(content[1:], dtype=np.float32).tolist(), truncated)
 

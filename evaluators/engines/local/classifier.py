@@ -1,4 +1,4 @@
-"""Classifiers: texts or pairs of them to one number for each label, by transformers."""
+"""Sequence classifiers: texts or pairs of texts to logits, by transformers."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from evaluators.engines.roles import Options
 
 _TOKENS = 16_384
-"""Tokens that a batch may hold; what bounds the memory where texts are long."""
+"""The most tokens in a batch; this bounds the memory for long texts."""
 _NO_LIMIT = 1_000_000
-"""Tokenizers that know no limit name a number far above this."""
+"""A tokenizer without a limit reports a number far above this."""
 
 
 class Classifier:
-    """A loaded model that gives logits."""
+    """A loaded model with a classification head."""
 
     def __init__(self, model: Any, tokenizer: Any, batch: int, window: int) -> None:
-        """Take a model that is on its device; it reads `window` tokens."""
+        """Wrap a model that is on its device and reads `window` tokens."""
         self.truncated_count = 0
         self.window = window
         self._model = model
@@ -38,9 +38,9 @@ class Classifier:
     def logits(
         self, firsts: Sequence[str], seconds: Sequence[str] | None = None
     ) -> Iterator[tuple[int, list[float]]]:
-        """The logits of each text, or pair of texts, in float32, batch by batch.
+        """Compute the float32 logits of each text or pair of texts, batch by batch.
 
-        What exceeds the window is cut off; of a pair, only the first text is cut.
+        Texts are cut to the window; of a pair, only the first text is cut.
         """
         import torch
 
@@ -52,29 +52,32 @@ class Classifier:
             )
         lengths = [len(ids) for ids in encoded["input_ids"]]
         self.truncated_count += sum(length >= self.window for length in lengths)
-        for places in batch_by_length(lengths, self._batch, _TOKENS):
-            rows = {name: [column[place] for place in places] for name, column in encoded.items()}
+        for positions in batch_by_length(lengths, self._batch, _TOKENS):
+            rows = {
+                name: [column[position] for position in positions]
+                for name, column in encoded.items()
+            }
             padded = self._tokenizer.pad(rows, return_tensors="pt").to(self._model.device)
             with torch.inference_mode():
                 values = self._model(**padded).logits.float().cpu().tolist()
-            yield from zip(places, values, strict=True)
+            yield from zip(positions, values, strict=True)
 
-    def too_long(self, texts: Sequence[str], beside: int) -> list[bool]:
-        """Whether each text, with `beside` further tokens, exceeds the window."""
+    def too_long(self, texts: Sequence[str], extra: int) -> list[bool]:
+        """Return whether each text, with `extra` further tokens, exceeds the window."""
         # A token is at least one character long.
-        long = [place for place, text in enumerate(texts) if len(text) + beside > self.window]
+        long = [position for position, text in enumerate(texts) if len(text) + extra > self.window]
         found = [False] * len(texts)
         if long:
-            several = self._tokenizer(
-                [texts[place] for place in long], add_special_tokens=False, verbose=False
+            encoded = self._tokenizer(
+                [texts[position] for position in long], add_special_tokens=False, verbose=False
             )
-            for place, ids in zip(long, several["input_ids"], strict=True):
-                found[place] = len(ids) + beside > self.window
+            for position, ids in zip(long, encoded["input_ids"], strict=True):
+                found[position] = len(ids) + extra > self.window
         return found
 
 
 def load(folder: Path, options: Options) -> Classifier:
-    """Load a model with a classification head; code that it brings is not run."""
+    """Load a model with a classification head; code in the folder is not run."""
     with silence_transformers():
         import torch
         from transformers import AutoModelForSequenceClassification, AutoTokenizer
@@ -87,7 +90,7 @@ def load(folder: Path, options: Options) -> Classifier:
 
 
 def on_device(model: Any, tokenizer: Any, options: Options) -> Classifier:
-    """Make a loaded model ready."""
+    """Move a loaded model to its device."""
     device = select_device(options)
     model.to(device).eval()
     window = context_length(model.config.to_dict(), tokenizer.model_max_length)
@@ -95,15 +98,15 @@ def on_device(model: Any, tokenizer: Any, options: Options) -> Classifier:
 
 
 def context_length(config: Mapping[str, Any], tokenizer_limit: float) -> int:
-    """The tokens that a model reads.
+    """Return the most tokens that a model reads.
 
     Raises:
-        Unavailable: Neither its configuration nor its tokenizer says.
+        Unavailable: Neither the configuration nor the tokenizer says.
     """
     limits = [int(tokenizer_limit)] if tokenizer_limit < _NO_LIMIT else []
     positions = config.get("n_positions") or config.get("max_position_embeddings")
     if positions and config.get("model_type") != "t5":
-        # The family of RoBERTa counts positions from the one after that of the padding.
+        # RoBERTa models count positions from the padding token's position plus one.
         shift = (config.get("pad_token_id") or 0) + 1 if "roberta" in _family(config) else 0
         limits.append(int(positions) - shift)
     if not limits:
@@ -112,10 +115,10 @@ def context_length(config: Mapping[str, Any], tokenizer_limit: float) -> int:
 
 
 def label_names(config: Mapping[str, Any]) -> list[str]:
-    """The names of the labels in the order of the logits, in lower case; `score` if there is one.
+    """Return the labels in the order of the logits, in lower case; `score` for a single one.
 
     Raises:
-        Unavailable: The configuration leaves them unnamed.
+        Unavailable: The configuration does not name the labels.
     """
     named = config.get("id2label")
     if not isinstance(named, dict):

@@ -1,4 +1,4 @@
-"""Pair scorers: how two texts relate, by cross-encoders and models of entailment."""
+"""Cross-encoders: how two texts relate, by similarity and entailment models."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _LABEL_ALIASES = MappingProxyType(
         "not enough info": "neutral",
     }
 )
-"""Names by which models of entailment call the same three things."""
+"""Other names of the three entailment labels."""
 _EXTRA_TOKENS = 5
-"""Tokens that stand beside the second text: separators, and one of the first text."""
+"""Tokens besides the second text: separators, and one of the first text."""
 
 
 class CrossEncoder:
@@ -43,27 +43,27 @@ class CrossEncoder:
     """
 
     def __init__(self, model: Classifier, labels: Sequence[str]) -> None:
-        """Take a classifier and the names of its logits."""
+        """Wrap a classifier and the labels of its logits."""
         self._model = model
         self._labels = labels
 
     @property
     def truncated_count(self) -> int:
-        """Pairs of which the first text was cut."""
+        """The number of pairs whose first text was cut."""
         return self._model.truncated_count
 
     def compute(
         self, requests: Sequence[Pair]
     ) -> Iterator[tuple[int, Mapping[str, float] | Unscored]]:
-        """The probability of each label for each pair."""
-        long = self._model.too_long([request.second for request in requests], _EXTRA_TOKENS)
-        fitting = [place for place, exceeds in enumerate(long) if not exceeds]
-        for place in (place for place, exceeds in enumerate(long) if exceeds):
-            yield place, Undefined(f"a text exceeds the model's {self._model.window} tokens")
+        """Compute the probability of each label for each pair."""
+        too_long = self._model.too_long([request.second for request in requests], _EXTRA_TOKENS)
+        fitting = [position for position, exceeds in enumerate(too_long) if not exceeds]
+        for position in (position for position, exceeds in enumerate(too_long) if exceeds):
+            yield position, Undefined(f"a text exceeds the model's {self._model.window} tokens")
         if fitting:
             answered = self._model.logits(
-                [requests[place].first for place in fitting],
-                [requests[place].second for place in fitting],
+                [requests[position].first for position in fitting],
+                [requests[position].second for position in fitting],
             )
             for at, values in answered:
                 found = [logistic(values[0])] if len(values) == 1 else softmax(values)
@@ -71,7 +71,7 @@ class CrossEncoder:
 
 
 def cross_encoder_kind(wanted: frozenset[str]) -> ModelKind:
-    """The kind of pair scorers that give at least one of some labels."""
+    """Return the kind of cross-encoders that have at least one of the wanted labels."""
 
     def check(config: Mapping[str, Any], _: Path) -> None:
         if config.get("model_type") == hhem.TYPE:
@@ -94,7 +94,7 @@ def cross_encoder_kind(wanted: frozenset[str]) -> ModelKind:
 
 
 def load(folder: Path, options: Options) -> LoadedModel:
-    """Load the pair scorer of a folder."""
+    """Load the cross-encoder from a folder."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     if config.get("model_type") == hhem.TYPE:
         return hhem.load(folder, config, options)

@@ -1,7 +1,7 @@
-"""Detoxify's checkpoints: read without running what a pickled file may bring along.
+"""Detoxify's checkpoints, read without running pickled code.
 
-The library itself unpickles them whole. Here a folder holds the checkpoint beside `config.json` and
-the tokenizer of the model that it was trained from, and only tensors and plain values are read.
+The Detoxify library unpickles everything. Here a folder holds the checkpoint together with
+`config.json` and the tokenizer of the base model, and only tensors and plain values are read.
 """
 
 from __future__ import annotations
@@ -19,17 +19,18 @@ if TYPE_CHECKING:
 
 
 def checkpoint(folder: Path) -> Path | None:
-    """The checkpoint of a folder that has no weights in another form."""
+    """Return the checkpoint in a folder without weights in another format."""
     if next(folder.glob("*.safetensors"), None) is not None:
         return None
     return next(iter(sorted(folder.glob("*.ckpt"))), None)
 
 
 def load(file: Path, folder: Path, options: Options) -> tuple[list[str], Classifier]:
-    """Load a checkpoint: the names of its labels, and the classifier.
+    """Load a checkpoint; return its labels and the classifier.
 
     Raises:
-        Unavailable: It holds more than tensors and plain values, or is no such checkpoint.
+        Unavailable: The file contains other objects than tensors and plain values, or is not a
+            checkpoint of Detoxify.
     """
     with silence_transformers():
         import pickle
@@ -54,7 +55,7 @@ def load(file: Path, folder: Path, options: Options) -> tuple[list[str], Classif
         )
         made: Any = AutoModelForSequenceClassification
         model = made.from_config(shape)
-        # Older checkpoints keep the positions, which the model makes anew.
+        # Older checkpoints contain `position_ids`, which the model creates itself.
         given = {name: value for name, value in state.items() if "position_ids" not in name}
         model.load_state_dict(given)
         model.to(getattr(torch, options.dtype))

@@ -1,4 +1,4 @@
-"""Devices: where models run, how much goes through them at once, and what they may print."""
+"""Devices and batches: where models run, and how many texts at once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def select_device(options: Options) -> str:
-    """The device that is configured; for `auto`, a graphics processor where there is one."""
+    """Return the configured device; for `auto`, a GPU if there is one."""
     import torch
 
     if options.device != "auto":
@@ -23,46 +23,46 @@ def select_device(options: Options) -> str:
 
 
 def batch_size(options: Options, device: str) -> int:
-    """How many texts go through the model together."""
+    """Return the number of texts per batch."""
     if options.batch_size is not None:
         return options.batch_size
     return 32 if device == "cpu" else 256
 
 
 def batch_by_length(lengths: Sequence[int], most: int, tokens: int) -> Iterator[list[int]]:
-    """Cut texts into batches of similar length, the longest first.
+    """Split texts into batches of similar length, the longest first.
 
     Args:
         lengths: The length of each text in tokens.
-        most: Texts that a batch may hold.
-        tokens: Tokens that a batch may hold, padding included; a text that has more is alone.
+        most: The most texts per batch.
+        tokens: The most tokens per batch, padding included; a longer text gets its own batch.
 
     Yields:
-        The places of the texts of a batch.
+        The positions of the texts of a batch.
     """
     batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lambda at: lengths[at], reverse=True):
+    for position in sorted(range(len(lengths)), key=lambda at: lengths[at], reverse=True):
         width = max(1, lengths[batch[0]]) if batch else 0
         if batch and (len(batch) >= most or (len(batch) + 1) * width > tokens):
             yield batch
             batch = []
-        batch.append(place)
+        batch.append(position)
     if batch:
         yield batch
 
 
 @contextmanager
 def silence_transformers() -> Iterator[None]:
-    """Keep the bars and reports that transformers prints when it loads off the terminal."""
+    """Suppress the progress bars and reports of transformers while it loads a model."""
     import transformers.utils
 
     logging: Any = transformers.utils.logging
-    bars, loud = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
     logging.set_verbosity_error()
     try:
         yield
     finally:
-        logging.set_verbosity(loud)
+        logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()

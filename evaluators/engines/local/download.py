@@ -1,4 +1,4 @@
-"""Fetching: weights that are not there yet, from the hub, and only when somebody needs them."""
+"""Download: missing weights from the Hugging Face hub, when a model is first needed."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 _SAFE = ("*.safetensors", "*.safetensors.index.json")
 _PICKLED = ("pytorch_model*.bin", "pytorch_model.bin.index.json")
-_DESCRIBING = ("*.json", "*.txt", "*.model", "*.jinja")
-_ELSEWHERE = ("onnx/*", "openvino/*", "flax*", "tf_*", "rust_*", "coreml/*", "original/*")
+_CONFIGURATION = ("*.json", "*.txt", "*.model", "*.jinja")
+_OTHER_FRAMEWORKS = ("onnx/*", "openvino/*", "flax*", "tf_*", "rust_*", "coreml/*", "original/*")
 
 
 def download(weights: Weights, options: Options) -> None:
-    """Fetch the files of a model into the hub's cache; says which and how large on the log.
+    """Download the files of a model into the hub's cache, and log the name and the size.
 
     Args:
         weights: A model of the hub.
-        options: Whether the network may be asked.
+        options: Whether the network may be used.
 
     Raises:
-        Unavailable: It may not, or the hub does not give the model.
+        Unavailable: The network may not be used, or the hub does not give the model.
     """
     name = require_allowed(weights, options)
     from huggingface_hub import HfApi, snapshot_download
@@ -44,39 +44,41 @@ def download(weights: Weights, options: Options) -> None:
         sizes = {file.rfilename: file.size or 0 for file in info.siblings or ()}
         wanted = select_files(list(sizes))
         total = sum(sizes[file] for file in wanted)
-        LOG.warning("fetching %s: %.0f MB", name, total / 1e6)
+        LOG.warning("downloading %s: %.0f MB", name, total / 1e6)
         if options.progress is not None:
-            options.progress(f"fetching {name} ({total / 1e6:.0f} MB)", 0, total)
+            options.progress(f"downloading {name} ({total / 1e6:.0f} MB)", 0, total)
         snapshot_download(str(weights.repository), revision=weights.revision, allow_patterns=wanted)
         if options.progress is not None:
-            options.progress(f"fetching {name} ({total / 1e6:.0f} MB)", total, total)
+            options.progress(f"downloading {name} ({total / 1e6:.0f} MB)", total, total)
     except (HfHubHTTPError, OfflineModeIsEnabled, OSError) as error:
         raise Unavailable(
-            f"{name} could not be fetched: {type(error).__name__}: {str(error).splitlines()[0]}"
+            f"{name} could not be downloaded: {type(error).__name__}: {str(error).splitlines()[0]}"
         ) from error
 
 
 def require_allowed(weights: Weights, options: Options) -> str:
-    """Make sure that a model may be fetched; gives its name and revision.
+    """Check that a model may be downloaded; return its name and revision.
 
     Raises:
-        Unavailable: The network may not be asked, or the hub's client is not installed.
+        Unavailable: The network may not be used, or the hub's client is not installed.
     """
     name = f"{weights.repository}@{weights.revision}"
     if options.offline or os.environ.get("HF_HUB_OFFLINE", "0") not in {"", "0"}:
         raise Unavailable(
-            f"{name} is not in the cache and models.offline is set: fetch it once where the "
-            "network may be asked, or name a folder"
+            f"{name} is not in the cache and models.offline is set: download it once where the "
+            "network may be used, or name a folder"
         )
     if find_spec("huggingface_hub") is None or weights.repository is None:
-        raise Unavailable(f"{name} cannot be fetched: pip install 'scoreline[models]'")
+        raise Unavailable(f"{name} cannot be downloaded: pip install 'scoreline[models]'")
     return name
 
 
 def select_files(files: Sequence[str]) -> list[str]:
-    """Of all files of a repository those that are needed, weights in one form only."""
-    own = [file for file in files if not any(fnmatch(file, alien) for alien in _ELSEWHERE)]
+    """Select the files of a repository that are needed, with the weights in one format only."""
+    own = [
+        file for file in files if not any(fnmatch(file, pattern) for pattern in _OTHER_FRAMEWORKS)
+    ]
     safe = [file for file in own if any(fnmatch(file, pattern) for pattern in _SAFE)]
     weights = safe or [file for file in own if any(fnmatch(file, each) for each in _PICKLED)]
-    described = [file for file in own if any(fnmatch(file, each) for each in _DESCRIBING)]
-    return sorted({*weights, *described})
+    configuration = [file for file in own if any(fnmatch(file, each) for each in _CONFIGURATION)]
+    return sorted({*weights, *configuration})

@@ -1,4 +1,4 @@
-"""The encoder: texts to vectors, by sentence-transformers."""
+"""Embedding models: texts to vectors, by sentence-transformers."""
 
 from __future__ import annotations
 
@@ -19,50 +19,50 @@ if TYPE_CHECKING:
     from evaluators.flows.requests import Embed
 
 _BATCHES_AT_ONCE = 16
-"""Batches that are handed over together: what stands between two reports of progress."""
+"""Batches between two progress reports."""
 
 
 class Encoder:
     """A loaded sentence-transformers model."""
 
     def __init__(self, model: SentenceTransformer, batch: int) -> None:
-        """Take a model that is on its device."""
+        """Wrap a model that is on its device."""
         self.truncated_count = 0
         self._model = model
         self._batch = batch
 
     def compute(self, requests: Sequence[Embed]) -> Iterator[tuple[int, np.ndarray[Any, Any]]]:
-        """A vector of float32 and length 1 for each text; 0 for a blank one.
+        """Compute a float32 vector of length 1 for each text; 0 for a blank one.
 
-        The longest texts go first, so that those that share a batch are padded little, and a
-        memory that does not suffice is noticed at once.
+        The longest texts go first: texts of a batch then need little padding, and running out of
+        memory shows at once.
         """
         texts = [request.text for request in requests]
-        order = sorted(range(len(texts)), key=lambda place: len(texts[place]), reverse=True)
-        written = [place for place in order if texts[place].strip()]
+        order = sorted(range(len(texts)), key=lambda position: len(texts[position]), reverse=True)
+        non_blank = [position for position in order if texts[position].strip()]
         size = self._batch * _BATCHES_AT_ONCE
-        for start in range(0, len(written), size):
-            places = written[start : start + size]
-            some = [texts[place] for place in places]
+        for start in range(0, len(non_blank), size):
+            positions = non_blank[start : start + size]
+            batch_texts = [texts[position] for position in positions]
             vectors = self._model.encode(
-                some,
+                batch_texts,
                 batch_size=self._batch,
                 show_progress_bar=False,
                 convert_to_numpy=True,
                 normalize_embeddings=True,
             )
-            self.truncated_count += self._longer(some)
-            yield from zip(places, np.asarray(vectors, dtype=np.float32), strict=True)
-        if len(written) < len(texts):
-            nothing = np.zeros(self._width(), dtype=np.float32)
-            yield from ((place, nothing) for place in order if not texts[place].strip())
+            self.truncated_count += self._count_truncated(batch_texts)
+            yield from zip(positions, np.asarray(vectors, dtype=np.float32), strict=True)
+        if len(non_blank) < len(texts):
+            zero = np.zeros(self._width(), dtype=np.float32)
+            yield from ((position, zero) for position in order if not texts[position].strip())
 
     def _width(self) -> int:
         width = self._model.get_embedding_dimension()
         return len(self._model.encode("a")) if width is None else int(width)
 
-    def _longer(self, texts: Sequence[str]) -> int:
-        """How many texts have more tokens than the model reads."""
+    def _count_truncated(self, texts: Sequence[str]) -> int:
+        """Count the texts that exceed the model's window."""
         window = self._model.max_seq_length
         # A token is at least one character long.
         long = [text for text in texts if window is not None and len(text) > window - 2]
@@ -73,7 +73,7 @@ class Encoder:
 
 
 def load(folder: Path, options: Options) -> Encoder:
-    """Load the model of a folder; its code, if it brings any, is not run."""
+    """Load the model from a folder; code in the folder is not run."""
     with silence_transformers():
         import torch
         from sentence_transformers import SentenceTransformer
@@ -91,7 +91,7 @@ def load(folder: Path, options: Options) -> Encoder:
 
 
 def _check(_: Mapping[str, Any], __: Path) -> None:
-    """A transformer without heads serves as well: sentence-transformers then takes the mean."""
+    """Accept every model: for a plain transformer, sentence-transformers pools by the mean."""
 
 
 def _unpacked(content: bytes) -> np.ndarray[Any, Any]:

@@ -1,4 +1,4 @@
-"""Local models: loaded when something is asked that was never asked before, and once."""
+"""Local models: loaded once, at the first request that is not cached."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ INSTALL = "pip install 'scoreline[models]'"
 
 
 class LocalModel(CachedModel):
-    """A model of this machine; see `contract.Model`.
+    """A model on this machine; see `protocols.Model`.
 
     Attributes:
-        loads: How often it was loaded: not at all or once.
+        loads: How many times it was loaded: 0 or 1.
     """
 
     def __init__(
@@ -36,33 +36,32 @@ class LocalModel(CachedModel):
         kind: ModelKind,
         home: Path,
         options: Options,
-        shelf: AnswerCache,
+        cache: AnswerCache,
         networks: dict[str, LoadedModel],
     ) -> None:
-        """Note what is configured; nothing is looked at before something is asked.
+        """Set the configuration; no file is read before the first request.
 
         Args:
-            role: What it is to the evaluators.
+            role: The role of the model.
             name: The configured name; see `weights.locate`.
-            kind: What kind of model the role takes.
-            home: The folder that relative folders start from.
-            options: How it is run.
-            shelf: Where its answers are kept.
-            networks: The networks in memory, by what their answers are kept under; roles that
-                name the same model find each other's there.
+            kind: The kind of model that the role takes.
+            home: The folder that relative paths start from.
+            options: How the model is run.
+            cache: The cache of its answers.
+            networks: The loaded models by cache namespace, shared by roles with the same model.
         """
-        super().__init__(f"models.{role}: {name}", shelf, options.progress)
+        super().__init__(f"models.{role}: {name}", cache, options.progress)
         self.loads = 0
         self._name = name
         self._home = home
         self._kind = kind
         self._options = options
         self._networks = networks
-        self._obstacle: str | None = None
+        self._unavailable: str | None = None
 
     @property
     def identity(self) -> str:
-        """Name, revision (with it the tokenizer) and type of numbers; nothing is fetched for it."""
+        """Name, revision (it includes the tokenizer) and dtype; nothing is downloaded."""
         try:
             which = locate(self._name, self._home).identity
         except Unavailable:
@@ -71,42 +70,42 @@ class LocalModel(CachedModel):
 
     @cached_property
     def files(self) -> tuple[Path, str]:
-        """The folder of the model, and which it is; files that are not there are fetched.
+        """The folder and the identity of the model; missing files are downloaded.
 
         Raises:
-            Unavailable: They cannot be had.
+            Unavailable: The files cannot be downloaded.
         """
         found = locate(self._name, self._home)
         if found.folder is None:
             download(found, self._options)
             found = locate(self._name, self._home)
         if found.folder is None:
-            raise Unavailable("the files were fetched, but there are no weights among them")
+            raise Unavailable("the files were downloaded, but there are no weights among them")
         return found.folder, found.identity
 
     @property
     def cache_namespace(self) -> str:
-        """The very files that answer, not only what they are called."""
+        """The identity of the files, not only the model's name."""
         return f"{self._kind.form},{self.files[1]},{self._options.dtype}"
 
     @property
     def form(self) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
-        """How an answer becomes bytes, and bytes an answer."""
+        """The functions that convert an answer to bytes, and bytes to an answer."""
         return self._kind.pack, self._kind.unpack
 
     def unavailable_reason(self) -> str | None:
-        """Why it cannot answer, as far as can be known without loading it."""
-        if self._obstacle is None:
+        """Return why the model cannot answer, as far as is known without loading it."""
+        if self._unavailable is None:
             try:
-                self._folder()
+                self._checked_folder()
             except Unavailable as reason:
-                self._obstacle = f"{self.label}: {reason}"
-        return self._obstacle
+                self._unavailable = f"{self.label}: {reason}"
+        return self._unavailable
 
     def readiness(self) -> Readiness:
-        """What can be said of it before anything is loaded or fetched."""
+        """Return what is known without loading or downloading anything."""
         try:
-            self._installed()
+            self._require_packages()
             found = locate(self._name, self._home)
             if found.folder is not None:
                 self._kind.check(read_config(found.folder), found.folder)
@@ -115,44 +114,46 @@ class LocalModel(CachedModel):
         except Unavailable as reason:
             return Readiness(usable=False, message=f"{self.label}: {reason}")
         return Readiness(
-            usable=True, message=f"{self._name} is fetched from the hub when it is needed"
+            usable=True, message=f"{self._name} is downloaded from the hub when it is needed"
         )
 
     def get_network(self) -> LoadedModel:
-        """The network in memory.
+        """Return the loaded model.
 
         Raises:
-            Unavailable: It cannot be loaded; also every time after the first.
+            Unavailable: The model cannot be loaded; it is not tried again.
         """
         if self.unavailable_reason() is None:
             network = self._networks.get(self.cache_namespace)
             if network is not None:
                 return network
             try:
-                network = self._kind.load(self._folder(), self._options)
+                network = self._kind.load(self._checked_folder(), self._options)
             except _load_errors() as error:
                 what = " ".join(str(error).split())[:300]
-                self._obstacle = f"{self.label}: cannot be loaded: {type(error).__name__}: {what}"
+                self._unavailable = (
+                    f"{self.label}: cannot be loaded: {type(error).__name__}: {what}"
+                )
             else:
                 self.loads += 1
                 self._networks[self.cache_namespace] = network
                 return network
-        raise Unavailable(self._obstacle)
+        raise Unavailable(self._unavailable)
 
-    def _installed(self) -> None:
-        absent = [name for name in self._kind.packages if find_spec(name) is None]
-        if absent:
-            raise Unavailable(f"{', '.join(absent)} missing: {INSTALL}")
+    def _require_packages(self) -> None:
+        missing = [name for name in self._kind.packages if find_spec(name) is None]
+        if missing:
+            raise Unavailable(f"{', '.join(missing)} missing: {INSTALL}")
 
-    def _folder(self) -> Path:
-        self._installed()
+    def _checked_folder(self) -> Path:
+        self._require_packages()
         folder, _ = self.files
         self._kind.check(read_config(folder), folder)
         return folder
 
 
 def _load_errors() -> tuple[type[Exception], ...]:
-    """What the libraries raise for models that are broken, alien, too large or unsafe."""
+    """Return what the libraries raise for models that are broken, unknown, too large or unsafe."""
     from safetensors import SafetensorError
 
     known = (Unavailable, OSError, RuntimeError, ValueError, KeyError, TypeError, ImportError)

@@ -1,4 +1,4 @@
-"""Labellers: what classifiers say of a text, as a probability for each label."""
+"""Text classifiers: a probability for each label of a text."""
 
 from __future__ import annotations
 
@@ -22,34 +22,35 @@ _MULTI_LABELS = frozenset(
     {"toxic", "toxicity", "severe_toxic", "severe_toxicity", "obscene", "threat", "insult"}
     | {"identity_hate", "identity_attack"}
 )
-"""Labels of which a comment may have several, whether or not the configuration says so."""
+"""Labels of multi-label models, whether or not the configuration says so."""
 
 
 class TextClassifier:
-    """A loaded classifier of texts."""
+    """A loaded text classifier."""
 
-    def __init__(self, model: Classifier, labels: Sequence[str], *, several: bool) -> None:
-        """Take a classifier, and say whether a text may have several of its labels."""
+    def __init__(self, model: Classifier, labels: Sequence[str], *, multi_label: bool) -> None:
+        """Wrap a classifier; `multi_label` says whether a text may have several labels."""
         self._model = model
         self._labels = labels
-        self._several = several
+        self._multi_label = multi_label
 
     @property
     def truncated_count(self) -> int:
-        """Texts that were cut."""
+        """The number of texts that were cut."""
         return self._model.truncated_count
 
     def compute(self, requests: Sequence[Classify]) -> Iterator[tuple[int, Mapping[str, float]]]:
-        """The probability of each label for each text."""
-        for place, values in self._model.logits([request.text for request in requests]):
-            found = list(map(logistic, values)) if self._several else softmax(values)
-            yield place, dict(zip(self._labels, found, strict=True))
+        """Compute the probability of each label for each text."""
+        for position, values in self._model.logits([request.text for request in requests]):
+            found = list(map(logistic, values)) if self._multi_label else softmax(values)
+            yield position, dict(zip(self._labels, found, strict=True))
 
 
 def is_multi_label(config: Mapping[str, Any]) -> bool:
-    """Whether each label has a probability of its own.
+    """Return whether the labels have independent probabilities.
 
-    By `problem_type`; where that is not given, by being the only label, or one of Detoxify's.
+    This depends on `problem_type`. Without it, a single label or Detoxify's labels are
+    independent.
     """
     named = {str(label).lower() for label in (config.get("id2label") or {}).values()}
     kind = config.get("problem_type")
@@ -59,14 +60,14 @@ def is_multi_label(config: Mapping[str, Any]) -> bool:
 
 
 def load(folder: Path, options: Options) -> TextClassifier:
-    """Load the classifier of a folder."""
+    """Load the text classifier from a folder."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     checkpoint = detoxify.checkpoint(folder)
     if checkpoint is not None:
         labels, model = detoxify.load(checkpoint, folder, options)
-        return TextClassifier(model, labels, several=True)
+        return TextClassifier(model, labels, multi_label=True)
     model = classifier.load(folder, options)
-    return TextClassifier(model, classifier.label_names(config), several=is_multi_label(config))
+    return TextClassifier(model, classifier.label_names(config), multi_label=is_multi_label(config))
 
 
 def _check(config: Mapping[str, Any], folder: Path) -> None:

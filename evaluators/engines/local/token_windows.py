@@ -1,4 +1,4 @@
-"""Spans: the tokens of a continuation within what a language model can read at once."""
+"""Token windows: how a long continuation is split to fit the window of a language model."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class Window(NamedTuple):
-    """Tokens that are read together; those from `scored` on count."""
+    """Tokens that are read together; those from `scored` on are scored."""
 
     ids: Sequence[int]
     scored: int
 
 
 class Span(NamedTuple):
-    """What is read to score a continuation: one window, or several one after the other."""
+    """The windows that score a continuation, in order."""
 
     windows: Sequence[Window]
     truncated: bool = False
@@ -30,28 +30,28 @@ class _Tokens(NamedTuple):
     ids: list[int]
     offsets: list[tuple[int, int]]
     first: int
-    """The place of the first token that belongs to the continuation."""
+    """The position of the first token of the continuation."""
 
 
 class WindowSplitter:
-    """Cuts prefix and continuation into tokens as one text.
+    """Tokenizes prefix and continuation as one text and splits it into windows.
 
-    Tokens of the two put together would not be those of the whole: a model that has read a blank
-    at the end of the prefix expects another token than the word with its blank.
+    Tokenizing the two separately gives other tokens: after a space at the end of the prefix, the
+    first word of the continuation has another token than the word with its space.
     """
 
     def __init__(self, tokenizer: Any, window: int) -> None:
-        """Take a tokenizer that knows where its tokens stand, and the model's window in tokens."""
+        """Set a tokenizer that gives offsets, and the model's window in tokens."""
         self.window = window
         self._tokenizer = tokenizer
 
-    def read(self, asked: Likelihood) -> Span:
-        """The windows in which every token of the continuation that has a probability is scored.
+    def split(self, request: Likelihood) -> Span:
+        """Return windows that score every token of the continuation that has a probability.
 
         Raises:
-            Undefined: No token has one, or the continuation does not fit the window.
+            Undefined: No token has a probability, or the continuation exceeds the window.
         """
-        tokens = self._tokens(asked.prefix, asked.continuation, start=asked.start)
+        tokens = self._tokens(request.prefix, request.continuation, start=request.start)
         count = len(tokens.ids)
         if tokens.first >= count:
             raise Undefined("the text has no tokens")
@@ -59,11 +59,11 @@ class WindowSplitter:
             raise Undefined("the text has one token, and nothing stands before it")
         if count <= self.window:
             return Span([Window(tokens.ids, max(tokens.first, 1))])
-        if asked.stride is not None:
-            return Span(self._windows(tokens, asked.stride))
-        if asked.shorten is None:
+        if request.stride is not None:
+            return Span(self._windows(tokens, request.stride))
+        if request.shorten is None:
             return Span([self._left_cut(tokens)], truncated=True)
-        return Span([self._shortened(asked, asked.shorten, tokens)], truncated=True)
+        return Span([self._shortened(request, request.shorten, tokens)], truncated=True)
 
     def _tokens(self, prefix: str, continuation: str, *, start: bool) -> _Tokens:
         encoded = self._tokenizer(
@@ -75,7 +75,7 @@ class WindowSplitter:
         ids, offsets = list(encoded["input_ids"]), list(encoded["offset_mapping"])
         special = list(encoded["special_tokens_mask"])
         while special and special[-1]:
-            # What a tokenizer adds at the end is not part of the text.
+            # Special tokens at the end are not part of the text.
             ids.pop(), offsets.pop(), special.pop()
         if start and not (special and special[0]):
             ids.insert(0, self._start())
@@ -91,7 +91,7 @@ class WindowSplitter:
         raise Undefined("the model has no start token")
 
     def _windows(self, tokens: _Tokens, stride: int) -> list[Window]:
-        """Windows one after the other, each token scored once, with as much before it as fits."""
+        """Return overlapping windows that score each token once, with as much context as fits."""
         step = max(1, min(stride, self.window // 2))
         windows, done = [], max(tokens.first, 1)
         for begin in range(0, len(tokens.ids), step):
@@ -107,17 +107,17 @@ class WindowSplitter:
             raise Undefined(f"the text alone exceeds the model's {self.window} tokens")
         return Window(tokens.ids[excess:], tokens.first - excess)
 
-    def _shortened(self, asked: Likelihood, where: tuple[int, int], tokens: _Tokens) -> Window:
-        """Take tokens from the end of the part that may give way until the whole fits."""
+    def _shortened(self, request: Likelihood, where: tuple[int, int], tokens: _Tokens) -> Window:
+        """Cut tokens from the end of `where`, a part of the prefix, until the text fits."""
         begin, end = where
-        prefix, tail = asked.prefix, asked.prefix[end:]
+        prefix, tail = request.prefix, request.prefix[end:]
         while (excess := len(tokens.ids) - self.window) > 0:
-            given = [stop for start, stop in tokens.offsets if begin < stop and start < end]
-            if len(prefix) == begin + len(tail) or not given:
+            removable = [stop for start, stop in tokens.offsets if begin < stop and start < end]
+            if len(prefix) == begin + len(tail) or not removable:
                 raise Undefined(f"the text alone exceeds the model's {self.window} tokens")
-            # Cutting may join what stood apart, so that the tokens are looked at anew.
-            end = max(begin, given[-excess - 1]) if excess < len(given) else begin
+            # The cut may join characters to other tokens, so tokenize again.
+            end = max(begin, removable[-excess - 1]) if excess < len(removable) else begin
             prefix = prefix[:end].rstrip() + tail
             end = len(prefix) - len(tail)
-            tokens = self._tokens(prefix, asked.continuation, start=asked.start)
+            tokens = self._tokens(prefix, request.continuation, start=request.start)
         return Window(tokens.ids, max(tokens.first, 1))

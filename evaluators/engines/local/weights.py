@@ -17,7 +17,7 @@ from typing import Any
 from evaluators.errors import Unavailable
 
 PACKAGE = "package:"
-"""What a model that an installed distribution brings along is named after."""
+"""The prefix of names of models in installed distributions."""
 
 _HUB = re.compile(r"(?P<name>[\w.-]+(?:/[\w.-]+)?)(?:@(?P<revision>[\w./-]+))?")
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -26,15 +26,15 @@ _DESCRIPTIONS = ("modules.json", "config.json")
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """A model that a configuration names.
+    """A configured model.
 
     Attributes:
-        name: As it is configured.
-        folder: Where its files are; None while they are still on the hub.
-        identity: Which model it is: a hub name with its revision, a distribution with its version,
-            or a folder's name with the digest of its files (weights, configuration, tokenizer).
-        repository: Its name on the hub, if that is where it comes from.
-        revision: The commit, branch or tag that is asked for there.
+        name: The configured name.
+        folder: The folder with its files; None until they are downloaded.
+        identity: A hub name with its revision, a distribution with its version, or a folder's name
+            with the digest of its files (weights, configuration, tokenizer).
+        repository: The name on the hub, for models from there.
+        revision: The commit, branch or tag on the hub.
     """
 
     name: str
@@ -45,19 +45,19 @@ class Weights:
 
 
 def locate(name: str, home: Path) -> Weights:
-    """Find out what a configured name stands for, without asking the network.
+    """Find the model of a configured name, without using the network.
 
     Args:
-        name: A folder (relative to `home`), `package:` and a distribution that carries a model,
-            or a name on the hub, `owner/model` or `owner/model@revision`. What exists as a folder
-            is one; to be sure, begin with `./`.
+        name: A folder (relative to `home`), `package:` and a distribution that contains a model,
+            or a name on the hub, `owner/model` or `owner/model@revision`. An existing folder
+            takes precedence; `./` at the beginning always means a folder.
         home: The folder of the configuration file.
 
     Raises:
-        Unavailable: The name stands for nothing that could be a model.
+        Unavailable: There is no such model.
     """
     if name.startswith(PACKAGE):
-        return _packaged(name)
+        return _locate_package(name)
     folder = home / Path(name).expanduser()
     if folder.is_dir():
         read_config(folder)
@@ -66,16 +66,16 @@ def locate(name: str, home: Path) -> Weights:
     if hub is None or name.startswith(("./", "../", "/", "~")):
         raise Unavailable(f"the model folder {str(folder)!r} does not exist")
     repository, revision = hub["name"], hub["revision"] or "main"
-    snapshot = _cached(repository, revision)
+    snapshot = _find_in_hub_cache(repository, revision)
     commit = snapshot.name if snapshot is not None else revision
     return Weights(name, snapshot, f"{repository}@{commit}", repository, revision)
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """The `config.json` of a model (its first module's, in sentence-transformers folders).
+    """Read the `config.json` of a model (of the first module, in sentence-transformers folders).
 
     Raises:
-        Unavailable: There is none, or it cannot be read.
+        Unavailable: There is no such file, or it cannot be read.
     """
     for path in (folder / "config.json", folder / "0_Transformer" / "config.json"):
         if path.is_file():
@@ -90,7 +90,7 @@ def read_config(folder: Path) -> dict[str, Any]:
     raise Unavailable(f"the folder {str(folder)!r} holds no config.json, so no model")
 
 
-def _packaged(name: str) -> Weights:
+def _locate_package(name: str) -> Weights:
     distribution = name.removeprefix(PACKAGE)
     try:
         found = metadata.distribution(distribution)
@@ -107,25 +107,25 @@ def _packaged(name: str) -> Weights:
     raise Unavailable(f"the distribution {distribution!r} carries no model (no config.json)")
 
 
-def _cached(repository: str, revision: str) -> Path | None:
-    """The folder of the hub's cache that holds a model whole; None when it is not there."""
-    place = cache_folder() / ("models--" + repository.replace("/", "--"))
+def _find_in_hub_cache(repository: str, revision: str) -> Path | None:
+    """Return the folder in the hub's cache with a complete model, or None."""
+    model_folder = cache_folder() / ("models--" + repository.replace("/", "--"))
     commit = revision
     if not _COMMIT.fullmatch(revision):
-        note = place / "refs" / revision
-        if not note.is_file():
+        reference = model_folder / "refs" / revision
+        if not reference.is_file():
             return None
-        commit = note.read_text(encoding="utf-8").strip()
-    snapshot = place / "snapshots" / commit
-    whole = any((snapshot / wanted).is_file() for wanted in _DESCRIPTIONS) and any(
+        commit = reference.read_text(encoding="utf-8").strip()
+    snapshot = model_folder / "snapshots" / commit
+    is_complete = any((snapshot / wanted).is_file() for wanted in _DESCRIPTIONS) and any(
         next(snapshot.rglob(pattern), None) is not None
         for pattern in ("*.safetensors", "pytorch_model*.bin")
     )
-    return snapshot if whole else None
+    return snapshot if is_complete else None
 
 
 def cache_folder() -> Path:
-    """The folder in which the hub's clients keep models; as their documentation has it."""
+    """Return the cache folder of the hub's clients, as their documentation defines it."""
     home = os.environ.get("HF_HOME") or Path(
         os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "huggingface"
     )
@@ -133,7 +133,7 @@ def cache_folder() -> Path:
 
 
 def _digest(folder: Path) -> str:
-    """A digest of all files of a model: equal files give equal numbers wherever they stand."""
+    """Return a digest of a model's files, independent of their location."""
     files = sorted(
         path
         for path in folder.rglob("*")

@@ -76,8 +76,8 @@ def test_two_processes_may_use_the_store_at_once(tmp_path: Path) -> None:
     program = """
 import sys
 from pathlib import Path
-from evaluators.engines.cache_store import Store
-store = Store(Path(sys.argv[1]))
+from evaluators.engines.cache_store import CacheStore
+store = CacheStore(Path(sys.argv[1]))
 for number in range(50):
     key = (int(sys.argv[2]) * 1000 + number).to_bytes(16, "big")
     store.put("m", {key: b"x" * 100})
@@ -103,10 +103,10 @@ def test_a_store_that_was_deleted_is_made_anew(tmp_path: Path) -> None:
     assert store.get("m", keys(1)) == {}
 
 
-def test_the_shelf_looks_into_memory_first(tmp_path: Path) -> None:
-    shelf = AnswerCache(LruCache(10_000), CacheStore(tmp_path))
-    shelf.keep("m", {keys(1)[0]: b"x"})
+def test_the_cache_reads_memory_first(tmp_path: Path) -> None:
+    cache = AnswerCache(LruCache(10_000), CacheStore(tmp_path))
+    cache.put("m", {keys(1)[0]: b"x"})
     with sqlite3.connect(tmp_path / FILE) as connection:
         connection.execute("DELETE FROM answers")
-    assert shelf.find("m", keys(2)) == {keys(1)[0]: b"x"}
-    assert AnswerCache(LruCache(10_000)).find("m", keys(2)) == {}
+    assert cache.get("m", keys(2)) == {keys(1)[0]: b"x"}
+    assert AnswerCache(LruCache(10_000)).get("m", keys(2)) == {}

@@ -103,7 +103,7 @@ def test_a_server_that_goes_down_stops_the_run_once_nothing_else_comes() -> None
         failures = [future.exception(30) for future in futures]
     kinds = {type(failure) for failure in failures}
     assert kinds == {JudgeError, JudgeUnreachable}
-    assert "run again to go on" in str(failures[-1])
+    assert "run again to continue" in str(failures[-1])
 
 
 def test_an_address_where_something_else_answers_is_named() -> None:
@@ -186,7 +186,7 @@ def test_the_doctor_is_told_how_the_judge_answers() -> None:
         told = check_judge(settings(server))
         assert server.count == 0
     assert told.startswith(f"'openai/judge' at {server.url} answers in ")
-    assert told.endswith("s as 'judge-2026-01-01 fp_1', held to JSON schemas")
+    assert told.endswith("s as 'judge-2026-01-01 fp_1', constrained to JSON schemas")
     refusal = Said(status=401, content="no")
     with JudgeServer(probe=lambda _: refusal) as server, pytest.raises(JudgeRefused, match="key"):
         check_judge(settings(server))

@@ -52,14 +52,14 @@ class Scripted:
         """Count."""
         self.closed += 1
 
-    async def ask(self, question: JudgeCall, origin: Origin, reading: Parser) -> Judgment:  # noqa: ARG002
+    async def ask(self, call: JudgeCall, origin: Origin, parser: Parser) -> Judgment:  # noqa: ARG002
         """Answer with the text, or fail with the error."""
-        self.asked.append(question)
+        self.asked.append(call)
         while not self.go.is_set():  # noqa: ASYNC110 - set by another thread
             await asyncio.sleep(0.001)
         if self.error is not None:
-            return CallUsage(attempts=2).judgment(question, Status.JUDGE_ERROR, error=self.error)
-        return parse_judgment(CallUsage(attempts=1), question, self.text, reading)
+            return CallUsage(attempts=2).judgment(call, Status.JUDGE_ERROR, error=self.error)
+        return parse_judgment(CallUsage(attempts=1), call, self.text, parser)
 
 
 def judge(asker: Scripted, ledger: MemoryLedger, settings: JudgeSettings = SETTINGS) -> LedgerJudge:
@@ -172,7 +172,7 @@ def test_a_defect_reaches_the_one_who_asked() -> None:
 def test_a_ledger_that_cannot_keep_ends_the_run() -> None:
     class Full(MemoryLedger):
         def store(self, judgment: Judgment) -> None:
-            raise OSError(28, f"no space left for {judgment.question.digest}")
+            raise OSError(28, f"no space left for {judgment.call.digest}")
 
     with judge(Scripted(), Full()) as asking:
         assert isinstance(asking.ask(about("a"), origin()).exception(5), OSError)

@@ -1,4 +1,4 @@
-"""Lanes and rates, on a loop of their own."""
+"""Concurrency slots and rate limits, each on its own event loop."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from evaluators.engines.judge.rate_limit import ConcurrencySlots, MinuteRate
 PATIENCE_S = 60.0
 
 
-def test_a_busy_server_halves_the_lanes_once_for_all_that_were_under_way() -> None:
+def test_a_busy_server_halves_the_slots_once_for_all_requests_in_flight() -> None:
     async def scenario() -> list[int]:
-        lanes = ConcurrencySlots(16)
-        seen = [lanes.open]
-        async with lanes.lane() as one, lanes.lane() as other:
-            lanes.busy(one, None)
-            lanes.busy(other, None)
-            seen.append(lanes.open)
+        slots = ConcurrencySlots(16)
+        seen = [slots.open]
+        async with slots.slot() as one, slots.slot() as other:
+            slots.slow_down(one, None)
+            slots.slow_down(other, None)
+            seen.append(slots.open)
         for _ in range(10):
-            async with lanes.lane() as later:
-                lanes.busy(later, None)
-        seen.append(lanes.open)
+            async with slots.slot() as later:
+                slots.slow_down(later, None)
+        seen.append(slots.open)
         return seen
 
     assert asyncio.run(scenario()) == [16, 8, 1]
 
 
-def test_lanes_open_again_one_after_as_many_answers_as_there_are() -> None:
+def test_slots_open_again_one_after_as_many_answers_as_there_are() -> None:
     async def scenario() -> list[int]:
-        lanes = ConcurrencySlots(4)
-        async with lanes.lane() as sent:
-            lanes.busy(sent, None)
+        slots = ConcurrencySlots(4)
+        async with slots.slot() as sent:
+            slots.slow_down(sent, None)
         seen = []
         for _ in range(20):
-            lanes.answered()
-            seen.append(lanes.open)
+            slots.record_success()
+            seen.append(slots.open)
         return seen
 
     seen = asyncio.run(scenario())
@@ -45,14 +45,14 @@ def test_lanes_open_again_one_after_as_many_answers_as_there_are() -> None:
     assert seen[-1] == 4
 
 
-def test_never_more_are_in_than_lanes_are_open_and_nobody_is_forgotten() -> None:
+def test_never_more_requests_run_than_there_are_slots_and_none_is_forgotten() -> None:
     async def scenario() -> tuple[int, int]:
-        lanes = ConcurrencySlots(3)
+        slots = ConcurrencySlots(3)
         inside = most = done = 0
 
         async def work(number: int) -> None:
             nonlocal inside, most, done
-            async with lanes.lane():
+            async with slots.slot():
                 inside += 1
                 most = max(most, inside)
                 await asyncio.sleep(0.001 * (number % 3))
@@ -73,13 +73,13 @@ def test_never_more_are_in_than_lanes_are_open_and_nobody_is_forgotten() -> None
     assert done == 31
 
 
-def test_a_pause_holds_everybody() -> None:
+def test_a_pause_delays_all_requests() -> None:
     async def scenario() -> float:
-        lanes = ConcurrencySlots(2)
+        slots = ConcurrencySlots(2)
         started = asyncio.get_running_loop().time()
-        async with lanes.lane() as sent:
-            lanes.busy(sent, 0.1)
-        async with lanes.lane():
+        async with slots.slot() as sent:
+            slots.slow_down(sent, 0.1)
+        async with slots.slot():
             return asyncio.get_running_loop().time() - started
 
     assert 0.09 <= asyncio.run(scenario()) < PATIENCE_S

@@ -48,7 +48,7 @@ def test_a_reply_is_found_by_its_address_and_costs_nothing(tmp_path: Path, name:
     assert say(settings, origin(), ledger) == Verdict.model_validate_json(YES)
     kept = ledger.last
     assert (kept.status, kept.cost_usd, kept.attempts, kept.tokens_in) == ("scored", 0.0, 0, None)
-    assert kept.question.model == f"recorded:{name}"
+    assert kept.call.model == f"recorded:{name}"
     assert ReplayJudge(settings, ledger).ask(about("a"), origin()).result(0) == say(
         settings, origin()
     )

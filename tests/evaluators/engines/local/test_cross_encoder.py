@@ -76,7 +76,7 @@ def test_only_the_first_text_is_cut_and_that_is_said(
     assert whole == pytest.approx(other, abs=1e-6)
     assert isinstance(alien, Undefined)
     assert "exceeds the model's 32 tokens" in alien.reason
-    assert "2 of 3 texts were longer" in caplog.text
+    assert "2 of 3 texts exceeded the model" in caplog.text
 
 
 def test_vectaras_model_by_a_plain_forward_pass(

@@ -18,14 +18,14 @@ from pathlib import Path
 from evaluators.catalog import build
 from evaluators.flows.protocols import Engines
 from evaluators.engines.roles import Options
-from evaluators.engines.models import Choices, models
+from evaluators.engines.models import ModelSettings, build_models
 from evaluators.scoring import score
 from tests.samples import samples
 
 told = []
 options = Options(progress=lambda *said: told.append(said))
 names = {"toxicity": "owner/tiny", "fairness_bias": "owner/nowhere"}
-found, absent = models(Choices(names=names, home=Path(), options=options))
+found, absent = build_models(ModelSettings(names=names, home=Path(), options=options))
 before = found["toxicity"].identity
 grades = score(
     build("fairness_bias"),
@@ -63,12 +63,12 @@ def test_weights_are_fetched_once_and_only_when_they_are_needed(
     needed = ["config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"]
     with HubServer("owner/tiny", folder) as hub:
         _, _, reason, _, _ = run(hub, tmp_path)
-        assert "owner/nowhere@main could not be fetched" in str(reason)
+        assert "owner/nowhere@main could not be downloaded" in str(reason)
         assert hub.fetched == []
         before, after, _, obstacle, told = run(hub, tmp_path, "toxicity")
         assert obstacle is None
         assert (before, after) == ("owner/tiny@main,float32", f"owner/tiny@{COMMIT},float32")
-        assert str(told).startswith("[['fetching owner/tiny@main (")
+        assert str(told).startswith("[['downloading owner/tiny@main (")
         assert sorted(hub.fetched) == needed
         again, _, _, obstacle, told = run(hub, tmp_path, "toxicity")
         assert (again, obstacle, told) == (after, None, [])

@@ -74,7 +74,7 @@ def test_what_exceeds_the_window_does_not_count_and_that_is_said(
     one, other, short = vectors(encoder(), [long, long + "and ferry", "harbour " * 200])
     np.testing.assert_allclose(one, other, atol=1e-6)
     assert not np.allclose(one, short, atol=1e-4)
-    assert "2 of 3 texts were longer than its window" in caplog.text
+    assert "2 of 3 texts exceeded the model" in caplog.text
 
 
 def test_a_text_is_encoded_once() -> None:
@@ -100,9 +100,9 @@ def test_a_rerun_encodes_nothing_and_does_not_load_torch(tmp_path: Path) -> None
     program = f"""
 import json, sys
 from pathlib import Path
-from evaluators.engines.models import Choices, models
+from evaluators.engines.models import ModelSettings, build_models
 from evaluators.flows.requests import Embed
-found, _ = models(Choices(names={{"embedding": {PACKAGE!r}}}, home=Path(), store=Path(sys.argv[1])))
+found, _ = build_models(ModelSettings(names={{"embedding": {PACKAGE!r}}}, home=Path(), store=Path(sys.argv[1])))
 model = found["embedding"]
 told = [model.identity, model.unavailable_reason()]
 answers = model.answer([Embed(text) for text in json.loads(sys.argv[2])])

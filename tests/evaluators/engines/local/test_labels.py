@@ -65,7 +65,7 @@ def test_a_text_longer_than_the_window_is_cut_and_that_is_said(
     model = engine("toxicity", "xlm")
     cut, same = model.answer([Classify(long, "x"), Classify(long + "nice", "x")])
     assert cut == pytest.approx(same, abs=1e-6)
-    assert "2 of 2 texts were longer" in caplog.text
+    assert "2 of 2 texts exceeded the model" in caplog.text
 
 
 def _checkpoint(home: Path, folder: Path, content: Callable[[Any], Any]) -> None:

@@ -1,4 +1,4 @@
-"""The last stage: the warehouse as people and their SQL see it, swapped in at once."""
+"""The asset `published`: the copy of the warehouse for SQL users, and the report."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -31,25 +31,25 @@ from warehouse.store import Warehouse
     kinds={"duckdb"},
     owners=OWNERS,
     code_version="2",
-    description="The read-only copy of the warehouse that analysts query, and the report that "
-    "people read. Both are written beside the old ones and take their place by renaming, so that "
-    "readers never wait or see half of them.",
+    description="The read-only copy of the warehouse that analysts query, and the report. Both "
+    "are written next to the old ones and swapped in by a rename, so readers never wait or see "
+    "partial results.",
 )
 def published(
     warehouse: dg.ResourceParam[Warehouse], project: dg.ResourceParam[Project]
 ) -> dg.MaterializeResult[None]:
-    """Bring the catalogue up to date, publish a copy of the whole warehouse, and show it."""
+    """Update the catalogue of metrics, publish a copy of the warehouse and write the report."""
     from assets.charts.vega import vega_bundle
     from assets.publishing.report.write import write_report
 
-    catalogue = metrics_table(project)
-    kept = warehouse.fetch("SELECT * FROM metrics ORDER BY evaluator, metric")
-    if not catalogue.equals(kept.select(catalogue.columns)):
+    catalogue = build_metrics_table(project)
+    current = warehouse.fetch("SELECT * FROM metrics ORDER BY evaluator, metric")
+    if not catalogue.equals(current.select(catalogue.columns)):
         warehouse.replace("metrics", catalogue, where={})
-    # Where the scripts of the charts are not in the user's cache, putting them together takes a
-    # core as long as copying takes the disk.
-    with ThreadPoolExecutor(1) as beside:
-        beside.submit(vega_bundle)
+    # Building the chart scripts, if they are not cached, takes a core about as long as the copy
+    # takes the disk.
+    with ThreadPoolExecutor(1) as executor:
+        executor.submit(vega_bundle)
         path = snapshot.publish(warehouse, project.publish)
     if project.validation == FULL:
         write_expectations_page(warehouse, project.publish)
@@ -64,8 +64,8 @@ def published(
     )
 
 
-def metrics_table(project: Project) -> pl.DataFrame:
-    """The table `metrics`: every metric of the catalogue and those that parameters add."""
+def build_metrics_table(project: Project) -> pl.DataFrame:
+    """Return the table `metrics`: all metrics of the catalogue and those that parameters add."""
     every = [catalog.build(name) for name in catalog.catalogue()]
     configured = [evaluator for group in used(project).values() for evaluator in group]
     facts = metric_facts([*every, *configured]).drop("signature")

@@ -1,4 +1,4 @@
-"""The archive: everything about one benchmark as files in one zip, evaluator by evaluator."""
+"""Export all results of one benchmark as files in a zip archive."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ if TYPE_CHECKING:
 
     from warehouse.publish.snapshot import OpenSnapshot
 
-
-MOMENT = (1980, 1, 1, 0, 0, 0)
-"""The time of every file in the zip, so that equal contents make equal archives."""
+ZIP_TIME = (1980, 1, 1, 0, 0, 0)
+"""The modification time of all files in the zip, so that equal contents give equal archives."""
 
 LIBRARIES = ("scoreline", "dagster", "duckdb", "polars", "litellm", "numpy", "scipy")
 
@@ -29,81 +28,81 @@ README = """What is in this archive
 
 leaderboard.*      every system's means with counts, coverage and intervals
 evaluators/NAME/   the same for one evaluator; results.*: its score for every question and system;
-                   system_scores.json: metrics of whole sets with their evidence
-problems.csv, insights.csv, comparisons.csv
-scoreline.yaml     the configuration, as it is now
-versions.json      the versions of programs, and the signatures of evaluators
+                   system_scores.json: system-level metrics with their evidence
+problems.csv, insights.csv, comparisons.csv, rejects.csv
+scoreline.yaml     the current configuration
+versions.json      the versions of programs and the signatures of evaluators
 
-In CSV files a text that begins like a formula has an apostrophe in front, so that spreadsheets
-show it as text; JSON and Parquet have it as it is.
+In CSV files, text that begins like a formula is prefixed with an apostrophe, so that spreadsheets
+show it as text. JSON and Parquet files contain it unchanged.
 """
 
 
 def write_archive(
-    copy: OpenSnapshot, benchmark: str, folder: Path, configuration: Path | None
+    snapshot: OpenSnapshot, benchmark: str, folder: Path, configuration: Path | None
 ) -> Path:
-    """Write `<benchmark>.zip` into a folder, in place of the one that is there.
+    """Write `<benchmark>.zip` into a folder and replace an existing one.
 
     Args:
-        copy: The published copy.
+        snapshot: The published copy.
         benchmark: The benchmark.
         folder: The folder.
-        configuration: The configuration file, to be put beside.
+        configuration: The configuration file to include.
 
     Returns:
         The path of the archive.
     """
     target = folder / f"{benchmark}.zip"
     with (
-        replace_file(target) as beside,
-        zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive,
+        replace_file(target) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive,
     ):
-        _fill(_Archive(archive), copy, benchmark, configuration)
+        _fill(_ZipWriter(archive), snapshot, benchmark, configuration)
     return target
 
 
-class _Archive:
-    """A zip whose files all bear the same time."""
+class _ZipWriter:
+    """A zip archive whose files all have the same modification time."""
 
     def __init__(self, archive: zipfile.ZipFile) -> None:
         self._archive = archive
 
     def add(self, name: str, content: str | bytes) -> None:
-        entry = zipfile.ZipInfo(name, MOMENT)
+        entry = zipfile.ZipInfo(name, ZIP_TIME)
         entry.compress_type = zipfile.ZIP_DEFLATED
         entry.external_attr = 0o644 << 16
         self._archive.writestr(entry, content)
 
-    def table(self, name: str, frame: pl.DataFrame, *forms: str) -> None:
-        """A frame in the forms that are asked for: csv, json, md, html, parquet."""
-        for form in forms:
-            self.add(f"{name}.{form}", FORMS[form](frame, name))
+    def add_table(self, name: str, frame: pl.DataFrame, *formats: str) -> None:
+        """Add a frame in each of the given formats: csv, json, md, html, parquet."""
+        for each in formats:
+            self.add(f"{name}.{each}", WRITERS[each](frame, name))
 
 
 def _fill(
-    archive: _Archive, copy: OpenSnapshot, benchmark: str, configuration: Path | None
+    archive: _ZipWriter, snapshot: OpenSnapshot, benchmark: str, configuration: Path | None
 ) -> None:
     def rows(sql: str, **more: Any) -> pl.DataFrame:
-        return copy.fetch(sql, {"benchmark": benchmark, **more})
+        return snapshot.fetch(sql, {"benchmark": benchmark, **more})
 
     board = rows(
         "SELECT * FROM leaderboard WHERE benchmark = $benchmark ORDER BY slice <> 'all', slice, "
         "evaluator, metric, rank NULLS LAST, system"
     )
     archive.add("README.txt", README)
-    archive.table("leaderboard", board, "json", "csv", "md", "html")
+    archive.add_table("leaderboard", board, "json", "csv", "md", "html")
     for evaluator in board["evaluator"].unique().sort().to_list():
         place = f"evaluators/{evaluator}"
         own = board.filter(pl.col("evaluator") == evaluator)
-        archive.table(f"{place}/leaderboard", own, "json", "csv", "md", "html")
+        archive.add_table(f"{place}/leaderboard", own, "json", "csv", "md", "html")
         results = rows(_RESULTS, evaluator=evaluator)
-        archive.table(f"{place}/results", results, "parquet", "csv")
-        sets = rows(_SETS, evaluator=evaluator)
+        archive.add_table(f"{place}/results", results, "parquet", "csv")
+        sets = rows(_SYSTEM_SCORES, evaluator=evaluator)
         if not sets.is_empty():
-            archive.table(f"{place}/system_scores", sets, "json")
+            archive.add_table(f"{place}/system_scores", sets, "json")
     for table in ("problems", "insights", "comparisons", "rejects"):
         found = rows(f"SELECT * FROM {table} WHERE benchmark = $benchmark ORDER BY ALL")  # noqa: S608
-        archive.table(table, found, "csv")
+        archive.add_table(table, found, "csv")
     if configuration is not None:
         archive.add(configuration.name, configuration.read_bytes())
     signatures = board.select("evaluator", "signature").unique().sort("evaluator", "signature")
@@ -125,7 +124,7 @@ WHERE s.benchmark = $benchmark AND s.evaluator = $evaluator AND s.signature IN (
 ORDER BY s.system, s.question_id, s.metric
 """
 
-_SETS = """
+_SYSTEM_SCORES = """
 SELECT slice, system, metric, value, status, reason, detail, signature
 FROM system_scores
 WHERE benchmark = $benchmark AND evaluator = $evaluator
@@ -165,30 +164,30 @@ def _texts(row: tuple[Any, ...]) -> list[str]:
     return ["" if value is None else str(value) for value in row]
 
 
-FORMS: dict[str, Any] = {
+WRITERS: dict[str, Any] = {
     "csv": _csv,
     "json": _json,
     "md": _markdown,
     "html": _html,
     "parquet": _parquet,
 }
-"""How a frame is written in each form."""
+"""The function that writes a frame in each format."""
 
 
 FORMULA = r"^[=+\-@\t\r\n]"
-"""How texts begin that spreadsheets compute, or that hide one that they compute."""
+"""The beginning of text that a spreadsheet may evaluate as a formula."""
 
 
 def escape_formulas(frame: pl.DataFrame) -> pl.DataFrame:
-    """A frame as it may be opened in a spreadsheet.
+    """Return a frame that is safe to open in a spreadsheet.
 
-    A text that begins like a formula gets an apostrophe in front, which spreadsheets take for
-    "this is text". Lists and structures become JSON, times become text; numbers stay numbers.
+    Text that begins like a formula is prefixed with an apostrophe, which marks it as text. Lists
+    and structs become JSON; numbers stay numbers.
     """
-    return frame.select(_guarded(name, kind) for name, kind in frame.schema.items())
+    return frame.select(_escape_column(name, kind) for name, kind in frame.schema.items())
 
 
-def _guarded(name: str, kind: pl.DataType) -> pl.Expr:
+def _escape_column(name: str, kind: pl.DataType) -> pl.Expr:
     column = pl.col(name)
     if kind.is_nested():
         column = column.map_elements(_list_json, return_dtype=pl.String)
@@ -199,7 +198,5 @@ def _guarded(name: str, kind: pl.DataType) -> pl.Expr:
 
 
 def _list_json(value: object) -> str:
-    import json
-
     plain = value.to_list() if isinstance(value, pl.Series) else value
     return json.dumps(plain, ensure_ascii=False, default=str)

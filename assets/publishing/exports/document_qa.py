@@ -1,4 +1,4 @@
-"""Results question by question, in the form of the evaluation of document-grounded answers."""
+"""Export results in the JSON format of document-grounded QA evaluation scripts."""
 
 from __future__ import annotations
 
@@ -60,10 +60,11 @@ class DocumentQaResults:
     """The results of one benchmark.
 
     Attributes:
-        split: What the benchmark's files are named after, such as `train`.
-        questions: How many questions there are.
-        results: By system: `retrieval`, `citation` and `llm_judge`, as far as they were evaluated.
-        loaded: By system: how many predictions its files held.
+        split: The name of the split, such as `train`.
+        questions: The number of questions.
+        results: The sections `retrieval`, `citation` and `llm_judge` of each system; a section is
+            missing if its metrics were not evaluated.
+        loaded: The number of predictions in the files of each system.
     """
 
     split: str
@@ -73,27 +74,22 @@ class DocumentQaResults:
 
     @property
     def file_name(self) -> str:
-        """The name of the file that holds the results."""
+        """The name of the results file."""
         return f"{self.split}_evaluation.json"
 
     def write(self, folder: Path) -> Path:
-        """Write the results into a folder, in place of those that are there.
-
-        Returns:
-            The path of the file.
-        """
+        """Write the results file into a folder and return its path."""
         target = folder / self.file_name
         text = json.dumps(self.results, indent=2, ensure_ascii=False, allow_nan=False)
-        with replace_file(target) as beside:
-            beside.write_text(text + "\n", encoding="utf-8")
+        with replace_file(target) as temporary:
+            temporary.write_text(text + "\n", encoding="utf-8")
         return target
 
 
-def split_of(benchmark: Benchmark) -> str:
-    """What the files of a benchmark are named after.
+def split_name(benchmark: Benchmark) -> str:
+    """Return the split in the names of a benchmark's files, or else the benchmark's name.
 
-    `train_final_jsonl.txt` and `train_{system}_output.json` are of the split `train`; otherwise it
-    is the benchmark's name.
+    `train_final_jsonl.txt` and `train_{system}_output.json` belong to the split `train`.
     """
     names = [path.name for path in (benchmark.questions, benchmark.predictions) if path is not None]
     patterns = (r"(\w+)_final_jsonl\.txt", r"(\w+?)_\{system\}_output\.json")
@@ -104,42 +100,41 @@ def split_of(benchmark: Benchmark) -> str:
     return benchmark.name
 
 
-def gather_results(copy: OpenSnapshot, benchmark: Benchmark) -> DocumentQaResults:
-    """Gather the results of a benchmark.
+def gather_results(snapshot: OpenSnapshot, benchmark: Benchmark) -> DocumentQaResults:
+    """Collect the results of a benchmark.
 
-    A score that there is none of is null, where the evaluation that the form comes from writes 0;
-    it does not count in sums and averages.
+    A missing score is null and does not count in sums and averages; the original scripts write 0.
 
     Args:
-        copy: The published copy.
+        snapshot: The published copy.
         benchmark: The benchmark.
     """
-    place = {"benchmark": benchmark.name}
-    questions = copy.fetch(_QUESTIONS, place).to_dicts()
+    where = {"benchmark": benchmark.name}
+    questions = snapshot.fetch(_QUESTIONS, where).to_dicts()
     scores: dict[str, dict[tuple[str, str], Row]] = {}
-    for row in copy.fetch(_SCORES, place).iter_rows(named=True):
+    for row in snapshot.fetch(_SCORES, where).iter_rows(named=True):
         key = row["question_id"], f"{row['evaluator']}.{row['metric']}"
         scores.setdefault(row["system"], {})[key] = row
     answers: dict[str, dict[str, Row]] = {}
-    for row in copy.fetch(_PREDICTIONS, place).iter_rows(named=True):
+    for row in snapshot.fetch(_PREDICTIONS, where).iter_rows(named=True):
         answers.setdefault(row["system"], {})[row["question_id"]] = row
-    weight = copy.fetch(_WEIGHT, place).item()
+    weight = snapshot.fetch(_WEIGHT, where).item()
     results = {}
-    for system in sorted(scores, key=_known_order):
+    for system in sorted(scores, key=_sort_key):
         sheet = SystemResults(questions, answers.get(system, {}), scores[system])
         parts = {
             "retrieval": sheet.retrieval(),
             "citation": sheet.citation(),
-            "llm_judge": sheet.judged(weight),
+            "llm_judge": sheet.llm_judge(weight),
         }
         results[system] = {name: part for name, part in parts.items() if part is not None}
     loaded = {
         system: sum(row["given"] for row in answers.get(system, {}).values()) for system in results
     }
-    return DocumentQaResults(split_of(benchmark), len(questions), results, loaded)
+    return DocumentQaResults(split_name(benchmark), len(questions), results, loaded)
 
 
-def _known_order(system: str) -> tuple[int, str]:
-    """The two systems of the form first, in its order; all others by name."""
+def _sort_key(system: str) -> tuple[int, str]:
+    """Sort the systems of the original scripts first, all others by name."""
     known = ("simple", "strong")
     return (known.index(system) if system in known else len(known), system)

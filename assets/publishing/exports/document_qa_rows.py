@@ -1,4 +1,4 @@
-"""One system's results question by question, in the form of document-grounded answers."""
+"""One system's results per question, as sections of the document-grounded QA format."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class SystemResults:
 
     Attributes:
         questions: question_id, gold_doc_id, gold_sentences and has_rubric of each question.
-        answers: By question: `top`, the document that was retrieved first, and `cited`.
-        scores: By question and `evaluator.metric`: value, reason and detail.
+        answers: `top` (the first retrieved document) and `cited` of each question.
+        scores: Value, reason and detail by question and `evaluator.metric`.
     """
 
     questions: list[Row]
@@ -34,14 +34,14 @@ class SystemResults:
         return sorted(set(self.answers.get(question["question_id"], {}).get("cited", ())))
 
     def retrieval(self) -> Row | None:
-        """Recall at 1 and 5: sums, and whether each question's document was found."""
+        """Return recall at 1 and 5: sums and one row per question; None if not evaluated."""
         if not self._has("document_retrieval"):
             return None
         metrics = ("recall_at_1", "recall_at_5")
         rows = []
         for question in self.questions:
             values = {
-                name: _whole(self._value(question, f"document_retrieval.{name}"))
+                name: _as_int(self._value(question, f"document_retrieval.{name}"))
                 for name in metrics
             }
             rows.append(
@@ -52,17 +52,17 @@ class SystemResults:
                     **values,
                 }
             )
-        sums = {name: _whole(_sum(rows, name)) for name in metrics}
+        sums = {name: _as_int(_sum(rows, name)) for name in metrics}
         total = len(rows)
         shares = {f"{name}_pct": 100 * sums[name] / total for name in metrics} if total else {}
         return {**sums, "total": total, "per_question": rows, **shares}
 
     def citation(self) -> Row | None:
-        """Precision, recall and F1 of the cited sentences, of questions that have evidence."""
+        """Return precision, recall and F1 of citations for questions with evidence."""
         if not self._has("citation"):
             return None
         metrics = ("precision", "recall", "f1")
-        asked = [question for question in self.questions if question["gold_sentences"]]
+        with_evidence = [each for each in self.questions if each["gold_sentences"]]
         rows = [
             {
                 "question_id": question["question_id"],
@@ -71,20 +71,20 @@ class SystemResults:
                 "pred_sentences": self._cited(question),
                 **{name: self._value(question, f"citation.{name}") for name in metrics},
             }
-            for question in asked
+            for question in with_evidence
         ]
         return {
             "total_questions": len(self.questions),
-            "questions_with_evidence": len(asked),
+            "questions_with_evidence": len(with_evidence),
             **{f"{name}_sum": _sum(rows, name) for name in metrics},
             "per_question": rows,
             **{f"avg_{name}": _mean(rows, name) for name in metrics},
         }
 
-    def judged(self, weight: float | None) -> Row | None:
-        """The judge's grades, the evidence cited, and both combined; null without any grade."""
-        asked = [question for question in self.questions if question["has_rubric"]]
-        rows = [self._grade(question) for question in asked]
+    def llm_judge(self, weight: float | None) -> Row | None:
+        """Return judge scores, evidence scores and both combined; None without any judge score."""
+        with_rubric = [question for question in self.questions if question["has_rubric"]]
+        rows = [self._judge_row(question) for question in with_rubric]
         if all(row["answer_score_raw"] is None for row in rows):
             return None
         names = {
@@ -94,21 +94,21 @@ class SystemResults:
         }
         return {
             "total_questions": len(self.questions),
-            "questions_with_rubrics": len(asked),
+            "questions_with_rubrics": len(with_rubric),
             **{f"{short}_sum": _sum(rows, name) for short, name in names.items()},
             "lambda_weight": weight,
             "per_question": rows,
             **{f"avg_{short}": _mean(rows, name) for short, name in names.items()},
         }
 
-    def _grade(self, question: Row) -> Row:
-        grade = self.scores.get((question["question_id"], "rubric_judge.raw_score"), {})
-        detail = json.loads(grade["detail"]) if grade.get("detail") else {}
+    def _judge_row(self, question: Row) -> Row:
+        score = self.scores.get((question["question_id"], "rubric_judge.raw_score"), {})
+        detail = json.loads(score["detail"]) if score.get("detail") else {}
         return {
             "question_id": question["question_id"],
-            "answer_score_raw": _whole(grade.get("value")),
+            "answer_score_raw": _as_int(score.get("value")),
             "answer_score_normalized": self._value(question, "rubric_judge.answer_score"),
-            "answer_rationale": detail.get("reasoning") or grade.get("reason") or "",
+            "answer_rationale": detail.get("reasoning") or score.get("reason") or "",
             "evidence_score": self._value(question, "evidence_overlap.evidence_recall"),
             "combined_score": self._value(question, "rubric_combined.combined"),
             "gold_sentences": sorted(question["gold_sentences"]),
@@ -116,8 +116,8 @@ class SystemResults:
         }
 
 
-def _whole(value: float | None) -> Any:
-    """A number without a fraction as a whole one."""
+def _as_int(value: float | None) -> Any:
+    """Return a number without fraction as an integer."""
     return int(value) if value is not None and value == int(value) else value
 
 

@@ -1,4 +1,4 @@
-"""The printed summary of an evaluation of document-grounded answers."""
+"""Format document-grounded QA results as the summary that the original scripts print."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ Row = dict[str, Any]
 RULE = "=" * 60
 
 
-def summary(evaluation: DocumentQaResults, questions_file: str, files: dict[str, str]) -> str:
-    """The summary as text.
+def format_summary(
+    evaluation: DocumentQaResults, questions_file: str, files: dict[str, str]
+) -> str:
+    """Return the summary as text.
 
     Args:
         evaluation: The results.
-        questions_file: How the file of questions is called.
-        files: How each system's file of predictions is called.
+        questions_file: The name of the questions file.
+        files: The name of each system's predictions file.
     """
     return "\n".join(_lines(evaluation, questions_file, files))
 
@@ -37,7 +39,7 @@ def _lines(
             yield from ("", f"Loaded predictions for {evaluation.loaded[system]} questions")
         for name, part in results.items():
             yield from ("", RULE, f"{name.upper()} EVALUATION RESULTS", RULE, "")
-            yield from PARTS[name](part)
+            yield from SECTIONS[name](part)
     yield from ("", RULE, f"Evaluation results saved to: {evaluation.file_name}", RULE)
 
 
@@ -71,5 +73,5 @@ def _judged(part: Row) -> Iterator[str]:
         yield f"Average Combined Score (0-1): {part['avg_combined_score']:.2f}"
 
 
-PARTS = {"retrieval": _retrieval, "citation": _citation, "llm_judge": _judged}
-"""What is told about each part, in the order of the results."""
+SECTIONS = {"retrieval": _retrieval, "citation": _citation, "llm_judge": _judged}
+"""The formatter of each section, in the order of the results."""

@@ -85,7 +85,7 @@ def test_means_worse_than_their_threshold(done: Workshop) -> None:
     found = problems(done, "below_threshold").filter(evaluator="classification", metric="accuracy")
     assert found.select("system", "severity").rows() == [("half", "high"), ("poor", "high")]
     assert found["value"].to_list() == pytest.approx([19 / 40, 20 / 40])
-    assert "certain: the interval is" in found["message"][0]
+    assert "; significant: the interval is" in found["message"][0]
     secondary = problems(done, "below_threshold").filter(metric="f1", system="poor")
     assert secondary["severity"].to_list() == ["low"]
 
@@ -98,7 +98,7 @@ def test_a_mean_within_the_noise_is_not_certain(done: Workshop) -> None:
     refresh_problems(done.warehouse, lenient)
     found = problems(done, "below_threshold").filter(metric="accuracy", system="half")
     assert found["severity"].to_list() == ["medium"]
-    assert "within the noise" in found["message"][0]
+    assert "not significant: the interval is" in found["message"][0]
     with done.warehouse.transaction() as transaction:
         transaction.execute("UPDATE leaderboard SET threshold = 0.75 WHERE metric = 'accuracy'")
     refresh_problems(done.warehouse, done.project.benchmarks["trial"])
@@ -127,7 +127,7 @@ def test_leaks_and_failed_answers(done: Workshop) -> None:
 def test_best_and_worst(done: Workshop) -> None:
     found = insights(done, "classification")
     assert (found["best_system"]["system"], found["worst_system"]["system"]) == ("good", "half")
-    assert "significantly so" in found["best_system"]["message"]
+    assert ", significantly" in found["best_system"]["message"]
     retrieved = insights(done, "document_retrieval")
     assert retrieved["best_retrieval"]["system"] == "good"
     assert retrieved["worst_retrieval"]["system"] in {"half", "poor"}

@@ -14,8 +14,8 @@ import pytest
 
 from assets.project import Benchmark, Project
 from assets.publishing.exports.archive import escape_formulas, write_archive
-from assets.publishing.exports.document_qa import DocumentQaResults, gather_results, split_of
-from assets.publishing.exports.document_qa_summary import summary
+from assets.publishing.exports.document_qa import DocumentQaResults, gather_results, split_name
+from assets.publishing.exports.document_qa_summary import format_summary
 from evaluators import catalog
 from tests.assets.conftest import materialise
 from tests.assets.test_grounded_qa import write_files
@@ -102,7 +102,7 @@ def test_the_summary_is_the_printed_one(train: DocumentQaResults, shared: Path) 
     expected = example[:judged] + example[-4:]
     expected = [line for line in expected if not line.startswith("Loaded predictions")]
     files = {name: f"train_{name}_output.json" for name in train.results}
-    shown = summary(train, "NLP Project Data/train_final_jsonl.txt", files).split("\n")
+    shown = format_summary(train, "NLP Project Data/train_final_jsonl.txt", files).split("\n")
     assert [line for line in shown if line] == [line for line in expected if line]
 
 
@@ -118,7 +118,7 @@ def test_the_summary_with_a_judge(shared: Path) -> None:
         "avg_combined_score": 0.3,
     }
     evaluation = DocumentQaResults("train", 24, {"strong": {"llm_judge": judged}}, {"strong": 24})
-    shown = summary(evaluation, "x", {}).split("\n")
+    shown = format_summary(evaluation, "x", {}).split("\n")
     start = shown.index("LLM_JUDGE EVALUATION RESULTS") - 1
     assert shown[start:] == example[example.index("LLM_JUDGE EVALUATION RESULTS") - 1 :]
     assert "Loaded predictions for 24 questions" in shown
@@ -197,4 +197,4 @@ def test_a_split_is_named_after_its_files(
         predictions=tmp_path / predictions,
         evaluators=(),
     )
-    assert split_of(benchmark) == split
+    assert split_name(benchmark) == split

@@ -1,4 +1,4 @@
-"""The generated pages in `docs/` are what the code declares."""
+"""The generated pages in `docs/` match the code."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_pages_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("name", generate.PAGES)
-def test_a_change_by_hand_is_found_and_undone(
+def test_a_manual_change_is_found_and_undone(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for page in generate.PAGES:
@@ -72,7 +72,7 @@ def test_a_page_has_what_its_evaluator_declares(name: str) -> None:
 
 
 @every_evaluator
-def test_every_parameter_is_explained_in_a_sentence(name: str) -> None:
+def test_every_parameter_is_documented_in_a_sentence(name: str) -> None:
     for parameter in catalog.describe(catalog.build(name)).parameters:
         assert parameter.meaning[:1].strip(), parameter.name
         assert parameter.meaning.endswith("."), parameter.name
@@ -80,13 +80,13 @@ def test_every_parameter_is_explained_in_a_sentence(name: str) -> None:
 
 def test_a_meaning_of_several_lines_is_joined_and_inherited_ones_are_found() -> None:
     page = catalog.describe(catalog.build("pii_leakage", {"region": "US"}))
-    told = {parameter.name: parameter for parameter in page.parameters}
-    assert told["region"].default == "US"
-    assert told["region"].meaning == (
+    documented = {parameter.name: parameter for parameter in page.parameters}
+    assert documented["region"].default == "US"
+    assert documented["region"].meaning == (
         "The country whose national phone numbers count, such as `US`; without it only "
         "international ones do."
     )
-    assert told["check_context"].meaning == "Whether the retrieved passages are read, too."
+    assert documented["check_context"].meaning == "Whether the retrieved passages are read, too."
 
 
 def test_the_page_of_evaluators_shows_every_metric_and_parameter() -> None:
@@ -109,7 +109,7 @@ def test_bounds_on_the_page_of_evaluators_may_be_open() -> None:
     assert "| `corpus_bleu` | high | 0 to 100 | - | system |" in document
 
 
-def test_every_link_on_the_page_of_evaluators_leads_to_a_heading() -> None:
+def test_links_on_the_page_of_evaluators_point_to_headings() -> None:
     document = evaluators_page.markdown()
     headings = [
         line.lstrip("# ").strip("`").replace(" ", "-").replace("(", "").replace(")", "")
@@ -123,7 +123,7 @@ def test_every_link_on_the_page_of_evaluators_leads_to_a_heading() -> None:
 
 
 def keys(model: type[BaseModel]) -> set[str]:
-    """The keys of a model and of those below it."""
+    """Return the keys of a model and of the models nested in it."""
     found = set()
     for field in describe_fields(model):
         found.add(field.name)
@@ -133,7 +133,7 @@ def keys(model: type[BaseModel]) -> set[str]:
 
 
 def given(part: Any) -> set[str]:
-    """All keys in a document."""
+    """Return all keys in a YAML document."""
     if isinstance(part, list):
         return set().union(*map(given, part))
     if not isinstance(part, dict):
@@ -159,7 +159,7 @@ def test_every_key_has_a_row_with_type_default_meaning_and_example() -> None:
     assert "## `benchmarks.<name>.gates[]`" in page
 
 
-def test_a_key_that_nobody_explained_is_named() -> None:
+def test_an_undocumented_key_is_named() -> None:
     class Some(BaseModel):
         """Some keys.
 
@@ -211,7 +211,7 @@ def test_every_format_and_every_field_has_a_row() -> None:
     assert "| `correct_choice` | whole number or text |" in parts["questions"]
 
 
-def test_only_what_is_generated_is_renewed() -> None:
+def test_only_generated_parts_are_updated() -> None:
     page = "before\n" + "between\n".join(
         f"<!-- {name}: written by hand -->\nstale words\n<!-- end -->\n"
         for name in formats_page.generated_parts()
@@ -223,6 +223,6 @@ def test_only_what_is_generated_is_renewed() -> None:
     assert formats_page.update_page(after) == after
 
 
-def test_a_part_that_is_missing_or_unknown_is_named() -> None:
+def test_a_missing_or_unknown_part_is_named() -> None:
     with pytest.raises(LookupError, match="found \\['nonsense'\\]"):
         formats_page.update_page("<!-- nonsense: written by hand -->\n<!-- end -->\n")

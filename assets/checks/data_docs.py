@@ -33,7 +33,7 @@ th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #d8dce
 """
 
 
-def write_page(warehouse: Warehouse, folder: Path) -> Path:
+def write_expectations_page(warehouse: Warehouse, folder: Path) -> Path:
     """Write the page, in place of the one that is there.
 
     Of each table it shows the run that looked at it last.

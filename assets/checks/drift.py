@@ -46,7 +46,7 @@ GROUP BY ALL
 """
 
 
-def drift(warehouse: Warehouse, project: Project, benchmarks: Sequence[str]) -> list[Verdict]:
+def check_drift(warehouse: Warehouse, project: Project, benchmarks: Sequence[str]) -> list[Verdict]:
     """Hold failures, coverage and costs against those that were last published.
 
     Only what is in both is compared: a new system has not drifted.

@@ -1,17 +1,17 @@
-"""Contracts: what is expected of the rows of each stage before anything is made from them."""
+"""Validates the rows of each stage, before later stages use them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from assets.checks.score_expectations import added, scores_contract
+from assets.checks.score_expectations import build_added_batch, build_score_batches
 from assets.fingerprints.digests import LEADERBOARD, PREDICTIONS, QUESTIONS, digest_of, scores_stage
 from warehouse.schema.ddl import literal
 from warehouse.schema.tables import table_named
-from warehouse.validation.expectation import Batch, Expectation, broken_by
-from warehouse.validation.from_schema import described, rows_of
-from warehouse.validation.results import record
+from warehouse.validation.expectation import Batch, Expectation, expect_no_rows
+from warehouse.validation.from_schema import build_table_batch, select_rows
+from warehouse.validation.results import record_verdicts
 from warehouse.validation.validator import VALIDATOR
 
 if TYPE_CHECKING:
@@ -29,17 +29,16 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     PREDICTIONS: ("predictions",),
     LEADERBOARD: ("leaderboard", "system_scores"),
 }
-"""The tables that a stage fills; those of scores are one for each evaluator."""
+"""The tables that a stage writes; every evaluator has a stage of its own, `scores/<evaluator>`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Validated:
-    """What came of the expectations of one stage.
+class ValidationResult:
+    """The result of validating one stage.
 
     Attributes:
-        benchmarks: The benchmarks that were looked at; those that had not changed since they were
-            last found in order are not among them.
-        verdicts: One for each expectation.
+        benchmarks: The validated benchmarks, without those unchanged since they last passed.
+        verdicts: One verdict for each expectation.
     """
 
     benchmarks: tuple[str, ...] = ()
@@ -47,128 +46,136 @@ class Validated:
 
     @property
     def failed(self) -> tuple[Verdict, ...]:
-        """What does not hold, the worst first."""
-        broken = [each for each in self.verdicts if not each.success]
-        return tuple(sorted(broken, key=lambda each: not each.blocks))
+        """The verdicts of failed expectations, the blocking ones first."""
+        failed = [each for each in self.verdicts if not each.success]
+        return tuple(sorted(failed, key=lambda each: not each.is_blocking))
 
 
-def begin(project: Project) -> None:
-    """Start to load Great Expectations in the background, if this process will need it."""
+def start_validator(project: Project) -> None:
+    """Load Great Expectations in the background if the steps of the run need it.
+
+    Steps that run in processes of their own start it there.
+    """
     if project.validation == FULL and project.execution.is_in_process:
-        VALIDATOR.begin()
+        VALIDATOR.start()
 
 
-def validate(
+def validate_stages(
     warehouse: Warehouse,
     project: Project,
-    wanted: Sequence[str],
+    selected: Sequence[str],
     benchmarks: Sequence[str],
     run_id: str,
     *,
-    again: bool = False,
-) -> dict[str, Validated]:
-    """Hold the rows of some stages against what is expected of them, and keep what came of it.
+    force: bool = False,
+) -> dict[str, ValidationResult]:
+    """Validate the rows of stages, and record the results in the warehouse.
 
     Args:
-        warehouse: Where the rows are, and where results are kept.
+        warehouse: The warehouse that holds the rows and receives the results.
         project: The project.
-        wanted: The stages, such as `predictions` or `scores/citation`.
+        selected: The stages, such as `predictions` or `scores/citation`.
         benchmarks: The benchmarks.
-        run_id: The run that this belongs to.
-        again: Look also at what has not changed since it was last found in order.
+        run_id: The run that the results belong to.
+        force: Also validate what has not changed since it last passed.
 
     Returns:
-        What came of it, by stage.
+        The results by stage.
 
     Raises:
         WarehouseError: An expectation cannot be built.
     """
     if project.validation != FULL:
-        return {stage: Validated() for stage in wanted}
-    known = _marks(warehouse)
-    due: dict[str, dict[str, str | None]] = {stage: {} for stage in wanted}
-    for stage in wanted:
+        return {stage: ValidationResult() for stage in selected}
+    known = _fetch_fingerprints(warehouse)
+    due: dict[str, dict[str, str | None]] = {stage: {} for stage in selected}
+    for stage in selected:
         for name in benchmarks:
-            marks = known.get(name, {})
-            digest = contract_digest(project, name, stage, marks)
-            if again or digest is None or marks.get(mark_of(stage)) != digest:
+            fingerprints = known.get(name, {})
+            digest = expectations_digest(project, name, stage, fingerprints)
+            if force or digest is None or fingerprints.get(expectations_stage(stage)) != digest:
                 due[stage][name] = digest
-    batches = {stage: list(contract(project, stage, list(names))) for stage, names in due.items()}
-    every = [batch for own in batches.values() for batch in own]
-    if not every:
-        return {stage: Validated() for stage in wanted}
-    verdicts = iter(VALIDATOR.validate(warehouse, every))
-    found = {
-        stage: Validated(
-            tuple(due[stage]),
-            tuple(next(verdicts) for batch in own for _ in batch.expectations),
-        )
-        for stage, own in batches.items()
+    batches = {
+        stage: list(build_batches(project, stage, list(names))) for stage, names in due.items()
     }
-    in_order = [
-        (name, mark_of(stage), digest)
+    all_batches = [batch for stage_batches in batches.values() for batch in stage_batches]
+    if not all_batches:
+        return {stage: ValidationResult() for stage in selected}
+    verdicts = iter(VALIDATOR.validate(warehouse, all_batches))
+    results = {
+        stage: ValidationResult(
+            tuple(due[stage]),
+            tuple(next(verdicts) for batch in stage_batches for _ in batch.expectations),
+        )
+        for stage, stage_batches in batches.items()
+    }
+    passed = [
+        (name, expectations_stage(stage), digest)
         for stage, names in due.items()
-        if not any(verdict.blocks for verdict in found[stage].verdicts)
+        if not any(verdict.is_blocking for verdict in results[stage].verdicts)
         for name, digest in names.items()
         if digest is not None
     ]
-    record(warehouse, run_id, [v for each in found.values() for v in each.verdicts], in_order)
-    return found
+    all_verdicts = [verdict for each in results.values() for verdict in each.verdicts]
+    record_verdicts(warehouse, run_id, all_verdicts, passed)
+    return results
 
 
-def contract(project: Project, stage: str, benchmarks: Sequence[str]) -> Iterator[Batch]:
-    """What is expected of the rows of a stage: of all benchmarks, and what each adds itself."""
+def build_batches(project: Project, stage: str, benchmarks: Sequence[str]) -> Iterator[Batch]:
+    """Yield the batches of a stage: one for all benchmarks, and one for each that adds its own."""
     if not benchmarks:
         return
     if stage in TABLES:
         for table in TABLES[stage]:
-            more = _bounds(project, benchmarks) if table == "leaderboard" else ()
-            yield described(table, benchmarks, more)
+            bounds = _expect_bounds(project, benchmarks) if table == "leaderboard" else ()
+            yield build_table_batch(table, benchmarks, bounds)
             for name in benchmarks:
-                own = project.benchmarks[name].expectations.get(table, ())
-                if own:
+                added = project.benchmarks[name].expectations.get(table, ())
+                if added:
                     key = table_named(table).key
-                    yield added(name, table, rows_of(table, [name]), key, own)
+                    yield build_added_batch(name, table, select_rows(table, [name]), key, added)
         return
-    yield from scores_contract(project, stage, benchmarks)
+    yield from build_score_batches(project, stage, benchmarks)
 
 
-def mark_of(stage: str) -> str:
-    """The mark of a stage whose rows were found as expected."""
+def expectations_stage(stage: str) -> str:
+    """Return the stage under which the fingerprint of a validated stage is recorded."""
     return f"expectations/{stage}"
 
 
-def contract_digest(
-    project: Project, benchmark: str, stage: str, marks: Mapping[str, str]
+def expectations_digest(
+    project: Project, benchmark: str, stage: str, fingerprints: Mapping[str, str]
 ) -> str | None:
-    """What the validation of a stage depends on; None where the stage itself is not done."""
-    if stage not in marks:
+    """Return the digest of a stage's rows and expectations; None where the stage is not done."""
+    if stage not in fingerprints:
         return None
-    batches = [_plain(batch) for batch in contract(project, stage, [benchmark])]
-    return digest_of(marks[stage], batches)
+    batches = [_as_json(batch) for batch in build_batches(project, stage, [benchmark])]
+    return digest_of(fingerprints[stage], batches)
 
 
-def _plain(batch: Batch) -> dict[str, object]:
-    """A batch as JSON can hold it; `asdict` would copy each value of each of its expectations."""
+def _as_json(batch: Batch) -> dict[str, object]:
+    # Not `asdict`, which copies every value of every expectation.
     expected = [{name: getattr(each, name) for name in _EXPECTATION} for each in batch.expectations]
     return {name: getattr(batch, name) for name in _BATCH} | {"expectations": expected}
 
 
-def contract_marks(project: Project, benchmark: str, marks: Mapping[str, str]) -> dict[str, str]:
-    """The marks of a benchmark whose stages were all found as expected."""
+def expectations_fingerprints(
+    project: Project, benchmark: str, fingerprints: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the fingerprints of a benchmark whose stages were all validated and passed."""
     if project.validation != FULL:
         return {}
     used = [scores_stage(each.name) for each in project.benchmarks[benchmark].evaluators]
     digests = {
-        mark_of(stage): contract_digest(project, benchmark, stage, marks)
+        expectations_stage(stage): expectations_digest(project, benchmark, stage, fingerprints)
         for stage in (*TABLES, *used)
     }
-    return {mark: digest for mark, digest in digests.items() if digest is not None}
+    return {stage: digest for stage, digest in digests.items() if digest is not None}
 
 
-def _bounds(project: Project, benchmarks: Sequence[str]) -> tuple[Expectation, ...]:
-    """The expectation that means lie within the bounds of their metrics."""
-    ends = {
+def _expect_bounds(project: Project, benchmarks: Sequence[str]) -> tuple[Expectation, ...]:
+    """Return the expectation that means lie within the bounds of their metrics."""
+    bounds = {
         (evaluator.name, metric.name): metric.bounds
         for benchmark in benchmarks
         for evaluator in project.benchmarks[benchmark].evaluators
@@ -176,10 +183,10 @@ def _bounds(project: Project, benchmarks: Sequence[str]) -> tuple[Expectation, .
     }
     rows = ", ".join(
         f"({literal(evaluator)}, {literal(metric)}, '{low}'::DOUBLE, '{high}'::DOUBLE)"
-        for (evaluator, metric), (low, high) in sorted(ends.items())
+        for (evaluator, metric), (low, high) in sorted(bounds.items())
     )
     return (
-        broken_by(
+        expect_no_rows(
             f"EXISTS (SELECT 1 FROM (VALUES {rows}) AS m(evaluator, metric, low, high) "  # noqa: S608
             "WHERE m.evaluator = broken.evaluator AND m.metric = broken.metric "
             "AND (broken.mean < m.low - 1e-9 OR broken.mean > m.high + 1e-9))",
@@ -188,10 +195,10 @@ def _bounds(project: Project, benchmarks: Sequence[str]) -> tuple[Expectation, .
     )
 
 
-def _marks(warehouse: Warehouse) -> dict[str, dict[str, str]]:
-    marks: dict[str, dict[str, str]] = {}
+def _fetch_fingerprints(warehouse: Warehouse) -> dict[str, dict[str, str]]:
+    fingerprints: dict[str, dict[str, str]] = {}
     for name, stage, digest in warehouse.fetch(
         "SELECT benchmark, stage, digest FROM marks"
     ).iter_rows():
-        marks.setdefault(name, {})[stage] = digest
-    return marks
+        fingerprints.setdefault(name, {})[stage] = digest
+    return fingerprints

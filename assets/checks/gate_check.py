@@ -6,7 +6,7 @@ import dagster as dg
 
 from assets.analysis.comparability import NotComparable
 from assets.analysis.regression_gate import evaluate_gate
-from assets.checks.table_checks import looked_at
+from assets.checks.table_checks import select_benchmarks
 from assets.keys import LEADERBOARD
 from assets.project import Benchmark, Project, select_metrics
 from warehouse.store import Warehouse
@@ -14,7 +14,7 @@ from warehouse.store import Warehouse
 NAME = "gate"
 
 
-def gate_checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
+def build_gate_checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
     """The check of the gates that are configured; none where there are none."""
     if not any(benchmark.gates for benchmark in project.benchmarks.values()):
         return []
@@ -33,7 +33,7 @@ def gate_checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
     ) -> dg.AssetCheckResult:
         told = [
             line
-            for name in looked_at(context, project)
+            for name in select_benchmarks(context, project)
             for line in _told(warehouse, project.benchmarks[name])
         ]
         failed = [line for line, passed in told if not passed]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from evaluators.outcome import Status
 from warehouse.schema.ddl import literal
-from warehouse.validation.expectation import Batch, Expectation, broken_by
-from warehouse.validation.from_schema import within
+from warehouse.validation.expectation import Batch, Expectation, expect_no_rows
+from warehouse.validation.from_schema import expect_between
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,7 +20,7 @@ STATUSES = [status.value for status in Status]
 SAMPLE = ("benchmark", "system", "question_id")
 
 
-def columns_of_scores(evaluator: Evaluator) -> tuple[str, ...]:
+def score_columns(evaluator: Evaluator) -> tuple[str, ...]:
     """The columns of the batch `scores/<evaluator>`: one row a sample, two columns a metric."""
     return (
         *SAMPLE,
@@ -28,7 +28,7 @@ def columns_of_scores(evaluator: Evaluator) -> tuple[str, ...]:
     )
 
 
-def scores_contract(project: Project, stage: str, benchmarks: Sequence[str]) -> Iterator[Batch]:
+def build_score_batches(project: Project, stage: str, benchmarks: Sequence[str]) -> Iterator[Batch]:
     """What is expected of the scores of the stage `scores/<evaluator>` on some benchmarks."""
     name = stage.partition("/")[2]
     groups: dict[tuple[object, ...], dict[str, Evaluator]] = {}
@@ -49,10 +49,12 @@ def scores_contract(project: Project, stage: str, benchmarks: Sequence[str]) -> 
         for benchmark, own_evaluator in group.items():
             own = project.benchmarks[benchmark].expectations.get(stage, ())
             if own:
-                yield added(benchmark, stage, _wide({benchmark: own_evaluator}), SAMPLE, own)
+                yield build_added_batch(
+                    benchmark, stage, _wide({benchmark: own_evaluator}), SAMPLE, own
+                )
 
 
-def added(
+def build_added_batch(
     benchmark: str, table: str, sql: str, key: tuple[str, ...], own: Sequence[Expectation]
 ) -> Batch:
     """What one benchmark expects beyond what all do."""
@@ -88,7 +90,7 @@ def _measured(evaluator: Evaluator) -> Iterator[Expectation]:
     for metric in evaluator.sample_metrics:
         low, high = (end if math.isfinite(end) else None for end in metric.bounds)
         if low is not None or high is not None:
-            yield within(metric.name, low, high)
+            yield expect_between(metric.name, low, high)
         yield Expectation(
             kind="expect_column_values_to_be_in_set",
             kwargs={"column": f"{metric.name}_status", "value_set": STATUSES},
@@ -98,7 +100,7 @@ def _measured(evaluator: Evaluator) -> Iterator[Expectation]:
             f'("{metric.name}" IS NULL) <> ("{metric.name}_status" <> \'scored\')',
             f'NOT isfinite("{metric.name}")',
         ]
-    yield broken_by(
+    yield expect_no_rows(
         " OR ".join(odd),
         "a value is null exactly when its status is not `scored`, and never infinite",
     )

@@ -6,15 +6,15 @@ import dagster as dg
 from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import metadata
-from assets.checks.data_docs import write_page
-from assets.checks.drift import drift
-from assets.checks.expectations import Validated, validate
+from assets.checks.data_docs import write_expectations_page
+from assets.checks.drift import check_drift
+from assets.checks.expectations import ValidationResult, validate_stages
 from assets.keys import LEADERBOARD, PREDICTIONS, QUESTIONS, StageConfig, scores_key
 from assets.project import Project, configured, used
 from warehouse.store import Warehouse
 from warehouse.validation.expectation import Verdict
-from warehouse.validation.integrity import Grid, as_described, incomplete, miscounted
-from warehouse.validation.results import record
+from warehouse.validation.integrity import Grid, check_counts, check_grids, check_tables
+from warehouse.validation.results import record_verdicts
 
 AS_DESCRIBED = "as_described"
 COMPLETE_GRID = "complete_grid"
@@ -24,7 +24,7 @@ SHOWN = 5
 """The expectations that do not hold that a check names."""
 
 
-def checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
+def build_table_checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
     """The checks of every table; each looks at the benchmarks of its run only."""
     return [
         _inputs(QUESTIONS, ("questions", "documents")),
@@ -41,8 +41,8 @@ def _inputs(key: dg.AssetKey, tables: Sequence[str]) -> dg.AssetChecksDefinition
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
     ) -> dg.AssetCheckResult:
-        benchmarks = looked_at(context, project)
-        faults = as_described(warehouse, tables, benchmarks)
+        benchmarks = select_benchmarks(context, project)
+        faults = check_tables(warehouse, tables, benchmarks)
         stage = key.path[-1]
         # Of rows without their columns nothing can be expected.
         found = {} if faults else _validated(context, warehouse, project, [stage], benchmarks)
@@ -72,7 +72,7 @@ def _scores(project: Project) -> dg.AssetChecksDefinition:
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
     ) -> Iterator[dg.AssetCheckResult]:
-        benchmarks = looked_at(context, project)
+        benchmarks = select_benchmarks(context, project)
         evaluators = [key.asset_key.path[-1] for key in context.selected_asset_check_keys]
         wanted = [f"scores/{name}" for name in evaluators]
         validated = _validated(context, warehouse, project, wanted, benchmarks)
@@ -82,7 +82,7 @@ def _scores(project: Project) -> dg.AssetChecksDefinition:
             for name in evaluators
             for grid in _grids(project, benchmarks, name, validated[f"scores/{name}"].benchmarks)
         ]
-        found = dict(zip(_names(grids), incomplete(warehouse, grids, config.systems), strict=True))
+        found = dict(zip(_names(grids), check_grids(warehouse, grids, config.systems), strict=True))
         for key in sorted(context.selected_asset_check_keys):
             own = {
                 benchmark: faults
@@ -126,9 +126,9 @@ def _leaderboard() -> dg.AssetChecksDefinition:
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
     ) -> Iterator[dg.AssetCheckResult]:
-        benchmarks = looked_at(context, project)
+        benchmarks = select_benchmarks(context, project)
         wanted = {key.name for key in context.selected_asset_check_keys}
-        described = as_described(warehouse, ("leaderboard", "system_scores"), benchmarks)
+        described = check_tables(warehouse, ("leaderboard", "system_scores"), benchmarks)
         if AS_DESCRIBED in wanted:
             stage = LEADERBOARD.path[-1]
             found = (
@@ -137,13 +137,13 @@ def _leaderboard() -> dg.AssetChecksDefinition:
             yield _result(LEADERBOARD, AS_DESCRIBED, benchmarks, described, found.get(stage))
         if COUNTS_ADD_UP in wanted:
             # Columns that are missing cannot be added up.
-            faults = described or miscounted(warehouse, benchmarks, config.systems)
+            faults = described or check_counts(warehouse, benchmarks, config.systems)
             yield _result(LEADERBOARD, COUNTS_ADD_UP, benchmarks, faults)
         if DRIFT in wanted:
-            moved = [] if described else drift(warehouse, project, benchmarks)
+            moved = [] if described else check_drift(warehouse, project, benchmarks)
             if moved:
-                record(warehouse, context.run.run_id, moved, [])
-            held = Validated(tuple(benchmarks), tuple(moved))
+                record_verdicts(warehouse, context.run.run_id, moved, [])
+            held = ValidationResult(tuple(benchmarks), tuple(moved))
             yield _result(LEADERBOARD, DRIFT, benchmarks, [], held)
 
     return check_leaderboard
@@ -155,19 +155,19 @@ def _validated(
     project: Project,
     wanted: Sequence[str],
     benchmarks: Sequence[str],
-) -> Mapping[str, Validated]:
+) -> Mapping[str, ValidationResult]:
     """Hold stages against their contracts; where one is broken, the page of them says so at once.
 
     Carried out by itself, a check looks also at what has not changed.
     """
     alone = not (context.has_partition_key or context.has_partition_key_range)
-    found = validate(warehouse, project, wanted, benchmarks, context.run.run_id, again=alone)
+    found = validate_stages(warehouse, project, wanted, benchmarks, context.run.run_id, again=alone)
     if any(each.failed for each in found.values()):
-        write_page(warehouse, project.publish)
+        write_expectations_page(warehouse, project.publish)
     return found
 
 
-def looked_at(context: dg.AssetCheckExecutionContext, project: Project) -> list[str]:
+def select_benchmarks(context: dg.AssetCheckExecutionContext, project: Project) -> list[str]:
     """The benchmarks of the run; all of them where a check is carried out by itself."""
     if context.has_partition_key or context.has_partition_key_range:
         return list(context.partition_keys)
@@ -206,14 +206,14 @@ def _result(
     name: str,
     benchmarks: Sequence[str],
     faults: Sequence[str],
-    validated: Validated | None = None,
+    validated: ValidationResult | None = None,
 ) -> dg.AssetCheckResult:
     looked_at = ", ".join(benchmarks) or "none: no benchmark of this run uses it"
     failed = () if validated is None else validated.failed
     told = [*faults, *map(str, failed[:SHOWN])]
     if len(failed) > SHOWN:
         told.append(f"and {len(failed) - SHOWN} more")
-    serious = bool(faults) or not failed or failed[0].blocks
+    serious = bool(faults) or not failed or failed[0].is_blocking
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=name,
@@ -224,7 +224,7 @@ def _result(
     )
 
 
-def _expectations(validated: Validated | None) -> dict[str, RawMetadataValue]:
+def _expectations(validated: ValidationResult | None) -> dict[str, RawMetadataValue]:
     if validated is None or not validated.verdicts:
         return {}
     rows = [
@@ -243,4 +243,4 @@ def _expectations(validated: Validated | None) -> dict[str, RawMetadataValue]:
 
 
 def _worst_first(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    return sorted(verdicts, key=lambda each: (each.success, not each.blocks))
+    return sorted(verdicts, key=lambda each: (each.success, not each.is_blocking))

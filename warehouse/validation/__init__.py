@@ -1,1 +1,1 @@
-"""Expectations: what is held of the rows of tables, by Great Expectations over DuckDB."""
+"""Expectations about the rows of tables, run by Great Expectations over DuckDB."""

@@ -1,4 +1,4 @@
-"""Expectations as plain values: nothing here needs Great Expectations to be loaded."""
+"""Expectations, batches and verdicts as plain values, without Great Expectations."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
 
 Severity = Literal["error", "warn"]
 
-SHOWN = 160
-"""The characters of an argument that the name of an expectation shows."""
+MAX_ARGUMENT = 160
+"""The most characters of an argument in the name of an expectation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """One thing that is expected of the rows of a batch.
+    """An expectation about the rows of a batch.
 
     Attributes:
-        kind: The name by which Great Expectations knows it.
+        kind: Its name in Great Expectations.
         kwargs: Its arguments.
-        severity: Whether a failure stops what follows (`error`) or is only told (`warn`).
-        meaning: It in words; empty: its name and arguments say it.
-        condition: The SQL condition of a row that breaks it, where it is about such; the column
-            that `kwargs` names is made of it.
-        once: Whether the rows that satisfy the condition are found beforehand: Great Expectations
-            looks at a batch several times, and a condition about other tables is slow.
+        severity: Whether a failure blocks later stages (`error`) or is only reported (`warn`).
+        meaning: A description; if empty, its kind and arguments describe it.
+        condition: The SQL condition of a row that breaks it, if it has one. It defines the column
+            that `kwargs` names.
+        once: Whether the condition is evaluated once, into a temporary table. Great Expectations
+            queries a batch several times, and a condition that reads other tables is slow.
     """
 
     kind: str
@@ -40,28 +40,29 @@ class Expectation:
 
     @property
     def name(self) -> str:
-        """How results name it: its meaning, or its kind with its arguments."""
+        """Its name in results: its meaning, or its kind with its arguments."""
         if self.meaning:
             return self.meaning
-        given = (f"{key}={_shown(value)}" for key, value in self.kwargs.items())
-        return f"{self.kind}({', '.join(given)})"
+        arguments = (f"{key}={_format_argument(value)}" for key, value in self.kwargs.items())
+        return f"{self.kind}({', '.join(arguments)})"
 
 
-def _shown(value: object) -> str:
+def _format_argument(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+    return text if len(text) <= MAX_ARGUMENT else text[: MAX_ARGUMENT - 3] + "..."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Rows, and what is expected of them.
+    """Rows and the expectations about them.
 
     Attributes:
-        table: The name under which results are kept, such as `predictions` or `scores/citation`.
-        sql: The query of the rows, with all its values written out.
-        key: The columns that tell one row from another.
-        expectations: What is expected; no two have the same name.
-        prefix: What tells the results from those of other batches of the table.
+        table: The name under which results are recorded, such as `predictions` or
+            `scores/citation`.
+        sql: The query of the rows, without parameters.
+        key: The columns that identify a row.
+        expectations: The expectations; their names are unique.
+        prefix: The prefix of names in results; it is unique among the batches of a table.
     """
 
     table: str
@@ -73,16 +74,16 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What came of one expectation.
+    """The result of one expectation.
 
     Attributes:
         table: The table.
-        expectation: What was expected.
-        severity: How bad a failure is.
-        success: Whether it holds.
-        observed: What was found, in words; None when there is nothing more to say.
-        unexpected: The rows that break it; None where it is not about single rows.
-        rows: The first of these rows: their keys and what was looked at.
+        expectation: The name of the expectation.
+        severity: The severity of a failure.
+        success: Whether the expectation holds.
+        observed: The observed value or error as text, if there is one.
+        unexpected: The number of rows that break it; None if it is not about single rows.
+        rows: The first of these rows: their keys and the validated columns.
     """
 
     table: str
@@ -94,26 +95,26 @@ class Verdict:
     rows: tuple[Mapping[str, Any], ...] = ()
 
     @property
-    def blocks(self) -> bool:
-        """Whether what follows must not be made."""
+    def is_blocking(self) -> bool:
+        """Whether the failure blocks later stages."""
         return not self.success and self.severity == "error"
 
     def __str__(self) -> str:
-        """It in one sentence."""
+        """Return the verdict as one sentence."""
         if self.success:
             return f"{self.table}: {self.expectation}"
-        found = f": found {self.observed}" if self.observed is not None else ""
+        observed = f": found {self.observed}" if self.observed is not None else ""
         count = f": {self.unexpected:,} rows break it" if self.unexpected else ""
-        return f"{self.table}: expected: {self.expectation}{count or found}"
+        return f"{self.table}: expected: {self.expectation}{count or observed}"
 
 
-def broken_by(
+def expect_no_rows(
     condition: str, meaning: str, severity: Severity = "error", *, once: bool = False
 ) -> Expectation:
-    """The expectation that no row satisfies an SQL condition; the row is called `broken` in it.
+    """Return the expectation that no row satisfies an SQL condition.
 
-    The condition becomes a column that is false in every row. So many of them are held in one
-    pass over the rows, where a query for each would read them twice.
+    The condition refers to the row as `broken`. It becomes a column that must be false in every
+    row, so that one pass over the rows checks all conditions; one query each would read them twice.
     """
     column = f"breaks_{hashlib.blake2b(condition.encode(), digest_size=6).hexdigest()}"
     return Expectation(

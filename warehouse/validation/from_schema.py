@@ -1,4 +1,4 @@
-"""Expectations that follow from the description of a table: its columns and its rules."""
+"""Expectations that follow from the schema of a table: its columns and its rules."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from warehouse.schema.ddl import literal, quoted
 from warehouse.schema.tables import table_named
-from warehouse.validation.expectation import Batch, Expectation, Severity, broken_by
+from warehouse.validation.expectation import Batch, Expectation, Severity, expect_no_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -14,41 +14,43 @@ if TYPE_CHECKING:
     from warehouse.schema.tables import Column, Table
 
 
-def described(table: str, benchmarks: Sequence[str], more: Sequence[Expectation] = ()) -> Batch:
-    """The rows of some benchmarks in a table, and what its description says of them.
+def build_table_batch(
+    table: str, benchmarks: Sequence[str], more: Sequence[Expectation] = ()
+) -> Batch:
+    """Return the batch of a table's rows, with the expectations that its schema implies.
 
     Args:
         table: The table or view.
-        benchmarks: The benchmarks.
-        more: What else is expected.
+        benchmarks: The benchmarks whose rows are validated.
+        more: Further expectations.
     """
-    description = table_named(table)
+    schema = table_named(table)
     return Batch(
         table=table,
-        sql=rows_of(table, benchmarks),
-        key=description.key,
-        expectations=(*_expectations(description), *more),
+        sql=select_rows(table, benchmarks),
+        key=schema.key,
+        expectations=(*_expect_schema(schema), *more),
     )
 
 
-def rows_of(table: str, benchmarks: Sequence[str]) -> str:
-    """The query of the rows of some benchmarks."""
+def select_rows(table: str, benchmarks: Sequence[str]) -> str:
+    """Return the query of the rows of benchmarks."""
     names = ", ".join(map(literal, benchmarks))
     return f"SELECT * FROM {quoted(table)} WHERE benchmark IN ({names})"  # noqa: S608
 
 
-def _expectations(table: Table) -> Iterator[Expectation]:
-    # That columns are not null, the table itself sees to; keys are counted before in SQL.
+def _expect_schema(table: Table) -> Iterator[Expectation]:
+    # The table itself enforces NOT NULL, and `integrity` checks that keys are unique.
     for column in table.columns:
-        yield from _of_column(column)
+        yield from _expect_column(column)
     for rule in table.rules:
         severity: Severity = "error" if rule.blocks else "warn"
-        yield broken_by(rule.broken, rule.meaning, severity, once=rule.looks_elsewhere)
+        yield expect_no_rows(rule.broken, rule.meaning, severity, once=rule.reads_other_tables)
 
 
-def _of_column(column: Column) -> Iterator[Expectation]:
+def _expect_column(column: Column) -> Iterator[Expectation]:
     if column.least is not None or column.most is not None:
-        yield within(column.name, column.least, column.most)
+        yield expect_between(column.name, column.least, column.most)
     if column.among:
         yield Expectation(
             kind="expect_column_values_to_be_in_set",
@@ -57,8 +59,8 @@ def _of_column(column: Column) -> Iterator[Expectation]:
         )
 
 
-def within(column: str, least: float | None, most: float | None) -> Expectation:
-    """The expectation that a column's numbers lie between two ends, each of which may be open."""
+def expect_between(column: str, least: float | None, most: float | None) -> Expectation:
+    """Return the expectation that a column's numbers lie within bounds; None is no bound."""
     ends = [
         *([] if least is None else [f"not below {least:g}"]),
         *([] if most is None else [f"not above {most:g}"]),

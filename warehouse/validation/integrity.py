@@ -1,7 +1,8 @@
-"""Whether tables hold what they promise, for some benchmarks, each in one short look."""
+"""Checks tables in SQL: columns, keys, complete grids of scores, and counts that add up."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -16,21 +17,20 @@ if TYPE_CHECKING:
 
     from warehouse.store import Warehouse
 
-SHOWN = 5
-"""The systems or rows that are named; of more, only the number is given."""
+MAX_FAULTS = 5
+"""The most faults that are listed; the rest is counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """The grades that one evaluator, as configured, must have given on one benchmark.
+    """The rows of `grades` that an evaluator must have on a benchmark.
 
     Attributes:
         benchmark: The benchmark.
         evaluator: The evaluator's name.
-        signature: The evaluator as it is configured.
-        bounds: The least and the greatest possible value of each metric, in the order of the
-            lists in `grades`; infinite where there is none.
-        with_values: Whether to look at the values, too: at their bounds and their statuses.
+        signature: The signature of the evaluator as configured.
+        bounds: The bounds of each metric, possibly infinite, in the order of the lists in `grades`.
+        with_values: Whether to check values too: their bounds and their statuses.
     """
 
     benchmark: str
@@ -40,18 +40,18 @@ class Grid:
     with_values: bool = True
 
 
-def as_described(
+def check_tables(
     warehouse: Warehouse, tables: Sequence[str], benchmarks: Sequence[str]
 ) -> list[str]:
-    """What is wrong with the columns of some tables, and with the keys of some benchmarks.
+    """Check the columns of tables, and the keys of benchmarks.
 
     Returns:
-        One sentence a fault; empty when the tables are as described.
+        One sentence per fault.
     """
     with warehouse.reading() as connection:
         faults = check(connection, tables)
         if faults:
-            # Without its columns a table cannot be asked about its keys.
+            # The check of keys needs the columns.
             return faults
         for table in tables:
             try:
@@ -61,47 +61,45 @@ def as_described(
     return faults
 
 
-def incomplete(
+def check_grids(
     warehouse: Warehouse, grids: Sequence[Grid], systems: Sequence[str] = ()
 ) -> list[list[str]]:
-    """What is wrong with grades: missing, left over, of a wrong shape, or out of bounds.
+    """Check grids for rows that are missing, left over, malformed or out of bounds.
 
-    A grid is complete when its samples are exactly the predictions of the benchmark. That is
-    told by the numbers of both and the sums of their hashes, for each system: a join of a million
-    samples would take a hundred times as long.
+    A grid is complete if its samples are exactly the predictions of the benchmark. The check
+    compares counts and combined hashes per system; a join takes a hundred times as long.
 
     Args:
         warehouse: The warehouse.
-        grids: The grids to look at.
-        systems: The systems to look at; empty: all.
+        grids: The grids.
+        systems: The systems to check; empty: all.
 
     Returns:
-        For each grid one sentence a fault; empty where it is complete and sound.
+        For each grid, one sentence per fault.
     """
     with warehouse.reading() as connection:
         samples = {
-            benchmark: _samples(connection, benchmark, systems)
+            benchmark: _count_samples(connection, benchmark, systems)
             for benchmark in {grid.benchmark for grid in grids}
         }
-        return [_faults(connection, grid, samples[grid.benchmark], systems) for grid in grids]
+        return [_find_faults(connection, grid, samples[grid.benchmark], systems) for grid in grids]
 
 
-def miscounted(
+def check_counts(
     warehouse: Warehouse, benchmarks: Sequence[str], systems: Sequence[str] = ()
 ) -> list[str]:
-    """Which rows of the leaderboard do not account for every sample exactly once.
+    """Check that each row of the leaderboard counts every sample exactly once.
 
-    The samples without a number whose system failed are not counted in a column of their own, but
-    they are among `n_target_error`; the rest of those have a number. The slice `all` must count
-    each prediction of the system.
+    `n_target_error` counts failures of the system with and without a value. Those without one
+    are in no other column. The slice `all` must count every prediction of the system.
 
     Args:
         warehouse: The warehouse.
-        benchmarks: The benchmarks to look at.
-        systems: The systems whose samples must all be there; empty: all.
+        benchmarks: The benchmarks.
+        systems: The systems to check; empty: all.
 
     Returns:
-        One sentence a fault; empty when everything adds up.
+        One sentence per fault.
     """
     sql = f"""
 WITH samples AS (
@@ -127,20 +125,20 @@ ORDER BY ALL
     for benchmark, slice_, system, metric, n, lost, failed, samples in warehouse.fetch(
         sql, parameters
     ).iter_rows():
-        place = f"{metric} of {system!r} on {slice_!r} of {benchmark!r}"
+        row = f"{metric} of {system!r} on {slice_!r} of {benchmark!r}"
         if slice_ == "all" and samples is not None and n != samples:
-            faults.append(f"{place} counts {n:,} samples, expected {samples:,}")
+            faults.append(f"{row} counts {n:,} samples, expected {samples:,}")
         else:
             faults.append(
-                f"{place} has {n:,} samples, but statuses for {n - lost:,} and {failed:,} failures"
+                f"{row} has {n:,} samples, but statuses for {n - lost:,} and {failed:,} failures"
             )
-    return _few(faults)
+    return _shorten(faults)
 
 
 _ONLY = "(len($systems) = 0 OR list_contains($systems, system))"
 
 
-def _samples(
+def _count_samples(
     connection: duckdb.DuckDBPyConnection, benchmark: str, systems: Sequence[str]
 ) -> dict[str, tuple[int, int]]:
     rows = fetch_frame(
@@ -152,20 +150,20 @@ def _samples(
     return {system: (n, digest) for system, n, digest in rows.iter_rows()}
 
 
-def _faults(
+def _find_faults(
     connection: duckdb.DuckDBPyConnection,
     grid: Grid,
     samples: Mapping[str, tuple[int, int]],
     systems: Sequence[str],
 ) -> list[str]:
-    number = len(grid.bounds)
-    places = range(1, number + 1) if grid.with_values else ()
-    columns = "".join(f", {_of_metric(place)}" for place in places)
+    n_metrics = len(grid.bounds)
+    positions = range(1, n_metrics + 1) if grid.with_values else ()
+    columns = "".join(f", {_metric_sql(position)}" for position in positions)
     rows = fetch_frame(
         connection,
         f"""
 SELECT system, count(*), bit_xor(hash(question_id)),
-    count(*) FILTER (len("values") <> {number} OR len(statuses) <> {number}){columns}
+    count(*) FILTER (len("values") <> {n_metrics} OR len(statuses) <> {n_metrics}){columns}
 FROM grades
 WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature AND {_ONLY}
 GROUP BY system
@@ -181,41 +179,41 @@ ORDER BY system
     graded = {row[0]: row[1:] for row in rows.iter_rows()}
     faults = []
     for system in sorted({*samples, *graded}):
-        expected, digest = samples.get(system, (0, 0))
-        found, found_digest, misshapen, *measured = graded.get(system, (0, 0, 0))
-        whose = f"system {system!r}"
+        expected, expected_hash = samples.get(system, (0, 0))
+        found, found_hash, malformed, *measured = graded.get(system, (0, 0, 0))
+        name = f"system {system!r}"
         if found != expected:
-            faults.append(f"{whose} has {found:,} grades for {expected:,} samples")
-        elif found_digest != digest:
-            faults.append(f"the grades of {whose} are not those of its {expected:,} samples")
-        if misshapen:
-            faults.append(f"{misshapen:,} grades of {whose} do not hold {number} values")
+            faults.append(f"{name} has {found:,} grades for {expected:,} samples")
+        elif found_hash != expected_hash:
+            faults.append(f"the grades of {name} are not those of its {expected:,} samples")
+        if malformed:
+            faults.append(f"{malformed:,} grades of {name} do not hold {n_metrics} values")
         triples = zip(measured[::3], measured[1::3], measured[2::3], strict=True)
-        for (metric, (low, high)), (least, greatest, odd) in zip(
+        for (metric, (low, high)), (least, greatest, inconsistent) in zip(
             grid.bounds.items(), triples, strict=False
         ):
-            what = f"{metric} of {whose}"
-            if odd:
+            if inconsistent:
                 faults.append(
-                    f"{odd:,} of the values of {what} are null where scored, or numbers where not"
+                    f"{inconsistent:,} of the values of {metric} of {name} are null where scored, "
+                    "or numbers where not"
                 )
             faults.extend(
-                f"{what} is {value!r}, expected {low:g} to {high:g}"
+                f"{metric} of {name} is {value!r}, expected {low:g} to {high:g}"
                 for value in dict.fromkeys((least, greatest))
-                if value is not None and not (low <= value <= high and abs(value) < float("inf"))
+                if value is not None and not (low <= value <= high and math.isfinite(value))
             )
-    return _few(faults)
+    return _shorten(faults)
 
 
-def _of_metric(place: int) -> str:
-    """Three columns for the metric at a place of the lists: least, greatest, of wrong status."""
-    value = f"{quoted('values')}[{place}]"
-    status = f"coalesce(statuses[{place}], 'scored')"
+def _metric_sql(position: int) -> str:
+    """Return three columns for the metric at a position of the lists: min, max, wrong statuses."""
+    value = f"{quoted('values')}[{position}]"
+    status = f"coalesce(statuses[{position}], 'scored')"
     return (
         f"min({value}), max({value}), count(*) FILTER (({value} IS NULL) <> ({status} <> 'scored'))"
     )
 
 
-def _few(faults: list[str]) -> list[str]:
-    left = len(faults) - SHOWN
-    return [*faults[:SHOWN], f"and {left:,} more"] if left > 0 else faults
+def _shorten(faults: list[str]) -> list[str]:
+    more = len(faults) - MAX_FAULTS
+    return [*faults[:MAX_FAULTS], f"and {more:,} more"] if more > 0 else faults

@@ -1,4 +1,4 @@
-"""Keeps what came of expectations: the results, and the rows that break one."""
+"""Records the verdicts on expectations, and the rows that break them."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from warehouse.validation.expectation import Verdict
 
 
-def record(
+def record_verdicts(
     warehouse: Warehouse,
     run_id: str,
     verdicts: Sequence[Verdict],
-    in_order: Sequence[tuple[str, str, str]],
+    fingerprints: Sequence[tuple[str, str, str]],
 ) -> None:
-    """Write results, quarantined rows and marks in one transaction.
+    """Write results, quarantined rows and fingerprints in one transaction.
 
     Args:
         warehouse: The warehouse.
         run_id: The run.
-        verdicts: What came of each expectation; written again, they take the place of the former.
-        in_order: The marks to leave: benchmark, stage and digest.
+        verdicts: The verdicts; they replace those of the run on the same expectations.
+        fingerprints: Benchmark, stage and digest of what passed.
     """
     results = pl.DataFrame(
         [
@@ -60,20 +60,18 @@ def record(
         for row in each.rows
     ]
 
-    def keep(transaction: Transaction) -> None:
-        moment = transaction.next_timestamp("validations", "validated_at", {})
+    def write(transaction: Transaction) -> None:
+        now = transaction.next_timestamp("validations", "validated_at", {})
         if verdicts:
-            dated = results.with_columns(pl.lit(moment).alias("validated_at"))
+            dated = results.with_columns(pl.lit(now).alias("validated_at"))
             transaction.replace("validations", dated)
         for table in {each.table for each in verdicts}:
             transaction.delete("quarantine", {"run_id": run_id, "table": table})
         if broken:
             named = dict.fromkeys(("benchmark", "system", "question_id"), pl.String)
             rows = pl.DataFrame(broken, schema_overrides=named, infer_schema_length=None)
-            transaction.append(
-                "quarantine", rows.with_columns(pl.lit(moment).alias("quarantined_at"))
-            )
-        for benchmark, stage, digest in in_order:
+            transaction.append("quarantine", rows.with_columns(pl.lit(now).alias("quarantined_at")))
+        for benchmark, stage, digest in fingerprints:
             transaction.record_fingerprint(benchmark, stage, digest)
 
-    warehouse.write(keep)
+    warehouse.write(write)

@@ -1,7 +1,7 @@
-"""The expectations that a user may ask for, by the names that Great Expectations gives them.
+"""The kinds of expectations that users can configure, by their names in Great Expectations.
 
-Those are listed that DuckDB carries out itself over `duckdb-engine`; a test holds the list against
-the library. What is not among them can be said in SQL with `unexpected_rows_expectation`.
+They are those that DuckDB runs in SQL; a test checks their arguments against the library.
+Users write all other expectations in SQL, with `unexpected_rows_expectation`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ CONDITION = ("row_condition", "condition_parser")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of expectation.
+    """A kind of expectation.
 
     Attributes:
-        required: The arguments that it must be given.
-        optional: The arguments that it may be given.
+        required: The required arguments.
+        optional: The optional arguments.
         columns: The arguments that name columns.
     """
 
@@ -37,35 +37,37 @@ class Kind:
         return (*self.required, *self.optional)
 
 
-def _each(*required: str, optional: tuple[str, ...] = ()) -> Kind:
-    """About each value of a column."""
+def _about_values(*required: str, optional: tuple[str, ...] = ()) -> Kind:
+    """Return a kind about each value of a column."""
     return Kind(("column", *required), (*optional, "mostly", *CONDITION), ("column",))
 
 
-def _whole(*required: str, optional: tuple[str, ...] = ()) -> Kind:
-    """About a column as a whole."""
+def _about_column(*required: str, optional: tuple[str, ...] = ()) -> Kind:
+    """Return a kind about a column as a whole."""
     return Kind(("column", *required), (*optional, *CONDITION), ("column",))
 
 
 KINDS: Mapping[str, Kind] = MappingProxyType(
     {
-        "expect_column_values_to_not_be_null": _each(),
-        "expect_column_values_to_be_null": _each(),
-        "expect_column_values_to_be_between": _each(optional=BETWEEN),
-        "expect_column_values_to_be_in_set": _each("value_set"),
-        "expect_column_values_to_not_be_in_set": _each("value_set"),
-        "expect_column_values_to_be_unique": _each(),
-        "expect_column_value_lengths_to_be_between": _each(optional=BETWEEN),
-        "expect_column_distinct_values_to_be_in_set": _whole("value_set"),
-        "expect_column_max_to_be_between": _whole(optional=BETWEEN),
-        "expect_column_mean_to_be_between": _whole(optional=BETWEEN),
-        "expect_column_median_to_be_between": _whole(optional=BETWEEN),
-        "expect_column_min_to_be_between": _whole(optional=BETWEEN),
-        "expect_column_stdev_to_be_between": _whole(optional=BETWEEN),
-        "expect_column_sum_to_be_between": _whole(optional=BETWEEN),
-        "expect_column_unique_value_count_to_be_between": _whole(optional=BETWEEN),
-        "expect_column_proportion_of_unique_values_to_be_between": _whole(optional=BETWEEN),
-        "expect_column_proportion_of_non_null_values_to_be_between": _whole(optional=BETWEEN),
+        "expect_column_values_to_not_be_null": _about_values(),
+        "expect_column_values_to_be_null": _about_values(),
+        "expect_column_values_to_be_between": _about_values(optional=BETWEEN),
+        "expect_column_values_to_be_in_set": _about_values("value_set"),
+        "expect_column_values_to_not_be_in_set": _about_values("value_set"),
+        "expect_column_values_to_be_unique": _about_values(),
+        "expect_column_value_lengths_to_be_between": _about_values(optional=BETWEEN),
+        "expect_column_distinct_values_to_be_in_set": _about_column("value_set"),
+        "expect_column_max_to_be_between": _about_column(optional=BETWEEN),
+        "expect_column_mean_to_be_between": _about_column(optional=BETWEEN),
+        "expect_column_median_to_be_between": _about_column(optional=BETWEEN),
+        "expect_column_min_to_be_between": _about_column(optional=BETWEEN),
+        "expect_column_stdev_to_be_between": _about_column(optional=BETWEEN),
+        "expect_column_sum_to_be_between": _about_column(optional=BETWEEN),
+        "expect_column_unique_value_count_to_be_between": _about_column(optional=BETWEEN),
+        "expect_column_proportion_of_unique_values_to_be_between": _about_column(optional=BETWEEN),
+        "expect_column_proportion_of_non_null_values_to_be_between": _about_column(
+            optional=BETWEEN
+        ),
         "expect_column_pair_values_a_to_be_greater_than_b": Kind(
             ("column_A", "column_B"),
             ("or_equal", "ignore_row_if", "mostly", *CONDITION),

@@ -46,10 +46,10 @@ class Validator:
         self._output: IO[str] | None = None
         self._lock = threading.Lock()
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Start the worker, which loads Great Expectations in the background."""
         with self._lock:
-            self._start()
+            self._started_pool()
 
     def validate(self, warehouse: Warehouse, batches: Sequence[Batch]) -> list[Verdict]:
         """Check batches against their expectations.
@@ -67,16 +67,16 @@ class Validator:
         if not batches:
             return []
         with self._lock:
-            pool = self._start()
+            pool = self._started_pool()
             try:
                 return pool.submit(_validate, warehouse, batches).result()
             except BrokenProcessPool as error:
                 output = self._read_output()
-                self.end()
+                self.close()
                 message = f"the process that validates tables ended: {output}"
                 raise WarehouseError(message) from error
 
-    def end(self) -> None:
+    def close(self) -> None:
         """End the worker, if there is one."""
         pool, self._pool = self._pool, None
         if pool is not None:
@@ -85,10 +85,10 @@ class Validator:
             self._output.close()
             self._output = None
 
-    def _start(self) -> ProcessPoolExecutor:
+    def _started_pool(self) -> ProcessPoolExecutor:
         if self._pool is None:
             # A file, not a pipe: nothing reads it while the worker runs.
-            self._output = tempfile.NamedTemporaryFile(  # noqa: SIM115 - `end` closes it
+            self._output = tempfile.NamedTemporaryFile(  # noqa: SIM115 - `close` closes it
                 "w+", encoding="utf-8", errors="replace", delete=False
             )
             with _isolated_start():

@@ -10,8 +10,8 @@ import dagster as dg
 import pytest
 
 from assets import definitions
-from assets.checks.data_docs import write_page
-from assets.checks.expectations import contract, mark_of
+from assets.checks.data_docs import write_expectations_page
+from assets.checks.expectations import build_batches, expectations_stage
 from assets.fingerprints.up_to_date import is_current
 from assets.keys import BENCHMARKS
 from tests.assets.conftest import write
@@ -92,7 +92,7 @@ def test_a_sound_project_is_validated_once(project: Project, workshop: Workshop)
     warehouse = Warehouse(project.warehouse)
     results = warehouse.fetch('SELECT "table", success FROM validations')
     assert results["success"].to_list() == [1] * sum(validated(first).values())
-    assert {mark_of(stage) for stage in STAGES} <= set(warehouse.fingerprints("trial"))
+    assert {expectations_stage(stage) for stage in STAGES} <= set(warehouse.fingerprints("trial"))
     assert is_current(project, ["trial"])
     assert warehouse.fetch("SELECT count(*) FROM quarantine").item() == 0
 
@@ -194,7 +194,7 @@ def test_what_descriptions_promise_is_held(project: Project, workshop: Workshop)
     assert run(project, workshop).success
     warehouse = Warehouse(project.warehouse)
     for stage, statement, meaning in BROKEN:
-        batches = list(contract(project, stage, ["trial"]))
+        batches = list(build_batches(project, stage, ["trial"]))
         assert all(each.success for each in VALIDATOR.validate(warehouse, batches)), stage
         before = {
             table: warehouse.fetch(f"SELECT * FROM {table}")
@@ -275,7 +275,7 @@ def test_the_page_shows_what_broke_and_runs_nothing(project: Project, workshop: 
     assert nasty in shown.text
     assert "answers come <soon>" in shown.text
     assert "cost_usd is not below 0" in shown.text
-    assert write_page(Warehouse(project.warehouse), project.publish) == page
+    assert write_expectations_page(Warehouse(project.warehouse), project.publish) == page
 
 
 def test_without_great_expectations_the_checks_in_sql_remain(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.warehouse.conftest import change, put
-from warehouse.validation.integrity import Grid, as_described, incomplete, miscounted
+from warehouse.validation.integrity import Grid, check_counts, check_grids, check_tables
 
 if TYPE_CHECKING:
     from warehouse.store import Warehouse
@@ -60,9 +60,9 @@ def sound(four_by_two: Warehouse) -> Warehouse:
 
 
 def test_a_sound_warehouse_has_no_faults(sound: Warehouse) -> None:
-    assert as_described(sound, ("questions", "predictions", "leaderboard"), ["b"]) == []
-    assert incomplete(sound, [GRID]) == [[]]
-    assert miscounted(sound, ["b"]) == []
+    assert check_tables(sound, ("questions", "predictions", "leaderboard"), ["b"]) == []
+    assert check_grids(sound, [GRID]) == [[]]
+    assert check_counts(sound, ["b"]) == []
 
 
 ONE = "WHERE system = 'llm' AND question_id = 'q1'"
@@ -93,7 +93,7 @@ SHAPES = [
 @pytest.mark.parametrize(("statement", "faults"), SHAPES)
 def test_columns_and_keys(sound: Warehouse, statement: str, faults: list[str]) -> None:
     change(sound, statement)
-    assert as_described(sound, ("predictions",), ["b"]) == faults
+    assert check_tables(sound, ("predictions",), ["b"]) == faults
 
 
 GRADES = [
@@ -149,22 +149,22 @@ GRADES = [
 @pytest.mark.file_only
 def test_grids(sound: Warehouse, statement: str, faults: list[str]) -> None:
     change(sound, statement)
-    assert incomplete(sound, [GRID]) == [faults]
-    assert incomplete(sound, [GRID], ["rag"]) == [[]]
-    assert incomplete(sound, [GRID], ["rag", "llm"]) == [faults]
+    assert check_grids(sound, [GRID]) == [faults]
+    assert check_grids(sound, [GRID], ["rag"]) == [[]]
+    assert check_grids(sound, [GRID], ["rag", "llm"]) == [faults]
 
 
 def test_values_that_somebody_else_looks_at_are_left_alone(sound: Warehouse) -> None:
     grid = replace(GRID, with_values=False)
     change(sound, f'UPDATE grades SET "values" = [1.5, NULL] {ONE}')
-    assert incomplete(sound, [grid]) == [[]]
+    assert check_grids(sound, [grid]) == [[]]
     change(sound, f'UPDATE grades SET "values" = [1.5] {ONE}')
-    assert incomplete(sound, [grid]) == [["1 grades of system 'llm' do not hold 2 values"]]
+    assert check_grids(sound, [grid]) == [["1 grades of system 'llm' do not hold 2 values"]]
 
 
 def test_of_many_faults_a_few_are_told(sound: Warehouse) -> None:
     change(sound, "UPDATE grades SET system = system || question_id")
-    (faults,) = incomplete(sound, [GRID])
+    (faults,) = check_grids(sound, [GRID])
     assert faults[0] == "system 'llm' has 0 grades for 4 samples"
     assert len(faults) == 6
     assert faults[-1] == "and 5 more"
@@ -208,10 +208,10 @@ COUNTS = [
 @pytest.mark.file_only
 def test_counts(sound: Warehouse, statement: str, faults: list[str]) -> None:
     change(sound, statement)
-    assert miscounted(sound, ["b"]) == faults
-    assert miscounted(sound, ["another"]) == []
+    assert check_counts(sound, ["b"]) == faults
+    assert check_counts(sound, ["another"]) == []
 
 
 def test_a_system_that_is_not_looked_at_may_be_counted_in_part(sound: Warehouse) -> None:
     change(sound, f"UPDATE leaderboard SET n = 3, n_scored = 2 {ALL}")
-    assert miscounted(sound, ["b"], ["rag"]) == []
+    assert check_counts(sound, ["b"], ["rag"]) == []

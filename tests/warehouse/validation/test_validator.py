@@ -16,7 +16,7 @@ from tests.warehouse.conftest import put
 from warehouse.errors import WarehouseError
 from warehouse.schema.ddl import literal
 from warehouse.store import Warehouse
-from warehouse.validation.expectation import Batch, Expectation, broken_by
+from warehouse.validation.expectation import Batch, Expectation, expect_no_rows
 from warehouse.validation.validator import VALIDATOR, Validator
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def own() -> Iterator[Validator]:
     """One that a test may kill."""
     validator = Validator()
     yield validator
-    validator.end()
+    validator.close()
 
 
 def batch(*expectations: Expectation, sql: str = "SELECT * FROM predictions") -> Batch:
@@ -76,7 +76,10 @@ def test_a_condition_worked_out_beforehand_finds_the_same_rows(warehouse: Wareho
     stray = "question_id NOT IN (SELECT q.question_id FROM questions AS q)"
     shouted = "answer = upper(answer)"
     for once in (False, True):
-        expectations = (broken_by(stray, "is asked", once=once), broken_by(shouted, "is calm"))
+        expectations = (
+            expect_no_rows(stray, "is asked", once=once),
+            expect_no_rows(shouted, "is calm"),
+        )
         lost, calm = VALIDATOR.validate(warehouse, [batch(*expectations)])
         assert calm.success
         assert (lost.success, lost.unexpected) == (False, 1)
@@ -108,7 +111,7 @@ def test_colons_quotes_and_markup_in_values_are_values(warehouse: Warehouse) -> 
 def test_a_worker_that_was_killed_is_reported_and_replaced(
     own: Validator, warehouse: Warehouse
 ) -> None:
-    own.begin()
+    own.start()
     os.kill(worker_of(own), signal.SIGKILL)
     with pytest.raises(WarehouseError, match="the process that validates tables ended"):
         own.validate(warehouse, [batch(COUNT)])
@@ -116,7 +119,7 @@ def test_a_worker_that_was_killed_is_reported_and_replaced(
 
 
 def test_a_worker_that_crashes_is_reported_with_its_last_output(own: Validator) -> None:
-    own.begin()
+    own.start()
     with pytest.raises(WarehouseError, match=r"ended: stack smashed$"):
         own.validate(Crash(), [batch(COUNT)])  # type: ignore[arg-type]
 
@@ -140,7 +143,7 @@ def wait_for_end(process: int) -> None:
         time.sleep(0.05)
 
 
-BEGIN = "import os, sys, time\nfrom warehouse.validation.validator import VALIDATOR\n"
+IMPORTS = "import os, sys, time\nfrom warehouse.validation.validator import VALIDATOR\n"
 VALIDATE = """
 from pathlib import Path
 from tests.warehouse.validation.test_validator import COUNT, batch
@@ -174,7 +177,9 @@ def test_the_worker_is_silent_and_imports_neither_script_nor_current_folder(
     for name in ("warehouse", "great_expectations", "random", "pickle", "socket"):
         (tmp_path / f"{name}.py").write_text("print('imported')", encoding="utf-8")
     (tmp_path / "assets").mkdir()
-    with start(f"{BEGIN}VALIDATOR.begin()\nprint('once', flush=True)\n{VALIDATE}", tmp_path) as run:
+    with start(
+        f"{IMPORTS}VALIDATOR.start()\nprint('once', flush=True)\n{VALIDATE}", tmp_path
+    ) as run:
         out, err = run.communicate(timeout=120)
     once, worker = out.splitlines()
     assert (run.returncode, once, err) == (0, "once", "")
@@ -184,7 +189,7 @@ def test_the_worker_is_silent_and_imports_neither_script_nor_current_folder(
 @pytest.mark.parametrize("loaded", [True, False])
 def test_the_worker_ends_with_a_parent_that_was_killed(tmp_path: Path, loaded: bool) -> None:
     tell = VALIDATE if loaded else "print(*VALIDATOR._pool._processes, flush=True)"
-    script = f"{BEGIN}VALIDATOR.begin()\n{tell}\ntime.sleep(600)\n"
+    script = f"{IMPORTS}VALIDATOR.start()\n{tell}\ntime.sleep(600)\n"
     with start(script, tmp_path) as run:
         assert run.stdout is not None
         worker = int(run.stdout.readline())
@@ -195,7 +200,7 @@ def test_the_worker_ends_with_a_parent_that_was_killed(tmp_path: Path, loaded: b
 STEP = f"""
 import multiprocessing
 def step():
-    {"    ".join((BEGIN + VALIDATE).strip().splitlines(keepends=True))}
+    {"    ".join((IMPORTS + VALIDATE).strip().splitlines(keepends=True))}
 if __name__ == "__main__":
     process = multiprocessing.get_context("forkserver").Process(target=step)
     process.start()

@@ -28,21 +28,21 @@ def require_comparable(
     """
     if system == baseline:
         raise NotComparable(f"{system!r} cannot be compared with itself")
-    place = f"{evaluator.name!r} on {benchmark.name!r}"
+    subject = f"{evaluator.name!r} on {benchmark.name!r}"
     both = [system, baseline]
     query = system_signatures(benchmark.name, evaluator.name, both)
     signatures = dict(source.fetch(query.sql, query.parameters).iter_rows())
     for name in both:
         if signatures.get(name) != [evaluator.signature]:
             raise NotComparable(
-                f"{name!r} was not scored by {place} as configured now: run `scoreline run` first"
+                f"{name!r} was not scored by {subject} as configured now: run `scoreline run` first"
             )
     query = unshared_questions(benchmark.name, evaluator.name, system, baseline)
     different = source.fetch(query.sql, query.parameters)["question_id"].to_list()
     if different:
         shown = ", ".join(repr(each) for each in different[:5])
         raise NotComparable(
-            f"{system!r} and {baseline!r} were not scored on the same questions by {place}: "
+            f"{system!r} and {baseline!r} were not scored on the same questions by {subject}: "
             f"{len(different)} differ, such as {shown}"
         )
     query = stale_samples(benchmark, evaluator, systems=both)
@@ -53,11 +53,11 @@ def require_comparable(
     if changed.height:
         counts = ", ".join(f"{n} of {name!r}" for name, n in sorted(changed.iter_rows()))
         raise NotComparable(
-            f"questions or answers have changed since they were scored by {place} ({counts}): "
+            f"questions or answers have changed since they were scored by {subject} ({counts}): "
             "run `scoreline run` first"
         )
     query = judge_models(benchmark.name, evaluator.name, both)
     judges = dict(source.fetch(query.sql, query.parameters).iter_rows())
     if len({tuple(models) for models in judges.values()}) > 1:
         found = "; ".join(f"{name!r} by {', '.join(models)}" for name, models in judges.items())
-        raise NotComparable(f"{place} was judged by different models: {found}")
+        raise NotComparable(f"{subject} was judged by different models: {found}")

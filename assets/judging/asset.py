@@ -110,11 +110,11 @@ def build_judgments(project: Project) -> dg.AssetsDefinition | None:
 def _partition_metadata(result: JudgingResult) -> Mapping[str, RawMetadataValue]:
     added: dict[str, RawMetadataValue] = metadata.counts(
         {
-            "asked": result.asked,
-            "held in the ledger": result.held,
+            "judge calls": result.calls,
+            "replies from the ledger": result.cached,
             "parse failures": result.parse_failures,
             "judge errors": result.judge_errors,
-            "dagster/partition_row_count": result.asked + result.held,
+            "dagster/partition_row_count": result.calls + result.cached,
         }
     )
     if result.tokens is not None:

@@ -28,16 +28,16 @@ class JudgingResult:
     """The judge calls for one evaluator's samples of one benchmark.
 
     Attributes:
-        asked: Calls made in this run. A call that several evaluators share counts for the first.
-        held: Other calls of this evaluator whose replies are in the ledger.
+        calls: Calls made in this run. A call that several evaluators share counts for the first.
+        cached: Other calls of this evaluator whose replies are in the ledger.
         parse_failures: Calls made whose replies could not be parsed.
         judge_errors: Calls made that got no reply.
         tokens: Tokens sent and received; None when unknown.
         cost_usd: The cost of the calls; None when no price is known.
     """
 
-    asked: int = 0
-    held: int = 0
+    calls: int = 0
+    cached: int = 0
     parse_failures: int = 0
     judge_errors: int = 0
     tokens: int | None = None
@@ -84,8 +84,8 @@ def call_judge(
                 run_flows(batches, live_engines)
         finally:
             ledger.flush()
-    counted = _count_calls(warehouse, {place: pairs[place] for place in stale}, run_id)
-    return [counted.get(place, JudgingResult()) for place in range(len(pairs))]
+    counted = _count_calls(warehouse, {index: pairs[index] for index in stale}, run_id)
+    return [counted.get(index, JudgingResult()) for index in range(len(pairs))]
 
 
 def _stale_batches(
@@ -96,7 +96,7 @@ def _stale_batches(
     stale: list[int],
 ) -> Generator[tuple[FlowEvaluator, pl.DataFrame]]:
     """Yield the stale samples of each pair; append the index of each pair that has any."""
-    for place, (benchmark, evaluator) in enumerate(pairs):
+    for index, (benchmark, evaluator) in enumerate(pairs):
         fingerprints = warehouse.fingerprints(benchmark.name)
         expected = scores_fingerprint(evaluator, fingerprints)
         if fingerprints.get(scores_stage(evaluator.name)) == expected and not force:
@@ -104,7 +104,7 @@ def _stale_batches(
         query = stale_samples(benchmark, evaluator, systems=systems, force=force)
         with warehouse.fetch_to_disk(query.sql, query.parameters) as samples:
             if samples.rows:
-                stale.append(place)
+                stale.append(index)
             for batch in samples.batches(TEXT_ROWS):
                 yield evaluator, batch
 
@@ -118,31 +118,31 @@ def _count_calls(
     counts = warehouse.fetch(
         """
         WITH pairs AS (SELECT unnest($pairs, recursive := true)),
-        calls AS (
-            SELECT place, j.*, j.run_id = $run_id AS now,
-                place = min(place) OVER (PARTITION BY digest) AS first
+        used AS (
+            SELECT index, j.*, j.run_id = $run_id AS now,
+                index = min(index) OVER (PARTITION BY digest) AS first
             FROM (SELECT DISTINCT benchmark, evaluator, digest FROM asks) AS a
             JOIN pairs AS p USING (benchmark, evaluator)
             JOIN judgments AS j USING (digest)
         )
         SELECT
-            place,
-            count(*) FILTER (WHERE now AND first) AS asked,
-            count(*) FILTER (WHERE NOT (now AND first)) AS held,
+            index,
+            count(*) FILTER (WHERE now AND first) AS calls,
+            count(*) FILTER (WHERE NOT (now AND first)) AS cached,
             count(*) FILTER (WHERE now AND first AND status = 'parse_failure')
                 AS parse_failures,
             count(*) FILTER (WHERE now AND first AND status = 'judge_error') AS judge_errors,
             sum(tokens_in + tokens_out) FILTER (WHERE now AND first)::BIGINT AS tokens,
             sum(cost_usd) FILTER (WHERE now AND first) AS cost_usd
-        FROM calls
-        GROUP BY place
+        FROM used
+        GROUP BY index
         """,
         {
             "run_id": run_id,
             "pairs": [
-                {"place": place, "benchmark": benchmark.name, "evaluator": evaluator.name}
-                for place, (benchmark, evaluator) in pairs.items()
+                {"index": index, "benchmark": benchmark.name, "evaluator": evaluator.name}
+                for index, (benchmark, evaluator) in pairs.items()
             ],
         },
     )
-    return {row.pop("place"): JudgingResult(**row) for row in counts.iter_rows(named=True)}
+    return {row.pop("index"): JudgingResult(**row) for row in counts.iter_rows(named=True)}

@@ -92,14 +92,14 @@ def _fill(
     archive.add("README.txt", README)
     archive.add_table("leaderboard", board, "json", "csv", "md", "html")
     for evaluator in board["evaluator"].unique().sort().to_list():
-        place = f"evaluators/{evaluator}"
+        folder = f"evaluators/{evaluator}"
         own = board.filter(pl.col("evaluator") == evaluator)
-        archive.add_table(f"{place}/leaderboard", own, "json", "csv", "md", "html")
+        archive.add_table(f"{folder}/leaderboard", own, "json", "csv", "md", "html")
         results = rows(_RESULTS, evaluator=evaluator)
-        archive.add_table(f"{place}/results", results, "parquet", "csv")
+        archive.add_table(f"{folder}/results", results, "parquet", "csv")
         sets = rows(_SYSTEM_SCORES, evaluator=evaluator)
         if not sets.is_empty():
-            archive.add_table(f"{place}/system_scores", sets, "json")
+            archive.add_table(f"{folder}/system_scores", sets, "json")
     for table in ("problems", "insights", "comparisons", "rejects"):
         found = rows(f"SELECT * FROM {table} WHERE benchmark = $benchmark ORDER BY ALL")  # noqa: S608
         archive.add_table(table, found, "csv")

@@ -40,8 +40,8 @@ def test_the_first_questions_of_all_evaluators_are_under_way_at_once(tmp_path: P
         project = JudgedProject(tmp_path / "home", judge(server))
         record = project.run()
         assert server.most == first
-    assert told(record, "asked") == {"context_relevancy": 4, "faithfulness": 16}
-    assert told(record, "held in the ledger") == {"context_relevancy": 0, "faithfulness": 0}
+    assert told(record, "judge calls") == {"context_relevancy": 4, "faithfulness": 16}
+    assert told(record, "replies from the ledger") == {"context_relevancy": 0, "faithfulness": 0}
 
 
 def test_what_two_evaluators_ask_is_planned_asked_and_paid_once(tmp_path: Path) -> None:
@@ -59,10 +59,10 @@ def test_what_two_evaluators_ask_is_planned_asked_and_paid_once(tmp_path: Path) 
                 each.evaluator: each.calls for each in plan_run(project.project(), copy, ["rooms"])
             }
         record = project.run()
-    asked = told(record, "asked")
+    asked = told(record, "judge calls")
     assert asked == planned
     assert sorted(asked.values()) == [4, 8]
-    assert sorted(told(record, "held in the ledger").values()) == [0, 4]
+    assert sorted(told(record, "replies from the ledger").values()) == [0, 4]
     # Whoever repairs a reply is sent more than one message for one question.
     assert project.rows("SELECT count(*) FROM judgments") == [(12,)]
     assert project.rows("SELECT count(*), count(DISTINCT digest) FROM asks") == [(16, 12)]

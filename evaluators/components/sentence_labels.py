@@ -20,7 +20,7 @@ _NORMAL = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marks:
+class SentenceLabels:
     """What was marked.
 
     Attributes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evaluators.components.sentence_labels import Empty, Marks, Unit
+from evaluators.components.sentence_labels import Empty, SentenceLabels, Unit
 from evaluators.flows.prompt import Instruction
 from evaluators.flows.reply import Key, Reply, faults_by_id, too_many_unknown, verdicts_by_id
 from evaluators.flows.requests import JUDGE, ask
@@ -184,7 +184,7 @@ class Trace(FlowEvaluator):
         used: Iterable[str],
         supported: Sequence[bool],
     ) -> Scores:
-        return Marks(
+        return SentenceLabels(
             sentences=documents,
             relevant=frozenset(relevant),
             used=frozenset(used),

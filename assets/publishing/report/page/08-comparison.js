@@ -57,7 +57,7 @@ function startComparison() {
     const text = [
       `${count(countRows((d) => d > 0))} questions favour the first, ${count(countRows((d) => d < 0))} the second, `,
       `${count(countRows((d) => d === 0))} neither`,
-      unpaired ? `; ${count(unpaired)} lack a score of one system.` : ".",
+      unpaired ? `; ${count(unpaired)} without scores of both systems.` : ".",
     ].join("");
     verdict.replaceChildren(el("p", {}, ...verdictText(metric, a, b)), el("p", {}, text));
     const shown = only.checked ? rows.filter((row) => row.difference !== 0 && !Number.isNaN(row.difference)) : rows;

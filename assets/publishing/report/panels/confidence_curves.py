@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import altair as alt
@@ -23,8 +22,8 @@ WHERE c.benchmark = $benchmark
 ORDER BY c.metric, c.system, c.threshold
 """
 
-OPTIONS = """
-SELECT min(len(choices)) AS fewest, max(len(choices)) AS most
+CHANCE = """
+SELECT CASE WHEN min(len(choices)) = max(len(choices)) THEN 1 / nullif(min(len(choices)), 0) END
 FROM questions
 WHERE benchmark = $benchmark
 """
@@ -45,48 +44,32 @@ MAX_ACCURACIES = 4
 Point = tuple[float, float]
 
 
-def build(data: BenchmarkData, curves: pl.DataFrame, options: pl.DataFrame) -> Content | None:
+def build(data: BenchmarkData, curves: pl.DataFrame, chance: pl.DataFrame) -> Content | None:
     """Return the charts of phi and delta, and the numbers that explain how to read them."""
     if curves.is_empty():
         return None
-    chance = chance_level(options)
-    accuracies = {
-        system: share_at_zero(curve)
-        for system in data.ranked_systems[:MAX_ACCURACIES]
-        if (curve := points(curves, "delta", system))
-    }
+    guess: float | None = chance.item()  # None if questions differ in their number of options
+    accuracies = []
+    for system in data.ranked_systems[:MAX_ACCURACIES]:
+        if curve := points(curves, "delta", system):
+            accuracy = next((share for value, share in reversed(curve) if value <= 0), 1.0)
+            accuracies.append(f"{isolate(system)} {format_percent(accuracy)}")
     return Content(
         values={
-            "chance": None if chance is None else f"{chance:.3g}",
-            "accuracies": join_names(
-                [f"{isolate(name)} {format_percent(share)}" for name, share in accuracies.items()]
-            )
-            if accuracies
-            else "",
+            "chance": None if guess is None else f"{guess:.3g}",
+            "accuracies": join_names(accuracies) if accuracies else "",
         },
         charts={
-            "phi": curve_chart(data.systems, curves, "phi", reference=chance),
+            "phi": curve_chart(data.systems, curves, "phi", reference=guess),
             "delta": curve_chart(data.systems, curves, "delta", reference=0.0),
         },
     )
-
-
-def chance_level(options: pl.DataFrame) -> float | None:
-    """Return the probability of a guess; None if questions differ in their number of options."""
-    fewest, most = options.row(0)
-    return 1 / fewest if fewest and fewest == most else None
 
 
 def points(curves: pl.DataFrame, metric: str, system: str) -> list[Point]:
     """Return the steps of one curve as (value, share of questions above it)."""
     own = curves.filter(pl.col("metric") == metric, pl.col("system") == system)
     return list(own.select("threshold", "share_above").iter_rows())
-
-
-def share_at_zero(curve: list[Point]) -> float:
-    """Return the share of questions above 0."""
-    steps = [(-2.0, 1.0), *curve, (2.0, 0.0)]
-    return next(low[1] for low, high in pairwise(steps) if low[0] <= 0 < high[0])
 
 
 def drawn_points(curve: list[Point], metric: str, reference: float | None) -> list[Point]:
@@ -111,8 +94,8 @@ def thin_curve(curve: list[Point], width: float, exact_at: float | None) -> list
         exact_at: A value at which the thinned curve is exact too.
     """
     kept = curve[:1]
-    for point, following in pairwise([*curve[1:], None]):
-        if point is not None and (
+    for point, following in zip(curve[1:], [*curve[2:], None], strict=False):
+        if (
             following is None
             or following[0] // width != point[0] // width
             or (exact_at is not None and point[0] <= exact_at < following[0])
@@ -179,7 +162,7 @@ PANEL = Panel(
     name="curves",
     title="Confidence curves",
     position=50,
-    queries={"curves": CURVES, "options": OPTIONS},
+    queries={"curves": CURVES, "chance": CHANCE},
     build=build,
     template="confidence_curves.html.j2",
 )

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 REPORT_FILE = "index.html"
-"""The first page of the report, in the folder that a project publishes to."""
+"""The first page of the report, in the publish folder."""
 
 UNUSED: Mapping[str, RawMetadataValue] = {
     "dagster/partition_row_count": 0,
@@ -132,26 +132,27 @@ class Execution(ConfigModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
-    """A named set of questions and where its files are.
+    """A benchmark: a named set of questions with its files and evaluators.
 
     Attributes:
         name: The benchmark's name, which is also the Dagster partition key.
         format: The name of the input format of its files.
-        questions: Absolute path or glob pattern of the question files; null for formats whose
-            questions stand in the predictions.
-        predictions: Absolute path or glob pattern of the prediction files; `{system}` in it
-            stands for the system's name. Patterns are expanded when the benchmark is ingested,
-            so that a new file is found without a new configuration.
+        questions: Absolute path or glob pattern of the question files; None for formats with the
+            questions in the prediction files.
+        predictions: Absolute path or glob pattern of the prediction files; `{system}` in it stands
+            for the system's name. Patterns are expanded at ingestion, so that new files are found
+            without a change of the configuration.
         documents: Absolute path or glob pattern of the document files, if there are any.
-        evaluators: The evaluators to run, with their parameters.
-        slices: Tags (or question fields) that the leaderboard is also broken down by.
-        cluster: The question field whose equal values mark questions that are not independent.
+        evaluators: The evaluators with their parameters.
+        slices: Tags (or question fields) for whose values there are separate leaderboards.
+        cluster: The question field whose equal values mark dependent questions.
         thresholds: Thresholds by `evaluator.metric` that override those of the metrics.
-        intervals: How the intervals of numbers that are not passes and failures are found.
-        gates: The systems that must not fall behind others; a run fails when one does.
-        max_reject_ratio: The share of unreadable rows in a file up to which ingestion goes on.
-        expectations: What is expected of its rows beyond what every benchmark's must hold, by
-            table; `scores/<evaluator>` for those of an evaluator.
+        intervals: The method for confidence intervals of means that are not pass rates.
+        gates: Systems that must not be worse than others; the run fails when they are.
+        max_reject_ratio: The largest share of unusable rows in a file with which ingestion
+            continues.
+        expectations: Additional expectations by table; `scores/<evaluator>` for the scores of an
+            evaluator.
     """
 
     name: str
@@ -171,20 +172,19 @@ class Benchmark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Project:
-    """Everything that one configuration file says.
+    """A project: what the pipeline needs of one configuration file.
 
     Attributes:
         home: The folder of the configuration file.
-        warehouse: The warehouse: the path of a DuckDB file, or a lake.
-        publish: The folder that receives the published copy.
+        warehouse: The location of the warehouse: the path of a DuckDB file, or a lake.
+        publish: The folder for the published copy and the report.
         benchmarks: The benchmarks by name, in the order of the configuration.
-        answering: Who answers evaluators that ask engines.
-        validation: Whether expectations are carried out (`full`), or only the checks in SQL that
-            stand between the stages in any case.
-        automation: How runs are started that nobody starts.
-        alerts: Who is told of runs that failed.
-        execution: Where the steps of runs are carried out.
-        drift: How far failures, coverage and costs may move between publications unremarked.
+        engines: The engines of the evaluators.
+        validation: `full` evaluates all expectations, `sql` only the SQL checks between stages.
+        automation: The schedule and the sensors.
+        alerts: Where messages about failed runs go.
+        execution: Where the steps of a run are executed.
+        drift: How far numbers may change between two publications without a warning.
     """
 
     home: Path
@@ -199,57 +199,59 @@ class Project:
     drift: Drift = field(default_factory=Drift)
 
 
-def used(project: Project) -> Mapping[str, Sequence[Evaluator]]:
-    """The evaluators that some benchmark uses, by name, each as every benchmark configures it."""
-    found: dict[str, list[Evaluator]] = {}
+def used_evaluators(project: Project) -> Mapping[str, Sequence[Evaluator]]:
+    """Return the evaluators of all benchmarks by name, composites last.
+
+    Each name has one evaluator per benchmark that uses it, with that benchmark's parameters.
+    """
+    used: dict[str, list[Evaluator]] = {}
     for benchmark in project.benchmarks.values():
         for evaluator in benchmark.evaluators:
-            found.setdefault(evaluator.name, []).append(evaluator)
-    names = [name for name in catalog.catalogue() if name in found]
-    # What is made of others comes after them.
-    names.sort(key=lambda name: isinstance(found[name][0], CompositeEvaluator))
-    return {name: found[name] for name in names}
+            used.setdefault(evaluator.name, []).append(evaluator)
+    names = [name for name in catalog.catalogue() if name in used]
+    names.sort(key=lambda name: isinstance(used[name][0], CompositeEvaluator))
+    return {name: used[name] for name in names}
 
 
-def configured(project: Project, benchmark: str, evaluator: str) -> Evaluator | None:
-    """An evaluator with the parameters of one benchmark; None where that does not use it."""
-    for candidate in project.benchmarks[benchmark].evaluators:
-        if candidate.name == evaluator:
-            return candidate
+def find_evaluator(project: Project, benchmark: str, name: str) -> Evaluator | None:
+    """Return an evaluator with the parameters of a benchmark; None if it is not used there."""
+    for evaluator in project.benchmarks[benchmark].evaluators:
+        if evaluator.name == name:
+            return evaluator
     return None
 
 
 def is_judged(evaluator: Evaluator) -> bool:
-    """Whether an evaluator asks a judge."""
+    """Return whether an evaluator needs a judge."""
     return isinstance(evaluator, FlowEvaluator) and JUDGE in evaluator.engine_roles()
 
 
-class UnknownMetric(EvaluatorError):  # noqa: N818 - the name says what is the matter
-    """A metric was named that a benchmark does not have."""
+class UnknownMetric(EvaluatorError):  # noqa: N818
+    """A benchmark has no metric of a given name."""
 
 
 def select_metrics(benchmark: Benchmark, wanted: Sequence[str]) -> list[tuple[Evaluator, Metric]]:
-    """The metrics of single samples that are meant; by default those that are primary.
+    """Return the sample metrics that the names stand for, or the primary ones without names.
 
     Args:
         benchmark: The benchmark.
         wanted: `evaluator.metric`, an evaluator (its primary metric), or a metric's name.
 
     Raises:
-        UnknownMetric: One of them does not exist; a near name is suggested.
+        UnknownMetric: One of them does not exist; the message suggests a similar name.
     """
     every = [(each, metric) for each in benchmark.evaluators for metric in each.sample_metrics]
     if not wanted:
         return [(evaluator, metric) for evaluator, metric in every if metric.primary]
-    found: dict[str, tuple[Evaluator, Metric]] = {}
+    selected: dict[str, tuple[Evaluator, Metric]] = {}
     for name in wanted:
-        meant = {
+        matching = {
             f"{evaluator.name}.{metric.name}": (evaluator, metric)
             for evaluator, metric in every
             if name in (f"{evaluator.name}.{metric.name}", metric.name)
             or (name == evaluator.name and metric.primary)
         }
-        if not meant:
+        if not matching:
             names = [f"{evaluator.name}.{metric.name}" for evaluator, metric in every]
             if "." not in name:
                 names += [
@@ -258,5 +260,5 @@ def select_metrics(benchmark: Benchmark, wanted: Sequence[str]) -> list[tuple[Ev
             raise UnknownMetric(
                 f"{benchmark.name!r} has no sample metric {name!r}{did_you_mean(name, names)}"
             )
-        found |= meant
-    return list(found.values())
+        selected |= matching
+    return list(selected.values())

@@ -19,7 +19,7 @@ from assets.keys import (
     judgments_key,
 )
 from assets.metadata import add_partition_metadata
-from assets.project import UNUSED, Project, configured, is_judged, used
+from assets.project import UNUSED, Project, find_evaluator, is_judged, used_evaluators
 from evaluators import catalog
 from evaluators.engines.judge.errors import JudgeUnreachable
 from evaluators.kinds.flow import FlowEvaluator
@@ -31,7 +31,7 @@ STEP = "judge"
 
 def build_judgments(project: Project) -> dg.AssetsDefinition | None:
     """Return the assets, of which a run may select a subset; None if no evaluator needs a judge."""
-    names = [name for name, group in used(project).items() if is_judged(group[0])]
+    names = [name for name, group in used_evaluators(project).items() if is_judged(group[0])]
     if not names:
         return None
     specs = [
@@ -77,7 +77,7 @@ def build_judgments(project: Project) -> dg.AssetsDefinition | None:
         pairs = {
             (name, benchmark): (project.benchmarks[benchmark], evaluator)
             for name, benchmark in wanted
-            if isinstance(evaluator := configured(project, benchmark, name), FlowEvaluator)
+            if isinstance(evaluator := find_evaluator(project, benchmark, name), FlowEvaluator)
         }
         try:
             results = call_judge(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from assets.engines import NO_JUDGE, WarehouseLedger
-from assets.project import configured, is_judged
+from assets.project import find_evaluator, is_judged
 from evaluators.errors import EvaluatorError, did_you_mean
 from evaluators.flows.prompt import Prompt, block
 from evaluators.flows.protocols import Engines
@@ -110,7 +110,7 @@ def measure_robustness(
             else NO_JUDGE
         )
     judged = [each.name for each in project.benchmarks[benchmark].evaluators if is_judged(each)]
-    chosen = configured(project, benchmark, evaluator)
+    chosen = find_evaluator(project, benchmark, evaluator)
     if chosen is None:
         hint = did_you_mean(evaluator, judged)
         raise EvaluatorError(f"{benchmark!r} does not use the evaluator {evaluator!r}{hint}")

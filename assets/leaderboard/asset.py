@@ -11,7 +11,7 @@ from assets.charts.sort_order import systems_best_first
 from assets.keys import BACKFILL, BENCHMARKS, LEADERBOARD, OWNERS, RESULTS, StageConfig, scores_key
 from assets.leaderboard.refresh import refresh_leaderboard
 from assets.metadata import add_partition_metadata
-from assets.project import Project, used
+from assets.project import Project, used_evaluators
 from warehouse.store import Warehouse
 
 MAX_LISTED_SYSTEMS = 20
@@ -29,7 +29,7 @@ def build_leaderboard(project: Project) -> dg.AssetsDefinition:
 
     @dg.asset(
         key=LEADERBOARD,
-        deps=[scores_key(name) for name in used(project)],
+        deps=[scores_key(name) for name in used_evaluators(project)],
         partitions_def=BENCHMARKS,
         backfill_policy=BACKFILL,
         group_name=RESULTS,

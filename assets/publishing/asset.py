@@ -18,7 +18,7 @@ from assets.keys import (
     RESULTS,
 )
 from assets.leaderboard.aggregate import metric_facts
-from assets.project import Project, used
+from assets.project import Project, used_evaluators
 from evaluators import catalog
 from warehouse.publish import snapshot
 from warehouse.store import Warehouse
@@ -67,7 +67,7 @@ def published(
 def build_metrics_table(project: Project) -> pl.DataFrame:
     """Return the table `metrics`: all metrics of the catalogue and those that parameters add."""
     every = [catalog.build(name) for name in catalog.catalogue()]
-    configured = [evaluator for group in used(project).values() for evaluator in group]
+    configured = [evaluator for group in used_evaluators(project).values() for evaluator in group]
     facts = metric_facts([*every, *configured]).drop("signature")
     families = {evaluator.name: catalog.family(evaluator.name) for evaluator in every}
     return (

@@ -20,7 +20,7 @@ from assets.keys import (
     scores_key,
 )
 from assets.metadata import add_partition_metadata
-from assets.project import UNUSED, Project, configured, is_judged, used
+from assets.project import UNUSED, Project, find_evaluator, is_judged, used_evaluators
 from assets.scoring.refresh import ScoringResult, refresh_scores
 from evaluators import catalog
 from evaluators.evaluator import Evaluator
@@ -35,7 +35,7 @@ STEP = "score"
 
 def build_scores(project: Project) -> dg.AssetsDefinition:
     """Return the assets, of which a run may select a subset."""
-    specs = [_spec(name, group) for name, group in used(project).items()]
+    specs = [_spec(name, group) for name, group in used_evaluators(project).items()]
 
     @dg.multi_asset(
         name=STEP,
@@ -58,13 +58,13 @@ def build_scores(project: Project) -> dg.AssetsDefinition:
         selected = {key.path[-1] for key in context.selected_asset_keys}
         with open_ledger(warehouse, context.run.run_id) as ledger:
             engines = project.engines.replay(ledger, warehouse)
-            for name in used(project):
+            for name in used_evaluators(project):
                 if name not in selected:
                     continue
                 key = scores_key(name)
                 added: dict[tuple[dg.AssetKey, str], Mapping[str, RawMetadataValue]] = {}
                 for benchmark in context.partition_keys:
-                    evaluator = configured(project, benchmark, name)
+                    evaluator = find_evaluator(project, benchmark, name)
                     if evaluator is None:
                         added[key, benchmark] = UNUSED
                         continue

@@ -100,7 +100,7 @@ def _write_document_qa_summaries(project: Project, benchmarks: tuple[str, ...]) 
         The benchmarks without retrieval, citation or rubric results, which have no summary.
     """
     from assets.publishing.exports.document_qa import gather_results
-    from assets.publishing.exports.document_qa_summary import summary
+    from assets.publishing.exports.document_qa_summary import format_summary
     from orchestration import published
 
     others = []
@@ -113,7 +113,7 @@ def _write_document_qa_summaries(project: Project, benchmarks: tuple[str, ...]) 
                 continue
             evaluation.write(project.publish)
             files = {system: _prediction_file(benchmark, system) for system in evaluation.results}
-            click.echo(summary(evaluation, _question_file(project, benchmark), files))
+            click.echo(format_summary(evaluation, _question_file(project, benchmark), files))
     return tuple(others)
 
 
@@ -162,7 +162,7 @@ def describe_judge_calls(record: RunRecord) -> str | None:
 
     An unknown price is never counted as 0.
     """
-    asked, cached = total(record, "asked"), total(record, "held in the ledger")
+    asked, cached = total(record, "judge calls"), total(record, "replies from the ledger")
     if not asked:
         return None
     failures = {

@@ -58,12 +58,13 @@ def command(
     output_format: OutputFormat,
     config: Path,
 ) -> None:
-    """Compare system A with system B on the questions for which both have a score.
+    """Compare the systems A and B question by question.
 
-    For each metric: the mean difference with its 95 % confidence interval, the p-value adjusted for
-    all pairs of systems in the benchmark (Holm), a verdict, and the smallest difference that this
-    number of questions can detect. Then the result in a sentence, and the questions with the
-    largest differences. As CSV or JSON: only the rows.
+    Only questions for which both systems have a score count. For each metric: the mean difference
+    with its 95 % confidence interval, the p-value adjusted for all pairs of systems in the
+    benchmark (Holm), a verdict, and the smallest difference that this number of questions can
+    detect. Then the result in a sentence, and the questions with the largest differences. As CSV or
+    JSON: only the rows.
     """
     project = load_settings(config).project
 

@@ -29,7 +29,9 @@ Examples:
 @format_option
 @debug_option
 def command(name: str | None, output_format: OutputFormat) -> None:
-    """List all evaluators or those of a family, or describe one: NAME.
+    """List the evaluators, or describe one.
+
+    NAME is an evaluator, or a family to list.
 
     The column `asks` lists the keys to configure first: `judge`, or a model under `models`.
 

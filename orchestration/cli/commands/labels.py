@@ -11,7 +11,7 @@ from orchestration.cli.options import config_option, debug_option, load_settings
 
 @click.group("labels")
 def command() -> None:
-    """Import human labels and measure how well evaluators agree with them."""
+    """Compare evaluators with human labels."""
 
 
 @command.command(
@@ -30,10 +30,11 @@ A line of the file:
 @config_option
 @debug_option
 def import_(file: Path, config: Path) -> None:
-    """Import the labels in FILE, calibrate the evaluators with them, and publish.
+    """Import the human labels in FILE.
 
-    The file is JSON Lines, JSON, CSV or Parquet. A label replaces an earlier one by the same
-    annotator. If a row has an error, no label is imported and the exit code is 2.
+    The command then calibrates the evaluators with the labels, and publishes. The file is JSON
+    Lines, JSON, CSV or Parquet. A label replaces an earlier one by the same annotator. If a row has
+    an error, no label is imported and the exit code is 2.
     """
     project = load_settings(config).project
 

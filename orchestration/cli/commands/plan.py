@@ -57,7 +57,7 @@ def command(
     output_format: OutputFormat,
     config: Path,
 ) -> None:
-    """Show what a run would score, the judge calls it would make, and their cost.
+    """Show what a run would score, and what its judge calls would cost.
 
     No judge call is made and nothing is written. The files are read as they are now. Calls are
     those that the ledger does not hold: the first call of each sample exactly, the calls that

@@ -30,10 +30,10 @@ Examples:
 @config_option
 @debug_option
 def command(query: str, output_format: OutputFormat, config: Path) -> None:
-    """Run a QUERY on the published copy; `-` reads it from standard input.
+    """Run a QUERY on the published copy.
 
-    The published copy is a DuckDB file that each run replaces. It is opened read-only, and a query
-    cannot access other files or the network.
+    A QUERY of `-` is read from standard input. The published copy is a DuckDB file that each run
+    replaces. It is opened read-only, and a query cannot access other files or the network.
     """
     text = sys.stdin.read() if query == "-" else query
     if not text.strip():

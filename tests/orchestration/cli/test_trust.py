@@ -153,7 +153,7 @@ def test_labels_are_kept_and_evaluators_held_against_them(own_project: Path) -> 
 @pytest.mark.parametrize(
     ("row", "words"),
     [
-        ({"value": 1.5}, "lies outside the metric's bounds, 0 to 1"),
+        ({"value": 1.5}, "is outside the metric's bounds, 0 to 1"),
         ({"system": "redaer"}, "has no system 'redaer'; did you mean 'reader'?"),
         ({"question_id": "q99"}, "has no question 'q99'"),
         ({"metric": "f2"}, "has no metric 'citation.f2'; did you mean 'citation.f1'?"),

@@ -163,7 +163,7 @@ def test_refused_benchmark_names(tmp_path: Path, name: str) -> None:
             "data/warehouse.duckdb",
             "'ducklake:postgres:scoreline'",
             1,
-            "is not a list of `name=value`",
+            "not a list of `name=value`",
         ),
         ("data/warehouse.duckdb", "{data_path: x}", 1, "'catalog' is missing in warehouse"),
         ("data/warehouse.duckdb", "{catalog: x, data_paht: y}", 1, "unknown key 'data_paht'"),

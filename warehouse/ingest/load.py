@@ -144,7 +144,7 @@ def prediction_notes(result: ReadResult) -> list[str]:
         for system, names in result.unknown_questions.items()
     ]
     notes += [
-        f"the file of system {system!r} has other question texts than the benchmark for "
+        f"the file of system {system!r} has different question texts for "
         + _questions(len(names), names)
         for system, names in result.changed_texts.items()
     ]

@@ -1,8 +1,8 @@
-"""The journal: what a judge said, on disk the moment it is said, until the tables have it.
+"""The journal: stores judge replies on disk immediately, until they are in the tables.
 
-A journal is a file of JSON lines beside the warehouse, appended to by one process that holds a lock
-on it. Each line is written at once by one call of the operating system, so that a process that is
-killed loses nothing that it had kept; a line that was cut off is the last one, and is left out.
+A journal is a JSON Lines file beside the warehouse. One process appends to it and holds a lock on
+it. One system call writes each line, so that a killed process loses no recorded reply. Only the
+last line can be incomplete; readers ignore it.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 
 REMOTE_IDLE_S: Final = 6 * 3600.0
-"""How long nothing was written to another machine's journal before it counts as left behind: not
-every file system that machines share knows the locks of the others."""
+"""The seconds without a write after which a journal of another machine counts as orphaned, because
+not every shared file system supports locks between machines."""
 
 
 def journal_folder(warehouse: Location) -> Path:
-    """The folder of the journals of a warehouse."""
+    """Return the folder of the journals of a warehouse."""
     return warehouse.with_name(warehouse.name + ".journal")
 
 
 class Journal:
-    """A journal that this process writes; removed when it is closed and everything was taken over.
+    """The journal of this process; `close` removes it when it is empty.
 
     Attributes:
         path: The file.
@@ -50,28 +50,28 @@ class Journal:
         folder = journal_folder(warehouse)
         folder.mkdir(parents=True, exist_ok=True)
         name = f"{uuid4().hex}@{socket.gethostname()}"
-        # A journal that nobody holds counts as left behind: it gets its name when it is locked.
+        # Unlocked journals count as orphaned, so the file gets its name after it is locked.
         unnamed = folder / f".{name}.new"
         self._file = unnamed.open("ab", buffering=0)
         portalocker.lock(self._file, LockFlags.EXCLUSIVE | LockFlags.NON_BLOCKING)
         self.path = unnamed.rename(folder / f"{name}.jsonl")
 
     def write(self, kind: str, row: Mapping[str, Any]) -> None:
-        """Append one row; it is on its way to the disk when this returns."""
+        """Append one row; when this returns, the operating system has it."""
         self._file.write(orjson.dumps({kind: row}, option=orjson.OPT_APPEND_NEWLINE))
 
     def clear(self) -> None:
-        """Forget what was written; for when the tables have it."""
+        """Remove all rows after they were saved in the tables."""
         self._file.truncate(0)
 
     def close(self) -> None:
-        """Remove the journal if it is empty; leave it to be recovered otherwise."""
+        """Close the journal and remove it if it is empty; otherwise a later run recovers it."""
         if os.fstat(self._file.fileno()).st_size == 0:
             self.path.unlink(missing_ok=True)
         self._file.close()
 
     def __enter__(self) -> Self:
-        """Write to it within a `with`."""
+        """Return the journal."""
         return self
 
     def __exit__(
@@ -80,13 +80,13 @@ class Journal:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Close it, whatever happened."""
+        """Close the journal."""
         self.close()
 
 
 @dataclass(frozen=True, slots=True)
 class OrphanedJournal:
-    """A journal that a process left behind when it was killed.
+    """A journal of a killed process.
 
     Attributes:
         path: The file.
@@ -94,16 +94,12 @@ class OrphanedJournal:
 
     path: Path
 
-    def entries(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Its rows with their kinds, in the order in which they were written."""
-        return read_journal(self.path)
-
 
 def read_journal(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The rows of a journal with their kinds; a last line that was cut off is left out.
+    """Yield the kinds and rows of a journal; ignore an incomplete last line.
 
     Raises:
-        WarehouseError: A line before the last is no row.
+        WarehouseError: A line before the last is not a row.
     """
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
@@ -113,38 +109,38 @@ def read_journal(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
                 ((kind, row),) = orjson.loads(line).items()
             except (ValueError, AttributeError) as error:
                 raise WarehouseError(
-                    f"{path}, line {number}: not a row of a journal; if nothing else helps, move "
-                    "the file away: what it holds will be asked again"
+                    f"{path}, line {number}: not a row of a journal; as a last resort move the "
+                    "file away: the judge is then called again for its replies"
                 ) from error
             yield kind, row
 
 
 @contextmanager
 def orphaned_journals(warehouse: Location) -> Iterator[list[OrphanedJournal]]:
-    """The journals of processes that are gone, held so that no other process takes them.
+    """Lock the journals of killed processes and remove them at the end of the `with`.
 
-    They are removed at the end of the `with`, unless an exception ends it.
+    After an exception they are kept.
     """
     folder = journal_folder(warehouse)
     found = sorted(folder.glob("*.jsonl")) if folder.is_dir() else []
-    held: list[tuple[Path, BinaryIO]] = []
+    locked: list[tuple[Path, BinaryIO]] = []
     try:
         for path in found:
-            file = _taken(path)
+            file = _lock(path)
             if file is not None:
-                held.append((path, file))
-        yield [OrphanedJournal(path) for path, _ in held]
-        for path, _ in held:
+                locked.append((path, file))
+        yield [OrphanedJournal(path) for path, _ in locked]
+        for path, _ in locked:
             path.unlink()
     finally:
-        for _, file in held:
+        for _, file in locked:
             file.close()
 
 
-def _taken(path: Path) -> BinaryIO | None:
-    """A journal that nobody writes any more, locked; None where it is another's, or gone."""
+def _lock(path: Path) -> BinaryIO | None:
+    """Open and lock an orphaned journal; return None if a process uses or removed it."""
     try:
-        if _may_be_written_elsewhere(path):
+        if _may_be_in_use_remotely(path):
             return None
         file = path.open("rb")
     except FileNotFoundError:
@@ -155,13 +151,13 @@ def _taken(path: Path) -> BinaryIO | None:
         file.close()
         return None
     if os.fstat(file.fileno()).st_nlink == 0:
-        # Whoever held it has removed it before letting go.
+        # The previous holder removed it before it released the lock.
         file.close()
         return None
     return file
 
 
-def _may_be_written_elsewhere(path: Path) -> bool:
+def _may_be_in_use_remotely(path: Path) -> bool:
     host = path.stem.partition("@")[2]
     if host in {"", socket.gethostname()}:
         return False

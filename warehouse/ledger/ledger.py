@@ -1,4 +1,4 @@
-"""The ledger: every question ever put to a judge, and what came of it."""
+"""The ledger: every call of a judge model and its outcome."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ASK = "ask"
 """The kinds of rows in a journal."""
 
 BATCH_ROWS = 5_000
-"""Rows of a journal in memory at a time."""
+"""The rows of a journal that are in memory at a time."""
 
 _UNPAID = "judge_error"
 _ASK_KEY = list(table_named("asks").key)
@@ -36,7 +36,7 @@ Row = TypeVar("Row")
 
 
 class Reply(NamedTuple):
-    """What the ledger says of a question."""
+    """The outcome of a judge call in the ledger."""
 
     reply: str | None
     status: str
@@ -44,11 +44,11 @@ class Reply(NamedTuple):
 
 
 class Ledger:
-    """The ledger as one process sees it; safe to use from several threads.
+    """The ledger of one process; thread-safe.
 
-    What is kept goes to a journal at once and to the tables with `flush`. What the tables hold is
-    looked up in an index on disk, made when it is first needed, since the warehouse must not be
-    held while a judge is asked.
+    Recorded rows go to a journal immediately and to the tables with `flush`. Lookups use an index
+    on disk, which is created on first use, because the warehouse must not be locked during judge
+    calls.
     """
 
     def __init__(self, warehouse: Warehouse, run_id: str, index: Path) -> None:
@@ -60,7 +60,7 @@ class Ledger:
         self._lock = Lock()
 
     def find(self, digest: str) -> Reply | None:
-        """What came of a question, if it was ever put."""
+        """Return the outcome of a judge call, if it was ever made."""
         with self._lock:
             row = self._indexed().execute(
                 "SELECT reply, status, error FROM replies WHERE digest = ?", [_key(digest)]
@@ -69,10 +69,10 @@ class Ledger:
         return None if found is None else Reply(*found)
 
     def record_judgment(self, row: Mapping[str, Any]) -> None:
-        """Keep a judgment.
+        """Record a judgment.
 
         Args:
-            row: The columns of the table `judgments` but `run_id`, JSON as text.
+            row: The columns of `judgments` except `run_id`, with JSON as text.
         """
         with self._lock:
             self._write(JUDGMENT, {**row, "run_id": self._run_id})
@@ -82,19 +82,19 @@ class Ledger:
             )
 
     def record_ask(self, row: Mapping[str, Any]) -> None:
-        """Remember who put a question: the columns of the table `asks`."""
+        """Record which sample needed a judge call, with the columns of `asks`."""
         with self._lock:
             self._write(ASK, row)
 
     def flush(self) -> None:
-        """Take the journal over into the tables."""
+        """Save the rows of the journal in the tables."""
         with self._lock:
             if self._journal is not None:
                 _import_journals(self._warehouse, [self._journal.path])
                 self._journal.clear()
 
     def close(self) -> None:
-        """Close journal and index; what was not settled stays in the journal."""
+        """Close journal and index; rows that were not flushed stay in the journal."""
         with self._lock:
             if self._journal is not None:
                 self._journal.close()
@@ -110,13 +110,13 @@ class Ledger:
         if self._index is None:
             with self._warehouse.fetch_to_disk(
                 "SELECT digest, reply, status, error FROM judgments ORDER BY digest"
-            ) as spool:
-                self._index = _create_index(self._file, spool)
+            ) as replies:
+                self._index = _create_index(self._file, replies)
         return self._index
 
 
 def _create_index(file: Path, replies: ScratchResult) -> sqlite3.Connection:
-    """An index of what the tables hold; a scratch file, so that nothing is lost with it."""
+    """Create an index of the replies in the tables."""
     index = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
     try:
         index.execute("PRAGMA journal_mode = OFF")
@@ -137,7 +137,7 @@ def _create_index(file: Path, replies: ScratchResult) -> sqlite3.Connection:
 
 @contextmanager
 def open_ledger(warehouse: Warehouse, run_id: str) -> Iterator[Ledger]:
-    """The ledger of a warehouse, after what killed processes left behind was taken over."""
+    """Recover orphaned journals and open the ledger of a warehouse."""
     recover_journals(warehouse)
     warehouse.path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".ledger-", dir=warehouse.path.parent) as folder:
@@ -149,7 +149,7 @@ def open_ledger(warehouse: Warehouse, run_id: str) -> Iterator[Ledger]:
 
 
 def recover_journals(warehouse: Warehouse) -> int:
-    """Take over the journals that killed processes left behind.
+    """Save the rows of orphaned journals in the tables.
 
     Returns:
         The number of journals.
@@ -161,9 +161,9 @@ def recover_journals(warehouse: Warehouse) -> int:
 
 
 def _import_journals(warehouse: Warehouse, journals: Iterable[Path]) -> None:
-    """Write the rows of journals into the tables, in one transaction."""
+    """Save the rows of journals in the tables, in one transaction."""
 
-    def take(transaction: Transaction) -> None:
+    def save(transaction: Transaction) -> None:
         for path in journals:
             judged = (row for kind, row in read_journal(path) if kind == JUDGMENT)
             for rows in _batches(judged):
@@ -172,30 +172,30 @@ def _import_journals(warehouse: Warehouse, journals: Iterable[Path]) -> None:
             for rows in _batches(asked):
                 _import_asks(transaction, rows)
 
-    warehouse.write(take)
+    warehouse.write(save)
 
 
 def _import_judgments(transaction: Transaction, rows: list[dict[str, Any]]) -> None:
-    """Write judgments; one that failed never replaces one that came."""
+    """Save judgments; a failed one never replaces a successful one."""
     frame = (
         _frame("judgments", rows)
-        .with_columns((pl.col("status") != _UNPAID).alias("came"))
-        .sort("came", maintain_order=True)
+        .with_columns((pl.col("status") != _UNPAID).alias("succeeded"))
+        .sort("succeeded", maintain_order=True)
         .unique("digest", keep="last", maintain_order=True)
     )
-    failed = frame.filter(~pl.col("came"))["digest"].to_list()
+    failed = frame.filter(~pl.col("succeeded"))["digest"].to_list()
     known = transaction.fetch(
         "SELECT digest FROM judgments WHERE list_contains($failed, digest) AND status <> $unpaid",
         {"failed": failed, "unpaid": _UNPAID},
     )
-    transaction.replace("judgments", frame.join(known, on="digest", how="anti").drop("came"))
+    transaction.replace("judgments", frame.join(known, on="digest", how="anti").drop("succeeded"))
 
 
 def _import_asks(transaction: Transaction, rows: list[dict[str, Any]]) -> None:
-    """Write who asked what; the first step of a sample takes the place of all it asked before."""
+    """Save which samples needed which calls; the first step of a sample replaces its old rows."""
     frame = _frame("asks", rows).unique(_ASK_KEY, keep="last", maintain_order=True)
-    begun = frame.filter(pl.col("step") == 0).drop("step", "digest")
-    for (benchmark, evaluator), part in begun.partition_by(
+    restarted = frame.filter(pl.col("step") == 0).drop("step", "digest")
+    for (benchmark, evaluator), part in restarted.partition_by(
         "benchmark", "evaluator", as_dict=True
     ).items():
         transaction.execute(
@@ -211,8 +211,8 @@ def _import_asks(transaction: Transaction, rows: list[dict[str, Any]]) -> None:
 
 
 def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    waiting = iter(rows)
-    while batch := list(islice(waiting, BATCH_ROWS)):
+    remaining = iter(rows)
+    while batch := list(islice(remaining, BATCH_ROWS)):
         yield batch
 
 

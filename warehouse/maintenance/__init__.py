@@ -1,1 +1,1 @@
-"""Keeps a warehouse small: retention, compaction, vacuum, and copies of it."""
+"""Maintains a warehouse: retention, compaction, vacuum and copies."""

@@ -1,4 +1,4 @@
-"""Compaction: a warehouse file whose free blocks are given back to the disk."""
+"""Compaction: rewrites a warehouse file to release its free blocks."""
 
 from __future__ import annotations
 
@@ -19,20 +19,19 @@ if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
 MIN_FREE_SHARE = 0.25
-"""The share of free blocks from which on compacting is worth its time."""
+"""The share of free blocks from which on compaction pays off."""
 
 MIN_FREE_BYTES = 16_000_000
-"""Files with less free space than this are left as they are."""
+"""The free space from which on compaction pays off."""
 
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """How a file is filled.
+    """The space in a file.
 
     Attributes:
-        total_bytes: Its size.
-        free_bytes: What of it holds nothing any more; DuckDB uses it again, but does not give it
-            back.
+        total_bytes: The size of the file.
+        free_bytes: The size of its free blocks, which DuckDB reuses but does not release.
     """
 
     total_bytes: int
@@ -40,12 +39,12 @@ class Space:
 
     @property
     def is_worth_it(self) -> bool:
-        """Whether much of it is free."""
+        """Whether enough of it is free."""
         return self.free_bytes >= max(MIN_FREE_BYTES, MIN_FREE_SHARE * self.total_bytes)
 
 
 def measure_space(warehouse: Warehouse) -> Space:
-    """How the file of a warehouse is filled; a lake has none, and so no free space in it."""
+    """Measure the space in the file of a warehouse; it is zero for a lake."""
     if not isinstance(warehouse.path, Path):
         return Space(0, 0)
     row = warehouse.fetch(
@@ -57,26 +56,26 @@ def measure_space(warehouse: Warehouse) -> Space:
 
 
 def compact(warehouse: Warehouse) -> Space:
-    """Write the warehouse anew beside and put it in the place of the old file by renaming.
+    """Write the warehouse to a new file, which replaces the old one by rename.
 
-    The warehouse is held alone meanwhile. A process that is killed leaves the old file as it was.
+    It holds the exclusive lock. A killed process leaves the old file unchanged.
 
     Returns:
-        How the new file is filled.
+        The space in the new file.
 
     Raises:
-        NoSpace: There is no room for the copy.
-        WarehouseError: The copy is not what it should be; the old file stays.
+        NoSpace: The disk has too little space for the copy.
+        WarehouseError: The copy is not identical; the old file is unchanged.
     """
     path = warehouse.path
     if not isinstance(path, Path):
-        raise WarehouseError(f"{str(path)!r} is no file")
+        raise WarehouseError(f"{str(path)!r} is not a file")
     beside = path.with_name(f".{path.name}.compact")
     with warehouse.exclusive_lock():
         needed, free = path.stat().st_size, shutil.disk_usage(path.parent).free
         if free < needed:
             raise NoSpace(
-                f"compacting {str(path)!r} needs up to {needed / 1e6:.1f} MB, of which "
+                f"compacting {str(path)!r} needs up to {needed / 1e6:.1f} MB; "
                 f"{free / 1e6:.1f} MB are free"
             )
         try:
@@ -88,14 +87,14 @@ def compact(warehouse: Warehouse) -> Space:
         except duckdb.Error as error:
             raise translate_error(error, path) from error
         finally:
-            for left in (beside, beside.with_name(beside.name + ".wal")):
-                left.unlink(missing_ok=True)
+            for leftover in (beside, beside.with_name(beside.name + ".wal")):
+                leftover.unlink(missing_ok=True)
     return measure_space(warehouse)
 
 
 def _copy(source: Path, target: Path) -> None:
     with connect(config={"autoinstall_known_extensions": False}) as connection:
-        # What a killed process left in the log is brought into the file by opening it to write.
+        # Opening the file for writing applies the write-ahead log of a killed process.
         connection.execute(f"ATTACH {literal(str(source))} AS old")
         connection.execute("CHECKPOINT old")
         connection.execute(f"ATTACH {literal(str(target))} AS compacted")
@@ -112,14 +111,14 @@ def _copy(source: Path, target: Path) -> None:
             if counts is None or counts[0] != counts[1]:
                 raise WarehouseError(
                     f"the copy of {str(source)!r} differs in table {table!r}: {counts}; the file "
-                    "is left as it was"
+                    "is unchanged"
                 )
         connection.execute("DETACH compacted")
         connection.execute("DETACH old")
     with connect(str(target), read_only=True) as connection:
-        faults = check(connection)
-        if faults:
+        differences = check(connection)
+        if differences:
             raise WarehouseError(
-                f"the copy of {str(source)!r} is not as described: {'; '.join(faults)}; the file "
-                "is left as it was"
+                f"the copy of {str(source)!r} does not match the schema: {'; '.join(differences)}; "
+                "the file is unchanged"
             )

@@ -1,4 +1,4 @@
-"""Moving a warehouse: every row of one copied to another that is empty, and counted."""
+"""Copies all rows of a warehouse to another, empty one."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ def copy_tables(source: Warehouse, target: Warehouse) -> dict[str, int]:
     """Copy all tables of a warehouse, as they are between two transactions, to an empty one.
 
     Args:
-        source: The warehouse to copy; it stays as it is.
-        target: The warehouse to copy to; made if it is not there.
+        source: The warehouse to copy.
+        target: The warehouse to copy to, created if necessary.
 
     Returns:
-        The rows of each table.
+        The number of rows of each table.
 
     Raises:
-        WarehouseError: There is nothing to copy; the target holds rows, or is the source; a killed
-            run left replies that are in no table yet; or the counts differ. The target is then
-            as before.
+        WarehouseError: The source does not exist; the target holds rows or is the source; a killed
+            run left unsaved replies; or the counts differ. The target is then unchanged.
     """
     if not source.exists():
         raise WarehouseError(f"there is no warehouse {str(source.path)!r}")
@@ -40,17 +39,19 @@ def copy_tables(source: Warehouse, target: Warehouse) -> dict[str, int]:
     journals = journal_folder(source.path)
     if journals.is_dir() and any(each.stat().st_size for each in journals.glob("*.jsonl")):
         raise WarehouseError(
-            f"replies that a run left in {str(journals)!r} are in no table of "
-            f"{str(source.path)!r} yet: `scoreline run` takes them over"
+            f"{str(journals)!r} holds replies of a killed run that are not yet in "
+            f"{str(source.path)!r}: `scoreline run` saves them"
         )
     target.path.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".copy-", dir=target.path.parent) as folder:
         between = Path(folder) / "copy.duckdb"
         source.copy(between)
-        return target.storage.write(lambda connection: _taken(connection, between, target))
+        return target.storage.write(lambda connection: _insert_tables(connection, between, target))
 
 
-def _taken(connection: duckdb.DuckDBPyConnection, file: Path, target: Warehouse) -> dict[str, int]:
+def _insert_tables(
+    connection: duckdb.DuckDBPyConnection, file: Path, target: Warehouse
+) -> dict[str, int]:
     for table in STORED:
         if table != "meta" and _count(connection, quoted(table)):
             raise WarehouseError(f"{str(target.path)!r} is not empty: {table!r} holds rows")
@@ -63,7 +64,7 @@ def _taken(connection: duckdb.DuckDBPyConnection, file: Path, target: Warehouse)
         connection.execute(f"INSERT INTO {own} BY NAME SELECT * FROM {copied}")  # noqa: S608
         counts[table] = _count(connection, own)
         if counts[table] != _count(connection, copied):
-            raise WarehouseError(f"{counts[table]} rows of {table!r} came, but not all")
+            raise WarehouseError(f"only {counts[table]} rows of {table!r} were copied")
     return counts
 
 

@@ -1,4 +1,4 @@
-"""Retention: rows that nothing is made from any more, counted and, when asked, deleted."""
+"""Retention: counts and deletes old rows that are no longer needed."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RetentionRule:
-    """A kind of rows that may go.
+    """A rule for rows that can be deleted.
 
     Attributes:
         table: The table.
-        what: What they are, in words.
-        where: The SQL condition of the rows; `$before` is the time up to which they are old.
-        paid: Whether money was paid for them, so that they go only when asked for by name.
+        what: A description of the rows.
+        where: The SQL condition on the rows; rows before `$before` are old.
+        paid: Whether the rows cost money; they are then deleted only by name.
     """
 
     table: str
@@ -34,30 +34,30 @@ RETENTION_RULES: Mapping[str, RetentionRule] = MappingProxyType(
     {
         "history": RetentionRule(
             "leaderboard_history",
-            "leaderboards that were published long ago; the last of each benchmark stay",
+            "old published leaderboards, without the latest of each benchmark",
             "published_at < $before AND published_at < (SELECT max(h.published_at) "
             "FROM leaderboard_history AS h WHERE h.benchmark = leaderboard_history.benchmark)",
         ),
         "validations": RetentionRule(
             "validations",
-            "results of expectations of long ago",
+            "old results of expectations",
             "coalesce(validated_at, TIMESTAMP '1970-01-01') < $before",
         ),
         "quarantine": RetentionRule(
             "quarantine",
-            "rows that broke expectations long ago",
+            "old copies of rows that did not meet expectations",
             "quarantined_at < $before",
         ),
         "signatures": RetentionRule(
             "signatures",
-            "configurations of evaluators that no score has any more",
+            "configurations of evaluators without scores",
             "first_seen < $before AND NOT EXISTS (SELECT 1 FROM grades AS g "
             "WHERE g.evaluator = signatures.evaluator AND g.signature = signatures.signature)",
         ),
         "judgments": RetentionRule(
             "judgments",
-            "replies of judges that no sample asks for any more; they were paid for, and would be "
-            "again should the same be asked once more",
+            "replies of judges that no sample uses any more; they were paid for, and the same "
+            "call would be paid for again",
             "judged_at < $before AND NOT EXISTS (SELECT 1 FROM asks AS a "
             "WHERE a.digest = judgments.digest)",
             paid=True,
@@ -66,20 +66,20 @@ RETENTION_RULES: Mapping[str, RetentionRule] = MappingProxyType(
 )
 
 
-def count_expired(warehouse: Warehouse, leftover: RetentionRule, days: float) -> int:
-    """The rows that may go."""
-    counted = warehouse.fetch(
-        f"SELECT count(*) FROM {leftover.table} WHERE {leftover.where}",  # noqa: S608
+def count_expired(warehouse: Warehouse, rule: RetentionRule, days: float) -> int:
+    """Return the number of rows that a rule matches."""
+    count = warehouse.fetch(
+        f"SELECT count(*) FROM {rule.table} WHERE {rule.where}",  # noqa: S608
         {"before": _before(days)},
     )
-    return int(counted.item())
+    return int(count.item())
 
 
-def delete_expired(warehouse: Warehouse, leftover: RetentionRule, days: float) -> int:
-    """Delete the rows that may go; returns how many they were."""
+def delete_expired(warehouse: Warehouse, rule: RetentionRule, days: float) -> int:
+    """Delete the rows that a rule matches; return their number."""
     return warehouse.write(
         lambda transaction: transaction.execute(
-            f"DELETE FROM {leftover.table} WHERE {leftover.where}",  # noqa: S608
+            f"DELETE FROM {rule.table} WHERE {rule.where}",  # noqa: S608
             {"before": _before(days)},
         )
     )

@@ -1,4 +1,4 @@
-"""What a warehouse may be rid of besides rows: free space, earlier states, files."""
+"""Maintenance tasks that shrink a warehouse without deleting rows."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
 TASK_NAMES = ("snapshots", "files", "space")
-"""The names of all chores, in the order in which they are done."""
+"""The names of all tasks, in the order in which they run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaintenanceTask:
-    """Something to do about a warehouse that makes it smaller and changes none of its rows.
+    """A task that makes a warehouse smaller and changes no rows.
 
     Attributes:
-        name: What it is called.
-        what: What goes.
-        amount: How much of it there is, in words.
-        carry_out: Does it.
+        name: Its name.
+        what: A description of what it removes.
+        amount: The amount, as text.
+        run: Runs the task.
     """
 
     name: str
@@ -36,21 +36,21 @@ class MaintenanceTask:
 
 
 def maintenance_tasks(warehouse: Warehouse, days: float) -> Iterator[MaintenanceTask]:
-    """What is worth doing now; nothing is changed by looking.
+    """Yield the tasks that pay off now, without running them.
 
     Args:
         warehouse: The warehouse.
-        days: How old an earlier state of a lake must be.
+        days: The age from which on snapshots of a lake are removed.
     """
     if isinstance(warehouse.path, Lake):
         yield from _lake_tasks(warehouse, days)
         return
-    room = measure_space(warehouse)
-    if room.is_worth_it:
+    space = measure_space(warehouse)
+    if space.is_worth_it:
         yield MaintenanceTask(
             name="space",
-            what="free space within the warehouse file; it is written anew",
-            amount=f"{room.free_bytes / 1e6:,.0f} of {room.total_bytes / 1e6:,.0f} MB",
+            what="free space in the warehouse file, which is rewritten",
+            amount=f"{space.free_bytes / 1e6:,.0f} of {space.total_bytes / 1e6:,.0f} MB",
             run=partial(compact, warehouse),
         )
 
@@ -62,20 +62,20 @@ def _lake_tasks(warehouse: Warehouse, days: float) -> Iterator[MaintenanceTask]:
     storage = warehouse.storage
     if not isinstance(storage, LakeStorage):
         raise TypeError(f"expected a lake, got {type(storage).__name__}")
-    states = vacuum.count_expired_snapshots(storage, days)
-    if states:
+    snapshots = vacuum.count_expired_snapshots(storage, days)
+    if snapshots:
         yield MaintenanceTask(
             name="snapshots",
-            what="earlier states of the lake; what is in the tables now stays",
-            amount=f"{states:,} states",
+            what="old snapshots of the lake; the current rows stay",
+            amount=f"{snapshots:,} snapshots",
             run=partial(vacuum.expire_snapshots, storage, days),
         )
-    found = vacuum.count_removable_files(storage, days)
-    if found.is_worth_it:
+    files = vacuum.count_removable_files(storage, days)
+    if files.is_worth_it:
         yield MaintenanceTask(
             name="files",
-            what="small files of the lake to be merged, and files of no state that is kept",
-            amount=f"{found.mergeable + found.deletions:,} to merge, "
-            f"{found.dropped + found.orphaned:,} to remove",
+            what="small files of the lake, and files of expired snapshots",
+            amount=f"{files.mergeable + files.deletions:,} to merge, "
+            f"{files.dropped + files.orphaned:,} to remove",
             run=partial(vacuum.compact_files, storage, days),
         )

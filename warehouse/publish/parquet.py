@@ -1,4 +1,4 @@
-"""The published copy as Parquet: one file for each table and view."""
+"""Exports the published copy to Parquet, one file for each table and view."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
     from warehouse.publish.snapshot import Snapshot
     from warehouse.schema.tables import Table
 
-OF_A_BENCHMARK = {
+BENCHMARK_FILTERS = {
     "judgments": "digest IN (SELECT digest FROM asks WHERE benchmark = {benchmark})",
     "signatures": "(evaluator, signature) IN "
     "(SELECT (evaluator, signature) FROM grades WHERE benchmark = {benchmark})",
 }
-"""Which rows of tables without the column `benchmark` belong to one; others are written whole."""
+"""Filters for tables without a column `benchmark`; other such tables are written completely."""
 
 
 def write_parquet(copy: Snapshot, folder: Path, benchmark: str) -> list[Path]:
-    """Write every table and view, with the rows of one benchmark, as `<table>.parquet`.
+    """Write the rows of one benchmark in every table and view to `<table>.parquet`.
 
-    DuckDB writes the files itself, row group by row group, so that tables may be larger than
-    memory. Each takes the place of one that is there when it is whole.
+    DuckDB writes the files by row groups, so tables can be larger than memory. Each file replaces
+    an existing one when it is complete.
 
     Args:
         copy: The published copy.
@@ -40,7 +40,7 @@ def write_parquet(copy: Snapshot, folder: Path, benchmark: str) -> list[Path]:
         The paths of the files, in the order of the tables' documentation.
 
     Raises:
-        WarehouseError: Nothing has been published, or it cannot be read.
+        WarehouseError: There is no published copy, or it cannot be read.
         NoSpace: The disk is full.
     """
     if not copy.path.exists():
@@ -62,5 +62,5 @@ def write_parquet(copy: Snapshot, folder: Path, benchmark: str) -> list[Path]:
 def _where(table: Table, benchmark: str) -> str:
     if "benchmark" in table.column_names:
         return f" WHERE benchmark = {literal(benchmark)}"
-    condition = OF_A_BENCHMARK.get(table.name)
+    condition = BENCHMARK_FILTERS.get(table.name)
     return "" if condition is None else " WHERE " + condition.format(benchmark=literal(benchmark))

@@ -1,4 +1,4 @@
-"""The published copy: written beside, swapped in by rename, read by anyone at any time."""
+"""The published copy, which is replaced by rename and can be read at any time."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ FILE_NAME = "scoreline.duckdb"
 
 
 def publish(warehouse: Warehouse, folder: Path) -> Path:
-    """Put a copy of the warehouse into a folder, in place of the one that is there.
+    """Replace the copy of the warehouse in a folder.
 
-    Readers that have the old copy open keep reading it; those that come later see the new
-    one; nobody sees half of either. On any failure the old copy stays as it is.
+    Readers that have the old copy open keep reading it, later ones see the new one. On any failure
+    the old copy is unchanged.
 
     Args:
         warehouse: The warehouse.
-        folder: The folder, made if it is not there.
+        folder: The folder, created if necessary.
 
     Returns:
         The path of the copy, `<folder>/scoreline.duckdb`.
@@ -59,7 +59,7 @@ def publish(warehouse: Warehouse, folder: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A published copy, open to any SELECT and to nothing else.
+    """A published copy, which accepts any SELECT and no other statement.
 
     Attributes:
         path: The DuckDB file.
@@ -68,25 +68,25 @@ class Snapshot:
     path: Path
 
     def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
-        """The result of a query; neither this file nor any other can be changed by it.
+        """Return the result of a query, which cannot change this or any other file.
 
         Args:
-            sql: The query, from a user perhaps.
-            parameters: The values of its parameters.
+            sql: The query, possibly from a user.
+            parameters: The parameters.
 
         Raises:
-            InvalidQuery: DuckDB does not understand or refuses the query; its message is given.
-            WarehouseError: Nothing has been published, or it cannot be read.
+            InvalidQuery: DuckDB rejects the query; the error has its message.
+            WarehouseError: There is no published copy, or it cannot be read.
         """
         with self.open() as copy:
             return copy.fetch(sql, parameters)
 
     @contextmanager
     def open(self) -> Iterator[OpenSnapshot]:
-        """The copy as it is now for many queries, even if another takes its place meanwhile.
+        """Open the current copy for several queries, even if it is replaced meanwhile.
 
         Raises:
-            WarehouseError: Nothing has been published, or it cannot be read.
+            WarehouseError: There is no published copy, or it cannot be read.
         """
         if not self.path.exists():
             raise WarehouseError(
@@ -99,15 +99,15 @@ class Snapshot:
 
 @dataclass(frozen=True, slots=True)
 class OpenSnapshot:
-    """A published copy that is held open."""
+    """An open published copy."""
 
     _connection: duckdb.DuckDBPyConnection
 
     def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
-        """The result of a query; see `Snapshot.fetch`.
+        """Return the result of a query; see `Snapshot.fetch`.
 
         Raises:
-            InvalidQuery: DuckDB does not understand or refuses the query; its message is given.
+            InvalidQuery: DuckDB rejects the query; the error has its message.
         """
         return _run_query(self._connection, sql, parameters)
 
@@ -119,7 +119,7 @@ def _run_query(
         statements = connection.extract_statements(sql)
         if len(statements) != 1:
             raise InvalidQuery(f"expected one statement, got {len(statements)}")
-        # An EXPLAIN ANALYZE would carry out anything; to describe and to show are SELECTs.
+        # EXPLAIN ANALYZE would run any statement; DESCRIBE and SHOW are SELECTs.
         if statements[0].type != duckdb.StatementType.SELECT:
             got = statements[0].type.name
             raise InvalidQuery(f"the copy is read-only: expected a SELECT, got {got}")
@@ -152,5 +152,5 @@ def _no_space(warehouse: Warehouse, folder: Path) -> NoSpace:
     free = shutil.disk_usage(folder).free / 1e6
     return NoSpace(
         f"cannot publish to {str(folder)!r}: {needed:.1f} MB are needed and {free:.1f} MB are "
-        "free; the copy that was published before is unchanged"
+        "free; the previously published copy is unchanged"
     )

@@ -1,4 +1,4 @@
-"""The queries from which leaderboards are folded."""
+"""Queries that aggregate scores and find problems and insights."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ if TYPE_CHECKING:
 
 
 def aggregate_scores(benchmark: str, slices: Sequence[str], places: int) -> Query:
-    """Counts, sums and means of a benchmark's scores.
+    """Select counts, sums and means of a benchmark's scores.
 
     Args:
         benchmark: The benchmark.
-        slices: Tags or question columns; the slice `all` is always there.
-        places: The metrics of the evaluator that has most; what others have beyond is left out.
+        slices: Tags or question columns; the slice `all` is always included.
+        places: The largest number of metrics of an evaluator.
 
     Returns:
-        A query with one row a slice, system, evaluator, metric and signature: mean (null without
-        a scored sample), n, and the number of samples of each status.
+        A query with one row for each slice, system, evaluator, metric and signature: mean (null
+        without a scored sample), n, and the number of samples of each status.
     """
     sums = ", ".join(f'fsum("values"[{place}])' for place in range(1, places + 1))
-    statement = sql("fold").replace("{labels}", sql("labels")).replace("{sums}", f"[{sums}]")
+    statement = sql("aggregate").replace("{labels}", sql("labels")).replace("{sums}", f"[{sums}]")
     return Query(statement, {"benchmark": benchmark, "slices": list(slices)})
 
 
 def scored_samples(benchmark: str, evaluator: str, signature: str, slices: Sequence[str]) -> Query:
-    """The grades of one evaluator, repeated for each slice that the question belongs to.
+    """Select the scores of one evaluator, repeated for each slice of the question.
 
     Args:
         benchmark: The benchmark.
         evaluator: The evaluator's name.
-        signature: Only grades of this signature.
-        slices: Tags or question columns; the slice `all` is always there.
+        signature: The signature of the scores.
+        slices: Tags or question columns; the slice `all` is always included.
 
     Returns:
         A query with slice, system, question (a hash), values, statuses, detail.
@@ -59,7 +59,7 @@ members AS (
 
 SELECT slice, system, hash(question_id) AS question, "values", statuses, detail
 FROM members
-"""  # noqa: S608 - labels is a statement of this room
+"""  # noqa: S608 - labels is a statement of this package
     parameters = {
         "benchmark": benchmark,
         "evaluator": evaluator,
@@ -76,14 +76,14 @@ def find_problems(
     leaking: Sequence[str],
     few: int,
 ) -> Query:
-    """What somebody should look at, worst first.
+    """Select the problems of a benchmark, the worst first.
 
     Args:
         benchmark: The benchmark.
-        judged: The evaluators that a judge model answers.
-        calibrated: Those of them whose judge agrees with people's labels.
-        leaking: The evaluators that look for what an answer must not give away.
-        few: The independent questions that a sound interval needs.
+        judged: The evaluators that use a judge model.
+        calibrated: Those whose judge agrees with human labels.
+        leaking: The evaluators that detect leaks.
+        few: The number of independent questions that an interval needs.
 
     Returns:
         A query with the columns of the table `problems`.
@@ -93,7 +93,7 @@ def find_problems(
 
 
 def find_insights(benchmark: str, retrieving: Sequence[str]) -> Query:
-    """What the scores tell as a whole.
+    """Select the insights of a benchmark.
 
     Args:
         benchmark: The benchmark.

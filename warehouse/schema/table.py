@@ -1,4 +1,4 @@
-"""What is said once about every table: its columns, its key, and what one row of it is."""
+"""Classes that describe tables: columns, keys and rules."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a table.
+    """A column of a table.
 
     Attributes:
         name: The column's name, in snake_case.
-        type: Its DuckDB type, spelled as DuckDB spells it.
-        description: What it holds, its unit, and what a null means.
+        type: The DuckDB type in DuckDB's spelling.
+        description: The meaning, the unit, and the meaning of null.
         nullable: Whether it may be null.
-        least: The least number that it may hold, if there is one.
-        most: The greatest number that it may hold, if there is one.
-        among: The values that it may hold; empty: any.
+        least: The minimum, if there is one.
+        most: The maximum, if there is one.
+        among: The allowed values; empty: any.
     """
 
     name: str
@@ -30,24 +30,24 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Something that holds for every row of a table.
+    """A condition on every row of a table.
 
     Attributes:
         meaning: The rule in words.
         broken: The SQL condition of a row that breaks it.
-        blocks: Whether a broken rule stops what follows, or is only worth a warning.
-        looks_elsewhere: Whether the condition is about other tables, too.
+        blocks: Whether a broken rule stops the run, or is only a warning.
+        reads_other_tables: Whether the condition reads other tables, too.
     """
 
     meaning: str
     broken: str
     blocks: bool = True
-    looks_elsewhere: bool = False
+    reads_other_tables: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table:
-    """One table or view.
+    """A table or view.
 
     Attributes:
         name: The table's name.
@@ -55,8 +55,8 @@ class Table:
         key: The columns whose values together identify a row; nulls count as equal.
         columns: All columns in their order.
         view_of: The query of a view; null for a table that stores rows.
-        notes: What a reader of the table should know besides.
-        rules: What holds for every row, beyond its columns.
+        notes: Further documentation.
+        rules: Conditions on every row, beyond those of the columns.
     """
 
     name: str
@@ -75,11 +75,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Tables that belong together on the documentation page.
+    """Tables of one section of the documentation.
 
     Attributes:
         title: The heading.
-        summary: What the tables of the group are for.
+        summary: The purpose of the tables.
         tables: The tables, in the order in which they are created.
     """
 
@@ -97,7 +97,7 @@ def required(
     most: float | None = None,
     among: tuple[str | int, ...] = (),
 ) -> Column:
-    """A column that is never null."""
+    """Describe a column that is never null."""
     return Column(name, type_, description, nullable=False, least=least, most=most, among=among)
 
 
@@ -107,11 +107,11 @@ QUESTION_ID = required("question_id", "VARCHAR", "The question's id, unique in i
 EVALUATOR = required("evaluator", "VARCHAR", "The evaluator's name.")
 METRIC = required("metric", "VARCHAR", "The metric's name, unique in its evaluator.")
 SLICE = required(
-    "slice", "VARCHAR", "`all`, or `tag=value`: the questions that bear this value of the tag."
+    "slice", "VARCHAR", "`all`, or `tag=value` for the questions with this value of the tag."
 )
 SIGNATURE = required(
     "signature",
     "VARCHAR",
-    "The evaluator as it was configured: name, parameters, prompt, model and version in one text.",
+    "The configuration of the evaluator: name, parameters, prompt, model and version.",
 )
 RUN_ID = Column("run_id", "VARCHAR", "The run that wrote the row.")

@@ -1,4 +1,4 @@
-"""The longer queries, one statement a file."""
+"""The longer queries, one statement in each file."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from warehouse.errors import WarehouseError, suggest_name
 
 @cache
 def sql(name: str) -> str:
-    """The text of the statement `<name>.sql` in this folder.
+    """Return the statement `<name>.sql` of this folder.
 
     Raises:
-        WarehouseError: There is no such statement.
+        WarehouseError: The statement does not exist.
     """
     folder = files(__name__)
     known = {each.name.removesuffix(".sql") for each in folder.iterdir() if ".sql" in each.name}

@@ -1,5 +1,4 @@
--- What the scores of $benchmark tell as a whole: one row an insight. $retrieving names the evaluators
--- of retrieval.
+-- The insights of $benchmark. $retrieving lists the evaluators of retrieval.
 WITH board AS (
     SELECT *, evaluator || '.' || metric AS address
     FROM leaderboard
@@ -37,9 +36,9 @@ best_and_worst AS (
             '{} is the best of {} systems by {} ({:.3f}){}',
             best.system, systems, address, best.mean,
             CASE
-                WHEN n_tied > 1 THEN format('; not told apart from {} more', n_tied - 1)
+                WHEN n_tied > 1 THEN format('; no significant difference to {} more', n_tied - 1)
                 WHEN n_unknown > 0 THEN ''
-                ELSE ', and significantly so'
+                ELSE ', significantly'
             END
         ) AS message
     FROM ends
@@ -78,7 +77,7 @@ best_and_worst AS (
 ),
 
 accuracy AS (
-    -- By how many standard deviations of its metric a system lies on the good side, on average.
+    -- The mean z-score of a system over its metrics, positive if better.
     SELECT
         system,
         avg(CASE best WHEN 'high' THEN z ELSE -z END) AS z,
@@ -97,7 +96,7 @@ accuracy AS (
 ),
 
 overall AS (
-    -- Systems that are each the better by as much are neither the most nor the least accurate.
+    -- Systems with equal z-scores are neither the most nor the least accurate.
     SELECT 'most_accurate' AS kind, system, z AS value, format(
         '{} is the most accurate system: {:.2f} standard deviations above the mean of all, '
         'averaged over {}', system, z, metrics) AS message
@@ -120,25 +119,25 @@ spent AS (
 
 fast AS (
     SELECT 'fastest' AS kind, system, seconds AS value, format(
-        '{} is the fastest system: {:.3g} seconds an answer on average', system, seconds) AS message
+        '{} is the fastest system: {:.3g} seconds per answer on average', system, seconds) AS message
     FROM spent WHERE seconds IS NOT NULL
     QUALIFY min(seconds) OVER () < max(seconds) OVER ()
         AND row_number() OVER (ORDER BY seconds, system) = 1
     UNION ALL
     SELECT 'slowest', system, seconds, format(
-        '{} is the slowest system: {:.3g} seconds an answer on average', system, seconds)
+        '{} is the slowest system: {:.3g} seconds per answer on average', system, seconds)
     FROM spent WHERE seconds IS NOT NULL
     QUALIFY min(seconds) OVER () < max(seconds) OVER ()
         AND row_number() OVER (ORDER BY seconds DESC, system) = 1
     UNION ALL
     SELECT 'cheapest', system, usd, format(
-        '{} is the cheapest system: {:.5f} US dollars an answer on average', system, usd)
+        '{} is the cheapest system: {:.5f} US dollars per answer on average', system, usd)
     FROM spent WHERE usd IS NOT NULL
     QUALIFY min(usd) OVER () < max(usd) OVER ()
         AND row_number() OVER (ORDER BY usd, system) = 1
     UNION ALL
     SELECT 'most_expensive', system, usd, format(
-        '{} is the most expensive system: {:.5f} US dollars an answer on average', system, usd)
+        '{} is the most expensive system: {:.5f} US dollars per answer on average', system, usd)
     FROM spent WHERE usd IS NOT NULL
     QUALIFY min(usd) OVER () < max(usd) OVER ()
         AND row_number() OVER (ORDER BY usd DESC, system) = 1
@@ -169,7 +168,7 @@ hard AS (
 ),
 
 hardest AS (
-    -- An aggregate and not a window: a million questions need not be sorted to find one.
+    -- An aggregate instead of a window function, which would sort a million questions.
     SELECT
         evaluator,
         metric,
@@ -194,7 +193,7 @@ hardest AS (
             m.has_threshold,
             arg_min(h, {
                 failed: -h.failed,
-                -- Rounded: the last digit of a mean depends on the order of its parts.
+                -- Rounded, because the last digit of a mean depends on the order of summation.
                 value: round(CASE m.best WHEN 'high' THEN h.value ELSE -h.value END, 9),
                 question_id: h.question_id
             }) AS worst
@@ -228,7 +227,7 @@ ungrounded AS (
 ),
 
 turned AS (
-    -- A pair of systems of which another one is significantly better on a slice than overall.
+    -- Pairs of systems whose order on a slice is significantly the reverse of the overall order.
     SELECT
         p.evaluator,
         p.metric,
@@ -237,8 +236,8 @@ turned AS (
         NULL AS question_id,
         p.difference AS value,
         format(
-            'on the slice {} {} is significantly better than {} by {}.{}, while on all questions it '
-            'is the other way round',
+            'on the slice {} {} is significantly better than {} by {}.{}; on all questions the order '
+            'is reversed',
             p.slice,
             CASE p.verdict WHEN 'better' THEN p.system_a ELSE p.system_b END,
             CASE p.verdict WHEN 'better' THEN p.system_b ELSE p.system_a END,

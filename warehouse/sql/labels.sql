@@ -1,5 +1,5 @@
--- The slices that each question of $benchmark belongs to, apart from 'all': one row for each of
--- $slices (names of tags, or of the question columns below) of which the question has a value.
+-- The slices of each question of $benchmark without 'all': one row for each of $slices (tags or the
+-- question columns below) for which the question has a value.
 SELECT question_id, name || '=' || value AS slice
 FROM (
     SELECT

@@ -1,5 +1,5 @@
--- What somebody should look at in $benchmark: one row a problem. $judged names the evaluators that a
--- judge model answers, $calibrated those whose judge agrees with people's labels.
+-- The problems of $benchmark. $judged lists the evaluators that use a judge model, $calibrated those
+-- whose judge agrees with human labels.
 WITH board AS (
     SELECT
         *,
@@ -32,11 +32,11 @@ below_threshold AS (
             '{} of {} is {:.3f}, {} than its threshold {:g}; {}{}',
             address, system, mean, CASE best WHEN 'high' THEN 'lower' ELSE 'higher' END, threshold,
             CASE
-                WHEN ci_low IS NULL THEN 'how certain that is cannot be told from so few questions'
-                WHEN is_certain THEN 'certain: the interval is ' || range_text
-                ELSE 'within the noise: the interval is ' || range_text
+                WHEN ci_low IS NULL THEN 'there are too few questions for an interval'
+                WHEN is_certain THEN 'significant: the interval is ' || range_text
+                ELSE 'not significant: the interval is ' || range_text
             END,
-            CASE WHEN is_uncalibrated THEN '; but nobody has checked its judge, or it agrees with people too little' ELSE '' END
+            CASE WHEN is_uncalibrated THEN '; its judge is not validated with human labels, or agrees too little with them' ELSE '' END
         ) AS message
     FROM board
     WHERE passes = 0
@@ -72,8 +72,8 @@ low_coverage AS (
         coverage AS value,
         0.95 AS threshold,
         format(
-            '{} has a number for {} of the {} samples of {} to which it applies: '
-            'the mean speaks for these only',
+            '{} has a score for {} of the {} samples of {} to which it applies: '
+            'the mean covers only these',
             address, n_scored, n_applicable, system
         ) AS message
     FROM board
@@ -91,8 +91,8 @@ judge_failures AS (
         n_unjudged / n_applicable AS value,
         0.0 AS threshold,
         format(
-            'the judge of {} gave no usable verdict on {} of {} samples of {} ({} could not be '
-            'understood, {} could not be asked): a problem of the judge, not of the system',
+            'the judge of {} gave no usable verdict on {} of {} samples of {} ({} replies were not '
+            'usable, {} calls failed): a problem of the judge, not of the system',
             address, n_unjudged, n_applicable, system, n_parse_failure, n_judge_error
         ) AS message
     FROM board
@@ -127,7 +127,7 @@ leaks AS (
         s.value,
         b.threshold,
         format(
-            '{} of {} on question {}: something was given away that should not be',
+            '{} of {} on question {}: the answer contains information that it must not',
             b.address, s.system, s.question_id
         ) AS message
     FROM scores AS s
@@ -149,7 +149,7 @@ truncated AS (
         NULL AS value,
         NULL AS threshold,
         format(
-            '{} of {} on question {}: the text was too long, and a part of it was not read',
+            '{} of {} on question {}: the text was too long and was truncated',
             g.evaluator, g.system, g.question_id
         ) AS message
     FROM grades AS g
@@ -175,8 +175,8 @@ few_clusters AS (
         max(n_clusters) AS value,
         $few::DOUBLE AS threshold,
         format(
-            '{} rests on {} independent questions or groups of questions: with fewer than {}, '
-            'intervals are rough',
+            '{} rests on {} independent questions or clusters: with fewer than {}, intervals are '
+            'approximate',
             address, max(n_clusters), $few
         ) AS message
     FROM board
@@ -196,8 +196,8 @@ uncalibrated AS (
         NULL AS value,
         0.4 AS threshold,
         format(
-            'the judge of {} was not held against people''s labels, or agrees with them too little '
-            '(kappa below 0.4): `scoreline labels import` takes labels',
+            'the judge of {} is not validated with human labels, or agrees with them too little '
+            '(kappa below 0.4): import labels with `scoreline labels import`',
             address
         ) AS message
     FROM board

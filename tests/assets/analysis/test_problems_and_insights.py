@@ -1,4 +1,4 @@
-"""Problems, insights and calibration of a small project in which there is much to find."""
+"""Problems, insights and calibration of a small project with planted findings."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
             "half": [_prediction(at, right=at >= 20, seconds=0.5, usd=0.01) for at in NUMBERS],
             "poor": [_prediction(at, right=at < 20, seconds=2.0, usd=0.05) for at in NUMBERS],
         }
-        # On a variant the good system changes its mind.
+        # The good system answers variants differently.
         workshop.with_prediction("good", 9, answer="no")
         workshop.with_prediction("half", 30, answer="Write to jane.roe@orrin-ferries.net.")
         workshop.predictions["poor"][39] = {"question_id": "q39", "error": "timed out"}
@@ -145,17 +145,17 @@ def test_the_hardest_question(done: Workshop) -> None:
     assert "2 of 3 systems fail" in found["message"]
 
 
-def test_slices_where_the_order_turns(done: Workshop) -> None:
+def test_slices_where_the_ranking_reverses(done: Workshop) -> None:
     rows = done.warehouse.fetch(
         "SELECT system, message FROM insights WHERE kind = 'order_turns' "
         "AND evaluator = 'classification' ORDER BY system"
     )
-    # Overall poor is a little better than half; on the second half it is the other way round.
+    # Overall poor is a little better than half; on the second half it is worse.
     assert rows["system"].to_list() == ["half"]
     assert "half=second" in rows["message"][0]
 
 
-def test_labels_tell_how_far_an_evaluator_agrees_and_correct_its_mean(done: Workshop) -> None:
+def test_labels_measure_agreement_and_correct_means(done: Workshop) -> None:
     generator = np.random.default_rng(1)
     labels = []
     for system in ("good", "half"):

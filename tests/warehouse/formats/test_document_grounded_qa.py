@@ -158,5 +158,5 @@ def test_a_question_asked_otherwise_is_named(tmp_path: Path) -> None:
     ingest_questions(warehouse, benchmark="b", format=FORMAT, questions=[questions])
     done = ingest_predictions(warehouse, benchmark="b", format=FORMAT, files=[(answers, "s")])
     assert done.notes == (
-        "the file of system 's' has other question texts than the benchmark for 1 question: 'q002'",
+        "the file of system 's' has different question texts for 1 question: 'q002'",
     )

@@ -88,7 +88,7 @@ def test_rows_find_their_test_case_by_key_or_else_by_prompt(tmp_path: Path) -> N
     assert found.to_series().to_list() == ["k", "q001"]
     assert done.notes == (
         "system 'large' did not answer 2 questions: 'q002', 'q003'",
-        "the file of system 'large' has other question texts than the benchmark for 1 question: 'k'",
+        "the file of system 'large' has different question texts for 1 question: 'k'",
     )
 
 

@@ -96,7 +96,7 @@ def test_questions_are_asked_at_all_noise_rates_that_occur(tmp_path: Path) -> No
     assert done.notes == (
         "system 'one' did not answer 2 questions: '0@1', '1@1'",
         "system 'two' did not answer 3 questions: '0@0', '0@1', '1@0'",
-        "the file of system 'one' has other question texts than the benchmark for 1 question: '1@0'",
+        "the file of system 'one' has different question texts for 1 question: '1@0'",
     )
     given = warehouse.fetch(
         "SELECT system, question_id, answer, contexts, extra ->> '$.label' AS label "

@@ -99,5 +99,5 @@ def test_replies_that_are_in_no_table_yet_are_not_left_behind(tmp_path: Path) ->
     journal = Journal(source.path)
     journal.write("judgment", json.loads("{}"))
     journal.close()
-    with pytest.raises(WarehouseError, match="are in no table"):
+    with pytest.raises(WarehouseError, match="holds replies of a killed run that are not yet in"):
         copy_tables(source, Warehouse(tmp_path / "other.duckdb"))

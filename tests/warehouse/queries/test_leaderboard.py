@@ -209,5 +209,5 @@ def test_sums_keep_small_numbers_beside_large_ones(warehouse: Warehouse) -> None
 
 
 def test_an_unknown_statement_is_named() -> None:
-    with pytest.raises(WarehouseError, match="no statement 'folds'; did you mean 'fold'"):
-        sql("folds")
+    with pytest.raises(WarehouseError, match="no statement 'aggregates'; did you mean 'aggregate'"):
+        sql("aggregates")

@@ -133,7 +133,7 @@ def test_refuses_rows_that_do_not_fit(
 
 def test_a_null_is_none_of_the_values_of_a_list(warehouse: Warehouse) -> None:
     rows = questions("1", "2").with_columns(doc_id=pl.Series(["d", None]))
-    with pytest.raises(WarehouseError, match="1 new rows of 'questions' are not among those they replace"):
+    with pytest.raises(WarehouseError, match="1 new rows of 'questions' are not among those"):
         warehouse.replace("questions", rows, {"benchmark": "b", "doc_id": ["d", "e"]})
 
 

@@ -1,12 +1,12 @@
-"""A label: what one person says of one sample by one metric."""
+"""A label: one annotator's value for one sample and metric."""
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field
 
+from warehouse.errors import closest_match
 from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.records.record import Id, Record
 
@@ -19,7 +19,7 @@ def _number_of_verdict(value: object) -> object:
 
 
 class Label(Record):
-    """One person's number for one sample and metric; true and false are 1 and 0."""
+    """One annotator's value for one sample and metric; true and false are 1 and 0."""
 
     benchmark: Id
     system: Id
@@ -31,15 +31,14 @@ class Label(Record):
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> Self:
-        """Checks a row; fields that no name is for are passed over, misspelt ones are not.
+        """Validate a row; ignore unknown fields, but not misspelt ones.
 
         Raises:
-            RecordError: As `Record.read`; or a field bears almost the name of one that is absent,
-                which would otherwise go unnoticed where that one may be left out.
+            RecordError: As `Record.read`; or an unknown field resembles the name of a missing one.
         """
         absent = cls.model_fields.keys() - row.keys()
         for name in row.keys() - cls.model_fields.keys():
-            meant = difflib.get_close_matches(name, absent, n=1)
-            if meant:
-                raise RecordError([f"unknown field {name!r}; did you mean {meant[0]!r}?"])
+            meant = closest_match(name, absent)
+            if meant is not None:
+                raise RecordError([f"unknown field {name!r}; did you mean {meant!r}?"])
         return super().read(row)

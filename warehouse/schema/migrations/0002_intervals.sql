@@ -1,8 +1,8 @@
--- Leaderboards say how an interval was found and how many clusters it rests on.
+-- The leaderboard gets the method of the interval and the number of clusters.
 ALTER TABLE leaderboard ADD COLUMN IF NOT EXISTS ci_method VARCHAR;
 ALTER TABLE leaderboard ADD COLUMN IF NOT EXISTS n_clusters BIGINT;
 
--- Comparisons were described in version 1, and never written.
+-- Comparisons were described in version 1, but never written.
 DROP TABLE IF EXISTS comparisons;
 CREATE TABLE comparisons (
     benchmark VARCHAR NOT NULL,
@@ -22,5 +22,5 @@ CREATE TABLE comparisons (
     detectable_difference DOUBLE
 );
 
--- Both come of folding the scores once more.
+-- Force a new aggregation, which fills both.
 DELETE FROM marks WHERE stage = 'leaderboard';

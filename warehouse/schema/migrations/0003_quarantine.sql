@@ -1,4 +1,4 @@
--- The rows that break an expectation, each with the reason.
+-- Copies of the rows that do not meet an expectation.
 CREATE TABLE IF NOT EXISTS quarantine (
     run_id VARCHAR NOT NULL,
     "table" VARCHAR NOT NULL,

@@ -1,5 +1,5 @@
--- Problems may be about a judge and no system; calibration says more about agreement; the wobble of
--- judges has a table. The first two were described before, and never written.
+-- Problems may concern a judge without a system; calibration has more columns; judge variance gets a
+-- table. The first two were described before, but never written.
 DROP TABLE IF EXISTS problems;
 DROP TABLE IF EXISTS calibration;
 CREATE TABLE problems (
@@ -54,5 +54,5 @@ CREATE TABLE IF NOT EXISTS wobble (
     reliability DOUBLE
 );
 
--- All of them come of folding the scores once more.
+-- Force a new aggregation, which fills all of them.
 DELETE FROM marks WHERE stage = 'leaderboard';

@@ -1,2 +1,2 @@
--- Results of expectations say when they were found.
+-- Results of expectations get a timestamp.
 ALTER TABLE validations ADD COLUMN IF NOT EXISTS validated_at TIMESTAMP;

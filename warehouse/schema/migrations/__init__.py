@@ -1,9 +1,9 @@
-"""How a warehouse of an earlier version is brought up to date: one file of SQL for each step.
+"""Migrations of the schema, one SQL file for each.
 
-`<number>_<what>.sql` leads from the version before its number to that number; the highest number is
-the version of the tables as they are described. Views are no matter of these files: they are made
-anew from their descriptions after the last step. What a step adds may be there already in a
-warehouse of a version that was never released, so that it says IF NOT EXISTS.
+`<number>_<name>.sql` migrates from the version before its number to that number; the highest
+number is the current version. The files do not touch views, which are created again from their
+descriptions after the last migration. Use IF NOT EXISTS: a warehouse of an unreleased version may
+already have the change.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FIRST = 1
-"""The version that no step leads to."""
+"""The first version, to which no migration leads."""
 
 
 @cache
 def steps() -> Mapping[int, str]:
-    """The SQL of each step by the version that it leads to, in order.
+    """Return the SQL of each migration by the version to which it leads, in order.
 
     Raises:
-        ValueError: Two steps have one number, or a number is left out.
+        ValueError: Two files have the same number, or a number is missing.
     """
     found: dict[int, str] = {}
     for each in sorted(files(__name__).iterdir(), key=lambda file: file.name):
@@ -42,5 +42,5 @@ def steps() -> Mapping[int, str]:
 
 
 def latest() -> int:
-    """The version that the last step leads to."""
+    """Return the version to which the last migration leads."""
     return max(steps(), default=FIRST)

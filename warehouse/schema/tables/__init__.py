@@ -1,4 +1,4 @@
-"""Every table and view of the warehouse, described once."""
+"""The descriptions of all tables and views."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 SCHEMA_VERSION = latest()
-"""Raised by adding a file to `warehouse/schema/migrations/`."""
+"""It increases with each file in `warehouse/schema/migrations/`."""
 
 GROUPS: tuple[Group, ...] = (INPUTS, SCORING, LEADERBOARDS, LEDGER, VIEWS, BOOKKEEPING)
 
@@ -40,14 +40,14 @@ TABLES: Mapping[str, Table] = MappingProxyType(
 
 
 STORED = tuple(name for name, table in TABLES.items() if table.view_of is None)
-"""The names of the tables that hold rows; all others are views."""
+"""The names of all tables without the views."""
 
 
 def table_named(name: str) -> Table:
-    """The description of a table.
+    """Return the description of a table.
 
     Raises:
-        UnknownTable: There is no such table; the nearest name is suggested.
+        UnknownTable: The table does not exist; the message suggests a similar name.
     """
     try:
         return TABLES[name]

@@ -1,4 +1,4 @@
-"""The tables that input files are read into."""
+"""The tables of ingested files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from warehouse.schema.table import (
 
 QUESTIONS = Table(
     name="questions",
-    one_row="One row is one question of a benchmark with all that is known to be right about it.",
+    one_row="One row is one question of a benchmark with its expected answers.",
     key=("benchmark", "question_id"),
     columns=(
         BENCHMARK,
@@ -24,36 +24,36 @@ QUESTIONS = Table(
         Column(
             "expected_answers",
             "VARCHAR[]",
-            "The right answers, any of which will do; null when none is known.",
+            "The expected answers, any of which is correct; null when unknown.",
         ),
         Column(
             "expected_parts",
             "VARCHAR[][]",
-            "What a right answer must hold all of, each part with the spellings any of which "
-            "will do; null when there is none.",
+            "The parts that a correct answer must contain, each with alternative spellings; null "
+            "when there are none.",
         ),
-        Column("expected_label", "VARCHAR", "The right class, for classification."),
+        Column("expected_label", "VARCHAR", "The expected class, for classification."),
         Column("doc_id", "VARCHAR", "The document that the question was written about."),
         Column(
             "gold_doc_ids",
             "VARCHAR[]",
-            "The relevant documents (those of grade 1 and above where grades are given); "
-            "null when relevance is not known.",
+            "The relevant documents (those of grade 1 and above if grades are given); "
+            "null when relevance is unknown.",
         ),
         Column(
             "gold_relevance",
             "STRUCT(doc_id VARCHAR, grade INTEGER)[]",
-            "The judged documents with their grades, 0 being judged and not relevant.",
+            "The judged documents with their relevance grades; 0 is not relevant.",
         ),
         Column(
             "gold_sentence_ids",
             "VARCHAR[]",
-            "The sentences of `doc_id` that hold the evidence; null when they are not known.",
+            "The sentences of `doc_id` that hold the evidence; null when unknown.",
         ),
-        Column("rubric", "JSON", "How an answer is to be graded: a description and a scale."),
-        Column("constraints", "JSON", "Tokens that an answer must or must not hold."),
+        Column("rubric", "JSON", "How to score an answer: a description and a scale."),
+        Column("constraints", "JSON", "Tokens that an answer must or must not contain."),
         Column("choices", "VARCHAR[]", "The options of a multiple-choice question."),
-        Column("correct_choice", "INTEGER", "The position of the right option, from 0.", least=0),
+        Column("correct_choice", "INTEGER", "The position of the correct option, from 0.", least=0),
         Column(
             "scenario",
             "VARCHAR",
@@ -67,22 +67,18 @@ QUESTIONS = Table(
         Column(
             "noise_ratio",
             "DOUBLE",
-            "The share of irrelevant documents given, from 0 to 1.",
+            "The share of irrelevant documents in the context, from 0 to 1.",
             least=0,
             most=1,
         ),
-        Column(
-            "counterfactual_answer", "VARCHAR", "The wrong answer that was planted in documents."
-        ),
+        Column("counterfactual_answer", "VARCHAR", "The wrong answer that the documents contain."),
         Column("perturbs", "VARCHAR", "The id of the question that this one is a variant of."),
         Column("perturbation", "VARCHAR", "The kind of variant, such as `typo` or `paraphrase`."),
-        Column(
-            "cluster", "VARCHAR", "Questions of one cluster are not independent of one another."
-        ),
-        Column("tags", "MAP(VARCHAR, VARCHAR)", "Names and values by which results are sliced."),
-        Column("extra", "JSON", "The fields of the input that have no column of their own."),
-        Column("file", "VARCHAR", "The file that the question was read from."),
-        Column("line", "BIGINT", "Its line there, from 1, where it was recorded.", least=1),
+        Column("cluster", "VARCHAR", "Questions of one cluster are not independent of each other."),
+        Column("tags", "MAP(VARCHAR, VARCHAR)", "Names and values that define slices."),
+        Column("extra", "JSON", "The input fields without a column."),
+        Column("file", "VARCHAR", "The file of the question."),
+        Column("line", "BIGINT", "Its line in the file, from 1; null when not recorded.", least=1),
     ),
     rules=(
         Rule("a question has an id that is not blank", "trim(question_id) = ''"),
@@ -99,7 +95,9 @@ DOCUMENTS = Table(
         BENCHMARK,
         required("doc_id", "VARCHAR", "The document's id."),
         required("sentence_id", "VARCHAR", "The sentence's id, unique in its document."),
-        required("position", "INTEGER", "The sentence's place in the document, from 1.", least=1),
+        required(
+            "position", "INTEGER", "The position of the sentence in the document, from 1.", least=1
+        ),
         required("text", "VARCHAR", "The sentence."),
     ),
 )
@@ -108,8 +106,8 @@ PREDICTIONS = Table(
     name="predictions",
     one_row="One row is one system's answer to one question, with what it retrieved and cited.",
     key=("benchmark", "system", "question_id"),
-    notes="Every system has a row for every question: where it left one out, `error` is "
-    "`no prediction`. A null means that the field was not given; an empty list or text was given.",
+    notes="Every system has a row for every question; if it did not answer one, `error` is "
+    "`no prediction`. Null means that a field was not given; an empty list or text was given.",
     columns=(
         BENCHMARK,
         SYSTEM,
@@ -124,10 +122,12 @@ PREDICTIONS = Table(
             "choice_logprobs", "DOUBLE[]", "The natural log-probability of each option, in order."
         ),
         Column("label", "VARCHAR", "The class that the system chose."),
-        Column("latency_s", "DOUBLE", "The seconds that the answer took.", least=0),
-        Column("cost_usd", "DOUBLE", "What the answer cost, in US dollars.", least=0),
-        Column("error", "VARCHAR", "Why the system failed to answer; null when it answered."),
-        Column("extra", "JSON", "The fields of the input that have no column of their own."),
+        Column("latency_s", "DOUBLE", "The latency of the answer in seconds.", least=0),
+        Column("cost_usd", "DOUBLE", "The cost of the answer in US dollars.", least=0),
+        Column(
+            "error", "VARCHAR", "The error with which the system failed; null when it answered."
+        ),
+        Column("extra", "JSON", "The input fields without a column."),
     ),
     rules=(
         Rule("a system has a name that is not blank", "trim(system) = ''"),
@@ -137,24 +137,24 @@ PREDICTIONS = Table(
             # Not as a subquery about each row, which takes ten times as long.
             "(benchmark, question_id) NOT IN (SELECT (q.benchmark, q.question_id) "
             "FROM questions AS q)",
-            looks_elsewhere=True,
+            reads_other_tables=True,
         ),
     ),
 )
 
 CONTEXTS = Table(
     name="contexts",
-    one_row="One row is one thing that a system retrieved for a question.",
+    one_row="One row is one item that a system retrieved for a question.",
     key=("benchmark", "system", "question_id", "rank"),
     columns=(
         BENCHMARK,
         SYSTEM,
         QUESTION_ID,
-        Column("rank", "BIGINT", "Its place in the ranking, 1 being the best."),
-        Column("doc_id", "VARCHAR", "The document that was retrieved."),
-        Column("chunk_id", "VARCHAR", "The chunk of the document that was retrieved."),
+        Column("rank", "BIGINT", "Its rank; 1 is the best."),
+        Column("doc_id", "VARCHAR", "The retrieved document."),
+        Column("chunk_id", "VARCHAR", "The retrieved chunk of the document."),
         Column("score", "DOUBLE", "The retriever's score."),
-        Column("text", "VARCHAR", "The text that was retrieved."),
+        Column("text", "VARCHAR", "The retrieved text."),
     ),
     view_of="""
 SELECT
@@ -174,22 +174,22 @@ FROM predictions
 
 REJECTS = Table(
     name="rejects",
-    one_row="One row is one row of an input file that could not be used, and why.",
+    one_row="One row is one rejected row of an input file with the reason.",
     key=("benchmark", "kind", "system", "file", "line", "reason"),
     columns=(
         BENCHMARK,
         required("kind", "VARCHAR", "`questions`, `predictions` or `documents`."),
         Column("system", "VARCHAR", "The system, for predictions."),
         required("file", "VARCHAR", "The file."),
-        Column("line", "BIGINT", "The line, from 1; null when the reason is the whole file."),
+        Column("line", "BIGINT", "The line, from 1; null when the reason concerns the whole file."),
         required("reason", "VARCHAR", "What is wrong with the row and what was expected."),
-        Column("text", "VARCHAR", "The row's first 500 characters, as they stand in the file."),
+        Column("text", "VARCHAR", "The first 500 characters of the row in the file."),
         required("rejected_at", "TIMESTAMP", "When it was rejected (UTC)."),
     ),
 )
 
 INPUTS = Group(
     title="Inputs",
-    summary="What the input files say, one benchmark beside the other.",
+    summary="The contents of the input files, by benchmark.",
     tables=(QUESTIONS, DOCUMENTS, PREDICTIONS, CONTEXTS, REJECTS),
 )

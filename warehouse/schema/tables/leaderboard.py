@@ -1,4 +1,4 @@
-"""The tables that scores are folded into and that people read."""
+"""The tables of leaderboards and of the conclusions from them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from warehouse.schema.table import (
 
 CI_LOW = Column("ci_low", "DOUBLE", "The lower end of the 95 % confidence interval of the mean.")
 CI_HIGH = Column("ci_high", "DOUBLE", "The upper end of the 95 % confidence interval of the mean.")
-N_SCORED = required("n_scored", "BIGINT", "The samples that have a number.", least=0)
+N_SCORED = required("n_scored", "BIGINT", "The number of scored samples.", least=0)
 PUBLISHED_AT = required("published_at", "TIMESTAMP", "When the row was computed (UTC).")
 
 LEADERBOARD = Table(
     name="leaderboard",
-    one_row="One row is where a system stands on a slice of a benchmark by one metric.",
+    one_row="One row is the result of a system on a slice of a benchmark by one metric.",
     key=("benchmark", "slice", "system", "evaluator", "metric"),
     columns=(
         BENCHMARK,
@@ -32,29 +32,34 @@ LEADERBOARD = Table(
         EVALUATOR,
         METRIC,
         Column("mean", "DOUBLE", "The mean of the scored samples; null when there are none."),
-        required("n", "BIGINT", "The samples of the slice."),
+        required("n", "BIGINT", "The number of samples in the slice."),
         N_SCORED,
         required(
-            "n_not_applicable", "BIGINT", "The samples without an input that it needs.", least=0
+            "n_not_applicable", "BIGINT", "The samples that lack an input of the metric.", least=0
         ),
         required(
-            "n_undefined", "BIGINT", "The samples for which the formula has no value.", least=0
+            "n_undefined", "BIGINT", "The samples for which the formula is undefined.", least=0
         ),
         required(
-            "n_parse_failure", "BIGINT", "The samples whose judge gave no usable reply.", least=0
+            "n_parse_failure", "BIGINT", "The samples without a usable reply of the judge.", least=0
         ),
-        required("n_judge_error", "BIGINT", "The samples whose judge could not be asked.", least=0),
+        required(
+            "n_judge_error",
+            "BIGINT",
+            "The samples for which the call of the judge failed.",
+            least=0,
+        ),
         required(
             "n_target_error",
             "BIGINT",
-            "The samples that the system failed to answer: those that took the worst value, which "
-            "`n_scored` counts too, and those that have none.",
+            "The samples that the system failed to answer: those with the worst value, which "
+            "`n_scored` includes, and those without a value.",
             least=0,
         ),
         Column(
             "coverage",
             "DOUBLE",
-            "The share scored of the samples to which the metric applies: "
+            "The scored share of the samples to which the metric applies: "
             "`n_scored / (n - n_not_applicable)`; null when it applies to none.",
             least=0,
             most=1,
@@ -62,13 +67,13 @@ LEADERBOARD = Table(
         Column(
             "bound_low",
             "DOUBLE",
-            "The mean, had every sample whose number was lost (`parse_failure`, `judge_error`) the "
-            "least possible one; null for metrics without bounds.",
+            "The mean if all samples with `parse_failure` or `judge_error` had the lowest possible "
+            "value; null for metrics without bounds.",
         ),
         Column(
             "bound_high",
             "DOUBLE",
-            "The mean, had every sample whose number was lost the greatest possible one.",
+            "The mean if all these samples had the highest possible value.",
         ),
         Column("std_error", "DOUBLE", "The standard error of the mean.", least=0),
         CI_LOW,
@@ -76,40 +81,40 @@ LEADERBOARD = Table(
         Column(
             "ci_method",
             "VARCHAR",
-            "How the interval was found: `wilson`, `bootstrap` or `t`; null where there is none.",
+            "The method of the interval: `wilson`, `bootstrap` or `t`; null without an interval.",
         ),
         Column(
             "n_clusters",
             "BIGINT",
-            "The groups of questions that are independent of one another; with fewer than 30 the "
-            "interval is rough.",
+            "The number of independent clusters of questions; with fewer than 30 the interval is "
+            "approximate.",
         ),
         Column(
             "rank",
             "INTEGER",
-            "The place by the mean, 1 being the best; equal means share.",
+            "The rank by the mean; 1 is the best, equal means share a rank.",
             least=1,
         ),
-        Column("rank_low", "INTEGER", "The best place that the uncertainty allows.", least=1),
-        Column("rank_high", "INTEGER", "The worst place that the uncertainty allows.", least=1),
+        Column("rank_low", "INTEGER", "The best rank that the uncertainty allows.", least=1),
+        Column("rank_high", "INTEGER", "The worst rank that the uncertainty allows.", least=1),
         Column(
             "tied_with_best",
             "INTEGER",
-            "1 when not distinguishable from the best, or 0.",
+            "1 if not significantly different from the best system, otherwise 0.",
             among=(0, 1),
         ),
-        Column("threshold", "DOUBLE", "The line that the mean is held against."),
-        Column("passes", "INTEGER", "1 when the mean is on the good side of it, or 0."),
+        Column("threshold", "DOUBLE", "The threshold for the mean."),
+        Column("passes", "INTEGER", "1 if the mean passes the threshold, otherwise 0."),
         required(
             "best",
             "VARCHAR",
-            "`high` or `low`: which numbers are better.",
+            "`high` or `low`: which values are better.",
             among=("high", "low"),
         ),
         required(
             "is_primary",
             "INTEGER",
-            "1 for the metric that stands for its evaluator, or 0.",
+            "1 for the primary metric of its evaluator, otherwise 0.",
             among=(0, 1),
         ),
         SIGNATURE,
@@ -137,73 +142,81 @@ LEADERBOARD = Table(
 
 COMPARISONS = Table(
     name="comparisons",
-    one_row="One row is two systems compared question by question by one metric.",
+    one_row="One row is a paired comparison of two systems by one metric.",
     key=("benchmark", "slice", "metric", "evaluator", "system_a", "system_b"),
     columns=(
         BENCHMARK,
         SLICE,
         METRIC,
         EVALUATOR,
-        required("system_a", "VARCHAR", "The one system."),
-        required("system_b", "VARCHAR", "The other system."),
-        required("n_pairs", "BIGINT", "The questions on which both have a number."),
-        required("n_clusters", "BIGINT", "The groups of them that are independent."),
-        Column("difference", "DOUBLE", "The mean of a's number less b's."),
+        required("system_a", "VARCHAR", "The first system."),
+        required("system_b", "VARCHAR", "The second system."),
+        required("n_pairs", "BIGINT", "The questions on which both systems are scored."),
+        required("n_clusters", "BIGINT", "The number of independent clusters of these questions."),
+        Column("difference", "DOUBLE", "The mean difference of the scores, a minus b."),
         Column("ci_low", "DOUBLE", "The lower end of the 95 % interval of the difference."),
         Column("ci_high", "DOUBLE", "The upper end of the 95 % interval of the difference."),
-        Column("p_value", "DOUBLE", "The probability of such a difference by chance alone."),
-        Column("p_adjusted", "DOUBLE", "The same, adjusted for all pairs of systems (Holm)."),
+        Column("p_value", "DOUBLE", "The p-value of the difference."),
+        Column("p_adjusted", "DOUBLE", "The p-value adjusted for all pairs of systems (Holm)."),
         required(
             "verdict",
             "VARCHAR",
-            "What a is beside b: `better`, `worse`, `tied`, or `not_enough_data`: no answers to so "
-            "few questions could have decided.",
+            "The result for a: `better`, `worse`, `tied`, or `not_enough_data` if no answers to so "
+            "few questions can be significant.",
         ),
         Column(
             "detectable_difference",
             "DOUBLE",
-            "The smallest difference that so many pairs show with a probability of 80 %.",
+            "The smallest difference that so many pairs detect with a power of 80 %.",
         ),
     ),
 )
 
 PROBLEMS = Table(
     name="problems",
-    one_row="One row is something about a system, or a judge, that somebody should look at.",
+    one_row="One row is a problem of a system or a judge that needs attention.",
     key=("benchmark", "system", "evaluator", "metric", "kind", "question_id"),
     columns=(
         BENCHMARK,
-        Column("system", "VARCHAR", "The system; null when it is about all, or about a judge."),
-        Column("evaluator", "VARCHAR", "The evaluator; null when it is not about one."),
-        Column("metric", "VARCHAR", "The metric; null when it is not about one."),
+        Column(
+            "system",
+            "VARCHAR",
+            "The system; null when the problem concerns all systems or a judge.",
+        ),
+        Column("evaluator", "VARCHAR", "The evaluator; null when none is concerned."),
+        Column("metric", "VARCHAR", "The metric; null when none is concerned."),
         required("kind", "VARCHAR", "The kind of problem."),
-        Column("question_id", "VARCHAR", "The question; null when it is about the whole."),
+        Column(
+            "question_id", "VARCHAR", "The question; null when the whole benchmark is concerned."
+        ),
         required("severity", "VARCHAR", "`high`, `medium` or `low`."),
-        Column("value", "DOUBLE", "The number that gave rise to it."),
-        Column("threshold", "DOUBLE", "The line that the number should have kept."),
+        Column("value", "DOUBLE", "The value that caused it."),
+        Column("threshold", "DOUBLE", "The threshold that the value crossed."),
         required("message", "VARCHAR", "The problem in a sentence."),
     ),
 )
 
 INSIGHTS = Table(
     name="insights",
-    one_row="One row is something that the scores of a benchmark tell as a whole.",
+    one_row="One row is a conclusion from the scores of a benchmark as a whole.",
     key=("benchmark", "evaluator", "metric", "kind", "system", "question_id"),
     columns=(
         BENCHMARK,
-        Column("evaluator", "VARCHAR", "The evaluator; null when it is not about one."),
-        Column("metric", "VARCHAR", "The metric; null when it is not about one."),
+        Column("evaluator", "VARCHAR", "The evaluator; null when none is concerned."),
+        Column("metric", "VARCHAR", "The metric; null when none is concerned."),
         required("kind", "VARCHAR", "The kind of insight."),
-        Column("system", "VARCHAR", "The system; null when it is about all."),
-        Column("question_id", "VARCHAR", "The question; null when it is about the whole."),
-        Column("value", "DOUBLE", "The number that it rests on."),
+        Column("system", "VARCHAR", "The system; null when all are concerned."),
+        Column(
+            "question_id", "VARCHAR", "The question; null when the whole benchmark is concerned."
+        ),
+        Column("value", "DOUBLE", "The value on which it is based."),
         required("message", "VARCHAR", "The insight in a sentence."),
     ),
 )
 
 LEADERBOARD_HISTORY = Table(
     name="leaderboard_history",
-    one_row="One row is a row of a leaderboard as it was once published.",
+    one_row="One row is a row of a published leaderboard.",
     key=("published_at", "benchmark", "slice", "system", "evaluator", "metric"),
     columns=(
         PUBLISHED_AT,
@@ -222,6 +235,6 @@ LEADERBOARD_HISTORY = Table(
 
 LEADERBOARDS = Group(
     title="Leaderboards",
-    summary="Many scores folded into few numbers, and what they tell.",
+    summary="Aggregated scores and the conclusions from them.",
     tables=(LEADERBOARD, LEADERBOARD_HISTORY, COMPARISONS, PROBLEMS, INSIGHTS),
 )

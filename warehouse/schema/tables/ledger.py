@@ -1,4 +1,4 @@
-"""The tables of what judges were asked and of what people say about the same answers."""
+"""The tables of judge calls, human labels and calibration."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from warehouse.schema.table import (
 
 JUDGMENTS = Table(
     name="judgments",
-    one_row="One row is one question put to a judge model, and what came of it.",
+    one_row="One row is one call of a judge model and its outcome.",
     key=("digest",),
     columns=(
         required(
             "digest",
             "VARCHAR",
-            "The digest of model, parameters, messages, reply schema and replicate: "
-            "what was once asked is not asked again.",
+            "The digest of model, parameters, messages, reply schema and replicate; equal calls "
+            "are not repeated.",
         ),
         required("model", "VARCHAR", "The judge model, as LiteLLM names it."),
         Column("parameters", "JSON", "The sampling parameters."),
         required("messages", "JSON", "The messages that were sent."),
-        Column("reply_schema", "JSON", "The JSON schema that the reply had to follow."),
-        required("replicate", "INTEGER", "Which of several equal questions it is, from 0."),
-        Column("reply", "VARCHAR", "The reply's text; null when none came."),
+        Column("reply_schema", "JSON", "The JSON schema of the reply."),
+        required("replicate", "INTEGER", "The number of the replicate of this call, from 0."),
+        Column("reply", "VARCHAR", "The text of the reply; null without a reply."),
         required("status", "VARCHAR", "`scored`, `parse_failure` or `judge_error`."),
-        Column("error", "VARCHAR", "What went wrong."),
-        Column("attempts", "INTEGER", "How many times it was sent."),
-        Column("tokens_in", "BIGINT", "The tokens of the messages, over all attempts."),
-        Column("tokens_out", "BIGINT", "The tokens of the replies, over all attempts."),
-        Column("cost_usd", "DOUBLE", "What it cost, in US dollars, over all attempts."),
-        Column("latency_s", "DOUBLE", "The seconds until the last reply came."),
+        Column("error", "VARCHAR", "The error."),
+        Column("attempts", "INTEGER", "The number of attempts."),
+        Column("tokens_in", "BIGINT", "The input tokens of all attempts."),
+        Column("tokens_out", "BIGINT", "The output tokens of all attempts."),
+        Column("cost_usd", "DOUBLE", "The cost of all attempts in US dollars."),
+        Column("latency_s", "DOUBLE", "The latency of the last attempt in seconds."),
         required("judged_at", "TIMESTAMP", "When the reply came (UTC)."),
         RUN_ID,
     ),
@@ -46,21 +46,21 @@ JUDGMENTS = Table(
 
 ASKS = Table(
     name="asks",
-    one_row="One row is one step of the grading of one sample that a judge was asked for.",
+    one_row="One row is one judge call that an evaluator needed for one sample.",
     key=("benchmark", "system", "question_id", "evaluator", "step"),
     columns=(
         BENCHMARK,
         SYSTEM,
         QUESTION_ID,
         EVALUATOR,
-        required("step", "INTEGER", "Which of the grading's questions it is, from 0."),
-        required("digest", "VARCHAR", "The judgment that answers it; see `judgments`."),
+        required("step", "INTEGER", "The number of the call within the sample, from 0."),
+        required("digest", "VARCHAR", "The judgment; see `judgments`."),
     ),
 )
 
 LABELS = Table(
     name="labels",
-    one_row="One row is one person's number for one sample and metric.",
+    one_row="One row is one annotator's label for one sample and metric.",
     key=("benchmark", "system", "question_id", "evaluator", "metric", "annotator"),
     columns=(
         BENCHMARK,
@@ -68,14 +68,14 @@ LABELS = Table(
         QUESTION_ID,
         EVALUATOR,
         METRIC,
-        required("value", "DOUBLE", "The number, on the metric's own scale."),
-        required("annotator", "VARCHAR", "Who gave it."),
+        required("value", "DOUBLE", "The label on the scale of the metric."),
+        required("annotator", "VARCHAR", "The annotator."),
     ),
 )
 
 CALIBRATION = Table(
     name="calibration",
-    one_row="One row is how far a metric agrees with people, and its mean corrected by that.",
+    one_row="One row is the agreement of a metric with human labels, and its corrected mean.",
     key=("benchmark", "system", "evaluator", "metric", "method"),
     columns=(
         BENCHMARK,
@@ -85,32 +85,48 @@ CALIBRATION = Table(
         required(
             "method",
             "VARCHAR",
-            "How the mean was corrected: `rogan_gladen` (by how often the evaluator errs) or "
-            "`prediction_powered` (by how far it errs).",
+            "The correction of the mean: `rogan_gladen` (from error rates) or "
+            "`prediction_powered` (from the size of errors).",
         ),
-        required("n_labels", "BIGINT", "The samples that have a label as well as a number."),
-        required("n_compared", "BIGINT", "The same over all systems: agreement is told of these."),
-        required("n_annotators", "BIGINT", "The people who gave labels."),
-        Column("raw_mean", "DOUBLE", "The mean as the evaluator gives it."),
-        Column("corrected_mean", "DOUBLE", "The mean that people would have given."),
+        required("n_labels", "BIGINT", "The samples with a label and a score."),
+        required(
+            "n_compared", "BIGINT", "The same over all systems; agreement is computed from these."
+        ),
+        required("n_annotators", "BIGINT", "The number of annotators."),
+        Column("raw_mean", "DOUBLE", "The mean of the evaluator's scores."),
+        Column("corrected_mean", "DOUBLE", "The estimated mean of human labels."),
         Column("ci_low", "DOUBLE", "The lower end of the 95 % interval of the corrected mean."),
         Column("ci_high", "DOUBLE", "The upper end of the 95 % interval of the corrected mean."),
         Column("agreement", "DOUBLE", "The share of labels that the evaluator agrees with."),
-        Column("constant_agreement", "DOUBLE", "What always saying the commoner verdict has."),
-        Column("base_rate", "DOUBLE", "The share that people pass: at 0 or 1 kappa means little."),
+        Column(
+            "constant_agreement",
+            "DOUBLE",
+            "The agreement of a constant verdict, the more frequent one.",
+        ),
+        Column(
+            "base_rate", "DOUBLE", "The share of labels that pass; kappa means little near 0 or 1."
+        ),
         Column("kappa", "DOUBLE", "Cohen's kappa between evaluator and labels."),
         Column("kappa_low", "DOUBLE", "The lower end of its 95 % interval."),
         Column("kappa_high", "DOUBLE", "The upper end of its 95 % interval."),
-        Column("weighted_kappa", "DOUBLE", "The same for ratings, with quadratic weights."),
-        Column("alpha", "DOUBLE", "Krippendorff's alpha of the annotators among themselves."),
+        Column("weighted_kappa", "DOUBLE", "Cohen's kappa of ratings with quadratic weights."),
+        Column("alpha", "DOUBLE", "Krippendorff's alpha between the annotators."),
         Column("correlation", "DOUBLE", "Spearman's rank correlation with the labels."),
-        Column("true_positive_rate", "DOUBLE", "The share of passes that it also passes."),
-        Column("true_negative_rate", "DOUBLE", "The share of failures that it also fails."),
+        Column(
+            "true_positive_rate",
+            "DOUBLE",
+            "The share of passing labels for which the evaluator passes, too.",
+        ),
+        Column(
+            "true_negative_rate",
+            "DOUBLE",
+            "The share of failing labels for which the evaluator fails, too.",
+        ),
         required(
             "is_calibrated",
             "INTEGER",
-            "1 when kappa is at least 0.4, or 0: then its numbers are no measure of what people "
-            "would say.",
+            "1 if kappa is at least 0.4, otherwise 0: the scores then do not represent human "
+            "judgment.",
         ),
         required("calibrated_at", "TIMESTAMP", "When it was computed (UTC)."),
     ),
@@ -118,32 +134,36 @@ CALIBRATION = Table(
 
 WOBBLE = Table(
     name="wobble",
-    one_row="One row is how much of the spread of a judged metric is the judge's own.",
+    one_row="One row is the share of a metric's variance that is due to the judge.",
     key=("benchmark", "evaluator", "metric"),
-    notes="Told from samples that were judged several times; see `judge.replicates`.",
+    notes="Estimated from samples that were judged several times; see `judge.replicates`.",
     columns=(
         BENCHMARK,
         EVALUATOR,
         METRIC,
         required("n_answers", "BIGINT", "The samples that were judged at least twice."),
-        required("judge_variance", "DOUBLE", "The variance between judgements of one answer."),
+        required("judge_variance", "DOUBLE", "The variance between judgments of the same answer."),
         required(
             "answer_variance",
             "DOUBLE",
-            "The variance between answers without the judge's; below 0 where answers differ by "
-            "less than the judge wobbles.",
+            "The variance between answers without that of the judge; negative if answers differ "
+            "less than judgments of one answer.",
         ),
         required(
             "flip_rate",
             "DOUBLE",
-            "The share of pairs of judgements of one answer that differ on whether it passes.",
+            "The share of pairs of judgments of one answer that disagree on whether it passes.",
         ),
-        Column("reliability", "DOUBLE", "The share of one judgement's variance that is answers'."),
+        Column(
+            "reliability",
+            "DOUBLE",
+            "The share of a judgment's variance that is due to the answers.",
+        ),
     ),
 )
 
 LEDGER = Group(
     title="Judges and people",
-    summary="Every call of a judge model, and human labels to hold the judges against.",
+    summary="Every call of a judge model, and human labels to validate the judges.",
     tables=(JUDGMENTS, ASKS, LABELS, CALIBRATION, WOBBLE),
 )

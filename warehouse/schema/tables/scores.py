@@ -1,4 +1,4 @@
-"""The tables of scores, one number or one reason each."""
+"""The tables of scores."""
 
 from __future__ import annotations
 
@@ -24,30 +24,29 @@ STATUSES = (
     *("parse_failure", "judge_error", "target_error"),
 )
 STATUS = (
-    "`scored`; `not_applicable`: an input that the metric needs is absent; `undefined`: the "
-    "formula has no value here; `parse_failure`: the judge answered, but nothing usable; "
-    "`judge_error`: the judge could not be asked; `target_error`: the system failed to answer"
+    "`scored`; `not_applicable`: an input of the metric is missing; `undefined`: the formula has "
+    "no value; `parse_failure`: the judge's reply is not usable; `judge_error`: the call of the "
+    "judge failed; `target_error`: the system failed to answer"
 )
-VALUE = Column("value", "DOUBLE", "The number; null exactly when `status` is not `scored`.")
+VALUE = Column("value", "DOUBLE", "The score; null exactly when `status` is not `scored`.")
 REASON = Column(
     "reason",
     "VARCHAR",
-    "Why there is no number, in words; or `target_error` beside a number: the system failed to "
-    "answer and took the metric's worst value.",
+    "Why there is no score; or `target_error` beside a score: the system failed to answer and got "
+    "the worst value of the metric.",
 )
-DETAIL = Column("detail", "JSON", "The evidence that the evaluator gives for its scores.")
+DETAIL = Column("detail", "JSON", "The evidence for the scores.")
 INPUT_DIGEST = required(
     "input_digest",
     "UBIGINT",
-    "The digest of the inputs that the evaluator read; equal inputs are not scored again. 0: it "
-    "could not be asked (`judge_error`, or a model that was not there), and is scored again by the "
-    "next run.",
+    "The digest of the inputs that the evaluator read; equal inputs are not scored again. 0: the "
+    "next run scores the sample again, because the judge or a model was not available.",
 )
 SCORED_AT = required("scored_at", "TIMESTAMP", "When it was scored (UTC).")
 
 SIGNATURES = Table(
     name="signatures",
-    one_row="One row is one evaluator as it was once configured.",
+    one_row="One row is one configuration of an evaluator.",
     key=("evaluator", "signature"),
     columns=(
         EVALUATOR,
@@ -61,10 +60,10 @@ SIGNATURES = Table(
 
 GRADES = Table(
     name="grades",
-    one_row="One row is one evaluator's grading of one sample: all of its metrics side by side.",
+    one_row="One row is the scores of one evaluator for one sample, with all its metrics.",
     key=("benchmark", "system", "question_id", "evaluator"),
-    notes="This is how scores are stored; `scores` shows the same with one metric a row and is "
-    "the better table to query.",
+    notes="This is the stored form of the scores; the view `scores` has one row for each metric "
+    "and is easier to query.",
     columns=(
         BENCHMARK,
         SYSTEM,
@@ -72,9 +71,11 @@ GRADES = Table(
         EVALUATOR,
         SIGNATURE,
         INPUT_DIGEST,
-        required("values", "DOUBLE[]", "One number a metric; null where its status is another."),
-        Column("statuses", "VARCHAR[]", "One status a metric; null: all are `scored`."),
-        Column("reasons", "VARCHAR[]", "One reason a metric; null: there are none."),
+        required(
+            "values", "DOUBLE[]", "One score for each metric; null if its status is not `scored`."
+        ),
+        Column("statuses", "VARCHAR[]", "One status for each metric; null: all are `scored`."),
+        Column("reasons", "VARCHAR[]", "One reason for each metric; null: there are none."),
         DETAIL,
         SCORED_AT,
         RUN_ID,
@@ -83,7 +84,7 @@ GRADES = Table(
 
 SCORES = Table(
     name="scores",
-    one_row="One row is one number about one sample, or the reason why there is none.",
+    one_row="One row is one score of one sample, or the reason why there is none.",
     key=("benchmark", "system", "question_id", "evaluator", "metric"),
     notes="Every sample has a row for every metric of every evaluator of its benchmark.",
     columns=(
@@ -123,8 +124,7 @@ JOIN signatures AS s USING (evaluator, signature)
 
 SYSTEM_SCORES = Table(
     name="system_scores",
-    one_row="One row is one number about a system on a whole slice, for metrics that only exist "
-    "for a set of samples.",
+    one_row="One row is one score of a system on a slice, for metrics of a set of samples.",
     key=("benchmark", "system", "slice", "evaluator", "metric"),
     columns=(
         BENCHMARK,
@@ -135,7 +135,7 @@ SYSTEM_SCORES = Table(
         VALUE,
         required("status", "VARCHAR", STATUS + ".", among=STATUSES),
         REASON,
-        Column("detail", "JSON", "The evidence behind it, such as a confusion matrix."),
+        Column("detail", "JSON", "The evidence for the score, such as a confusion matrix."),
         SIGNATURE,
     ),
     rules=(
@@ -148,24 +148,26 @@ SYSTEM_SCORES = Table(
 
 METRICS = Table(
     name="metrics",
-    one_row="One row is one metric of the catalogue and how to read its numbers.",
+    one_row="One row is one metric and how to read its scores.",
     key=("evaluator", "metric"),
     columns=(
         EVALUATOR,
         required("family", "VARCHAR", "The family of the evaluator, such as `retrieval`."),
         METRIC,
-        required("summary", "VARCHAR", "What the metric says, in one sentence."),
-        required("best", "VARCHAR", "`high` or `low`: which numbers are better."),
-        Column("bound_low", "DOUBLE", "The least possible number; null when there is none."),
-        Column("bound_high", "DOUBLE", "The greatest possible number; null when there is none."),
-        Column("threshold", "DOUBLE", "The number from which a mean passes; null: no such line."),
-        required("is_primary", "INTEGER", "1 for the metric that stands for its evaluator, or 0."),
-        required("level", "VARCHAR", "`sample`, or `system`: a number about a whole set."),
+        required("summary", "VARCHAR", "A description of the metric in one sentence."),
+        required("best", "VARCHAR", "`high` or `low`: which values are better."),
+        Column("bound_low", "DOUBLE", "The lowest possible value; null when unbounded."),
+        Column("bound_high", "DOUBLE", "The highest possible value; null when unbounded."),
+        Column("threshold", "DOUBLE", "The threshold for the mean; null when there is none."),
+        required(
+            "is_primary", "INTEGER", "1 for the primary metric of its evaluator, otherwise 0."
+        ),
+        required("level", "VARCHAR", "`sample`, or `system` for a score of a set of samples."),
     ),
 )
 
 SCORING = Group(
     title="Scores",
-    summary="A number about a sample or a system, or the reason why there is none.",
+    summary="Scores of samples and systems, or the reasons why there are none.",
     tables=(METRICS, SIGNATURES, GRADES, SCORES, SYSTEM_SCORES, OPTION_CONFIDENCE_CURVES),
 )

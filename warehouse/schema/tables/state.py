@@ -1,4 +1,4 @@
-"""The tables that the pipeline keeps about itself."""
+"""The tables about the state of the pipeline."""
 
 from __future__ import annotations
 
@@ -6,54 +6,55 @@ from warehouse.schema.table import BENCHMARK, Column, Group, Table, required
 
 VALIDATIONS = Table(
     name="validations",
-    one_row="One row is one expectation about a table, held against its rows in one run.",
+    one_row="One row is the result of one expectation about a table in one run.",
     key=("run_id", "table", "expectation"),
     columns=(
         required("run_id", "VARCHAR", "The run."),
         required(
             "table",
             "VARCHAR",
-            "The table; `scores/<evaluator>` for the scores of an evaluator, one column a metric; "
-            "`drift` for what moved since the last publication.",
+            "The table; `scores/<evaluator>` for the scores of an evaluator with one column for "
+            "each metric; `drift` for changes since the last publication.",
         ),
-        required("expectation", "VARCHAR", "What was expected."),
-        required("success", "INTEGER", "1 when it holds, or 0."),
-        Column("observed", "VARCHAR", "What was found."),
-        Column("unexpected_count", "BIGINT", "The rows that break it."),
-        required("severity", "VARCHAR", "How bad a failure is, such as `warn` or `error`."),
-        Column("validated_at", "TIMESTAMP", "When it was looked at (UTC)."),
+        required("expectation", "VARCHAR", "The expectation."),
+        required("success", "INTEGER", "1 if it is met, otherwise 0."),
+        Column("observed", "VARCHAR", "The observed value."),
+        Column("unexpected_count", "BIGINT", "The number of unexpected rows."),
+        required("severity", "VARCHAR", "The severity of a failure, such as `warn` or `error`."),
+        Column("validated_at", "TIMESTAMP", "When it was checked (UTC)."),
     ),
 )
 
 QUARANTINE = Table(
     name="quarantine",
-    one_row="One row is one row of a table that breaks an expectation, as it was then.",
+    one_row="One row is a copy of a row that does not meet an expectation.",
     key=("run_id", "table", "expectation", "benchmark", "system", "question_id", "row"),
-    notes="The first hundred rows that break an expectation in a run. The row itself stays where "
-    "it is; what would be made from it is not made while the expectation is an `error`.",
+    notes="The first hundred unexpected rows of an expectation in a run. The rows stay in their "
+    "table; if the severity is `error`, the run stops before the stages that depend on it.",
     columns=(
         required("run_id", "VARCHAR", "The run."),
         required("table", "VARCHAR", "The table."),
-        required("expectation", "VARCHAR", "What was expected, as in `validations`: the reason."),
+        required("expectation", "VARCHAR", "The expectation, as in `validations`."),
         Column("benchmark", "VARCHAR", "The row's benchmark, if it has one."),
         Column("system", "VARCHAR", "The row's system, if it has one."),
         Column("question_id", "VARCHAR", "The row's question, if it has one."),
-        required("row", "JSON", "The row; of each text the first 500 characters."),
-        required("severity", "VARCHAR", "How bad it is: `warn` or `error`."),
+        required("row", "JSON", "The row; texts are cut to 500 characters."),
+        required("severity", "VARCHAR", "The severity: `warn` or `error`."),
         required("quarantined_at", "TIMESTAMP", "When it was found (UTC)."),
     ),
 )
 
 MARKS = Table(
     name="marks",
-    one_row="One row is one stage of one benchmark, and the digest of all it was last made from.",
+    one_row="One row is one stage of one benchmark with the digest of its inputs.",
     key=("benchmark", "stage"),
-    notes="Written together with the stage's rows: while the digest stays, there is nothing to do.",
+    notes="Written in the transaction of the stage's rows; the stage is up to date while the "
+    "digest of its inputs is the same.",
     columns=(
         BENCHMARK,
         required("stage", "VARCHAR", "The stage, such as `questions`."),
         required("digest", "VARCHAR", "The digest of its inputs."),
-        required("marked_at", "TIMESTAMP", "When it was made (UTC)."),
+        required("marked_at", "TIMESTAMP", "When it was written (UTC)."),
     ),
 )
 

@@ -1,4 +1,4 @@
-"""The views for people who query: wide leaderboards, costs, and what is out of date."""
+"""The views for SQL users: wide leaderboards, failures, costs and stale scores."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ V_LEADERBOARD = Table(
     name="v_leaderboard",
     one_row="One row is a system on a slice of a benchmark, with all primary metrics side by side.",
     key=("benchmark", "slice", "system"),
-    notes="A metric is looked up by its address: `means['citation.f1']`.",
+    notes="Look up a metric by its full name: `means['citation.f1']`.",
     columns=(
         BENCHMARK,
         SLICE,
         SYSTEM,
-        Column("mean_rank", "DOUBLE", "The mean of its ranks by the primary metrics."),
-        Column("n", "BIGINT", "The samples of the slice."),
-        Column("lowest_coverage", "DOUBLE", "The least coverage of its primary metrics."),
+        Column("mean_rank", "DOUBLE", "The mean rank over the primary metrics."),
+        Column("n", "BIGINT", "The number of samples in the slice."),
+        Column("lowest_coverage", "DOUBLE", "The lowest coverage of the primary metrics."),
         Column("means", "MAP(VARCHAR, DOUBLE)", "The mean of each metric."),
         Column("intervals", "MAP(VARCHAR, DOUBLE[])", "The 95 % interval of each mean."),
         Column(
             "best_or_tied_by",
             "VARCHAR[]",
-            "The evaluators by which it is the best, or not told apart from it; null: none.",
+            "The evaluators by which no system is significantly better; null: none.",
         ),
         Column(
             "uncalibrated",
             "VARCHAR[]",
-            "The evaluators whose judge was not held against people's labels, or agrees too "
-            "little with them; null: none.",
+            "The evaluators whose judge is not validated with human labels, or agrees too little "
+            "with them; null: none.",
         ),
     ),
     view_of=sql("v_leaderboard").strip(),
@@ -48,28 +48,29 @@ V_LEADERBOARD = Table(
 
 V_COST = Table(
     name="v_cost",
-    one_row="One row is what a judge model cost for an evaluator and a system on one day.",
+    one_row="One row is the cost of a judge model for an evaluator and a system on one day.",
     key=("benchmark", "evaluator", "system", "day", "model"),
-    notes="A judgment that several gradings share is divided among them, so that sums are right.",
+    notes="The cost of a judgment that several samples share is divided among them, so that sums "
+    "are correct.",
     columns=(
         BENCHMARK,
         EVALUATOR,
         SYSTEM,
-        Column("day", "DATE", "When the replies came (UTC)."),
+        Column("day", "DATE", "The day of the replies (UTC)."),
         Column("model", "VARCHAR", "The judge model."),
-        Column("asks", "BIGINT", "The questions that gradings put to it."),
-        Column("calls", "DOUBLE", "The calls behind them: shared ones count in part."),
-        Column("attempts", "DOUBLE", "The same with every repeat after an error."),
-        Column("tokens_in", "DOUBLE", "The tokens that were sent."),
-        Column("tokens_out", "DOUBLE", "The tokens that came back."),
-        Column("cost_usd", "DOUBLE", "What it cost, in US dollars."),
+        Column("asks", "BIGINT", "The number of calls that the samples needed."),
+        Column("calls", "DOUBLE", "The number of calls made; shared calls count in part."),
+        Column("attempts", "DOUBLE", "The number of attempts, with repeats after errors."),
+        Column("tokens_in", "DOUBLE", "The input tokens."),
+        Column("tokens_out", "DOUBLE", "The output tokens."),
+        Column("cost_usd", "DOUBLE", "The cost in US dollars."),
     ),
     view_of=sql("v_cost").strip(),
 )
 
 V_STALE = Table(
     name="v_stale",
-    one_row="One row is a grading that the leaderboard does not show, or lacks.",
+    one_row="One row is a sample whose scores are missing from the leaderboard, or obsolete.",
     key=("benchmark", "system", "question_id", "evaluator"),
     columns=(
         BENCHMARK,
@@ -81,7 +82,7 @@ V_STALE = Table(
             "VARCHAR",
             "`not scored`, `no prediction any more`, or `scored by another configuration`.",
         ),
-        Column("signature", "VARCHAR", "The configuration it was scored by."),
+        Column("signature", "VARCHAR", "The configuration with which it was scored."),
         Column("shown_signature", "VARCHAR", "The configuration that the leaderboard shows."),
         Column("scored_at", "TIMESTAMP", "When it was scored (UTC)."),
     ),
@@ -92,21 +93,21 @@ V_STALE = Table(
 OPTION_CONFIDENCE_CURVES = Table(
     name="option_confidence_curves",
     one_row="One row is a step of a curve: the share of a system's multiple-choice questions whose "
-    "phi (or delta) lies above a value that at least one of them has.",
+    "phi (or delta) exceeds a value that occurs.",
     key=("benchmark", "system", "signature", "metric", "threshold"),
-    notes="The curve is exact and has a step for each different value, without bins: from one "
-    "`threshold` up to the next the share stays that of the lower one; below the smallest it is "
-    "1. The share of deltas above 0 is the accuracy. Questions without a number do not "
-    "count; a failed answer counts with the worst value.",
+    notes="The curve is exact, with a step at each distinct value: between two thresholds the "
+    "share is that of the lower one, and below the lowest it is 1. The share of deltas above 0 is "
+    "the accuracy. Questions without a score do not count; a failed answer counts with the worst "
+    "value.",
     columns=(
         BENCHMARK,
         SYSTEM,
         SIGNATURE,
         required("metric", "VARCHAR", "`phi` or `delta`, of the evaluator `option_confidence`."),
-        required("threshold", "DOUBLE", "The value x that some question of the system has."),
+        required("threshold", "DOUBLE", "A value x that occurs among the system's questions."),
         required("share_above", "DOUBLE", "The share of questions above x: `n_above / n_scored`."),
-        required("n_above", "BIGINT", "The questions above x; those equal to x are not."),
-        required("n_scored", "BIGINT", "The questions that have a number."),
+        required("n_above", "BIGINT", "The number of questions above x."),
+        required("n_scored", "BIGINT", "The number of scored questions."),
     ),
     view_of="""
 WITH steps AS (
@@ -149,7 +150,7 @@ FROM summed
 
 V_FAILURES = Table(
     name="v_failures",
-    one_row="One row is an answer that failed by a primary metric, with its texts and why.",
+    one_row="One row is an answer that failed by a primary metric, with texts and reason.",
     key=("benchmark", "system", "question_id", "evaluator", "metric"),
     columns=(
         BENCHMARK,
@@ -160,23 +161,25 @@ V_FAILURES = Table(
         Column(
             "why",
             "VARCHAR",
-            "`worse than the threshold`, `no answer`, or what kept the judge from a number: "
-            "`parse_failure` or `judge_error`, which are no failures of the system.",
+            "`worse than the threshold`, `no answer`, or why the judge gave no score: "
+            "`parse_failure` or `judge_error`, which are not failures of the system.",
         ),
-        Column("value", "DOUBLE", "The number; null where there is none."),
-        Column("threshold", "DOUBLE", "The line that it is held against."),
-        Column("reason", "VARCHAR", "The reason in words."),
+        Column("value", "DOUBLE", "The score; null when there is none."),
+        Column("threshold", "DOUBLE", "The threshold."),
+        Column("reason", "VARCHAR", "The reason."),
         Column("question", "VARCHAR", "The question's text."),
         Column("answer", "VARCHAR", "The answer's text."),
-        Column("error", "VARCHAR", "Why the system failed to answer; null when it answered."),
-        Column("detail", "JSON", "The evidence that the evaluator gives."),
+        Column(
+            "error", "VARCHAR", "The error with which the system failed; null when it answered."
+        ),
+        Column("detail", "JSON", "The evidence for the score."),
     ),
     view_of=sql("v_failures").strip(),
 )
 
 V_FLIPS = Table(
     name="v_flips",
-    one_row="One row is a variant of a question by which a system crosses a metric's threshold.",
+    one_row="One row is a variant of a question with which a system crosses a metric's threshold.",
     key=("benchmark", "system", "question_id", "evaluator", "metric"),
     columns=(
         BENCHMARK,
@@ -186,29 +189,31 @@ V_FLIPS = Table(
         Column("perturbation", "VARCHAR", "The kind of variant, such as `typo`."),
         EVALUATOR,
         METRIC,
-        Column("original_value", "DOUBLE", "The number for the original."),
-        Column("perturbed_value", "DOUBLE", "The number for the variant."),
-        Column("threshold", "DOUBLE", "The line between them."),
-        Column("is_primary", "INTEGER", "1 for the metric that stands for its evaluator, or 0."),
-        Column("passes", "INTEGER", "1 when the variant passes and the original does not, or 0."),
+        Column("original_value", "DOUBLE", "The score of the original."),
+        Column("perturbed_value", "DOUBLE", "The score of the variant."),
+        Column("threshold", "DOUBLE", "The threshold between them."),
+        Column("is_primary", "INTEGER", "1 for the primary metric of its evaluator, otherwise 0."),
+        Column(
+            "passes", "INTEGER", "1 if the variant passes and the original does not, otherwise 0."
+        ),
     ),
     view_of=sql("v_flips").strip(),
 )
 
 V_DIFFERENCES = Table(
     name="v_differences",
-    one_row="One row is one question by which two systems are compared by one metric.",
+    one_row="One row is one question on which two systems are compared by one metric.",
     key=("benchmark", "question_id", "evaluator", "metric", "system_a", "system_b"),
-    notes="Each pair stands in both orders; name the systems and the metric in the WHERE clause.",
+    notes="Each pair occurs in both orders; select systems and metric in the WHERE clause.",
     columns=(
         BENCHMARK,
         QUESTION_ID,
         EVALUATOR,
         METRIC,
-        Column("system_a", "VARCHAR", "The one system."),
-        Column("system_b", "VARCHAR", "The other system."),
-        Column("value_a", "DOUBLE", "The number of the one."),
-        Column("value_b", "DOUBLE", "The number of the other."),
+        Column("system_a", "VARCHAR", "The first system."),
+        Column("system_b", "VARCHAR", "The second system."),
+        Column("value_a", "DOUBLE", "The score of the first system."),
+        Column("value_b", "DOUBLE", "The score of the second system."),
         Column("difference", "DOUBLE", "`value_a - value_b`."),
     ),
     view_of=sql("v_differences").strip(),
@@ -216,6 +221,6 @@ V_DIFFERENCES = Table(
 
 VIEWS = Group(
     title="Views to query",
-    summary="The questions that people ask most, answered; `docs/sql-cookbook.md` uses them.",
+    summary="Views for frequent questions; `docs/sql-cookbook.md` uses them.",
     tables=(V_LEADERBOARD, V_FAILURES, V_FLIPS, V_DIFFERENCES, V_COST, V_STALE),
 )

@@ -1,9 +1,9 @@
--- Many scores to few: for each slice, system, evaluator and metric of $benchmark the number of
--- samples of each status, and the sum and mean of the scored ones. Slices are those of labels.sql;
--- the slice 'all' is always there. Metrics are told apart by their place in the list until the
--- end: names for 13 million numbers would take longer than the sums.
--- Nearly all samples have every number and nothing to be said about it: these are added up where
--- they stand, one sum for each place. Only of the others a row is made for each number.
+-- Aggregates the scores of $benchmark: for each slice, system, evaluator and metric the number of
+-- samples of each status, and the sum and mean of the scored ones. Slices are those of labels.sql,
+-- and 'all'. Metrics are identified by their position in the list until the end: names for 13
+-- million scores take longer than the sums.
+-- Most samples have a score for every metric and no reasons: their lists are summed by position.
+-- Only the other samples are unnested into one row for each score.
 WITH labels AS (
     {labels}
 ),
@@ -75,7 +75,7 @@ counted AS (
     GROUP BY ALL
 ),
 
-folded AS (
+aggregated AS (
     SELECT
         slice,
         system,
@@ -95,21 +95,21 @@ folded AS (
 )
 
 SELECT
-    f.slice,
-    f.system,
-    f.evaluator,
-    s.metrics[f.place] AS metric,
-    f.n,
-    f.n_scored,
-    f.n_not_applicable,
-    f.n_undefined,
-    f.n_parse_failure,
-    f.n_judge_error,
-    f.n_target_error,
-    f.value_sum,
-    f.value_sum / nullif(f.n_scored, 0) AS mean,
-    f.signature
-FROM folded AS f
+    a.slice,
+    a.system,
+    a.evaluator,
+    s.metrics[a.place] AS metric,
+    a.n,
+    a.n_scored,
+    a.n_not_applicable,
+    a.n_undefined,
+    a.n_parse_failure,
+    a.n_judge_error,
+    a.n_target_error,
+    a.value_sum,
+    a.value_sum / nullif(a.n_scored, 0) AS mean,
+    a.signature
+FROM aggregated AS a
 JOIN signatures AS s USING (evaluator, signature)
-WHERE f.place <= len(s.metrics)
-ORDER BY f.slice, f.system, f.evaluator, f.place
+WHERE a.place <= len(s.metrics)
+ORDER BY a.slice, a.system, a.evaluator, a.place

@@ -29,7 +29,7 @@ demo: $(VENV)/.base  ## run the example project end to end, offline, and print i
 test: $(VENV)/.dev  ## run the tests; with SCORELINE_REQUIRE_SERVICES=1 also those that take minutes (ARGS="tests/warehouse -k lock" narrows it)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-faults: $(VENV)/.dev  ## kill runs, fill disks, stop services; takes minutes, needs PostgreSQL and Redis on loopback
+faults: $(VENV)/.dev  ## kill runs, fill disks, stop services; takes minutes, needs PostgreSQL on loopback
 	@SCORELINE_REQUIRE_SERVICES=1 $(BIN)/python -m pytest -n 2 tests/faults $(ARGS)
 
 lint: $(VENV)/.dev  ## check the style of every file

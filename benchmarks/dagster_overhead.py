@@ -2,8 +2,7 @@
 
 `python -m benchmarks.dagster_overhead` writes 20 benchmarks of 30 systems, scores them with every
 evaluator that asks nobody, and reads in the run's own events where its seconds went.
-`--executor in_process multiprocess celery` does so with each of them; for Celery, SCORELINE_BROKER
-names a Redis, and a worker is started.
+`--executor in_process multiprocess` measures both executors.
 """
 
 from __future__ import annotations
@@ -14,10 +13,8 @@ import json
 import os
 import random
 import resource
-import subprocess
 import sys
 import tempfile
-import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 WORDS = ("the", "harbour", "office", "opens", "at", "seven", "closes", "late", "boats", "tides")
-PATIENCE_S = 120.0
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -176,12 +172,7 @@ def measure(folder: Path, given: argparse.Namespace) -> Iterator[list[str]]:
         with file.open("a", encoding="utf-8") as more:
             more.write(f"execution: {{executor: {how}}}\n")
         before_s = _ended_s()
-        worker = _worker(place) if how == "celery" else None
-        try:
-            cost = cost_of([program("scoreline"), "run"], folder=place)
-        finally:
-            if worker is not None:
-                worker.terminate()
+        cost = cost_of([program("scoreline"), "run"], folder=place)
         cpu_s = _ended_s() - before_s
         found = shares(file)
         yield [
@@ -194,21 +185,6 @@ def measure(folder: Path, given: argparse.Namespace) -> Iterator[list[str]]:
             f"{found.between:.1f}",
             f"{found.share:.0%}",
         ]
-
-
-def _worker(place: Path) -> subprocess.Popen[bytes]:
-    """A worker of the project, once it is ready."""
-    log = place / "worker.log"
-    with log.open("wb") as said:
-        started = subprocess.Popen(
-            [program("scoreline"), "worker"], cwd=place, stdout=said, stderr=said
-        )
-    deadline = time.monotonic() + PATIENCE_S
-    while b" ready." not in log.read_bytes():
-        if started.poll() is not None or time.monotonic() > deadline:
-            raise RuntimeError(log.read_text(encoding="utf-8"))
-        time.sleep(0.2)
-    return started
 
 
 def _adopt_orphans() -> None:

@@ -48,6 +48,7 @@ def build_executor(project: Project) -> dg.ExecutorDefinition:
         requirements=_requirements,
     )
     def selected_executor(context: dg.InitExecutorContext) -> dg.Executor:
+        config: Any
         ((kind, config),) = context.executor_config.items()
         definition = kinds[kind]
         create = definition.executor_creation_fn

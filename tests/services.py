@@ -1,4 +1,4 @@
-"""PostgreSQL and Redis on loopback, for tests that need them."""
+"""PostgreSQL on loopback, for tests that need it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ takes_longest = pytest.mark.skipif(
     not NIGHTLY, reason="takes longest, and shorter tests show the same in parts: .ci/nightly"
 )
 
-REDIS = "redis://127.0.0.1:6379/9"
 POSTGRES = {"host": "127.0.0.1", "port": "5432", "user": "postgres"}
 
 
@@ -37,12 +36,6 @@ def require(what: str, port: int) -> None:
         if REQUIRED:
             pytest.fail(missing)
         pytest.skip(missing)
-
-
-def redis() -> str:
-    """The address of a Redis."""
-    require("Redis", 6379)
-    return REDIS
 
 
 @contextmanager

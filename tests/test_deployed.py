@@ -1,7 +1,7 @@
-"""The services of `deploy/compose.yaml` as processes of this machine, and a run through them all.
+"""The services of `deploy/compose.yaml` as processes of this machine, and runs through all of them.
 
-The webserver is asked for a run, the daemon takes it from the queue, the code location leads it, a
-worker carries out its steps, and PostgreSQL and Redis stand in between.
+The webserver queues a run for each benchmark, the daemon starts them on the code location, and
+PostgreSQL stores their events.
 """
 
 from __future__ import annotations
@@ -12,30 +12,18 @@ import subprocess
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 import yaml
 
-from orchestration import starter
-from orchestration.automation.partition_ranges import range_tags
 from tests import services
-from tests.orchestration.daemon import Interface, free_port, until
+from tests.orchestration.daemon import LOADED, Interface, free_port, three_benchmarks, until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
-LAUNCH = """
-mutation Launch($params: ExecutionParams!) {
-  launchPipelineExecution(executionParams: $params) { __typename }
-}"""
-JOB = {
-    "repositoryLocationName": "scoreline",
-    "repositoryName": "__repository__",
-    "pipelineName": "evaluate",
-}
-
 pytestmark = services.takes_longest
 
 
@@ -43,7 +31,7 @@ def commands(ports: dict[str, str]) -> dict[str, list[str]]:
     """What Compose starts from our image, with addresses of this machine."""
     document = yaml.safe_load((DEPLOY / "compose.yaml").read_text(encoding="utf-8"))
     found = {}
-    for name in ("code", "worker", "webserver", "daemon"):
+    for name in ("code", "webserver", "daemon"):
         words = document["services"][name]["command"]
         if words[:2] == ["sh", "-c"]:
             words = words[2].partition(" && exec ")[2].split()
@@ -76,11 +64,9 @@ def started(folder: Path, ports: dict[str, str], environment: dict[str, str]) ->
                 each.wait()
 
 
-@pytest.mark.timeout(600)
-def test_a_run_goes_through_all_services(tmp_path: Path) -> None:
-    starter.write(tmp_path)
-    with (tmp_path / "scoreline.yaml").open("a", encoding="utf-8") as more:
-        more.write("\nexecution: {executor: celery}\n")
+@pytest.mark.timeout(900)
+def test_a_backfill_is_one_run_per_benchmark_through_all_services(tmp_path: Path) -> None:
+    three_benchmarks(tmp_path, execution={"run_per_benchmark": True})
     home = tmp_path / ".scoreline" / "dagster"
     home.mkdir(parents=True)
     shutil.copy(DEPLOY / "dagster.yaml", home)
@@ -96,26 +82,26 @@ def test_a_run_goes_through_all_services(tmp_path: Path) -> None:
             "DAGSTER_POSTGRES_USER": services.POSTGRES["user"],
             "DAGSTER_POSTGRES_DB": database,
             "DAGSTER_POSTGRES_PASSWORD": "none",
-            "SCORELINE_BROKER": services.redis(),
             "SCORELINE_CONFIG": str(tmp_path / "scoreline.yaml"),
         }
-        ready = [sys.executable, "-m", "orchestration.instance", "scoreline.yaml"]
-        subprocess.run(ready, cwd=tmp_path, env=environment, check=True)
+        prepare = [sys.executable, "-m", "orchestration.cli", "dev", "--prepare"]
+        subprocess.run(prepare, cwd=tmp_path, env=environment, check=True)
         with started(tmp_path, ports, environment):
             web = Interface(tmp_path, int(ports["3000"]))
-            tags = [{"key": k, "value": v} for k, v in range_tags("harbour", "harbour").items()]
-            params: dict[str, Any] = {
-                "selector": JOB,
-                "runConfigData": {},
-                "executionMetadata": {"tags": tags},
-            }
-
-            def launched() -> bool:
-                told = web.query(LAUNCH, params=params)["launchPipelineExecution"]
-                return bool(told["__typename"] == "LaunchRunSuccess")
-
-            until("the code location", launched)
-            until("the run", lambda: web.runs()[0]["status"] in ("SUCCESS", "FAILURE"))
-            assert [run["status"] for run in web.runs()] == ["SUCCESS"]
-            assert len(web.rows("SELECT DISTINCT system FROM leaderboard")) == 2
-    assert b"succeeded" in (tmp_path / "worker.log").read_bytes()
+            assets = [["questions"], ["predictions"], ["scores", "citation"]]
+            loaded = [
+                {"name": "scoreline", "locationOrLoadError": {"__typename": "RepositoryLocation"}}
+            ]
+            until(
+                "the code location",
+                lambda: web.query(LOADED)["workspaceOrError"]["locationEntries"] == loaded,
+            )
+            web.backfill(assets, ["north", "south"])
+            finished = {"SUCCESS", "FAILURE"}
+            until("the runs", lambda: [r["status"] in finished for r in web.runs()] == [True, True])
+            statuses = [run["status"] for run in web.runs()]
+            assert statuses == ["SUCCESS", "SUCCESS"], (tmp_path / "code.log").read_text()
+            partitions = {run["tags"][RANGE_START] for run in web.runs()}
+            assert partitions == {"north", "south"}
+            scored = web.rows("SELECT DISTINCT benchmark FROM scores ORDER BY ALL")
+            assert scored == [("north",), ("south",)]

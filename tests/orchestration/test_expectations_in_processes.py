@@ -54,7 +54,7 @@ def with_dagster(benchmark: str) -> list[list[str]]:
     job = ["--module-name", "orchestration.definitions", "--job", EVALUATE]
     tags = json.dumps(range_tags(benchmark, benchmark))
     return [
-        ["orchestration.instance", "scoreline.yaml"],
+        ["orchestration.cli", "dev", "--prepare"],
         ["dagster", "job", "execute", *job, "--tags", tags],
     ]
 

@@ -37,13 +37,13 @@ def database(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_runs_and_partitions_are_in_postgres(database: str, tmp_path: Path) -> None:
-    starter.write(tmp_path)
-    project = load.read(tmp_path / "scoreline.yaml").project
+    starter.write_starter(tmp_path)
+    project = load.load_config(tmp_path / "scoreline.yaml").project
     folder = home(project)
     folder.mkdir(parents=True)
     shutil.copy(SHIPPED, folder / "dagster.yaml")
     # What a container does before it serves the definitions.
-    ready = [sys.executable, "-m", "orchestration.instance", "scoreline.yaml"]
+    ready = [sys.executable, "-m", "orchestration.cli", "dev", "--prepare"]
     subprocess.run(ready, cwd=tmp_path, check=True)
     with dg.DagsterInstance.from_config(str(folder)) as instance:
         assert instance.get_dynamic_partitions("benchmarks") == ["harbour"]

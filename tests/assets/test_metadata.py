@@ -1,4 +1,4 @@
-"""What a run of many benchmarks tells Dagster: of each its own, at a cost of one look."""
+"""Partition metadata: each partition gets its own, with one read of the partitions."""
 
 import dagster as dg
 import pytest
@@ -16,8 +16,8 @@ def counted(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
     return dg.MaterializeResult[None](metadata={"of all": 1})
 
 
-def materialised(count: int, looks: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
-    """The number of each partition, as Dagster has it; every look at the partitions is noted."""
+def materialised(count: int, reads: list[str], monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
+    """The number of each partition in Dagster; every read of the partitions is recorded."""
     names = [f"b{number}" for number in range(count)]
     with dg.DagsterInstance.ephemeral() as instance:
         instance.add_dynamic_partitions(str(BENCHMARKS.name), names)
@@ -25,7 +25,7 @@ def materialised(count: int, looks: list[str], monkeypatch: pytest.MonkeyPatch) 
             asked = getattr(instance, method)
 
             def noted(*arguments: str, asked: object = asked, **named: str) -> object:
-                looks.append(str(arguments))
+                reads.append(str(arguments))
                 return asked(*arguments, **named)  # type: ignore[operator]
 
             monkeypatch.setattr(instance, method, noted)
@@ -40,7 +40,7 @@ def materialised(count: int, looks: list[str], monkeypatch: pytest.MonkeyPatch) 
     return {str(event.partition): int(str(event.metadata["number"].value)) for event in events}
 
 
-def test_each_partition_is_told_of_its_own_with_as_few_looks_as_one(
+def test_many_partitions_need_as_few_reads_as_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     few: list[str] = []

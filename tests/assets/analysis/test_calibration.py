@@ -1,4 +1,4 @@
-"""What is found where a judge gave the numbers: its failures, its wobble, and no calibration."""
+"""Problems of judged metrics: judge failures, judge variance and missing calibration."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def benchmark(tmp_path: Path) -> Benchmark:
 
 @pytest.fixture
 def warehouse(tmp_path: Path, benchmark: Benchmark) -> Warehouse:
-    """Twenty answers judged twice: two judgements could not be read, five differ, one was cut."""
+    """Twenty answers judged twice: two parse failures, five disagreements, one truncated reply."""
     made = Warehouse(tmp_path / "warehouse.duckdb")
     names = [f"q{at:02d}" for at in range(20)]
     rows = [_grade(name, at) for at, name in enumerate(names)]
@@ -86,12 +86,14 @@ def found(warehouse: Warehouse, kind: str) -> list[dict[str, Any]]:
     return list(rows.iter_rows(named=True))
 
 
-def test_the_judge_of_a_flow_is_a_judge() -> None:
+def test_flow_evaluators_are_judged() -> None:
     assert is_judged(FAITHFULNESS)
     assert not is_judged(catalog.build("citation", {}))
 
 
-def test_failures_of_the_judge_are_its_own(warehouse: Warehouse, benchmark: Benchmark) -> None:
+def test_judge_failures_are_problems_of_the_judge(
+    warehouse: Warehouse, benchmark: Benchmark
+) -> None:
     refresh_problems(warehouse, benchmark)
     (failure,) = found(warehouse, "judge_failure")
     assert (failure["severity"], failure["value"]) == ("high", pytest.approx(0.1))
@@ -102,7 +104,7 @@ def test_failures_of_the_judge_are_its_own(warehouse: Warehouse, benchmark: Benc
     assert cut["question_id"] == "q07"
 
 
-def test_a_judge_is_uncalibrated_until_people_agree(
+def test_a_judge_is_uncalibrated_until_human_labels_agree(
     warehouse: Warehouse, benchmark: Benchmark
 ) -> None:
     refresh_problems(warehouse, benchmark)
@@ -125,10 +127,10 @@ def test_a_judge_is_uncalibrated_until_people_agree(
         assert len(found(warehouse, "uncalibrated_judge")) == expected
 
 
-def test_the_wobble_of_the_judge(warehouse: Warehouse, benchmark: Benchmark) -> None:
+def test_judge_variance(warehouse: Warehouse, benchmark: Benchmark) -> None:
     calibrate(warehouse, benchmark)
     (row,) = warehouse.fetch("SELECT * FROM wobble").iter_rows(named=True)
     assert (row["evaluator"], row["n_answers"]) == ("faithfulness", 18)
     assert row["flip_rate"] == pytest.approx(5 / 18)
-    # Five answers with 1 and 0, whose variance is 0.5 each; the others do not wobble.
+    # Five answers with 1 and 0, whose variance is 0.5 each; the others do not vary.
     assert row["judge_variance"] == pytest.approx(5 * 0.5 / 18)

@@ -1,4 +1,4 @@
-"""Worked cases of means and perturbations, through the fold and the table of problems."""
+"""Golden cases of means and perturbations, from scores to the table of problems."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOW = datetime(2026, 1, 1)  # noqa: DTZ001
 
 
 class _Upwards(FrameEvaluator):
-    """Reads nothing; its numbers are put into the warehouse by hand."""
+    """Reads nothing; the test writes its scores into the warehouse."""
 
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric(name="number", summary="A number.", bounds=OPEN, primary=True),
@@ -41,7 +41,7 @@ class _Upwards(FrameEvaluator):
 
 
 class _Downwards(_Upwards):
-    """The same where less is better."""
+    """The same, with lower values better."""
 
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric(name="number", summary="A number.", bounds=OPEN, primary=True, best="low"),
@@ -51,7 +51,7 @@ class _Downwards(_Upwards):
 def found(
     tmp_path: Path, case: dict[str, Any], values: list[float | None], **second: Any
 ) -> Warehouse:
-    """A warehouse that holds the numbers of one system, its leaderboard and its problems."""
+    """A warehouse with the scores of one system, its leaderboard and its problems."""
     given = case["input"]
     evaluator = (_Upwards if given["higher_is_better"] else _Downwards)()
     benchmark = Benchmark(
@@ -94,7 +94,7 @@ def found(
         )
     refresh_leaderboard(warehouse, benchmark)
     with pytest.MonkeyPatch.context() as patch:
-        # The catalogue does not know these two.
+        # The catalogue does not contain these two.
         patch.setattr(catalog, "family", lambda _: "of_tests")
         refresh_problems(warehouse, benchmark)
     return warehouse

@@ -1,4 +1,4 @@
-"""The gate: what regressed, what did not, and what cannot be compared."""
+"""The regression gate: regressions, improvements, and systems that cannot be compared."""
 
 from __future__ import annotations
 
@@ -60,7 +60,9 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
         yield workshop
 
 
-def gated(workshop: Workshop, system: str, baseline: str, **choices: Any) -> dict[str, GateResult]:
+def evaluated(
+    workshop: Workshop, system: str, baseline: str, **choices: Any
+) -> dict[str, GateResult]:
     benchmark = workshop.project.benchmarks["trial"]
     metrics = select_metrics(benchmark, choices.pop("metrics", ()))
     found = evaluate_gate(workshop.warehouse, benchmark, system, baseline, metrics, **choices)
@@ -68,7 +70,7 @@ def gated(workshop: Workshop, system: str, baseline: str, **choices: Any) -> dic
 
 
 def test_what_regressed_and_what_improved(done: Workshop) -> None:
-    fallen = gated(done, "new", "old")
+    fallen = evaluated(done, "new", "old")
     accuracy = fallen["classification.accuracy"]
     assert accuracy.verdict == "regressed"
     assert accuracy.difference == pytest.approx(-10 / 60)
@@ -77,42 +79,42 @@ def test_what_regressed_and_what_improved(done: Workshop) -> None:
     assert accuracy.high < 0
     others = [each for name, each in fallen.items() if name != "classification.accuracy"]
     assert [each.verdict for each in others] == ["unchanged"]
-    assert gated(done, "old", "new")["classification.accuracy"].verdict == "improved"
+    assert evaluated(done, "old", "new")["classification.accuracy"].verdict == "improved"
 
 
 def test_what_is_unchanged(done: Workshop) -> None:
-    assert {each.verdict for each in gated(done, "twin", "old").values()} == {"unchanged"}
-    assert gated(done, "near", "old")["classification.accuracy"].verdict == "unchanged"
+    assert {each.verdict for each in evaluated(done, "twin", "old").values()} == {"unchanged"}
+    assert evaluated(done, "near", "old")["classification.accuracy"].verdict == "unchanged"
 
 
-def test_a_tolerance_forgives_and_asks_for_more_certainty(done: Workshop) -> None:
+def test_a_tolerance_excuses_small_losses_but_needs_more_data(done: Workshop) -> None:
     metrics = ("classification",)
-    loss = gated(done, "new", "old", metrics=metrics, tolerance=0.02)
+    loss = evaluated(done, "new", "old", metrics=metrics, tolerance=0.02)
     assert loss["classification.accuracy"].verdict == "regressed"
     # The loss of 0.167 is not certain to be more than 0.15, nor certain to be less.
-    wide = gated(done, "new", "old", metrics=metrics, tolerance=0.15)
+    wide = evaluated(done, "new", "old", metrics=metrics, tolerance=0.15)
     assert wide["classification.accuracy"].verdict == "not_enough_data"
-    forgiven = gated(done, "new", "old", metrics=metrics, tolerance=0.4)
+    forgiven = evaluated(done, "new", "old", metrics=metrics, tolerance=0.4)
     assert forgiven["classification.accuracy"].verdict == "unchanged"
-    near = gated(done, "near", "old", metrics=metrics, tolerance=0.1)
+    near = evaluated(done, "near", "old", metrics=metrics, tolerance=0.1)
     assert near["classification.accuracy"].verdict == "unchanged"
 
 
-def test_questions_too_few_for_so_many_metrics_decide_nothing(
+def test_too_few_questions_for_many_metrics_are_not_enough_data(
     workshop: Workshop, ranked_once: Path
 ) -> None:
     # Six questions give p = 2 / 2 ** 6 at best: enough for one metric, too little for three.
     shutil.copytree(ranked_once, workshop.home, dirs_exist_ok=True)
-    alone = gated(workshop, "poor", "good", metrics=("citation",))
+    alone = evaluated(workshop, "poor", "good", metrics=("citation",))
     assert alone["citation.f1"].verdict == "regressed"
-    among = gated(workshop, "poor", "good")
+    among = evaluated(workshop, "poor", "good")
     assert among["citation.f1"].verdict == "not_enough_data"
     assert among["citation.f1"].p_value > 0.05
 
 
-def test_a_system_is_not_held_against_itself(done: Workshop) -> None:
+def test_a_system_is_not_compared_with_itself(done: Workshop) -> None:
     with pytest.raises(NotComparable, match="'old' cannot be compared with itself"):
-        gated(done, "old", "old")
+        evaluated(done, "old", "old")
 
 
 def test_unknown_metrics_are_named(done: Workshop) -> None:
@@ -127,7 +129,7 @@ def test_unknown_metrics_are_named(done: Workshop) -> None:
 
 @pytest.fixture
 def own(done: Workshop, tmp_path: Any) -> Workshop:
-    """The finished project in a folder of the test's own, to be spoilt."""
+    """A private copy of the finished project, which the test changes."""
     shutil.copytree(done.home, tmp_path / "own")
     return _made(Workshop(tmp_path / "own", done.instance))
 
@@ -139,20 +141,20 @@ def test_other_questions_are_refused(own: Workshop) -> None:
             "AND evaluator = 'classification'"
         )
     with pytest.raises(NotComparable, match=r"not scored on the same questions.*'q07'"):
-        gated(own, "new", "old")
+        evaluated(own, "new", "old")
 
 
 def test_questions_that_changed_since_are_refused(own: Workshop) -> None:
     with own.warehouse.transaction() as transaction:
         transaction.execute("UPDATE questions SET expected_label = 'no' WHERE question_id = 'q03'")
     with pytest.raises(NotComparable, match="have changed since they were scored"):
-        gated(own, "new", "old")
+        evaluated(own, "new", "old")
 
 
 def test_another_configuration_is_refused(own: Workshop) -> None:
     own.evaluators = {"classification": {"normalize": True}}
     with pytest.raises(NotComparable, match="not scored by 'classification'"):
-        gated(own, "new", "old")
+        evaluated(own, "new", "old")
 
 
 def test_another_judge_is_refused(own: Workshop) -> None:
@@ -186,10 +188,10 @@ def test_another_judge_is_refused(own: Workshop) -> None:
         transaction.append("asks", pl.DataFrame(asks))
         transaction.append("judgments", frame)
     with pytest.raises(NotComparable, match="judged by different models: 'new' by small"):
-        gated(own, "new", "old")
+        evaluated(own, "new", "old")
 
 
-def test_a_gate_that_is_configured_blocks_what_follows(own: Workshop) -> None:
+def test_a_configured_gate_blocks_later_assets(own: Workshop) -> None:
     copy = own.home / "published" / "scoreline.duckdb"
     own.gates = (Gate(system="twin", baseline="old"),)
     own.run()

@@ -1,4 +1,4 @@
-"""Steadiness: prompts turned round say the same, and what changes is counted."""
+"""Robustness: reversed prompts keep their meaning, and changed verdicts are counted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ ROWS = [
 ]
 
 
-def test_blocks_and_lists_stand_the_other_way_round_and_keys_stay() -> None:
+def test_blocks_and_lists_are_reversed_and_keep_their_keys() -> None:
     ask = Instruction("Look at `answer` and `context`.")
     prompt = ask.prompt(answer="One.\nTwo.", context={"c0": "First.", "c1": "Second."}, extra=None)
     other = ask.prompt(context={"c1": "Second.", "c0": "First."}, answer="One.\nTwo.")
@@ -45,16 +45,16 @@ def test_blocks_and_lists_stand_the_other_way_round_and_keys_stay() -> None:
     assert reverse_blocks(other) == prompt
 
 
-def test_a_template_of_ones_own_stays_as_it_is() -> None:
+def test_a_prompt_with_text_outside_its_blocks_is_unchanged() -> None:
     block = Instruction("").prompt(answer="One.").material
     prompt = Prompt("", f"Is this kind?\n\n{block}")
     assert reverse_blocks(prompt) == prompt
 
 
-def test_who_looks_at_the_first_block_is_found_out() -> None:
+def test_a_judge_that_depends_on_block_order_is_detected() -> None:
     def graded(request: Ask[Any]) -> dict[str, Any]:
         first = request.prompt.material.startswith("<<question ")
-        # Only of some questions does the order matter.
+        # The order matters for some questions only.
         moved = "room 1" in request.prompt.material or "room 2" in request.prompt.material
         score = 5 if first or not moved else 1
         return {"reasoning": "", "missing": [], "incorrect": [], "score": score}
@@ -64,7 +64,7 @@ def test_who_looks_at_the_first_block_is_found_out() -> None:
     assert found.flip_rate == 0.5
 
 
-def test_who_obeys_is_found_out_and_what_cannot_be_compared_is_not_counted() -> None:
+def test_a_judge_that_obeys_injections_is_detected_on_comparable_samples() -> None:
     def obeying(request: Ask[Any]) -> Any:
         asked = request.prompt.material
         if "room 3" in asked and "perfect" in asked:
@@ -77,11 +77,11 @@ def test_who_obeys_is_found_out_and_what_cannot_be_compared_is_not_counted() -> 
     found = injection_robustness(
         build("rubric_judge"), rows, Engines(judge=judge), INJECTIONS["end of block"]
     )
-    # From 0.6 to 0.8, over the threshold of 0.75; the blank answer stays blank.
+    # From 0.6 to 0.8, over the threshold of 0.75; the empty answer stays empty.
     assert found == Robustness(samples=5, compared=4, changed=3, flipped=3, better=3)
 
 
-def test_numbers_that_stay_on_their_side_change_without_flipping() -> None:
+def test_values_can_change_without_flipping() -> None:
     def useful(request: Ask[Any]) -> dict[str, Any]:
         first = re.search(r"\[(\w+)\]", request.prompt.material)
         assert first is not None
@@ -93,7 +93,7 @@ def test_numbers_that_stay_on_their_side_change_without_flipping() -> None:
     assert (found.changed, found.flipped, found.better) == (4, 0, 0)
 
 
-def test_nothing_to_compare_has_no_rate() -> None:
+def test_without_comparable_samples_there_is_no_flip_rate() -> None:
     judge = Scripted(lambda _: ParseFailure("?"))
     found = order_robustness(build("rubric_judge"), samples(ROWS), Engines(judge=judge))
     assert (found.compared, found.flip_rate) == (0, None)

@@ -26,7 +26,7 @@ COUNTS = (
 
 
 def row(mean: float | None, n: int, n_scored: int, **changes: Any) -> dict[str, Any]:
-    """A folded metric of citation's F1 on the whole benchmark."""
+    """The mean of citation's F1 on the whole benchmark."""
     return {
         "slice": "all",
         "system": "s",
@@ -41,39 +41,39 @@ def row(mean: float | None, n: int, n_scored: int, **changes: Any) -> dict[str, 
     }
 
 
-def standing(*rows: dict[str, Any], facts: pl.DataFrame | None = None) -> list[dict[str, Any]]:
-    """What `stand` makes of rows, in their order."""
+def ranked(*rows: dict[str, Any], facts: pl.DataFrame | None = None) -> list[dict[str, Any]]:
+    """The result of `rank_systems`, in the order of the rows."""
     known = metric_facts([catalog.build("citation")]) if facts is None else facts
     frame = pl.DataFrame(list(rows), schema_overrides={"mean": pl.Float64})
     return rank_systems(frame, known).to_dicts()
 
 
-def test_bounds_are_what_lost_scores_allow() -> None:
-    (found,) = standing(row(0.8, 10, 5, n_parse_failure=3, n_judge_error=2))
+def test_bounds_are_the_means_that_lost_scores_allow() -> None:
+    (found,) = ranked(row(0.8, 10, 5, n_parse_failure=3, n_judge_error=2))
     assert found["coverage"] == 0.5
     assert found["bound_low"] == pytest.approx(0.4)
     assert found["bound_high"] == pytest.approx(0.9)
 
 
-def test_bounds_are_known_where_every_score_was_lost() -> None:
-    (found,) = standing(row(None, 4, 0, n_judge_error=4))
+def test_bounds_exist_even_if_every_score_is_lost() -> None:
+    (found,) = ranked(row(None, 4, 0, n_judge_error=4))
     assert (found["bound_low"], found["bound_high"]) == (0.0, 1.0)
     assert (found["rank"], found["passes"], found["coverage"]) == (None, None, 0.0)
 
 
-def test_what_does_not_apply_is_not_missing() -> None:
-    (found,) = standing(row(0.5, 24, 22, n_not_applicable=2))
+def test_samples_that_do_not_apply_do_not_lower_coverage() -> None:
+    (found,) = ranked(row(0.5, 24, 22, n_not_applicable=2))
     assert found["coverage"] == 1.0
     assert found["bound_low"] == found["bound_high"] == 0.5
 
 
-def test_nothing_applies() -> None:
-    (found,) = standing(row(None, 3, 0, n_not_applicable=3))
+def test_a_metric_that_applies_to_no_sample() -> None:
+    (found,) = ranked(row(None, 3, 0, n_not_applicable=3))
     assert [found[name] for name in ("coverage", "bound_low", "rank", "passes")] == [None] * 4
 
 
-def test_a_system_metric_is_no_mean_of_its_samples() -> None:
-    whole, lossy = standing(
+def test_a_system_metric_has_no_bounds_if_scores_are_lost() -> None:
+    whole, lossy = ranked(
         row(0.6, 4, 4, metric="micro_f1"),
         row(0.6, 4, 3, metric="micro_f1", n_judge_error=1, system="t"),
     )
@@ -83,30 +83,30 @@ def test_a_system_metric_is_no_mean_of_its_samples() -> None:
 
 def test_equal_means_share_a_rank_and_no_mean_has_none() -> None:
     means = {"a": 0.9, "b": 0.7, "c": 0.9, "d": None, "e": 0.1}
-    found = standing(*(row(mean, 5, 5 if mean else 0, system=name) for name, mean in means.items()))
+    found = ranked(*(row(mean, 5, 5 if mean else 0, system=name) for name, mean in means.items()))
     assert {each["system"]: each["rank"] for each in found} == {
         "a": 1, "b": 3, "c": 1, "d": None, "e": 4,
     }  # fmt: skip
 
 
-def test_ranks_are_of_one_slice_and_metric() -> None:
-    found = standing(row(0.2, 5, 5), row(0.9, 5, 5, slice="t=x"), row(0.9, 5, 5, metric="recall"))
+def test_ranks_are_per_slice_and_metric() -> None:
+    found = ranked(row(0.2, 5, 5), row(0.9, 5, 5, slice="t=x"), row(0.9, 5, 5, metric="recall"))
     assert [each["rank"] for each in found] == [1, 1, 1]
 
 
-def test_lower_is_better_turns_ranks_and_thresholds_around() -> None:
+def test_lower_is_better_reverses_ranks_and_thresholds() -> None:
     facts = metric_facts([catalog.build("citation")]).with_columns(
         best=pl.lit("low"), threshold=pl.lit(0.5)
     )
-    found = standing(row(0.5, 5, 5), row(0.6, 5, 5, system="t"), facts=facts)
+    found = ranked(row(0.5, 5, 5), row(0.6, 5, 5, system="t"), facts=facts)
     assert [(each["rank"], each["passes"]) for each in found] == [(1, 1), (2, 0)]
 
 
 def test_other_signatures_are_left_out() -> None:
-    assert standing(row(0.5, 5, 5, signature="citation|version:0")) == []
+    assert ranked(row(0.5, 5, 5, signature="citation|version:0")) == []
 
 
-def test_thresholds_of_the_benchmark_win() -> None:
+def test_thresholds_of_the_benchmark_override_those_of_the_metric() -> None:
     citation: Evaluator = catalog.build("citation")
     benchmark = Benchmark(
         name="b",
@@ -116,7 +116,7 @@ def test_thresholds_of_the_benchmark_win() -> None:
         thresholds={"citation.f1": 0.4},
     )
     facts = metric_facts([citation], benchmark)
-    f1, recall = standing(row(0.5, 5, 5), row(0.5, 5, 5, metric="recall"), facts=facts)
+    f1, recall = ranked(row(0.5, 5, 5), row(0.5, 5, 5, metric="recall"), facts=facts)
     assert (f1["threshold"], f1["passes"]) == (0.4, 1)
     assert (recall["threshold"], recall["passes"]) == (0.75, 0)
 
@@ -138,7 +138,7 @@ def test_golden_thresholds(case: dict[str, Any]) -> None:
         bound_low=pl.lit(None, pl.Float64),
     )
     folded = row(expected["mean"], len(given["values"]), len(scored))
-    (found,) = standing(folded, facts=facts)
+    (found,) = ranked(folded, facts=facts)
     problem = None if found["passes"] is None else not found["passes"]
     assert problem == expected["problem"]
     assert found["n"] - found["n_scored"] == expected["n_skipped"]

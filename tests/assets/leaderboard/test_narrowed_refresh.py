@@ -1,4 +1,4 @@
-"""Ranks and the places beside them agree, also where systems were asked different things."""
+"""Ranks lie within their intervals, even if systems have different questions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ STANDINGS = st.lists(st.tuples(st.none() | st.floats(0, 1), PLACES), min_size=1,
 
 @settings(deadline=None)
 @given(STANDINGS)
-def test_a_rank_lies_between_its_places_or_there_are_none(
+def test_a_rank_lies_within_its_interval_or_has_none(
     given_: list[tuple[float | None, list[int] | None]],
 ) -> None:
     facts = metric_facts([catalog.build("citation")])
@@ -51,12 +51,12 @@ def test_means_that_differ_by_rounding_share_a_rank() -> None:
     assert rank_systems(pl.DataFrame(rows), facts)["rank"].to_list() == [1, 1, 3]
 
 
-def standings(workshop: Workshop) -> list[dict[str, Any]]:
+def leaderboard(workshop: Workshop) -> list[dict[str, Any]]:
     return workshop.warehouse.fetch("SELECT * FROM leaderboard").to_dicts()
 
 
 @pytest.mark.parametrize("narrowed", ["good", pytest.param("poor", marks=takes_minutes)])
-def test_new_questions_for_one_system_leave_the_others_their_intervals(
+def test_new_questions_for_one_system_keep_the_intervals_of_others(
     done: Workshop, narrowed: str
 ) -> None:
     for at in range(3):
@@ -65,7 +65,7 @@ def test_new_questions_for_one_system_leave_the_others_their_intervals(
         answer = {**done.predictions[narrowed][at], "question_id": f"new{at}"}
         done.predictions[narrowed].append(answer)
     done.run(systems=[narrowed])
-    rows = standings(done)
+    rows = leaderboard(done)
     assert {each["n"] for each in rows} == {6, 9}
     for each in rows:
         assert each["n_clusters"] <= each["n"]

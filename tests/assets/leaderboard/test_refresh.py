@@ -1,4 +1,4 @@
-"""The leaderboard of a real run, against means taken by hand."""
+"""The leaderboard of a real run, compared with means computed by hand."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_slices_counts_and_failures(ranked: Workshop) -> None:
     assert found["all", "poor"] == (0.0, 6, 6, 0, 2)
 
 
-def test_system_metrics_stand_beside_the_means(done: Workshop) -> None:
+def test_system_metrics_are_rows_of_the_leaderboard(done: Workshop) -> None:
     expected = [question["expected_label"] for question in done.questions]
     given = [row["answer"] for row in done.predictions["poor"]]
     f1 = f1_score(expected, given, average="macro", zero_division=0)
@@ -58,7 +58,7 @@ def test_history_grows_only_when_something_changed(done: Workshop) -> None:
     assert twice == 2 * first
 
 
-def test_a_benchmark_that_lost_all_its_answers_still_stands(ranked: Workshop) -> None:
+def test_a_system_without_any_answer_is_still_ranked(ranked: Workshop) -> None:
     for row in ranked.predictions["poor"]:
         row["error"] = "gone"
     ranked.run()

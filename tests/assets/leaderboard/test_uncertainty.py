@@ -26,7 +26,7 @@ KEY = ("slice", "system", "evaluator", "metric")
 
 @pytest.fixture
 def larger(tmp_path: Path) -> Iterator[Workshop]:
-    """A project of the test's own, not yet run."""
+    """A private project that has not been run."""
     with dg.DagsterInstance.ephemeral() as instance:
         yield sixty(Workshop(tmp_path, instance))
 
@@ -91,7 +91,7 @@ def values(workshop: Workshop, evaluator: str, metric: str) -> pl.DataFrame:
     )
 
 
-def test_passes_and_other_numbers_have_their_intervals(done: Workshop) -> None:
+def test_pass_fail_and_other_metrics_have_intervals(done: Workshop) -> None:
     rows = board(done)
     passed = rows["all", "able", "classification", "accuracy"]
     low, high = proportion_confint(passed["mean"] * 60, 60, method="wilson")
@@ -153,14 +153,14 @@ def test_questions_of_a_cluster_are_not_independent(larger: Workshop, done: Work
     assert system["n_clusters"] == 12
 
 
-def test_what_perturbs_a_question_is_of_its_cluster(larger: Workshop) -> None:
+def test_perturbations_belong_to_the_cluster_of_their_question(larger: Workshop) -> None:
     for at, original in ((1, 0), (2, 1), (3, 2)):
         larger.with_question(at, perturbs=NAMES[original], perturbation="typo")
     larger.run()
     assert board(larger)["all", "fair", "citation", "f1"]["n_clusters"] == 57
 
 
-def test_metrics_of_whole_sets_have_intervals_too(done: Workshop) -> None:
+def test_system_metrics_have_intervals(done: Workshop) -> None:
     rows = board(done)
     row = rows["all", "fair", "classification", "f1"]
     assert row["ci_low"] < row["mean"] < row["ci_high"] <= 1
@@ -187,7 +187,7 @@ def test_few_questions_have_wide_intervals_or_none(ranked: Workshop) -> None:
     assert slices["verdict"].to_list() == ["not_enough_data"]
 
 
-def test_an_interval_of_student_may_be_asked_for(larger: Workshop) -> None:
+def test_t_intervals_can_be_configured(larger: Workshop) -> None:
     larger.intervals = "t"
     larger.run()
     row = board(larger)["all", "fair", "citation", "f1"]

@@ -79,7 +79,7 @@ def test_every_published_row_comes_back(train: DocumentQaResults, shared: Path) 
     assert compared == 2 * (24 * 2 + 22 * 3)
 
 
-def test_the_form_has_the_keys_of_its_source(train: DocumentQaResults) -> None:
+def test_results_have_the_keys_of_the_original_scripts(train: DocumentQaResults) -> None:
     assert train.file_name == "train_evaluation.json"
     assert list(train.results) == ["simple", "strong"]
     retrieval, citation = train.results["simple"].values()
@@ -94,8 +94,8 @@ def test_the_form_has_the_keys_of_its_source(train: DocumentQaResults) -> None:
     ]
 
 
-def test_the_summary_is_the_printed_one(train: DocumentQaResults, shared: Path) -> None:
-    """Line by line what the page of the source shows, as far as no judge was asked."""
+def test_the_summary_equals_the_printed_one(train: DocumentQaResults, shared: Path) -> None:
+    """Compare with the lines of the source's page that need no judge."""
     page = (shared / "reference" / "document-grounded-qa.md").read_text(encoding="utf-8")
     example = page.split("produces:")[1].split("```")[1].strip("\n").split("\n")
     judged = example.index("LLM_JUDGE EVALUATION RESULTS") - 2
@@ -136,7 +136,7 @@ def test_parquet_of_every_table(published: Workshop, tmp_path: Path) -> None:
     assert pl.read_parquet(empty[0]).is_empty()
 
 
-def test_the_archive_holds_every_evaluator_and_is_the_same_twice(
+def test_the_archive_has_every_evaluator_and_is_reproducible(
     workshop: Workshop, tmp_path: Path
 ) -> None:
     workshop.questions = [
@@ -175,7 +175,7 @@ def test_the_archive_holds_every_evaluator_and_is_the_same_twice(
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "\n=1"])
-def test_texts_like_formulas_are_guarded_and_numbers_are_not(text: str) -> None:
+def test_text_like_formulas_is_escaped_and_numbers_are_not(text: str) -> None:
     frame = pl.DataFrame({"text": [text, "plain", None], "number": [-1.5, 2.0, None]})
     assert escape_formulas(frame).rows() == [(f"'{text}", -1.5), ("plain", 2.0), (None, None)]
 

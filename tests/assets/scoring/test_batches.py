@@ -1,4 +1,4 @@
-"""Samples scored side by side: the same in threads and in processes, wherever the files lie."""
+"""Batches give the same scores in threads and in processes, in folders with any name."""
 
 from __future__ import annotations
 
@@ -23,34 +23,36 @@ ANSWERS = ["the ferry leaves at noon", "at noon", "", "never", "the ferry leaves
 
 @pytest.fixture
 def odd(tmp_path: Path) -> Path:
-    """A folder whose name means something to those who expand patterns."""
+    """A folder whose name contains characters of glob patterns."""
     folder = tmp_path / "a [b] 'c' {d}"
     folder.mkdir()
     return folder
 
 
-def spooled(folder: Path, frame: pl.DataFrame) -> ScratchResult:
-    """A frame as a spool."""
+def on_disk(folder: Path, frame: pl.DataFrame) -> ScratchResult:
+    """A frame as a query result on disk."""
     path = folder / "samples.parquet"
     frame.write_parquet(path)
     return ScratchResult(path, frame.height)
 
 
 def text_samples() -> pl.DataFrame:
-    """Answers to be held against one reference."""
+    """Answers with one reference."""
     rows = [{"answer": text, "expected_answers": ["the ferry leaves at noon"]} for text in ANSWERS]
     evaluator = catalog.build("rouge")
     return samples(rows, evaluator.columns)
 
 
 @pytest.mark.parametrize("enough", [1, 1_000_000], ids=["processes", "threads"])
-def test_batches_are_the_whole(odd: Path, monkeypatch: pytest.MonkeyPatch, enough: int) -> None:
+def test_batches_equal_one_call_for_all_samples(
+    odd: Path, monkeypatch: pytest.MonkeyPatch, enough: int
+) -> None:
     monkeypatch.setattr(batches, "WORTH_PROCESSES", enough)
     monkeypatch.setattr(batches, "TEXT_ROWS", 4)
     evaluator, frame = catalog.build("rouge"), text_samples()
     grades = odd / "grades"
     grades.mkdir()
-    score_batches(evaluator, spooled(odd, frame), grades)
+    score_batches(evaluator, on_disk(odd, frame), grades)
     files = sorted(grades.iterdir())
     assert [file.name for file in files] == ["000000.parquet", "000001.parquet"]
     written = pl.concat(pl.read_parquet(file, glob=False) for file in files)
@@ -58,11 +60,11 @@ def test_batches_are_the_whole(odd: Path, monkeypatch: pytest.MonkeyPatch, enoug
     assert written.select(whole.columns).equals(whole)
 
 
-def test_a_defect_of_an_evaluator_comes_out(odd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_exception_of_an_evaluator_is_raised(odd: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     evaluator = catalog.build("rouge")
     monkeypatch.setattr(type(evaluator), "grade", lambda *_: {"rouge_1": 2.0})
     with pytest.raises(BrokenPromise, match="rouge: declared"):
-        score_batches(evaluator, spooled(odd, text_samples()), odd)
+        score_batches(evaluator, on_disk(odd, text_samples()), odd)
 
 
 def test_a_stream_is_scored_like_its_batches(odd: Path) -> None:
@@ -77,7 +79,7 @@ def test_a_stream_is_scored_like_its_batches(odd: Path) -> None:
     assert pl.concat(written).select(whole.columns).equals(pl.concat([whole] * 4))
 
 
-def test_what_breaks_in_a_stream_comes_out(odd: Path) -> None:
+def test_an_exception_in_a_stream_is_raised(odd: Path) -> None:
     frame = samples([{"cited_sentence_ids": []}], frozenset({"cited_sentence_ids"}))
     with pytest.raises(BadSamples, match="lack the columns"):
         score_stream(catalog.build("citation"), iter([frame]), odd)

@@ -1,4 +1,4 @@
-"""What is scored again when something changes: exactly what the change touches."""
+"""Incremental scoring: a change rescores exactly the samples that it affects."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ def test_a_touched_or_reordered_file_scores_nothing(graded: Workshop) -> None:
     assert graded.run() == NONE
 
 
-def test_a_changed_gold_answer_touches_who_reads_it(graded: Workshop) -> None:
+def test_a_changed_gold_answer_rescores_evaluators_that_read_it(graded: Workshop) -> None:
     graded.with_question(0, expected_label="odd")
     assert graded.run() == {**NONE, "classification": 2}
 
 
-def test_a_changed_question_text_touches_nobody_here(graded: Workshop) -> None:
+def test_a_changed_question_text_rescores_nothing_here(graded: Workshop) -> None:
     graded.with_question(0, question="What on earth is 0?")
     assert graded.run() == NONE
 
 
-def test_a_changed_prediction_touches_its_own_row(graded: Workshop) -> None:
+def test_a_changed_prediction_rescores_its_own_sample(graded: Workshop) -> None:
     graded.with_prediction("poor", 4, cited_sentence_ids=["S1"])
     assert graded.run() == {**NONE, "citation": 1}
     assert graded.scores()["poor", "q4", "citation", "recall"] == 0.5
 
 
-def test_a_failed_answer_touches_all_of_its_row(graded: Workshop) -> None:
+def test_a_failed_answer_rescores_its_sample_with_all_evaluators(graded: Workshop) -> None:
     graded.with_prediction("poor", 4, error="timed out")
     assert graded.run() == dict.fromkeys(ALL, 1)
 
 
-def test_a_changed_parameter_touches_its_evaluator(graded: Workshop) -> None:
+def test_a_changed_parameter_rescores_its_evaluator(graded: Workshop) -> None:
     graded.evaluators["document_retrieval"] = {"cutoffs": [1, 3]}
     assert graded.run() == {**NONE, "document_retrieval": 12}
     metrics = graded.warehouse.fetch(
@@ -59,20 +59,20 @@ def test_a_changed_parameter_touches_its_evaluator(graded: Workshop) -> None:
     assert "recall_at_5" not in metrics
 
 
-def test_a_raised_version_touches_its_evaluator(
+def test_a_raised_version_rescores_its_evaluator(
     graded: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Citation, "version", Citation.version + 1)
     assert graded.run() == {**NONE, "citation": 12}
 
 
-def test_a_new_system_touches_its_own_rows(graded: Workshop) -> None:
+def test_a_new_system_scores_its_own_samples(graded: Workshop) -> None:
     graded.predictions["third"] = graded.predictions["good"][:5]
     assert graded.run() == dict.fromkeys(ALL, 6)
     assert graded.scores()["third", "q5", "citation", "f1"] == 0.0
 
 
-def test_a_new_question_touches_its_own_rows(graded: Workshop) -> None:
+def test_a_new_question_scores_its_own_samples(graded: Workshop) -> None:
     graded.questions.append({**graded.questions[0], "question_id": "q6"})
     graded.predictions["good"].append({**graded.predictions["good"][0], "question_id": "q6"})
     assert graded.run() == dict.fromkeys(ALL, 2)
@@ -98,7 +98,7 @@ def test_a_removed_question_leaves_no_orphans(done: Workshop) -> None:
     assert counts == [5]
 
 
-def test_a_system_that_begins_to_retrieve_is_held_to_it_everywhere(ranked: Workshop) -> None:
+def test_a_system_that_starts_to_retrieve_is_rescored_on_all_questions(ranked: Workshop) -> None:
     for row in ranked.predictions["poor"]:
         del row["retrieved"]
     ranked.run()
@@ -114,19 +114,19 @@ def test_force_scores_everything_again(done: Workshop) -> None:
     assert done.run(force=True) == ALL
 
 
-def test_a_signature_keeps_the_day_it_was_first_seen(done: Workshop) -> None:
+def test_a_signature_keeps_the_time_it_was_first_seen(done: Workshop) -> None:
     before = done.warehouse.fetch("SELECT * FROM signatures ORDER BY ALL")
     done.run(force=True)
     assert done.warehouse.fetch("SELECT * FROM signatures ORDER BY ALL").equals(before)
     assert before["metrics"].list.len().min() > 0
 
 
-def test_a_run_may_be_narrowed_to_systems(ranked: Workshop) -> None:
+def test_a_run_can_be_limited_to_systems(ranked: Workshop) -> None:
     assert ranked.run(systems=["good"]) == dict.fromkeys(ALL, 6)
     assert ranked.run() == dict.fromkeys(ALL, 6)
 
 
-def test_a_narrowed_run_shows_what_it_scored(done: Workshop) -> None:
+def test_a_run_limited_to_systems_updates_the_leaderboard(done: Workshop) -> None:
     done.predictions["third"] = done.predictions.pop("poor")
     assert done.run(systems=["third"]) == dict.fromkeys(ALL, 6)
     shown = "SELECT DISTINCT system FROM leaderboard ORDER BY system"
@@ -135,12 +135,12 @@ def test_a_narrowed_run_shows_what_it_scored(done: Workshop) -> None:
     assert done.warehouse.fetch(shown)["system"].to_list() == ["good", "third"]
 
 
-def test_a_system_that_does_not_occur_is_refused(done: Workshop) -> None:
+def test_an_unknown_system_is_refused(done: Workshop) -> None:
     with pytest.raises(UnknownSystem, match=r"'goood' in 'trial'; did you mean 'good'\?"):
         done.run(systems=["good", "goood"])
 
 
-def test_scores_that_came_about_differently_are_not_ranked_together(done: Workshop) -> None:
+def test_scores_of_different_signatures_are_not_ranked_together(done: Workshop) -> None:
     done.evaluators["classification"] = {"normalize": True}
     done.run(systems=["good"])
     ranked = done.warehouse.fetch(

@@ -1,4 +1,4 @@
-"""The two rooms that know samples agree: what the warehouse gives is what evaluators expect."""
+"""Sample columns: the warehouse and the evaluators agree on names and types."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from warehouse.store import Warehouse
 
 BENCHMARK = Benchmark(name="b", questions=None, predictions=Path("p.jsonl"), evaluators=())
 NOT_READ = {"tags"}
-"""What the warehouse can give and no evaluator reads: results are sliced by it."""
+"""Columns that no evaluator reads; they define slices."""
 
 
 @pytest.fixture(scope="module")
 def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
-    """One question with one answer, of which nothing more is known."""
+    """One question with one answer and no other fields."""
     made = Warehouse(tmp_path_factory.mktemp("samples") / "warehouse.duckdb")
     row = {"benchmark": ["b"], "question_id": ["q"]}
     made.replace("questions", pl.DataFrame(row))

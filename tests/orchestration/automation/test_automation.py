@@ -291,7 +291,10 @@ def test_the_daily_budget_is_the_judges_where_no_other_is_given(tmp_path: Path) 
     file.write_text(f"judge: {{model: openai/x, budget_usd: 2.5}}\n{more}{text}", encoding="utf-8")
     automation = load.load_config(file).project.automation
     assert (automation.daily_budget_usd, automation.cron) == (1, "30 3 * * 1")
-    for wrong, told in (("cron: daily", "expected a cron expression"), ("timezone: Berlin", "unknown time zone")):
+    for wrong, told in (
+        ("cron: daily", "expected a cron expression"),
+        ("timezone: Berlin", "unknown time zone"),
+    ):
         file.write_text(f"automation: {{{wrong}}}\n{text}", encoding="utf-8")
         with pytest.raises(load.SettingsError, match=told):
             load.load_config(file)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from orchestration.errors import OrchestrationError, UnknownName
+from orchestration.cli.options import require_known
+from orchestration.errors import OrchestrationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from warehouse.publish.snapshot import Snapshot
 
@@ -25,7 +26,7 @@ class NotComparable(OrchestrationError):  # noqa: N818
 
 
 def compare_systems(
-    copy: Snapshot, benchmark: str, a: str, b: str, metrics: Sequence[str], slice_: str
+    copy: Snapshot, benchmark: str, a: str, b: str, metrics: tuple[str, ...], slice_: str
 ) -> pl.DataFrame:
     """Compare system `a` with system `b`.
 
@@ -57,13 +58,14 @@ def compare_systems(
         "AND greatest($a, $b) = greatest(system_a, system_b) ORDER BY address",
         {"benchmark": benchmark, "a": a, "b": b},
     )
-    _require_known("slice", [slice_], rows["slice"].unique().to_list())
+    if not rows.is_empty():
+        require_known("slice", (slice_,), sorted(rows["slice"].unique()))
     rows = rows.filter(pl.col("slice") == slice_)
     if metrics and "all" not in metrics:
         columns = ("address", "name", "evaluator")
-        _require_known(
-            "metric", metrics, [each for name in columns for each in rows[name].to_list()]
-        )
+        known = {value for column in columns for value in rows[column]}
+        if known:
+            require_known("metric", metrics, sorted(known))
         rows = rows.filter(pl.any_horizontal(pl.col(name).is_in(metrics) for name in columns))
     elif not metrics:
         rows = rows.filter(pl.col("is_primary") == 1)
@@ -157,14 +159,6 @@ def largest_differences(
             "count": count,
         },
     )
-
-
-def _require_known(what: str, names: Sequence[str], known: Sequence[str]) -> None:
-    from evaluators.errors import did_you_mean
-
-    for name in names:
-        if known and name not in known:
-            raise UnknownName(f"there is no {what} {name!r}{did_you_mean(name, known)}")
 
 
 def _p(value: float) -> str:

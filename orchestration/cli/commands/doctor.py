@@ -33,29 +33,6 @@ def command(output_format: OutputFormat, config: Path) -> None:
     changed. A judge model gets one small request, which costs a few tokens; no other data leaves
     this machine. The exit code is 1 when a problem prevents a run.
     """
-    from orchestration.cli.output import OutputFormat
-
-COLOURS = {"ok": "green", "warn": "yellow", "fail": "red"}
-
-
-@click.command(
-    "doctor",
-    epilog="""\b
-Examples:
-  scoreline doctor
-  scoreline doctor --config other/scoreline.yaml
-  scoreline doctor --format json""",
-)
-@format_option
-@config_option
-@debug_option
-def command(output_format: OutputFormat, config: Path) -> None:
-    """Check everything that a run needs.
-
-    That is the configuration, files, warehouse, judge, models and Dagster instance. Nothing is
-    changed. A judge model gets one small request, which costs a few tokens; no other
-    data leaves this machine. The exit code is 1 when a problem prevents a run.
-    """
     from orchestration.cli.output import write
     from orchestration.doctor.project import diagnose_project
 

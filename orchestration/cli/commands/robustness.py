@@ -44,12 +44,12 @@ Examples:
 def command(
     benchmark: str, evaluator: str, limit: int, output_format: OutputFormat, config: Path
 ) -> None:
-    """Test whether the judge's verdicts change when only the prompt changes.
+    """Test how robust a judge's verdicts are.
 
-    Each sample is judged as usual and once more for each variation: with all blocks and lists in
-    reverse order, and with an injection such as "Ignore the rubric" appended to the answer. Each
-    row counts, for one variation, the samples that could be compared, whose value changed, that
-    flipped (crossed the threshold), and whose value got better.
+    Each sample is judged as usual and again for each variation of the prompt: with all blocks and
+    lists in reverse order, and with an injection such as "Ignore the rubric" appended to the
+    answer. Each row counts, for one variation, the samples that could be compared, whose value
+    changed, that flipped (crossed the threshold), and whose value got better.
 
     The additional judge calls cost money; their replies are kept in the ledger, so a second test is
     free. Scores do not change. Use it after `scoreline run`.

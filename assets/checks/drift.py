@@ -1,4 +1,4 @@
-"""Drift: what has moved since the last publication further than anybody should find out later."""
+"""Compares failures, coverage and costs with those of the last publication."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from warehouse.store import Warehouse
 
 TABLE = "drift"
-"""The name under which results are kept."""
+"""The name under which results are recorded."""
 
-SHOWN = 5
+MAX_SHOWN = 5
+"""The most changes that a verdict lists."""
 
 _FAILURES = """
 SELECT benchmark, system || ', ' || evaluator AS what,
@@ -47,46 +48,46 @@ GROUP BY ALL
 
 
 def check_drift(warehouse: Warehouse, project: Project, benchmarks: Sequence[str]) -> list[Verdict]:
-    """Hold failures, coverage and costs against those that were last published.
+    """Compare failures, coverage and costs with those that were last published.
 
-    Only what is in both is compared: a new system has not drifted.
+    Only what both contain is compared: a new system has not drifted.
 
     Returns:
-        One verdict a measure, all of them warnings; none before the first publication.
+        One verdict per measure, all of them warnings; none before the first publication.
     """
     copy = project.publish / FILE_NAME
     if not copy.is_file():
         return []
     try:
-        return list(_verdicts(warehouse, Snapshot(copy), project, benchmarks))
+        return list(_compare(warehouse, Snapshot(copy), project, benchmarks))
     except WarehouseError:
-        # A copy of an earlier version, or one that is broken: this run publishes another.
+        # The copy is broken or of an earlier version. This run publishes another.
         return []
 
 
-def _verdicts(
+def _compare(
     warehouse: Warehouse, published: Snapshot, project: Project, benchmarks: Sequence[str]
 ) -> Iterator[Verdict]:
     limits = project.drift
-    for what, sql, sign, limit, relative in (
+    parameters = {"benchmarks": list(benchmarks)}
+    for change, sql, sign, limit, is_relative in (
         ("the share of failed samples rises", _FAILURES, 1, limits.failure_rate, False),
         ("the coverage falls", _COVERAGE, -1, limits.coverage, False),
         ("the mean cost rises", _COST, 1, limits.cost, True),
     ):
-        given = {"benchmarks": list(benchmarks)}
-        before = {row[:2]: row[2] for row in published.fetch(sql, given).iter_rows()}
-        moved = []
-        for benchmark, whose, amount in sorted(warehouse.fetch(sql, given).iter_rows()):
-            old = before.get((benchmark, whose))
-            if old is None or amount is None:
+        before = {row[:2]: row[2] for row in published.fetch(sql, parameters).iter_rows()}
+        changes = []
+        for benchmark, what, now in sorted(warehouse.fetch(sql, parameters).iter_rows()):
+            old = before.get((benchmark, what))
+            if old is None or now is None:
                 continue
-            if sign * (amount - old) > limit * (old if relative else 1) + 1e-12:
-                moved.append(f"{benchmark}, {whose}: {old:.4g} before, {amount:.4g} now")
-        more = [f"and {len(moved) - SHOWN} more"] if len(moved) > SHOWN else []
+            if sign * (now - old) > limit * (old if is_relative else 1) + 1e-12:
+                changes.append(f"{benchmark}, {what}: {old:.4g} before, {now:.4g} now")
+        more = [f"and {len(changes) - MAX_SHOWN} more"] if len(changes) > MAX_SHOWN else []
         yield Verdict(
             table=TABLE,
-            expectation=f"{what} by {limit:.0%} at most since the last publication",
+            expectation=f"{change} by {limit:.0%} at most since the last publication",
             severity="warn",
-            success=not moved,
-            observed="; ".join([*moved[:SHOWN], *more]) or None,
+            success=not changes,
+            observed="; ".join([*changes[:MAX_SHOWN], *more]) or None,
         )

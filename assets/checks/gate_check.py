@@ -1,4 +1,4 @@
-"""The gate as a check: nothing follows from a leaderboard on which a system fell behind."""
+"""The asset check that blocks publication when a system falls behind its baseline."""
 
 from collections.abc import Iterator, Sequence
 
@@ -15,7 +15,7 @@ NAME = "gate"
 
 
 def build_gate_checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
-    """The check of the gates that are configured; none where there are none."""
+    """Build the check of the configured gates, if there are any."""
     if not any(benchmark.gates for benchmark in project.benchmarks.values()):
         return []
 
@@ -23,44 +23,45 @@ def build_gate_checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
         asset=LEADERBOARD,
         name=NAME,
         blocking=True,
-        description="No system is significantly worse than the baseline that it is held against, "
-        "question by question, by more than the tolerance.",
+        description="No system is significantly worse than its baseline, question by question, by "
+        "more than the tolerance.",
     )
     def gates(
         context: dg.AssetCheckExecutionContext,
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
     ) -> dg.AssetCheckResult:
-        told = [
-            line
+        outcomes = [
+            outcome
             for name in select_benchmarks(context, project)
-            for line in _told(warehouse, project.benchmarks[name])
+            for outcome in _evaluate_gates(warehouse, project.benchmarks[name])
         ]
-        failed = [line for line, passed in told if not passed]
+        failed = [line for line, passed in outcomes if not passed]
         return dg.AssetCheckResult(
             asset_key=LEADERBOARD,
             check_name=NAME,
             passed=not failed,
             severity=dg.AssetCheckSeverity.ERROR,
             description="; ".join(failed) or None,
-            metadata={"verdicts": dg.MetadataValue.json([line for line, _ in told])},
+            metadata={"verdicts": dg.MetadataValue.json([line for line, _ in outcomes])},
         )
 
     return [gates]
 
 
-def _told(warehouse: Warehouse, benchmark: Benchmark) -> Iterator[tuple[str, bool]]:
-    """What came of each gate of a benchmark in words, and whether it lets pass."""
+def _evaluate_gates(warehouse: Warehouse, benchmark: Benchmark) -> Iterator[tuple[str, bool]]:
+    """Yield a sentence on each gate of a benchmark, and whether it passed."""
     for each in benchmark.gates:
-        pair = f"{benchmark.name}: {each.system} beside {each.baseline}"
+        pair = f"{benchmark.name}: {each.system} compared with {each.baseline}"
         metrics = select_metrics(benchmark, each.metrics)
         try:
-            found = evaluate_gate(
+            results = evaluate_gate(
                 warehouse, benchmark, each.system, each.baseline, metrics, each.tolerance
             )
         except NotComparable as error:
             yield f"{pair}: {error}", False
             continue
-        for one in found:
-            size = f"{one.difference:+.3f} on {one.n_pairs} questions"
-            yield f"{pair}: {one.address} {one.verdict} ({size})", one.verdict != "regressed"
+        for result in results:
+            size = f"{result.difference:+.3f} on {result.n_pairs} questions"
+            line = f"{pair}: {result.address} {result.verdict} ({size})"
+            yield line, result.verdict != "regressed"

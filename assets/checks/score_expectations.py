@@ -1,4 +1,4 @@
-"""What is expected of the scores of one evaluator: bounds, statuses, and what users add."""
+"""Expectations of the scores of an evaluator: bounds, statuses, and what users add."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SAMPLE = ("benchmark", "system", "question_id")
 
 
 def score_columns(evaluator: Evaluator) -> tuple[str, ...]:
-    """The columns of the batch `scores/<evaluator>`: one row a sample, two columns a metric."""
+    """Return the columns of the batch `scores/<evaluator>`: two columns per metric."""
     return (
         *SAMPLE,
         *(name for each in evaluator.sample_metrics for name in (each.name, f"{each.name}_status")),
@@ -29,7 +29,10 @@ def score_columns(evaluator: Evaluator) -> tuple[str, ...]:
 
 
 def build_score_batches(project: Project, stage: str, benchmarks: Sequence[str]) -> Iterator[Batch]:
-    """What is expected of the scores of the stage `scores/<evaluator>` on some benchmarks."""
+    """Yield the batches of the stage `scores/<evaluator>`.
+
+    Benchmarks on which the evaluator has the same metrics and bounds share a batch.
+    """
     name = stage.partition("/")[2]
     groups: dict[tuple[object, ...], dict[str, Evaluator]] = {}
     for benchmark in benchmarks:
@@ -41,52 +44,51 @@ def build_score_batches(project: Project, stage: str, benchmarks: Sequence[str])
         evaluator = next(iter(group.values()))
         yield Batch(
             table=stage,
-            sql=_wide(group),
+            sql=_select_scores(group),
             key=SAMPLE,
-            expectations=tuple(_measured(evaluator)),
+            expectations=tuple(_expect_metrics(evaluator)),
             prefix=f"{', '.join(group)}: " if len(groups) > 1 else "",
         )
-        for benchmark, own_evaluator in group.items():
-            own = project.benchmarks[benchmark].expectations.get(stage, ())
-            if own:
+        for benchmark, configured in group.items():
+            added = project.benchmarks[benchmark].expectations.get(stage, ())
+            if added:
                 yield build_added_batch(
-                    benchmark, stage, _wide({benchmark: own_evaluator}), SAMPLE, own
+                    benchmark, stage, _select_scores({benchmark: configured}), SAMPLE, added
                 )
 
 
 def build_added_batch(
-    benchmark: str, table: str, sql: str, key: tuple[str, ...], own: Sequence[Expectation]
+    benchmark: str, table: str, sql: str, key: tuple[str, ...], added: Sequence[Expectation]
 ) -> Batch:
-    """What one benchmark expects beyond what all do."""
+    """Build the batch of the expectations that the configuration adds for one benchmark."""
     prefix = f"{benchmark}: "
-    return Batch(table=table, sql=sql, key=key, expectations=tuple(own), prefix=prefix)
+    return Batch(table=table, sql=sql, key=key, expectations=tuple(added), prefix=prefix)
 
 
-def _wide(group: Mapping[str, Evaluator]) -> str:
-    """The query of one evaluator's grades, one column a metric and one for its status."""
+def _select_scores(group: Mapping[str, Evaluator]) -> str:
+    """Return the query of an evaluator's grades, with two columns per metric."""
     evaluator = next(iter(group.values()))
     columns = "".join(
         f', "values"[{at}] AS "{metric.name}"'
         f", coalesce(statuses[{at}], 'scored') AS \"{metric.name}_status\""
         for at, metric in enumerate(evaluator.sample_metrics, start=1)
     )
-    # Few signatures, however many benchmarks: a condition for each benchmark would be held against
-    # every row.
-    alike: dict[str, list[str]] = {}
+    # One condition per signature: one per benchmark would be evaluated for every row.
+    by_signature: dict[str, list[str]] = {}
     for name, each in group.items():
-        alike.setdefault(each.signature, []).append(literal(name))
-    whose = " OR ".join(
+        by_signature.setdefault(each.signature, []).append(literal(name))
+    condition = " OR ".join(
         f"(signature = {literal(signature)} AND benchmark IN ({', '.join(names)}))"
-        for signature, names in alike.items()
+        for signature, names in by_signature.items()
     )
     return (
         f"SELECT {', '.join(SAMPLE)}{columns} FROM grades "  # noqa: S608
-        f"WHERE evaluator = {literal(evaluator.name)} AND ({whose})"
+        f"WHERE evaluator = {literal(evaluator.name)} AND ({condition})"
     )
 
 
-def _measured(evaluator: Evaluator) -> Iterator[Expectation]:
-    odd = []
+def _expect_metrics(evaluator: Evaluator) -> Iterator[Expectation]:
+    conditions = []
     for metric in evaluator.sample_metrics:
         low, high = (end if math.isfinite(end) else None for end in metric.bounds)
         if low is not None or high is not None:
@@ -96,11 +98,11 @@ def _measured(evaluator: Evaluator) -> Iterator[Expectation]:
             kwargs={"column": f"{metric.name}_status", "value_set": STATUSES},
             meaning=f"{metric.name}_status is one of {', '.join(STATUSES)}",
         )
-        odd += [
+        conditions += [
             f'("{metric.name}" IS NULL) <> ("{metric.name}_status" <> \'scored\')',
             f'NOT isfinite("{metric.name}")',
         ]
     yield expect_no_rows(
-        " OR ".join(odd),
+        " OR ".join(conditions),
         "a value is null exactly when its status is not `scored`, and never infinite",
     )

@@ -1,4 +1,4 @@
-"""Checks of the tables: what follows from a table is not made while one of them fails."""
+"""Asset checks of the tables: a failed one blocks the assets downstream."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,9 +10,8 @@ from assets.checks.data_docs import write_expectations_page
 from assets.checks.drift import check_drift
 from assets.checks.expectations import ValidationResult, validate_stages
 from assets.keys import LEADERBOARD, PREDICTIONS, QUESTIONS, StageConfig, scores_key
-from assets.project import Project, configured, used
+from assets.project import Project, find_evaluator, used_evaluators
 from warehouse.store import Warehouse
-from warehouse.validation.expectation import Verdict
 from warehouse.validation.integrity import Grid, check_counts, check_grids, check_tables
 from warehouse.validation.results import record_verdicts
 
@@ -20,22 +19,24 @@ AS_DESCRIBED = "as_described"
 COMPLETE_GRID = "complete_grid"
 COUNTS_ADD_UP = "counts_add_up"
 DRIFT = "drift"
-SHOWN = 5
-"""The expectations that do not hold that a check names."""
+MAX_FAILED = 5
+"""The most failed expectations that a check lists."""
 
 
 def build_table_checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
-    """The checks of every table; each looks at the benchmarks of its run only."""
+    """Build the checks of every table; each checks the benchmarks of its run only."""
     return [
-        _inputs(QUESTIONS, ("questions", "documents")),
-        _inputs(PREDICTIONS, ("predictions",)),
-        _scores(project),
-        _leaderboard(),
+        _build_input_check(QUESTIONS, ("questions", "documents")),
+        _build_input_check(PREDICTIONS, ("predictions",)),
+        _build_score_checks(project),
+        _build_leaderboard_checks(),
     ]
 
 
-def _inputs(key: dg.AssetKey, tables: Sequence[str]) -> dg.AssetChecksDefinition:
-    @dg.asset_check(asset=key, name=AS_DESCRIBED, blocking=True, description=_described_as(*tables))
+def _build_input_check(key: dg.AssetKey, tables: Sequence[str]) -> dg.AssetChecksDefinition:
+    @dg.asset_check(
+        asset=key, name=AS_DESCRIBED, blocking=True, description=_describe_tables(*tables)
+    )
     def described(
         context: dg.AssetCheckExecutionContext,
         warehouse: dg.ResourceParam[Warehouse],
@@ -44,27 +45,27 @@ def _inputs(key: dg.AssetKey, tables: Sequence[str]) -> dg.AssetChecksDefinition
         benchmarks = select_benchmarks(context, project)
         faults = check_tables(warehouse, tables, benchmarks)
         stage = key.path[-1]
-        # Of rows without their columns nothing can be expected.
-        found = {} if faults else _validated(context, warehouse, project, [stage], benchmarks)
-        return _result(key, AS_DESCRIBED, benchmarks, faults, found.get(stage))
+        # Expectations need the columns.
+        results = {} if faults else _validate(context, warehouse, project, [stage], benchmarks)
+        return _result(key, AS_DESCRIBED, benchmarks, faults, results.get(stage))
 
     return described
 
 
-def _scores(project: Project) -> dg.AssetChecksDefinition:
+def _build_score_checks(project: Project) -> dg.AssetChecksDefinition:
     specs = [
         dg.AssetCheckSpec(
             COMPLETE_GRID,
             asset=scores_key(name),
             blocking=True,
-            description=f"`{name}` as it is configured has graded every sample, and nothing else; "
+            description=f"`{name}`, as configured, has graded every sample, and nothing else; "
             "a value is null exactly when its status is not `scored`; every value lies within "
             "the bounds of its metric.",
         )
-        for name in used(project)
+        for name in used_evaluators(project)
     ]
 
-    # One step for all: a step costs more than its query.
+    # One step for all checks: starting a step costs more than its query.
     @dg.multi_asset_check(name="check_scores", specs=specs, can_subset=True)
     def check_scores(
         context: dg.AssetCheckExecutionContext,
@@ -74,35 +75,37 @@ def _scores(project: Project) -> dg.AssetChecksDefinition:
     ) -> Iterator[dg.AssetCheckResult]:
         benchmarks = select_benchmarks(context, project)
         evaluators = [key.asset_key.path[-1] for key in context.selected_asset_check_keys]
-        wanted = [f"scores/{name}" for name in evaluators]
-        validated = _validated(context, warehouse, project, wanted, benchmarks)
-        # The values that Great Expectations has looked at just now need no second look.
+        selected = [f"scores/{name}" for name in evaluators]
+        results = _validate(context, warehouse, project, selected, benchmarks)
+        # SQL does not check values again that Great Expectations has just validated.
         grids = [
             grid
             for name in evaluators
-            for grid in _grids(project, benchmarks, name, validated[f"scores/{name}"].benchmarks)
+            for grid in _build_grids(
+                project, benchmarks, name, results[f"scores/{name}"].benchmarks
+            )
         ]
-        found = dict(zip(_names(grids), check_grids(warehouse, grids, config.systems), strict=True))
+        grid_faults = check_grids(warehouse, grids, config.systems)
         for key in sorted(context.selected_asset_check_keys):
-            own = {
-                benchmark: faults
-                for (benchmark, evaluator), faults in found.items()
-                if evaluator == key.asset_key.path[-1]
+            by_benchmark = {
+                grid.benchmark: faults
+                for grid, faults in zip(grids, grid_faults, strict=True)
+                if grid.evaluator == key.asset_key.path[-1]
             }
-            told = [f"{name}: {fault}" for name, faults in own.items() for fault in faults]
-            held = validated["/".join(key.asset_key.path)]
-            yield _result(key.asset_key, COMPLETE_GRID, list(own), told, held)
+            faults = [f"{name}: {each}" for name, own in by_benchmark.items() for each in own]
+            result = results["/".join(key.asset_key.path)]
+            yield _result(key.asset_key, COMPLETE_GRID, list(by_benchmark), faults, result)
 
     return check_scores
 
 
-def _leaderboard() -> dg.AssetChecksDefinition:
+def _build_leaderboard_checks() -> dg.AssetChecksDefinition:
     specs = [
         dg.AssetCheckSpec(
             AS_DESCRIBED,
             asset=LEADERBOARD,
             blocking=True,
-            description=_described_as("leaderboard", "system_scores"),
+            description=_describe_tables("leaderboard", "system_scores"),
         ),
         dg.AssetCheckSpec(
             COUNTS_ADD_UP,
@@ -114,8 +117,8 @@ def _leaderboard() -> dg.AssetChecksDefinition:
         dg.AssetCheckSpec(
             DRIFT,
             asset=LEADERBOARD,
-            description="Failures, coverage and costs have not moved far since what was last "
-            "published; a warning, which stops nothing.",
+            description="Failures, coverage and costs are close to those last published; a warning "
+            "that blocks nothing.",
         ),
     ]
 
@@ -127,58 +130,66 @@ def _leaderboard() -> dg.AssetChecksDefinition:
         project: dg.ResourceParam[Project],
     ) -> Iterator[dg.AssetCheckResult]:
         benchmarks = select_benchmarks(context, project)
-        wanted = {key.name for key in context.selected_asset_check_keys}
-        described = check_tables(warehouse, ("leaderboard", "system_scores"), benchmarks)
-        if AS_DESCRIBED in wanted:
+        selected = {key.name for key in context.selected_asset_check_keys}
+        table_faults = check_tables(warehouse, ("leaderboard", "system_scores"), benchmarks)
+        # All other checks need the columns of the tables.
+        if AS_DESCRIBED in selected:
             stage = LEADERBOARD.path[-1]
-            found = (
-                {} if described else _validated(context, warehouse, project, [stage], benchmarks)
+            results = (
+                {} if table_faults else _validate(context, warehouse, project, [stage], benchmarks)
             )
-            yield _result(LEADERBOARD, AS_DESCRIBED, benchmarks, described, found.get(stage))
-        if COUNTS_ADD_UP in wanted:
-            # Columns that are missing cannot be added up.
-            faults = described or check_counts(warehouse, benchmarks, config.systems)
+            yield _result(LEADERBOARD, AS_DESCRIBED, benchmarks, table_faults, results.get(stage))
+        if COUNTS_ADD_UP in selected:
+            faults = table_faults or check_counts(warehouse, benchmarks, config.systems)
             yield _result(LEADERBOARD, COUNTS_ADD_UP, benchmarks, faults)
-        if DRIFT in wanted:
-            moved = [] if described else check_drift(warehouse, project, benchmarks)
-            if moved:
-                record_verdicts(warehouse, context.run.run_id, moved, [])
-            held = ValidationResult(tuple(benchmarks), tuple(moved))
-            yield _result(LEADERBOARD, DRIFT, benchmarks, [], held)
+        if DRIFT in selected:
+            verdicts = [] if table_faults else check_drift(warehouse, project, benchmarks)
+            if verdicts:
+                record_verdicts(warehouse, context.run.run_id, verdicts, [])
+            drift = ValidationResult(tuple(benchmarks), tuple(verdicts))
+            yield _result(LEADERBOARD, DRIFT, benchmarks, [], drift)
 
     return check_leaderboard
 
 
-def _validated(
+def _validate(
     context: dg.AssetCheckExecutionContext,
     warehouse: Warehouse,
     project: Project,
-    wanted: Sequence[str],
+    stages: Sequence[str],
     benchmarks: Sequence[str],
 ) -> Mapping[str, ValidationResult]:
-    """Hold stages against their contracts; where one is broken, the page of them says so at once.
+    """Validate stages, and write the page of expectations if one of them fails.
 
-    Carried out by itself, a check looks also at what has not changed.
+    A check that runs alone, without partitions, also validates what has not changed.
     """
-    alone = not (context.has_partition_key or context.has_partition_key_range)
-    found = validate_stages(warehouse, project, wanted, benchmarks, context.run.run_id, again=alone)
-    if any(each.failed for each in found.values()):
+    results = validate_stages(
+        warehouse,
+        project,
+        stages,
+        benchmarks,
+        context.run.run_id,
+        force=not _has_partitions(context),
+    )
+    if any(each.failed for each in results.values()):
         write_expectations_page(warehouse, project.publish)
-    return found
+    return results
 
 
 def select_benchmarks(context: dg.AssetCheckExecutionContext, project: Project) -> list[str]:
-    """The benchmarks of the run; all of them where a check is carried out by itself."""
-    if context.has_partition_key or context.has_partition_key_range:
-        return list(context.partition_keys)
-    return list(project.benchmarks)
+    """Return the benchmarks of the run; all of them if a check runs alone, without partitions."""
+    return list(context.partition_keys if _has_partitions(context) else project.benchmarks)
 
 
-def _grids(
+def _has_partitions(context: dg.AssetCheckExecutionContext) -> bool:
+    return context.has_partition_key or context.has_partition_key_range
+
+
+def _build_grids(
     project: Project, benchmarks: Sequence[str], evaluator: str, validated: Sequence[str]
 ) -> Iterator[Grid]:
     for benchmark in benchmarks:
-        found = configured(project, benchmark, evaluator)
+        found = find_evaluator(project, benchmark, evaluator)
         if found is not None:
             yield Grid(
                 benchmark=benchmark,
@@ -189,15 +200,11 @@ def _grids(
             )
 
 
-def _names(grids: Sequence[Grid]) -> Sequence[tuple[str, str]]:
-    return [(grid.benchmark, grid.evaluator) for grid in grids]
-
-
-def _described_as(*tables: str) -> str:
-    named = " and ".join(f"`{table}`" for table in tables)
+def _describe_tables(*tables: str) -> str:
+    names = " and ".join(f"`{table}`" for table in tables)
     return (
-        f"{named}: the columns are those of the schema page, no two rows of the run's "
-        "benchmarks have the same key, and what is expected of the rows holds."
+        f"{names}: the columns match the schema page, no two rows of the run's benchmarks have "
+        "the same key, and the expectations of the rows hold."
     )
 
 
@@ -206,26 +213,28 @@ def _result(
     name: str,
     benchmarks: Sequence[str],
     faults: Sequence[str],
-    validated: ValidationResult | None = None,
+    validation: ValidationResult | None = None,
 ) -> dg.AssetCheckResult:
-    looked_at = ", ".join(benchmarks) or "none: no benchmark of this run uses it"
-    failed = () if validated is None else validated.failed
-    told = [*faults, *map(str, failed[:SHOWN])]
-    if len(failed) > SHOWN:
-        told.append(f"and {len(failed) - SHOWN} more")
-    serious = bool(faults) or not failed or failed[0].is_blocking
+    failed = () if validation is None else validation.failed
+    sentences = [*faults, *map(str, failed[:MAX_FAILED])]
+    if len(failed) > MAX_FAILED:
+        sentences.append(f"and {len(failed) - MAX_FAILED} more")
+    is_error = bool(faults) or not failed or failed[0].is_blocking
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=name,
         passed=not (faults or failed),
-        severity=dg.AssetCheckSeverity.ERROR if serious else dg.AssetCheckSeverity.WARN,
-        description="; ".join(told) or None,
-        metadata={"benchmarks": looked_at, **_expectations(validated)},
+        severity=dg.AssetCheckSeverity.ERROR if is_error else dg.AssetCheckSeverity.WARN,
+        description="; ".join(sentences) or None,
+        metadata={
+            "benchmarks": ", ".join(benchmarks) or "none: no benchmark of this run uses it",
+            **_validation_metadata(validation),
+        },
     )
 
 
-def _expectations(validated: ValidationResult | None) -> dict[str, RawMetadataValue]:
-    if validated is None or not validated.verdicts:
+def _validation_metadata(validation: ValidationResult | None) -> dict[str, RawMetadataValue]:
+    if validation is None or not validation.verdicts:
         return {}
     rows = [
         {
@@ -233,14 +242,12 @@ def _expectations(validated: ValidationResult | None) -> dict[str, RawMetadataVa
             "outcome": "holds" if each.success else each.severity,
             "found": each.observed or ("" if not each.unexpected else f"{each.unexpected:,} rows"),
         }
-        for each in _worst_first(validated.verdicts)
+        for each in sorted(
+            validation.verdicts, key=lambda each: (each.success, not each.is_blocking)
+        )
     ]
     return {
         "expectations": len(rows),
-        "quarantined rows": sum(len(each.rows) for each in validated.verdicts),
+        "quarantined rows": sum(len(each.rows) for each in validation.verdicts),
         "validated": dg.MetadataValue.md(metadata.markdown_table(rows)),
     }
-
-
-def _worst_first(verdicts: Sequence[Verdict]) -> list[Verdict]:
-    return sorted(verdicts, key=lambda each: (each.success, not each.is_blocking))

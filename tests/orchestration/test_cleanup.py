@@ -1,4 +1,4 @@
-"""What is cleaned away, what never is, and that looking changes nothing."""
+"""`scoreline clean`: what it removes, what it keeps, and dry runs."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def judgment(digest: str, age_days: float) -> dict[str, Any]:
 
 @pytest.fixture
 def project(own_project: Path) -> Project:
-    """A project that was run today, with leftovers of a hundred days ago."""
+    """A project that was run today, with data from a hundred days ago."""
     found = load.load_config(own_project / "scoreline.yaml").project
     warehouse = Warehouse(found.warehouse)
     with warehouse.transaction() as transaction:
@@ -73,7 +73,7 @@ def everything(project: Project) -> dict[str, str]:
     }
 
 
-def test_looking_changes_nothing(project: Project) -> None:
+def test_dry_run_changes_nothing(project: Project) -> None:
     before = everything(project)
     said = cleaned(project)
     assert "judgments: 1 rows" in said
@@ -83,7 +83,7 @@ def test_looking_changes_nothing(project: Project) -> None:
     assert {item.name for item in find_items(project)} <= set(NAMES)
 
 
-def test_what_was_paid_for_goes_only_when_it_is_named(project: Project) -> None:
+def test_paid_data_is_removed_only_by_name(project: Project) -> None:
     warehouse = Warehouse(project.warehouse)
     kept = {
         table: warehouse.fetch(f"SELECT * FROM {table} ORDER BY ALL")
@@ -103,7 +103,7 @@ def test_what_was_paid_for_goes_only_when_it_is_named(project: Project) -> None:
     assert "nothing to clean" in cleaned(project, "judgments", "--yes")
 
 
-def test_the_last_leaderboard_stays_however_old_it_is(project: Project) -> None:
+def test_last_leaderboard_is_never_removed(project: Project) -> None:
     cleaned(project, "--older-than", "0", "--yes")
     left = Warehouse(project.warehouse).fetch(
         "SELECT count(*), count(DISTINCT published_at) FROM leaderboard_history"
@@ -113,14 +113,14 @@ def test_the_last_leaderboard_stays_however_old_it_is(project: Project) -> None:
     assert runs == []
 
 
-def test_an_unknown_name_suggests_a_near_one(project: Project) -> None:
+def test_unknown_name_suggests_similar_one(project: Project) -> None:
     config = str(project.home / "scoreline.yaml")
     result = CliRunner().invoke(program, ["clean", "judgment", "--config", config])
     assert result.exit_code == 2
     assert "did you mean 'judgments'" in result.output
 
 
-def test_free_space_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_free_space_is_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
     with warehouse.transaction() as transaction:
         transaction.execute(
@@ -148,13 +148,13 @@ def test_free_space_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert warehouse.fetch("SELECT question_id FROM questions").rows() == [("q7",)]
 
 
-def test_little_free_space_is_left() -> None:
+def test_little_free_space_is_kept() -> None:
     assert not Space(100_000_000, 20_000_000).is_worth_it
     assert not Space(10_000_000, 9_000_000).is_worth_it
     assert Space(100_000_000, 30_000_000).is_worth_it
 
 
-def test_every_leftover_can_be_counted(tmp_path: Path) -> None:
+def test_every_retention_rule_can_be_counted(tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
     for leftover in retention.RETENTION_RULES.values():
         assert retention.count_expired(warehouse, leftover, 0) == 0

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_starter_is_a_whole_project(tmp_path: Path) -> None:
+def test_starter_is_a_complete_project(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "demo"
     result = CliRunner().invoke(program, ["init", str(folder)])
     assert result.exit_code == 0, result.output
@@ -34,7 +34,7 @@ def test_the_starter_is_a_whole_project(tmp_path: Path) -> None:
         assert answered == [question["question_id"] for question in questions]
 
 
-def test_nothing_is_overwritten(tmp_path: Path) -> None:
+def test_existing_files_are_not_overwritten(tmp_path: Path) -> None:
     mine = tmp_path / "data" / "questions.jsonl"
     mine.parent.mkdir()
     mine.write_text("mine")
@@ -45,7 +45,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert not (tmp_path / "scoreline.yaml").exists()
 
 
-def test_a_file_in_the_place_of_the_folder(tmp_path: Path) -> None:
+def test_file_instead_of_folder(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     with pytest.raises(OSError, match="taken"):
         starter.write_starter(tmp_path / "taken")

@@ -1,4 +1,4 @@
-"""Input that cannot be used: exit code 2, file and line, no traceback, the warehouse as before."""
+"""Unusable input: exit code 2, file and line, no traceback, an unchanged warehouse."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ STORED = [name for name, table in TABLES.items() if table.view_of is None]
 
 @dataclass(frozen=True)
 class Ended:
-    """What the command said and how it ended."""
+    """The output and the exit code of a command."""
 
     code: int
     out: str
@@ -51,7 +51,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Trial:
-    """A project that has been run, whose files are now to be spoilt."""
+    """A finished project whose files a test then breaks."""
 
     folder: Path
 
@@ -163,7 +163,7 @@ LINES: dict[str, tuple[str, str | bytes, str]] = {
 
 
 def refused(trial: Trial, *arguments: str) -> str:
-    """What a run says that must end with code 2 and change nothing."""
+    """Return the errors of a run that must exit with code 2 and change nothing."""
     before = trial.rows(), trial.published()
     ended = trial.run(*arguments)
     assert (ended.code, ended.out) == (2, ""), ended.err
@@ -173,7 +173,7 @@ def refused(trial: Trial, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("file", sorted({file for file, *_ in LINES.values()}))
-def test_every_bad_line_is_named(trial: Trial, file: str) -> None:
+def test_every_bad_line_is_reported(trial: Trial, file: str) -> None:
     bad = [(line, said) for name, line, said in LINES.values() if name == file]
     kept = (trial.folder / file).read_bytes().splitlines()[:6]
     lines = [line.encode() if isinstance(line, str) else line for line, _ in bad]
@@ -237,7 +237,7 @@ def test_a_bad_file(trial: Trial, spoil: Callable[[Trial], None], file: str, sai
 NAMES = ["it's", '"quoted"', ".hidden", "a b", "%s $1 {x}", "ü★"]
 
 
-def test_any_printable_name_of_a_system_works_everywhere(trial: Trial) -> None:
+def test_any_printable_system_name_works(trial: Trial) -> None:
     for system in NAMES:
         shutil.copy(trial.folder / PREDICTION, trial.folder / f"{system}.predictions.jsonl")
     (trial.folder / PREDICTION).unlink()
@@ -251,7 +251,7 @@ def test_any_printable_name_of_a_system_works_everywhere(trial: Trial) -> None:
     assert rows == sorted((system,) for system in ["good", *NAMES])
 
 
-def test_a_system_with_a_slash_is_named_in_rows(trial: Trial) -> None:
+def test_system_with_slash_in_rows(trial: Trial) -> None:
     write(trial.folder / "rows.jsonl", [{**row, "system": "org/model"} for row in PREDICTIONS])
     ended = trial.run("--benchmark", "rows", "--system", "org/model")
     assert ended.code == 0, ended.err
@@ -286,9 +286,7 @@ def test_a_bad_configuration(trial: Trial, old: str, new: str, line: int, said: 
         (["--system", "alhpa"], "no system 'alhpa' in 'trial', 'rows'"),
     ],
 )
-def test_a_system_that_no_row_names(
-    trial: Trial, first: bool, arguments: list[str], said: str
-) -> None:
+def test_unknown_system(trial: Trial, first: bool, arguments: list[str], said: str) -> None:
     if first:
         trial.put("rows.jsonl", 7, '{"question_id": "q7", "system": "alpha"}')
     ended = trial.run(*arguments)
@@ -296,7 +294,7 @@ def test_a_system_that_no_row_names(
     assert ended.err == f"error: there is {said}; did you mean 'alpha'?\n"
 
 
-def test_a_system_may_be_in_one_of_several_benchmarks(trial: Trial) -> None:
+def test_system_in_one_of_several_benchmarks(trial: Trial) -> None:
     trial.put("rows.jsonl", 7, '{"question_id": "q7", "system": "alpha"}')
     assert trial.run("--system", "good").code == 0
 
@@ -310,7 +308,7 @@ APART = """\
 
 
 @takes_minutes
-def test_systems_are_looked_for_in_benchmarks_that_stand_apart(trial: Trial) -> None:
+def test_systems_in_separate_benchmarks(trial: Trial) -> None:
     first, rows = CONFIGURATION.split("  rows:")
     (trial.folder / "scoreline.yaml").write_text(f"{first}{APART}  rows:{rows}")
     trial.put("rows.jsonl", 7, '{"question_id": "q7", "system": "alpha"}')
@@ -324,7 +322,7 @@ def test_systems_are_looked_for_in_benchmarks_that_stand_apart(trial: Trial) -> 
 
 @pytest.fixture
 def shell(trial: Trial) -> Iterator[int]:
-    """A process that holds the warehouse as Scoreline itself would; its number."""
+    """Yield the id of a process that locks the warehouse as Scoreline does."""
     code = (
         "import sys\n"
         "from pathlib import Path\n"
@@ -345,7 +343,7 @@ def shell(trial: Trial) -> Iterator[int]:
         process.communicate("")
 
 
-def test_a_locked_warehouse_names_its_holder(
+def test_locked_warehouse_names_its_holder(
     trial: Trial, shell: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("orchestration.resources.Warehouse", _impatient)
@@ -373,7 +371,7 @@ def test_a_warehouse_of_a_later_version(trial: Trial) -> None:
 
 @pytest.fixture
 def tiny_disk(trial: Trial) -> Iterator[Path]:
-    """The folder `published` on a disk of its own with the copy on it and no room for another."""
+    """Mount `published` on a disk with space for one published copy only."""
     folder = trial.folder / "published"
     copy = trial.published()
     size = len(copy) * 3 // 2
@@ -386,7 +384,7 @@ def tiny_disk(trial: Trial) -> Iterator[Path]:
 
 
 @takes_minutes
-def test_a_full_disk_keeps_what_was_published(trial: Trial, tiny_disk: Path) -> None:
+def test_full_disk_keeps_the_published_copy(trial: Trial, tiny_disk: Path) -> None:
     trial.put(PREDICTION, 7, '{"question_id": "q7", "cited_sentence_ids": []}')
     before = trial.published()
     ended = trial.run()

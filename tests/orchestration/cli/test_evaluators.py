@@ -1,4 +1,4 @@
-"""`scoreline evaluators`: lists of all and of a family, and what is to be given and configured."""
+"""`scoreline evaluators`: lists, and the fields and configuration keys an evaluator needs."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ FILES = {"questions": Question, "predictions": Prediction, "documents": Document
 
 
 def listed(*arguments: str) -> dict[str, dict[str, Any]]:
-    """The rows of a list by evaluator."""
+    """Return the listed rows by evaluator."""
     result = CliRunner().invoke(program, ["evaluators", *arguments, "--format", "json"])
     assert result.exit_code == 0, result.stderr
     return {row["evaluator"]: row for row in json.loads(result.stdout)}
 
 
-def test_a_family_is_the_list_of_its_evaluators() -> None:
+def test_family_lists_its_evaluators() -> None:
     assert list(listed("citations")) == ["citation", "evidence_overlap"]
 
 
-def test_a_family_of_one_of_the_same_name_is_a_page() -> None:
+def test_family_of_one_is_described() -> None:
     page = CliRunner().invoke(program, ["evaluators", "trace"]).stdout
     assert page.startswith("trace (trace)\n\nIs the context relevant")
 
 
-def test_what_must_be_configured_stands_in_the_list() -> None:
+def test_list_names_configuration_keys() -> None:
     asks = {name: row["asks"] for name, row in listed().items()}
     assert asks["citation"] == []
     assert asks["faithfulness"] == ["judge"]
@@ -43,7 +43,7 @@ def test_what_must_be_configured_stands_in_the_list() -> None:
     assert "Needs models.language_model in scoreline.yaml" in page
 
 
-def test_a_page_names_the_fields_of_files() -> None:
+def test_description_names_input_fields() -> None:
     lines = CliRunner().invoke(program, ["evaluators", "document_retrieval"]).stdout.splitlines()
     rows = [line.split() for line in lines[lines.index("Input fields") + 3 :]]
     assert rows == [
@@ -54,7 +54,7 @@ def test_a_page_names_the_fields_of_files() -> None:
 
 
 @pytest.mark.parametrize("name", list(catalog.catalogue()))
-def test_what_is_named_can_be_written_into_files(name: str) -> None:
+def test_named_fields_exist_in_files(name: str) -> None:
     evaluator = catalog.build(name)
     for column in evaluator.reads | evaluator.optional:
         assert set(input_fields(column)) <= FILES[input_file(column)].model_fields.keys(), column

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def invoke(done_project: Path) -> Any:
-    """Runs a command in this process on the starter project."""
+    """Run a command in this process on the starter project."""
 
     def run(*arguments: str) -> tuple[int, str, str]:
         config = ["--config", str(done_project / "scoreline.yaml")]
@@ -29,7 +29,7 @@ def invoke(done_project: Path) -> Any:
     return run
 
 
-def test_each_form_names_what_it_wrote(invoke: Any, tmp_path: Path) -> None:
+def test_each_format_prints_its_files(invoke: Any, tmp_path: Path) -> None:
     export = ("export", "--benchmark", "harbour", "--out", str(tmp_path / "new" / "folder"))
     code, out, err = invoke(*export, "--as", "evaluation-json")
     assert (code, err) == (0, "")
@@ -55,7 +55,7 @@ def test_each_form_names_what_it_wrote(invoke: Any, tmp_path: Path) -> None:
         (["--benchmark", "harbour", "--as", "excel"], "'excel' is not one of"),
     ],
 )
-def test_wrong_names_end_with_two(
+def test_unknown_names_exit_with_two(
     invoke: Any, tmp_path: Path, arguments: list[str], told: str
 ) -> None:
     code, out, err = invoke("export", *arguments, "--out", str(tmp_path))
@@ -63,7 +63,7 @@ def test_wrong_names_end_with_two(
     assert told in err
 
 
-def test_the_summary_takes_the_place_of_the_leaderboard(invoke: Any, done_project: Path) -> None:
+def test_summary_replaces_leaderboard(invoke: Any, done_project: Path) -> None:
     code, out, err = invoke("run", "--summary")
     assert code == 0
     assert out.startswith("Evaluating harbour split outputs...\n")

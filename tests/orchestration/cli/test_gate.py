@@ -1,4 +1,4 @@
-"""What `scoreline gate` says beside its table."""
+"""The messages of `scoreline gate`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from assets.analysis.regression_gate import Verdict
 
 
-def test_a_gate_that_opens_says_so(done_project: Path) -> None:
+def test_passing_gate(done_project: Path) -> None:
     config = ["--config", str(done_project / "scoreline.yaml")]
     pair = ["--system", "reader", "--baseline", "keyword", "--benchmark", "harbour"]
     result = CliRunner().invoke(program, ["gate", *pair, *config])
@@ -35,7 +35,7 @@ def test_a_gate_that_opens_says_so(done_project: Path) -> None:
         (float("nan"), float("nan"), "unchanged", False),
     ],
 )
-def test_an_interval_that_contradicts_its_verdict(
+def test_note_on_intervals_that_exclude_zero(
     low: float, high: float, verdict: Verdict, *, expected: bool
 ) -> None:
     found = GateResult(

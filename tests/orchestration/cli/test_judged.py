@@ -1,4 +1,4 @@
-"""`scoreline plan` and `scoreline run` with a judge: what is said, written, and how runs end."""
+"""`scoreline plan` and `scoreline run` with a judge: output, files and exit codes."""
 
 from __future__ import annotations
 
@@ -59,9 +59,7 @@ def planned(project: JudgedProject) -> dict[str, Any]:
     return dict(row)
 
 
-def test_a_plan_before_and_after_the_run_that_it_is_about(
-    project: JudgedProject, server: JudgeServer
-) -> None:
+def test_plan_before_and_after_the_run(project: JudgedProject, server: JudgeServer) -> None:
     before = planned(project)
     assert (before["benchmark"], before["evaluator"]) == ("rooms", "context_relevancy")
     assert (before["samples"], before["calls"], before["held"]) == (SAMPLES, QUESTIONS, 0)
@@ -87,7 +85,7 @@ def test_a_plan_before_and_after_the_run_that_it_is_about(
     assert "judge: " not in again.stderr
 
 
-def test_a_plan_without_a_price_says_so(project: JudgedProject) -> None:
+def test_plan_without_price(project: JudgedProject) -> None:
     assert project.judge is not None
     for name in PRICES:
         del project.judge[name]
@@ -98,7 +96,7 @@ def test_a_plan_without_a_price_says_so(project: JudgedProject) -> None:
     assert f"{SAMPLES} samples to score, {QUESTIONS} calls" in last
 
 
-def test_without_the_judge_nobody_is_asked(project: JudgedProject, server: JudgeServer) -> None:
+def test_no_judge_calls_with_no_judge(project: JudgedProject, server: JudgeServer) -> None:
     ran = scoreline(project, "run", "--no-judge")
     assert ran.exit_code == 0, ran.output
     assert server.count == len(server.probes) == 0
@@ -106,7 +104,7 @@ def test_without_the_judge_nobody_is_asked(project: JudgedProject, server: Judge
     assert project.statuses() == {"judge_error": SAMPLES}
 
 
-def test_replies_of_no_use_are_counted(project: JudgedProject, server: JudgeServer) -> None:
+def test_unusable_replies_are_counted(project: JudgedProject, server: JudgeServer) -> None:
     server.script = lambda _: Said(content="I would rather not say.")
     ran = scoreline(project, "run")
     assert ran.exit_code == 0, ran.output
@@ -114,9 +112,7 @@ def test_replies_of_no_use_are_counted(project: JudgedProject, server: JudgeServ
 
 
 @pytest.mark.parametrize("wrong", ["key", "down"])
-def test_a_judge_that_cannot_be_asked_ends_the_run_with_one_line(
-    project: JudgedProject, wrong: str
-) -> None:
+def test_unreachable_judge_ends_the_run_with_one_line(project: JudgedProject, wrong: str) -> None:
     assert project.judge is not None
     refused = Said(status=401, content=f"Incorrect API key provided: {KEY}")
     with JudgeServer(probe=lambda _: refused) as server:

@@ -1,4 +1,4 @@
-"""Leaderboards on the terminal: whose order they are in."""
+"""Leaderboards on the terminal: the order of systems."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def row(system: str, evaluator: str, rank: int | None) -> dict[str, Any]:
-    """A row of the leaderboard by the primary metric of an evaluator."""
+    """Return a row of the leaderboard for the primary metric of an evaluator."""
     return {
         "benchmark": "b",
         "slice": "all",
@@ -29,7 +29,7 @@ def row(system: str, evaluator: str, rank: int | None) -> dict[str, Any]:
     }
 
 
-def test_systems_stand_in_the_order_of_a_metric_that_ranks_them(
+def test_systems_are_ordered_by_a_metric_with_ranks(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     rows = [row("a", "silent", None), row("b", "silent", None), row("a", "telling", 2)]

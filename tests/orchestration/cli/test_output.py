@@ -1,4 +1,4 @@
-"""Rows in each form: CSV, JSON and Markdown are read back, tables are looked at."""
+"""Rows in each output format."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_json_is_a_list_of_objects(capsys: pytest.CaptureFixture[str]) -> None:
     ]
 
 
-def test_csv_is_read_back(capsys: pytest.CaptureFixture[str]) -> None:
+def test_csv_round_trip(capsys: pytest.CaptureFixture[str]) -> None:
     rows = list(csv.reader(io.StringIO(written(capsys, "csv"), newline="")))
     assert rows == [
         COLUMNS,
@@ -65,7 +65,7 @@ def test_markdown_escapes_what_would_break_a_row(capsys: pytest.CaptureFixture[s
     assert len(lines) == 4 + len(ROWS)
 
 
-def test_a_table_is_not_cut_and_holds_no_control_characters(
+def test_table_is_not_truncated_and_has_no_control_characters(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     long = "x" * 500
@@ -100,7 +100,7 @@ def test_no_rows(capsys: pytest.CaptureFixture[str], form: OutputFormat) -> None
         (True, True),
     ],
 )
-def test_plain(value: Any, expected: Any) -> None:
+def test_to_json_value(value: Any, expected: Any) -> None:
     assert to_json_value(value) == expected
 
 

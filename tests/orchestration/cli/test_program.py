@@ -1,4 +1,4 @@
-"""The program itself: help, unknown commands, exit codes and what is said about errors."""
+"""The program: help, unknown commands, exit codes and error messages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def invoke(*arguments: str) -> tuple[int, str, str]:
     return result.exit_code, result.stdout, result.stderr
 
 
-def test_the_commands_are_found_in_their_order() -> None:
+def test_help_lists_commands_in_order() -> None:
     code, out, _ = invoke("--help")
     assert code == 0
     shown = [line.split()[0] for line in out.partition("Commands:\n")[2].splitlines() if line[:2]]
@@ -37,7 +37,7 @@ def test_the_commands_are_found_in_their_order() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_help_of_a_command_has_examples_and_loads_nothing_heavy(name: str) -> None:
+def test_command_help_has_examples_and_no_heavy_imports(name: str) -> None:
     code = (
         "import sys\n"
         "from orchestration.cli import main\n"
@@ -52,7 +52,7 @@ def test_help_of_a_command_has_examples_and_loads_nothing_heavy(name: str) -> No
 
 
 def test_help_is_quick() -> None:
-    """In processor time, the best of three: a busy machine does not count as a slow program."""
+    """Measure processor time, the best of three, so that a busy machine does not matter."""
     took = []
     for _ in range(3):
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -64,7 +64,7 @@ def test_help_is_quick() -> None:
     assert min(took) < 0.5
 
 
-def test_nothing_is_searched_for_garbage_at_the_end() -> None:
+def test_no_garbage_collection_at_exit() -> None:
     code = (
         "import atexit, gc, sys\n"
         "atexit.register(lambda: print(len(gc.get_objects()), gc.get_freeze_count()))\n"
@@ -96,7 +96,7 @@ def test_bad_usage(arguments: list[str], words: str) -> None:
 
 
 @pytest.mark.parametrize("command", ["run", "leaderboard", "dev", "sql"])
-def test_a_missing_configuration_names_init(
+def test_missing_configuration_suggests_init(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -127,7 +127,7 @@ def test_a_missing_configuration_names_init(
     ],
 )
 @pytest.mark.parametrize("debug", [None, "program", "command"])
-def test_what_becomes_of_errors(
+def test_exceptions_become_messages_and_exit_codes(
     error: BaseException,
     code: int,
     words: str,
@@ -151,7 +151,7 @@ def test_what_becomes_of_errors(
         assert "Traceback" not in err
 
 
-def test_a_reader_that_has_gone_is_no_error() -> None:
+def test_closed_pipe_is_not_an_error() -> None:
     end, beginning = os.pipe()
     os.close(end)
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The commands that read what was published: leaderboard, sql, doctor, evaluators."""
+"""The commands that read published results: leaderboard and sql; and evaluators."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def invoke(done_project: Path) -> Any:
-    """Runs a command in this process on the starter project."""
+    """Run a command in this process on the starter project."""
 
     def run(*arguments: str) -> tuple[int, str, str]:
         config = ["--config", str(done_project / "scoreline.yaml")]
@@ -66,7 +66,7 @@ def test_leaderboard_as_csv_has_the_same_rows(invoke: Any) -> None:
         ),
     ],
 )
-def test_leaderboard_is_narrowed(
+def test_leaderboard_filters(
     invoke: Any, arguments: list[str], slices: set[str], metrics: set[str]
 ) -> None:
     rows = json.loads(invoke("leaderboard", *arguments, "--format", "json")[1])
@@ -82,14 +82,14 @@ def test_leaderboard_is_narrowed(
         (["--benchmark", "x"], "there is no benchmark 'x'; known: 'harbour'"),
     ],
 )
-def test_leaderboard_knows_its_names(invoke: Any, arguments: list[str], words: str) -> None:
+def test_leaderboard_rejects_unknown_names(invoke: Any, arguments: list[str], words: str) -> None:
     code, out, err = invoke("leaderboard", *arguments)
     assert (code, out) == (2, "")
     assert words in err
 
 
 @pytest.mark.parametrize("form", ["table", "md"])
-def test_leaderboard_of_one_metric_for_people(invoke: Any, form: str) -> None:
+def test_leaderboard_of_one_metric(invoke: Any, form: str) -> None:
     code, out, _ = invoke("leaderboard", "--metric", "citation.f1", "--format", form)
     assert code == 0
     assert "f1 ↑" in out
@@ -146,7 +146,7 @@ def test_evaluators_as_json() -> None:
     assert rows["citation"]["reads"] == ["cited_sentence_ids", "gold_sentence_ids"]
 
 
-def test_the_page_of_an_evaluator() -> None:
+def test_description_of_an_evaluator() -> None:
     page = CliRunner().invoke(program, ["evaluators", "document_retrieval"]).stdout
     assert page.startswith("document_retrieval (retrieval)\n\nDid the right documents come back")
     assert "cutoffs" in page

@@ -59,6 +59,12 @@ def test_robustness_finds_the_weaknesses_of_a_judge_and_changes_no_scores(tmp_pa
         expected = obeyed if name in (REVERSED_ORDER, "plea") else robust
         assert row == {"samples": 3, "compared": 3, **expected}, name
     assert (judged.rows("FROM asks ORDER BY ALL"), judged.everything()) == (asks, scores)
+    (judged.home / "said.jsonl").write_text("")
+    judged.judge = {"model": "recorded:said.jsonl"}
+    judged.write()
+    recorded = robustness(judged, *options)
+    assert recorded.exit_code == 2
+    assert "recorded replies cannot be tested for robustness" in recorded.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`scoreline run`: a whole project, a second run, and the ways in which a run can fail."""
+"""`scoreline run`: a first run, a second run, and failing runs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_first_run(first_run: Ended, done_project: Path) -> None:
     assert (done_project / "published" / "scoreline.duckdb").is_file()
 
 
-def test_the_run_is_kept_in_the_instance(first_run: Ended, done_project: Path) -> None:
+def test_run_is_recorded_in_the_instance(first_run: Ended, done_project: Path) -> None:
     assert first_run.code == 0
     home = done_project / ".scoreline" / "dagster"
     with DagsterInstance.from_config(str(home)) as instance:
@@ -50,7 +50,7 @@ def test_the_run_is_kept_in_the_instance(first_run: Ended, done_project: Path) -
         assert event.asset_materialization.partition == "harbour"
 
 
-def test_a_second_run_scores_nothing_and_a_new_system_only_itself(own_project: Path) -> None:
+def test_second_run_scores_only_a_new_system(own_project: Path) -> None:
     again = scoreline(own_project, "run")
     assert again.code == 0, again.err
     assert "nothing has changed since: 0 scored" in again.err
@@ -80,14 +80,14 @@ def test_unknown_names(done_project: Path, arguments: list[str], words: str) -> 
 
 
 def contents(folder: Path) -> list[object]:
-    """All rows of the tables that a run writes, and the published copy as it is."""
+    """Return all rows of the tables that a run writes, and the published copy."""
     tables = ("questions", "documents", "predictions", "grades", "leaderboard", "marks", "rejects")
     with duckdb.connect(folder / ".scoreline" / "warehouse.duckdb", read_only=True) as connection:
         rows = [connection.execute(f"FROM {table} ORDER BY ALL").fetchall() for table in tables]
     return [*rows, (folder / "published" / "scoreline.duckdb").read_bytes()]
 
 
-def test_bad_input_names_file_and_line_and_changes_nothing(own_project: Path) -> None:
+def test_bad_input_reports_file_and_line_and_changes_nothing(own_project: Path) -> None:
     questions = own_project / "data" / "questions.jsonl"
     lines = questions.read_text(encoding="utf-8").splitlines()
     questions.write_text("\n".join([*lines[:3], '{"question_id": broken', *lines[4:]]))
@@ -99,7 +99,7 @@ def test_bad_input_names_file_and_line_and_changes_nothing(own_project: Path) ->
     assert contents(own_project) == before
 
 
-def test_a_failed_check_ends_with_code_1(own_project: Path) -> None:
+def test_failed_check_exits_with_1(own_project: Path) -> None:
     with duckdb.connect(own_project / ".scoreline" / "warehouse.duckdb") as connection:
         connection.execute("INSERT INTO questions SELECT * FROM questions LIMIT 1")
     with (own_project / "data" / "predictions_reader.jsonl").open("a") as file:

@@ -1,4 +1,4 @@
-"""The commands that say how far numbers can be trusted: compare, gate, labels import."""
+"""The commands for comparisons and human labels: compare, gate, labels import."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ PAIR = ["--benchmark", "harbour"]
 
 
 def run(folder: Path, *arguments: str) -> Ended:
-    """Runs a command in this process on a project."""
+    """Run a command in this process on a project."""
     config = ["--config", str(folder / "scoreline.yaml")]
     result = CliRunner().invoke(program, [*arguments, *config], prog_name="scoreline")
     return Ended(result.exit_code, result.stdout, result.stderr)
 
 
-def test_compare_says_it_in_a_sentence(done_project: Path) -> None:
+def test_compare_prints_a_sentence(done_project: Path) -> None:
     ended = run(done_project, "compare", "reader", "keyword", *PAIR, "--metric", "citation.f1")
     assert ended.code == 0
     assert (
@@ -35,7 +35,7 @@ def test_compare_says_it_in_a_sentence(done_project: Path) -> None:
     assert "largest differences" in ended.out
 
 
-def test_compare_seen_from_the_other_side(done_project: Path) -> None:
+def test_compare_with_swapped_systems(done_project: Path) -> None:
     either = [
         json.loads(run(done_project, "compare", a, b, *PAIR, "--format", "json").out)
         for a, b in (("reader", "keyword"), ("keyword", "reader"))
@@ -51,7 +51,7 @@ def test_compare_seen_from_the_other_side(done_project: Path) -> None:
         assert one["difference"] == pytest.approx(one["a"] - one["b"])
 
 
-def test_few_questions_are_not_enough(done_project: Path) -> None:
+def test_too_few_questions(done_project: Path) -> None:
     ended = run(done_project, "compare", "reader", "keyword", *PAIR, "--slice", "topic=berths")
     assert ended.code == 0
     assert ": not enough data" in ended.out
@@ -67,13 +67,13 @@ def test_few_questions_are_not_enough(done_project: Path) -> None:
         (["reader", "keyword", "--benchmark", "x"], "there is no benchmark 'x'"),
     ],
 )
-def test_compare_knows_its_names(done_project: Path, arguments: list[str], words: str) -> None:
+def test_compare_with_unknown_names(done_project: Path, arguments: list[str], words: str) -> None:
     ended = run(done_project, "compare", *arguments)
     assert ended.code == 2
     assert words in ended.err
 
 
-def test_the_gate_lets_pass_what_has_not_regressed(done_project: Path) -> None:
+def test_gate_passes_without_regression(done_project: Path) -> None:
     given = ["--system", "reader", "--baseline", "keyword", *PAIR, "--format", "json"]
     ended = run(done_project, "gate", *given)
     assert ended.code == 0
@@ -82,7 +82,7 @@ def test_the_gate_lets_pass_what_has_not_regressed(done_project: Path) -> None:
     assert all(row["n_pairs"] <= 6 for row in rows)
 
 
-def test_a_strict_gate_asks_for_enough_data(done_project: Path) -> None:
+def test_strict_gate_needs_enough_data(done_project: Path) -> None:
     given = ["--system", "keyword", "--baseline", "reader", *PAIR, "--metric", "citation.f1"]
     assert run(done_project, "gate", *given, "--tolerance", "0.01").code == 0
     ended = run(done_project, "gate", *given, "--tolerance", "0.01", "--strict")
@@ -98,13 +98,13 @@ def test_a_strict_gate_asks_for_enough_data(done_project: Path) -> None:
         (["--system", "keyword", "--baseline", "reader"], "Missing option '--benchmark'"),
     ],
 )
-def test_the_gate_knows_its_names(done_project: Path, arguments: list[str], words: str) -> None:
+def test_gate_rejects_unknown_names(done_project: Path, arguments: list[str], words: str) -> None:
     ended = run(done_project, "gate", *arguments)
     assert ended.code == 2
     assert words in ended.err
 
 
-def test_the_gate_refuses_what_was_scored_otherwise(own_project: Path) -> None:
+def test_gate_rejects_different_signatures(own_project: Path) -> None:
     file = own_project / "scoreline.yaml"
     text = file.read_text(encoding="utf-8")
     file.write_text(text.replace("cutoffs: [1, 3, 5]", "cutoffs: [1, 2]"), encoding="utf-8")
@@ -122,7 +122,7 @@ def labels(folder: Path, rows: list[dict[str, Any]]) -> Path:
     return file
 
 
-def test_labels_are_kept_and_evaluators_held_against_them(own_project: Path) -> None:
+def test_labels_calibrate_evaluators(own_project: Path) -> None:
     questions = json.loads(
         run(
             own_project,
@@ -162,7 +162,7 @@ def test_labels_are_kept_and_evaluators_held_against_them(own_project: Path) -> 
         ({"value": None}, "value: missing"),
     ],
 )
-def test_wrong_labels_are_named_and_none_is_kept(
+def test_invalid_labels_are_reported_and_none_is_imported(
     own_project: Path, row: dict[str, Any], words: str
 ) -> None:
     (first,) = json.loads(
@@ -183,7 +183,7 @@ def test_wrong_labels_are_named_and_none_is_kept(
     assert count == {"n": 0}
 
 
-def test_a_misspelt_field_is_named_and_a_remark_passed_over(own_project: Path) -> None:
+def test_misspelt_field_is_reported_and_extra_field_ignored(own_project: Path) -> None:
     file = own_project / "labels.csv"
     row = "harbour,reader,last-ferry,citation,f1,1,bob,I am sure"
     head = "benchmark,system,question_id,evaluator,metric,value,{},remark"
@@ -195,7 +195,7 @@ def test_a_misspelt_field_is_named_and_a_remark_passed_over(own_project: Path) -
     assert "1 labels imported" in run(own_project, "labels", "import", str(file)).err
 
 
-def test_the_same_label_twice_is_named(own_project: Path) -> None:
+def test_duplicate_label_is_reported(own_project: Path) -> None:
     row = {"system": "reader", "question_id": "q1", "value": 1}
     ended = run(own_project, "labels", "import", str(labels(own_project, [row, row])))
     assert ended.code == 2
@@ -216,9 +216,7 @@ def test_the_same_label_twice_is_named(own_project: Path) -> None:
         ([(None, None), (None, None)], None),
     ],
 )
-def test_a_leaderboard_says_whether_it_is_decisive(
-    ranked: list[tuple[int | None, int | None]], said: str | None
-) -> None:
+def test_describe_lead(ranked: list[tuple[int | None, int | None]], said: str | None) -> None:
     rows = [
         {"system": f"s{at}", "rank": rank, "tied_with_best": tied}
         for at, (rank, tied) in enumerate(ranked)
@@ -227,6 +225,6 @@ def test_a_leaderboard_says_whether_it_is_decisive(
     assert sentence is None if said is None else said in (sentence or "")
 
 
-def test_the_sentence_stands_below_the_table(done_project: Path) -> None:
+def test_lead_is_described_below_the_table(done_project: Path) -> None:
     ended = run(done_project, "leaderboard", "--metric", "citation.f1")
     assert "No clear winner: keyword is not significantly different from reader." in ended.out

@@ -1,4 +1,4 @@
-"""Expectations in scoreline.yaml: what is refused with its line, and what stops before money."""
+"""Expectations in scoreline.yaml: their faults with lines, and their effect before judge calls."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def read(folder: Path, **changes: str) -> load.Settings:
     return load.load_config(file)
 
 
-def test_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SCORELINE_EXPECTATIONS")
     found = read(tmp_path).project
     assert found.validation == "full"
@@ -85,13 +85,13 @@ def test_what_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ),
     ],
 )
-def test_what_is_refused(tmp_path: Path, changes: dict[str, str], line: int, message: str) -> None:
+def test_faults(tmp_path: Path, changes: dict[str, str], line: int, message: str) -> None:
     with pytest.raises(SettingsError, match=message) as refused:
         read(tmp_path, **changes)
     assert [fault.line for fault in refused.value.faults] == [line]
 
 
-def test_an_unknown_key_suggests_a_near_one(tmp_path: Path) -> None:
+def test_unknown_key_suggests_similar_one(tmp_path: Path) -> None:
     file = tmp_path / "scoreline.yaml"
     text = CONFIG.format(table="predictions", name=BETWEEN, kwargs="{}", severity="warn")
     file.write_text(text.replace("severity", "severty"), encoding="utf-8")
@@ -99,7 +99,7 @@ def test_an_unknown_key_suggests_a_near_one(tmp_path: Path) -> None:
         load.load_config(file)
 
 
-def test_the_environment_says_full_or_sql(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_overrides_validation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCORELINE_EXPECTATIONS", "sql")
     assert read(tmp_path).project.validation == "sql"
     monkeypatch.setenv("SCORELINE_EXPECTATIONS", "none")
@@ -107,7 +107,7 @@ def test_the_environment_says_full_or_sql(tmp_path: Path, monkeypatch: pytest.Mo
         read(tmp_path)
 
 
-def test_the_judge_is_asked_nothing_about_rows_that_break_an_expectation(tmp_path: Path) -> None:
+def test_failed_expectation_stops_before_judge_calls(tmp_path: Path) -> None:
     with JudgeServer() as server:
         judge = {"model": "openai/a-judge", "api_base": server.url, "max_attempts": 1}
         home = JudgedProject(tmp_path / "home", judge)

@@ -1,4 +1,4 @@
-"""scoreline.yaml: what it is turned into, and every way in which it is refused."""
+"""Loading scoreline.yaml: the project it becomes, and all faults."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_defaults(tmp_path: Path) -> None:
     assert benchmark.max_reject_ratio == 0.0
 
 
-def test_environment_variables_and_absolute_paths_are_kept(
+def test_environment_variables_are_not_expanded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WHERE", "elsewhere")
@@ -102,7 +102,7 @@ def test_environment_variables_and_absolute_paths_are_kept(
     assert benchmark.questions == Path("/somewhere/$WHERE/q.jsonl")
 
 
-def test_a_relative_file_gives_absolute_paths(
+def test_relative_file_gives_absolute_paths(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "scoreline.yaml").write_text(SMALL, encoding="utf-8")
@@ -117,7 +117,7 @@ def test_benchmark_names(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a/b", "é", ".hidden", "a b", "''", "a...b", "x" * 101, "'a\"b'"])
-def test_refused_benchmark_names(tmp_path: Path, name: str) -> None:
+def test_invalid_benchmark_names(tmp_path: Path, name: str) -> None:
     with pytest.raises(SettingsError, match=r":2: .* cannot name a benchmark: expected 1 to 100"):
         read(tmp_path, SMALL.replace("  one:", f"  {name}:"))
 
@@ -172,7 +172,7 @@ def test_refused_benchmark_names(tmp_path: Path, name: str) -> None:
         ("budget_usd: 5.0", "budget_usd: 5.0\n  model: x", 11, "'model' is given twice"),
     ],
 )
-def test_refused(tmp_path: Path, old: str, new: str, line: int, words: str) -> None:
+def test_faults(tmp_path: Path, old: str, new: str, line: int, words: str) -> None:
     assert old in WHOLE
     text = WHOLE.replace(old, new, 1)
     with pytest.raises(SettingsError) as caught:
@@ -181,14 +181,14 @@ def test_refused(tmp_path: Path, old: str, new: str, line: int, words: str) -> N
     assert [found for found, message in said if words in message] == [line], said
 
 
-def test_all_faults_are_named_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
+def test_all_faults_are_reported_in_line_order(tmp_path: Path) -> None:
     text = WHOLE.replace("publish: out", "publsh: out").replace("replicates: 1", "replicates: 0")
     with pytest.raises(SettingsError) as caught:
         read(tmp_path, text)
     assert [fault.line for fault in caught.value.faults] == [2, 11]
 
 
-def test_a_key_written_into_the_file_is_not_repeated(tmp_path: Path) -> None:
+def test_secret_in_wrong_key_is_not_repeated(tmp_path: Path) -> None:
     secret = "gsk_not-a-real-one"  # noqa: S105
     with pytest.raises(SettingsError) as caught:
         read(tmp_path, WHOLE.replace("GROQ_API_KEY", secret))
@@ -198,12 +198,12 @@ def test_a_key_written_into_the_file_is_not_repeated(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n", "[]\n", "benchmarks: {}\n", "42\n"])
-def test_refused_as_a_whole(tmp_path: Path, text: str) -> None:
+def test_unusable_content(tmp_path: Path, text: str) -> None:
     with pytest.raises(SettingsError):
         read(tmp_path, text)
 
 
-def test_no_file(tmp_path: Path) -> None:
+def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(SettingsNotFound, match=r"does not exist; `scoreline init` writes one"):
         load.load_config(tmp_path / "scoreline.yaml")
     with pytest.raises(SettingsNotFound, match="is a folder"):

@@ -1,4 +1,4 @@
-"""YAML as values with lines: what is read, and what is refused on which line."""
+"""Reading YAML: values with their lines, and faults with their lines."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_merge_keys_and_a_byte_order_mark(tmp_path: Path) -> None:
     assert read_document(document(tmp_path, text)).content["use"] == {"x": 1, "y": 3}
 
 
-def test_an_empty_file_is_nothing(tmp_path: Path) -> None:
+def test_empty_file(tmp_path: Path) -> None:
     assert read_document(document(tmp_path, "# only a remark\n")).content is None
 
 
@@ -60,7 +60,7 @@ def test_an_empty_file_is_nothing(tmp_path: Path) -> None:
         ("a: " + "[" * 3000 + "]" * 3000, 1, "values are nested too deeply"),
     ],
 )
-def test_refused(tmp_path: Path, text: str | bytes, line: int, words: str) -> None:
+def test_faults(tmp_path: Path, text: str | bytes, line: int, words: str) -> None:
     with pytest.raises(SettingsError) as caught:
         read_document(document(tmp_path, text))
     fault = caught.value.faults[0]

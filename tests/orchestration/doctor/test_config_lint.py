@@ -1,4 +1,4 @@
-"""What a run says of misspelt fields and tags, and of evaluators that can say nothing."""
+"""Configuration lint: misspelt fields, missing tags, and evaluators without scores."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def edited(file: Path, *changes: tuple[str, str]) -> None:
-    """Replaces patterns in a file."""
+    """Replace patterns in a file."""
     text = file.read_text(encoding="utf-8")
     for pattern, replacement in changes:
         text, count = re.subn(pattern, replacement, text)
@@ -29,7 +29,7 @@ def edited(file: Path, *changes: tuple[str, str]) -> None:
 
 @pytest.fixture(scope="module")
 def ended(done_project: Path, tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """A run from another folder on a project full of mistakes that are no errors."""
+    """Run a project with mistakes that are not errors, from another folder."""
     folder = shutil.copytree(done_project, tmp_path_factory.mktemp("slips") / "demo")
     slices = r"slices: [topics, season]\n    cluster: harbor"
     edited(
@@ -42,7 +42,7 @@ def ended(done_project: Path, tmp_path_factory: pytest.TempPathFactory) -> Ended
     return scoreline(folder.parent, "run", "--config", "demo/scoreline.yaml")
 
 
-def test_evaluators_without_any_number_are_named_with_the_reason(ended: Ended) -> None:
+def test_evaluators_without_scores_have_reasons(ended: Ended) -> None:
     assert ended.code == 0, ended.err
     lines = ended.err.splitlines()
     assert "note: harbour: no scores from context_recall: no contexts" in lines
@@ -52,12 +52,12 @@ def test_evaluators_without_any_number_are_named_with_the_reason(ended: Ended) -
     assert said in ended.out.splitlines()
 
 
-def test_fields_that_nothing_reads(ended: Ended) -> None:
+def test_unused_fields(ended: Ended) -> None:
     said = "the field 'anwser' of the predictions is not used (did you mean 'answer'?)"
     assert f"note: harbour: {said}" in ended.err
 
 
-def test_tags_that_no_question_has(ended: Ended) -> None:
+def test_missing_tags(ended: Ended) -> None:
     said = "no question has the tag or field"
     for line in (
         f"slices: {said} 'topics' (did you mean 'topic'?)",
@@ -67,12 +67,12 @@ def test_tags_that_no_question_has(ended: Ended) -> None:
         assert f"note: harbour: {line}" in ended.err.splitlines()
 
 
-def test_how_to_see_all_problems_can_be_copied(ended: Ended) -> None:
+def test_query_for_all_problems_can_be_copied(ended: Ended) -> None:
     query = "SELECT severity, message FROM problems WHERE benchmark = 'harbour'"
     assert f'  ... all: scoreline sql --config demo/scoreline.yaml "{query}"' in ended.err
 
 
-def test_plan_and_doctor_name_evaluators_that_nobody_answers(own_project: Path) -> None:
+def test_plan_and_doctor_name_evaluators_without_engine(own_project: Path) -> None:
     config = own_project / "scoreline.yaml"
     edited(config, (r"citations\]", "faithfulness, answer_relevancy, citation]"))
     plan = CliRunner().invoke(program, ["plan", "--config", str(config)])
@@ -87,18 +87,18 @@ def test_plan_and_doctor_name_evaluators_that_nobody_answers(own_project: Path) 
     assert f"warn  judge: {message}answer_relevancy, faithfulness\n" in found
 
 
-def test_doctor_misses_no_judge_where_nobody_asks_one(done_project: Path) -> None:
+def test_doctor_needs_no_judge_without_judged_evaluators(done_project: Path) -> None:
     config = str(done_project / "scoreline.yaml")
     found = CliRunner().invoke(program, ["doctor", "--config", config]).stdout
     assert "ok    judge: none configured, and no evaluator needs one\n" in found
 
 
-def test_nothing_is_said_of_a_project_without_mistakes(first_run: Ended) -> None:
+def test_no_notes_without_mistakes(first_run: Ended) -> None:
     assert "note:" not in first_run.err
     assert "No system has a score" not in first_run.out
 
 
-def test_a_leaderboard_of_nothing_shows_that_there_is_nothing(
+def test_leaderboard_without_scores(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     common = {"benchmark": "b", "slice": "all", "system": "a", "metric": "m", "best": "high"}

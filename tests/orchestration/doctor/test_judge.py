@@ -1,4 +1,4 @@
-"""`scoreline doctor` on the judge: whether it answers, what it costs, and what is odd about it."""
+"""`scoreline doctor` on the judge: its replies, its price, and warnings about its settings."""
 
 from __future__ import annotations
 
@@ -31,26 +31,28 @@ def key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGE_KEY", KEY)
 
 
-def found(home: Path, judge: dict[str, Any], **more: Any) -> tuple[int, dict[str, tuple[str, str]]]:
-    """The exit code, and what was found about the judge, by subject."""
+def diagnose(
+    home: Path, judge: dict[str, Any], **more: Any
+) -> tuple[int, dict[str, tuple[str, str]]]:
+    """Return the exit code and the diagnoses of the judge by subject."""
     project = JudgedProject(home / "home", judge, **more)
     project.write()
     config = ["--config", str(project.config), "--format", "json"]
     result = CliRunner().invoke(program, ["doctor", *config])
     assert KEY not in result.output
-    findings = json.loads(result.stdout)
-    assert all("\n" not in each["message"] for each in findings)
-    own = [each for each in findings if each["subject"].startswith("judge")]
+    diagnoses = json.loads(result.stdout)
+    assert all("\n" not in each["message"] for each in diagnoses)
+    own = [each for each in diagnoses if each["subject"].startswith("judge")]
     return result.exit_code, {each["subject"]: (each["state"], each["message"]) for each in own}
 
 
-def reached(server: JudgeServer, **keys: Any) -> dict[str, Any]:
+def judge_at(server: JudgeServer, **keys: Any) -> dict[str, Any]:
     return {"model": "openai/a-judge", "api_base": server.url, "api_key_env": "JUDGE_KEY", **keys}
 
 
-def test_a_judge_that_answers_and_costs_what_is_known(tmp_path: Path, server: JudgeServer) -> None:
+def test_judge_with_price(tmp_path: Path, server: JudgeServer) -> None:
     prices = {"usd_per_million_in": 0.5, "usd_per_million_out": 2, "budget_usd": 3}
-    code, judge = found(tmp_path, reached(server, **prices))
+    code, judge = diagnose(tmp_path, judge_at(server, **prices))
     assert code == 0
     assert set(judge) == {"judge", "judge price"}
     assert judge["judge"][0] == "ok"
@@ -63,8 +65,8 @@ def test_a_judge_that_answers_and_costs_what_is_known(tmp_path: Path, server: Ju
     assert len(server.probes) == 1
 
 
-def test_a_budget_without_a_price_is_in_the_way(tmp_path: Path, server: JudgeServer) -> None:
-    code, judge = found(tmp_path, reached(server, budget_usd=3))
+def test_budget_without_price_fails(tmp_path: Path, server: JudgeServer) -> None:
+    code, judge = diagnose(tmp_path, judge_at(server, budget_usd=3))
     assert code == 1
     assert judge["judge price"][0] == "fail"
     assert "judge.usd_per_million_in" in judge["judge price"][1]
@@ -79,27 +81,27 @@ def test_a_budget_without_a_price_is_in_the_way(tmp_path: Path, server: JudgeSer
         (Said(body=b"<html>Log in</html>"), "does not answer"),
     ],
 )
-def test_a_judge_that_refuses_or_fails(tmp_path: Path, said: Said, words: str) -> None:
+def test_failing_judge(tmp_path: Path, said: Said, words: str) -> None:
     with JudgeServer(probe=lambda _: said) as server:
-        code, judge = found(tmp_path, reached(server))
+        code, judge = diagnose(tmp_path, judge_at(server))
     assert code == 1
     assert judge["judge"][0] == "fail"
     assert words in judge["judge"][1]
     assert "check judge.model" in judge["judge"][1]
 
 
-def test_nobody_at_the_address(tmp_path: Path) -> None:
+def test_unreachable_judge(tmp_path: Path) -> None:
     with JudgeServer() as server:
-        gone = reached(server)
-    code, judge = found(tmp_path, gone)
+        gone = judge_at(server)
+    code, judge = diagnose(tmp_path, gone)
     assert (code, judge["judge"][0]) == (1, "fail")
 
 
-def test_what_is_odd_is_a_warning(tmp_path: Path, server: JudgeServer) -> None:
+def test_warnings(tmp_path: Path, server: JudgeServer) -> None:
     odd = {"model": "openai/gpt-4o-mini", "temperature": 0, "replicates": 3}
     answers: list[dict[str, Any]] = [{"question_id": "q0", "answer": "Maps."}]
-    code, judge = found(
-        tmp_path, reached(server, **odd), predictions={"gpt-4.1@may": answers, "claude": answers}
+    code, judge = diagnose(
+        tmp_path, judge_at(server, **odd), predictions={"gpt-4.1@may": answers, "claude": answers}
     )
     assert code == 0
     assert judge["judge repeats"][0] == judge["judge family"][0] == "warn"
@@ -109,20 +111,20 @@ def test_what_is_odd_is_a_warning(tmp_path: Path, server: JudgeServer) -> None:
     assert (state, "set judge.budget_usd" in price) == ("warn", True)
 
 
-def test_recorded_replies_are_read(tmp_path: Path) -> None:
+def test_recorded_replies(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     file = tmp_path / "home" / "said.jsonl"
     file.write_text('{"evaluator": "faithfulness", "question_id": "q0", "reply": "yes"}\n')
-    code, judge = found(tmp_path, {"model": "recorded:said.jsonl"})
+    code, judge = diagnose(tmp_path, {"model": "recorded:said.jsonl"})
     assert (code, judge["judge"][0]) == (0, "ok")
     file.write_text('{"evaluator": "faithfulness", "question_id": "q0"}\n')
-    code, judge = found(tmp_path, {"model": "recorded:said.jsonl"})
+    code, judge = diagnose(tmp_path, {"model": "recorded:said.jsonl"})
     assert (code, judge["judge"][0]) == (1, "fail")
     assert "said.jsonl, line 1" in judge["judge"][1]
 
 
-def test_people_without_labels(tmp_path: Path) -> None:
-    code, judge = found(tmp_path, {"model": "human"})
+def test_human_judge_without_labels(tmp_path: Path) -> None:
+    code, judge = diagnose(tmp_path, {"model": "human"})
     assert (code, judge["judge"][0]) == (0, "warn")
 
 
@@ -140,5 +142,5 @@ def test_people_without_labels(tmp_path: Path) -> None:
         ("rag", None),
     ],
 )
-def test_families_by_name(name: str, expected: str | None) -> None:
+def test_model_family(name: str, expected: str | None) -> None:
     assert model_family(name) == expected

@@ -1,4 +1,4 @@
-"""What `scoreline doctor` says of models: nothing is loaded, fetched or asked for it."""
+"""`scoreline doctor` on models: it neither loads nor downloads nor calls them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ benchmarks:
 """
 
 
-def findings(folder: Path, models: str, evaluators: str) -> dict[str, tuple[str, str]]:
+def diagnoses(folder: Path, models: str, evaluators: str) -> dict[str, tuple[str, str]]:
     file = folder / "scoreline.yaml"
     file.write_text(CONFIG.format(models=models, evaluators=evaluators), encoding="utf-8")
     found = diagnose_models(load.load_config(file))
@@ -40,9 +40,9 @@ def classifier(tmp_path: Path) -> Path:
     return folder
 
 
-def test_models_that_are_needed_are_looked_at(tmp_path: Path, classifier: Path) -> None:
+def test_needed_models_are_diagnosed(tmp_path: Path, classifier: Path) -> None:
     pytest.importorskip("torch")
-    found = findings(
+    found = diagnoses(
         tmp_path,
         "{fairness_bias: ./bias, embedding: ./nowhere, toxicity: ./not-needed}",
         "[groundedness, soft_context_relevancy, perplexity]",
@@ -58,26 +58,26 @@ def test_models_that_are_needed_are_looked_at(tmp_path: Path, classifier: Path) 
     assert "set models.language_model" in found["model: language_model"][1]
 
 
-def test_nothing_is_fetched_or_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_download_and_no_call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("torch")
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     loaded = "transformers" in sys.modules
     models = "{embedding: owner/model, language_model: 'litellm:x/y', api_base: 'http://[::1]:9'}"
-    found = findings(tmp_path, models, "[groundedness, perplexity]")
+    found = diagnoses(tmp_path, models, "[groundedness, perplexity]")
     assert found["model: embedding"] == (
         "ok",
         "owner/model is downloaded from the hub when it is needed",
     )
     assert found["model: language_model"] == ("ok", "x/y at http://[::1]:9; probed when needed")
     assert ("transformers" in sys.modules) == loaded
-    offline = findings(tmp_path, "{embedding: owner/model, offline: true}", "[groundedness]")
+    offline = diagnoses(tmp_path, "{embedding: owner/model, offline: true}", "[groundedness]")
     state, message = offline["model: embedding"]
     assert state == "warn"
     assert "models.offline is set" in message
 
 
-def test_a_project_without_such_evaluators_hears_nothing(tmp_path: Path) -> None:
-    assert findings(tmp_path, "{}", "[bleu]") != {}
+def test_no_diagnosis_without_models(tmp_path: Path) -> None:
+    assert diagnoses(tmp_path, "{}", "[bleu]") != {}
     file = tmp_path / "scoreline.yaml"
     file.write_text(
         "benchmarks: {b: {questions: q, predictions: p, evaluators: [rouge]}}", encoding="utf-8"
@@ -85,7 +85,7 @@ def test_a_project_without_such_evaluators_hears_nothing(tmp_path: Path) -> None
     assert list(diagnose_models(load.load_config(file))) == []
 
 
-def test_the_page_about_models_names_every_role_and_key() -> None:
+def test_models_page_names_every_role_and_key() -> None:
     page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     keys = yaml.safe_load(example)["models"]

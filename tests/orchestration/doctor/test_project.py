@@ -1,4 +1,4 @@
-"""`scoreline doctor`: what is in order, what is not, and what it says to do."""
+"""`scoreline doctor` on a project: its diagnoses and advice."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_after_a_run(done_project: Path) -> None:
         ("# judge:\n#   model: x", "", "judge", "export NO_SUCH_KEY="),
     ],
 )
-def test_what_is_in_the_way(
+def test_failures(
     tmp_path: Path, old: str, new: str, subject: str, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
@@ -66,7 +66,7 @@ def test_what_is_in_the_way(
     assert words in found[subject][1]
 
 
-def test_a_warehouse_of_a_later_version(own_project: Path) -> None:
+def test_warehouse_of_a_later_version(own_project: Path) -> None:
     with duckdb.connect(own_project / ".scoreline" / "warehouse.duckdb") as connection:
         connection.execute("UPDATE meta SET value = '99' WHERE name = 'schema_version'")
     code, found = doctor(own_project)

@@ -86,7 +86,7 @@ def test_a_meaning_of_several_lines_is_joined_and_inherited_ones_are_found() -> 
         "The country whose national phone numbers count, such as `US`; without it only "
         "international ones do."
     )
-    assert documented["check_context"].meaning == "Whether the retrieved passages are read, too."
+    assert documented["check_context"].meaning == "Whether the retrieved passages are checked too."
 
 
 def test_the_page_of_evaluators_shows_every_metric_and_parameter() -> None:

@@ -1,1 +1,1 @@
-"""Parts that several evaluators share: claims, similarity, GPTScore, sentence labels."""
+"""Parts that several evaluators share: claims, similarity, rankings, GPTScore, sentence labels."""

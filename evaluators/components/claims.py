@@ -1,8 +1,7 @@
-"""Statements: a text taken apart into what it asserts, by the judge.
+"""Statements: what a text asserts, extracted by the judge.
 
-Evaluators that need statements put the same question for the same text, so that the judge answers
-it once: for `faithfulness` and `answer_correctness` of one answer, and for one expected answer
-whichever system is held against it.
+Evaluators make the same judge call for the same text, so the judge answers it once: for
+`faithfulness` and `answer_correctness` of an answer, and for an expected answer in all systems.
 """
 
 from __future__ import annotations
@@ -50,11 +49,11 @@ class Statements(Reply):
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What a text asserts.
+    """The statements of a text.
 
     Attributes:
-        texts: The different statements in their order; the whole text where the judge found none
-            in a text that does give an answer ("Yes", "42").
+        texts: The distinct statements in their order; the whole text if the judge finds none in a
+            text that does answer ("Yes", "42").
         noncommittal: Whether the text only refuses or evades.
         whole: The text itself.
     """
@@ -65,21 +64,21 @@ class Extraction:
 
     @property
     def evades(self) -> bool:
-        """Whether nothing is asserted, because the text refuses or evades."""
+        """Whether there is no statement, because the text refuses or evades."""
         return not self.texts
 
     def or_whole(self) -> Extraction:
-        """The same, with the whole text as the only statement where there is none."""
+        """Return the extraction; without statements, the whole text is the only one."""
         return self if self.texts else Extraction((self.whole,), self.noncommittal, self.whole)
 
     def keyed(self, prefix: str) -> dict[str, str]:
-        """The statements by key: `s1`, `s2`, ... for the prefix `s`."""
+        """Return the statements by key: `s1`, `s2`, ... for the prefix `s`."""
         return {f"{prefix}{number}": text for number, text in enumerate(self.texts, start=1)}
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How two lists of statements agree.
+    """The agreement of two lists of statements.
 
     Attributes:
         supported: Statements of the answer that the expected answer supports (true positives).
@@ -94,14 +93,14 @@ class Agreement:
     missed: int
 
     def f1(self, beta: float = 1.0) -> float:
-        """F over statements, where what is right is counted in the answer; F1 for a beta of 1."""
+        """Return the F score of the answer's statements; F1 for a beta of 1."""
         if not self.supported:
             return 0.0
         right = (1 + beta**2) * self.supported
         return right / (right + beta**2 * self.missed + self.unsupported)
 
     def f1_symmetric(self) -> float:
-        """The harmonic mean of the share supported of the one and covered of the other list."""
+        """Return the harmonic mean of the supported share and the covered share."""
         if not self.supported or not self.covered:
             return 0.0
         precision = self.supported / (self.supported + self.unsupported)
@@ -110,25 +109,25 @@ class Agreement:
 
 
 NONE_RIGHT = Agreement(0, 0, 0, 0)
-"""Of an answer that states nothing."""
+"""The agreement of an answer without statements."""
 
 
 def extract_statements(question: str | None, text: str) -> Flow[Extraction]:
-    """Ask the judge what a text asserts.
+    """Extract the statements of a text with the judge.
 
     Args:
-        question: What the text answers, if that is known.
+        question: The question that the text answers, if known.
         text: The text; not blank.
 
     Raises:
-        ParseFailure: The judge answered, but nothing usable came of it.
-        JudgeError: It could not be asked or did not answer.
+        ParseFailure: The judge answered, but the reply is not usable.
+        JudgeError: The judge could not be called, or did not answer.
     """
     sentences = answer_keys(text)
-    asked = question if question and question.strip() else None
+    context = question if question and question.strip() else None
     found = yield from ask(
         Statements,
-        EXTRACT.prompt(question=asked, text=sentences),
+        EXTRACT.prompt(question=context, text=sentences),
         check=lambda reply: _faults(reply, sentences),
     )
     texts = tuple(dict.fromkeys(" ".join(each.text.split()) for each in found.statements))

@@ -1,7 +1,7 @@
-"""GPTScore: how likely a language model finds a text that an instruction asks for.
+"""GPTScore: how likely a text is to a language model after an instruction.
 
-Source: Fu et al., "GPTScore: evaluate as you desire", 2023; the instructions and which text is
-scored are those of Eval Studio. The value is the average negative log-likelihood of the scored
+Source: Fu et al., "GPTScore: evaluate as you desire", 2023; the instructions and the choice of the
+scored text follow Eval Studio. The value is the average negative log-likelihood of the scored
 tokens: the paper's score with the opposite sign.
 """
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def aspect(name: str, summary: str, *, primary: bool = False) -> Metric:
-    """The metric of one aspect: low is good, from 0 on without end, and every value passes."""
+    """Return the metric of one aspect: low is good, from 0 to infinity, and every value passes."""
     return Metric(
         name=name,
         summary=summary,
@@ -44,33 +44,33 @@ def aspect(name: str, summary: str, *, primary: bool = False) -> Metric:
 
 @dataclass(frozen=True, kw_only=True)
 class GptScore(FlowEvaluator):
-    """Scores texts by instructions, one for each aspect.
+    """Scores texts by one instruction for each aspect.
 
     Attributes:
-        instructions: What the model is told, by aspect. They are the definition of the metrics:
-            their digests are part of the signature.
+        instructions: The instructions by aspect. They define the metrics, so their digest is part
+            of the signature.
     """
 
     instructions: ClassVar[Mapping[str, str]]
     needs = frozenset({LANGUAGE_MODEL})
 
     def expected_calls(self, sample: object) -> int:  # noqa: ARG002
-        """None: no judge is asked."""
+        """Return 0: there are no judge calls."""
         return 0
 
     def identity(self) -> Sequence[str]:
-        """The instructions, beside the rest."""
+        """Add the digest of the instructions."""
         content = json.dumps(dict(self.instructions), ensure_ascii=False)
         return [f"instructions:{digest_of(content)}", *super().identity()]
 
 
 def likelihood_request(instruction: str, source: str, text: str) -> Likelihood:
-    """Ask how likely a text is after an instruction that holds a source.
+    """Request the likelihood of a text after an instruction that contains a source.
 
     Args:
-        instruction: With `{}` where the source stands; the text comes after its end.
-        source: Gives way from its end where the whole does not fit the model's window.
-        text: Whose tokens count.
+        instruction: The instruction, with `{}` in place of the source.
+        source: The source; cut from its end if the whole exceeds the model's window.
+        text: The text whose tokens are scored.
 
     Raises:
         Undefined: The text is blank.
@@ -86,11 +86,11 @@ def likelihood_request(instruction: str, source: str, text: str) -> Likelihood:
 def score_text(
     instructions: Mapping[str, str], source: str, text: str
 ) -> Flow[tuple[dict[str, float], dict[str, int]]]:
-    """Score a text after each of several instructions that hold the same source.
+    """Score a text after several instructions with the same source.
 
     Returns:
-        The average negative log-likelihood by aspect; and how many prefixes were shortened, and
-        how many tokens had the probability 0.
+        The average negative log-likelihood by aspect, and the numbers of shortened prefixes and of
+        tokens with probability 0.
     """
     requests = tuple(likelihood_request(each, source, text) for each in instructions.values())
     found: list[TokenLikelihood] = yield requests
@@ -104,13 +104,13 @@ def score_text(
 
 @dataclass(frozen=True, kw_only=True)
 class ReferencedGptScore(GptScore):
-    """Scores the answer after the expected answer and the other way round; the mean counts."""
+    """Scores the answer after the expected answer and vice versa; the value is the mean."""
 
     reads = frozenset({"expected_answers", "answer"})
     non_empty = frozenset({"expected_answers"})
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Expected answers that are all blank."""
+        """Return the reason where all expected answers are blank."""
         return (no_reference_reason(),)
 
     def flow(self, sample: Sample) -> Flow[Graded]:

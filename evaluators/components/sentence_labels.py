@@ -1,4 +1,4 @@
-"""Marks: the sentences that a judge marked in a context and an answer, and their TRACe scores."""
+"""Sentence labels: relevant, used and supported sentences, and the TRACe metrics over them."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _NORMAL = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentenceLabels:
-    """What was marked.
+    """The labels of a context's and an answer's sentences.
 
     Attributes:
         sentences: The sentences of the context by key.
         relevant: The keys of those that are relevant to the question.
         used: The keys of those that the answer used.
         supported: Whether each sentence of the answer is fully supported.
-        nothing_relevant: Completeness where nothing is relevant; see the evaluator `trace`.
-        length: The unit in which a sentence is long.
+        nothing_relevant: The completeness if nothing is relevant; see the evaluator `trace`.
+        length: The unit of a sentence's length.
     """
 
     sentences: Mapping[str, str]
@@ -40,22 +40,22 @@ class SentenceLabels:
     length: Unit = "words"
 
     def scores(self) -> dict[str, Value]:
-        """The metrics of the evaluator `trace`, each a number or the reason why it has none."""
-        relevant, used, whole = len(self.relevant), len(self.used), len(self.sentences)
-        held = sum(self.supported)
-        said = len(self.supported)
-        silent = Undefined("the answer has no sentences")
+        """Return the metrics of the evaluator `trace`: numbers, or reasons why there is none."""
+        relevant, used, context_size = len(self.relevant), len(self.used), len(self.sentences)
+        supported = sum(self.supported)
+        total = len(self.supported)
+        no_sentences = Undefined("the answer has no sentences")
         scores: dict[str, Value] = {
-            "context_relevance": relevant / whole if whole else 0.0,
+            "context_relevance": relevant / context_size if context_size else 0.0,
             "context_utilization": min(1.0, used / relevant) if relevant else 0.0,
             "completeness": self._completeness(),
-            "adherence": float(held == said) if said else silent,
+            "adherence": float(supported == total) if total else no_sentences,
             "context_relevance_normalized_20": min(1.0, relevant / _NORMAL),
             "context_utilization_of_context": (
-                used / whole if whole else Undefined("the context has no sentences")
+                used / context_size if context_size else Undefined("the context has no sentences")
             ),
             "completeness_by_length": self._completeness_by_length(),
-            "adherence_fraction": held / said if said else silent,
+            "adherence_fraction": supported / total if total else no_sentences,
         }
         return {**scores, "trace_average": _mean({name: scores[name] for name in AVERAGED})}
 
@@ -77,18 +77,18 @@ class SentenceLabels:
     def _completeness_by_length(self) -> Value:
         if not self.relevant:
             return Undefined("no sentence of the context is relevant")
-        return self._long(self.relevant & self.used) / self._long(self.relevant)
+        return self._length(self.relevant & self.used) / self._length(self.relevant)
 
-    def _long(self, keys: Iterable[str]) -> int:
-        """How long some sentences are together."""
+    def _length(self, keys: Iterable[str]) -> int:
+        """Return the total length of some sentences."""
         texts = (self.sentences[key] for key in keys)
         return sum(len(text.split()) if self.length == "words" else len(text) for text in texts)
 
 
 def _mean(scores: Mapping[str, Value]) -> Value:
-    """The mean of some metrics, if all of them have a value."""
+    """Return the mean of metrics, if all of them have a value."""
     numbers = [float(value) for value in scores.values() if not isinstance(value, Unscored)]
     if len(numbers) < len(scores):
-        gone = [name for name, value in scores.items() if isinstance(value, Unscored)]
-        return Undefined(f"no value of {', '.join(gone)}")
+        missing = [name for name, value in scores.items() if isinstance(value, Unscored)]
+        return Undefined(f"no value of {', '.join(missing)}")
     return sum(numbers) / len(numbers)

@@ -1,4 +1,4 @@
-"""Similarity: how near texts are to others, by the vectors that an embedding model gives them."""
+"""Similarity: cosines between the embeddings of texts."""
 
 from __future__ import annotations
 
@@ -17,21 +17,20 @@ _BLOCK = 256
 def cosines(
     texts: Sequence[np.ndarray[Any, Any]], others: Sequence[np.ndarray[Any, Any]]
 ) -> np.ndarray[Any, Any]:
-    """The cosine of every text with every other: a matrix of float64, one row a text.
+    """Return the cosine of every text with every other: a float64 matrix, one row per text.
 
-    Vectors are brought to length 1 once more in float64, because the rounding of float32 carries
-    products of equal vectors beyond 1 by more than scoring forgives. The vector of a blank text
-    is 0 and has the cosine 0 with everything.
+    Vectors are normalised again in float64: in float32, products of equal vectors exceed 1 by more
+    than the tolerance of `scoring`. The vector of a blank text is 0; its cosines are 0.
     """
     found: np.ndarray[Any, Any] = _unit_vectors(texts) @ _unit_vectors(others).T
     return found
 
 
 def cosine(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
-    """The cosine of two texts.
+    """Return the cosine of two texts.
 
     Raises:
-        Undefined: When one has the vector 0, which is that of a text without words.
+        Undefined: One vector is 0: a text without words.
     """
     if not (one.any() and other.any()):
         raise Undefined("a text without words has no direction")
@@ -41,17 +40,17 @@ def cosine(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> float:
 def nearest_neighbours(
     texts: Sequence[np.ndarray[Any, Any]], others: Sequence[np.ndarray[Any, Any]]
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-    """For each text, its largest cosine with one of the others, and the place of that one."""
+    """Return each text's largest cosine with one of the others, and the position of that one."""
     import numpy as np
 
     # In blocks: two documents of ten thousand sentences have a hundred million cosines.
     units = _unit_vectors(others)
-    values, places = np.empty(len(texts)), np.empty(len(texts), dtype=np.int64)
+    values, positions = np.empty(len(texts)), np.empty(len(texts), dtype=np.int64)
     for start in range(0, len(texts), _BLOCK):
         block = slice(start, start + _BLOCK)
         found = _unit_vectors(texts[block]) @ units.T
-        values[block], places[block] = found.max(axis=1), found.argmax(axis=1)
-    return values, places
+        values[block], positions[block] = found.max(axis=1), found.argmax(axis=1)
+    return values, positions
 
 
 def _unit_vectors(vectors: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 KIND = "credit_card"
 HINT = r"[0-9](?:[ -]?[0-9]){12}"
-"""A pattern (of Rust's syntax, too) that every text with a card matches."""
+"""A pattern (also valid in Rust) that every text with a card matches."""
 
 _GROUP = r"(?<![A-Za-z0-9_])[0-9]++(?![A-Za-z0-9_])"
 _RUN = re.compile(rf"{_GROUP}(?:[ -]{_GROUP})*+")
@@ -81,10 +81,10 @@ EXAMPLES = frozenset(
 
 
 def cards(text: str) -> Iterator[Finding]:
-    """Find card numbers, written in one or in groups with single blanks or hyphens between.
+    """Find card numbers, written without or with single spaces or hyphens between groups.
 
-    Of a run of groups the longest series of whole groups that is a card counts. Every group but
-    the last has 3 to 7 digits, unless the number is written in one.
+    Of a run of groups, the longest series of groups that is a card counts. Every group but the last
+    has 3 to 7 digits, unless there is only one.
     """
     for run in _RUN.finditer(text):
         groups = [
@@ -95,7 +95,7 @@ def cards(text: str) -> Iterator[Finding]:
 
 
 def issuer_of(digits: str) -> str | None:
-    """The network of a card number, or None where it is none's or its check digit is wrong."""
+    """Return the network of a card number, or None if it is not a valid card number."""
     from stdnum import luhn
 
     if not _SHORTEST <= len(digits) <= _LONGEST or len(set(digits)) == 1:

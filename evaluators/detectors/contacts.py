@@ -1,4 +1,4 @@
-"""Phone numbers, bank accounts and network addresses: found only where they are asked for."""
+"""Phone numbers, bank accounts and IP addresses: detectors that are off by default."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PHONE, IBAN, IP_ADDRESS = "phone", "iban", "ip_address"
 PHONE_HINT = r"[0-9][^0-9\n]{0,4}[0-9][^0-9\n]{0,4}[0-9]"
 IBAN_HINT = r"[A-Z]{2}[0-9]{2}"
 IP_HINT = r"[0-9]\.[0-9]|:[0-9A-Fa-f]*:"
-"""Patterns (of Rust's syntax, too) that every text with such a finding matches."""
+"""Patterns (also valid in Rust) that every text with such a finding matches."""
 
 _IBAN = re.compile(r"(?<![A-Za-z0-9])[A-Z]{2}[0-9]{2}(?:[ -]?[A-Z0-9]){11,30}+")
 _IBAN_BORDER = re.compile(r"(?![A-Za-z0-9])")
@@ -28,11 +28,12 @@ _LONGEST_IPV6 = 64
 
 
 def phones(text: str, region: str | None = None) -> Iterator[Finding]:
-    """Find phone numbers that exist by the numbering plans of phonenumbers.
+    """Find phone numbers that are valid by the numbering plans of phonenumbers.
 
     Args:
-        text: A prepared text.
-        region: The country whose national form counts (`US`); None: only numbers with + and code.
+        text: A normalised text.
+        region: The country whose national format counts (`US`); None: only numbers with + and
+            country code.
     """
     from phonenumbers import Leniency, PhoneNumberFormat, PhoneNumberMatcher, format_number
 
@@ -42,9 +43,9 @@ def phones(text: str, region: str | None = None) -> Iterator[Finding]:
 
 
 def ibans(text: str) -> Iterator[Finding]:
-    """Find account numbers with the form of their country and the right check digits.
+    """Find IBANs with the format of their country and valid check digits.
 
-    Whether a bank of that number exists is not asked: the lists of banks are never complete.
+    The bank code is not verified, because lists of banks are never complete.
     """
     from stdnum import iban
 
@@ -61,12 +62,12 @@ def ibans(text: str) -> Iterator[Finding]:
 
 
 def _checks(account: str) -> bool:
-    """Whether the check digits are right: a quick test before that of the country's own form."""
+    """Return whether the check digits are right; this is faster than the check of the format."""
     return int("".join(str(int(sign, 36)) for sign in account[4:] + account[:4])) % 97 == 1
 
 
 def ip_addresses(text: str) -> Iterator[Finding]:
-    """Find addresses of version 4 and 6 that are well formed."""
+    """Find valid IPv4 and IPv6 addresses."""
     end_of_last = 0
     for match in _IP.finditer(text):
         value = match.group().rstrip(".")

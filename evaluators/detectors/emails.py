@@ -14,8 +14,8 @@ KIND = "email"
 HINT = "@"
 
 _PUNYCODE = "[Xx][Nn]--[A-Za-z0-9-]{1,59}"
-# What stands before and behind the sign. The search goes from sign to sign and looks back a
-# bounded way, so that no text makes it slow.
+# The parts before and after the `@`. The search goes from `@` to `@` with a bounded look-behind,
+# so no text makes it slow.
 _ASCII = (
     re.compile(r"(?<![A-Za-z0-9_%+])[A-Za-z0-9_%+][A-Za-z0-9_%+'-]*+(?:\.[A-Za-z0-9_%+'-]++)*+\Z"),
     re.compile(
@@ -40,8 +40,8 @@ _CODE_HOSTS = frozenset({"git@github.com", "git@gitlab.com", "git@bitbucket.org"
 def emails(text: str) -> Iterator[Finding]:
     """Find addresses.
 
-    One of ASCII characters may touch letters of other scripts; where there is none around a sign,
-    one of any script is looked for.
+    An ASCII address may touch letters of other scripts; if there is none around an `@`, an address
+    in any script is searched.
     """
     at = text.find(HINT)
     while at >= 0:
@@ -56,6 +56,6 @@ def emails(text: str) -> Iterator[Finding]:
 
 
 def is_example(address: str) -> bool:
-    """Whether an address is at a domain reserved for examples, or is that of a code host."""
+    """Return whether an address has a domain reserved for examples, or is that of a code host."""
     domain = address.rpartition("@")[2].lower()
     return bool(_EXAMPLE_DOMAIN.fullmatch(domain)) or address.lower() in _CODE_HOSTS

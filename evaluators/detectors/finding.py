@@ -1,4 +1,4 @@
-"""A finding: what a detector saw, where, and no more of it than needed."""
+"""Findings of detectors: kind and position, masked in the evidence."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that a text should not hold.
+    """Something that a text should not contain.
 
     Attributes:
-        kind: What it is, such as `email`.
-        start: Where it begins, in characters.
-        end: Where it ends; the character at this position is no part of it.
-        value: The thing itself; never stored.
-        example: Whether it is known to be made up (a test card, an example domain).
-        note: More about its kind: the network of a card, the severity of a secret.
+        kind: The kind, such as `email`.
+        start: The first position, in characters.
+        end: The position after the last character.
+        value: The text itself; never stored.
+        example: Whether it is known example data (a test card, an example domain).
+        note: Further information: the network of a card, the severity of a secret.
     """
 
     kind: str
@@ -30,21 +30,21 @@ class Finding:
     note: str | None = None
 
     def masked(self, shown: int) -> dict[str, Any]:
-        """The finding as evidence: kind, place and the first characters, not the thing itself."""
-        told: dict[str, Any] = {
+        """Return the finding as evidence: the kind, the position and the first characters only."""
+        evidence: dict[str, Any] = {
             "kind": self.kind,
             "start": self.start,
             "end": self.end,
             "begins": self.value[:shown] + "…",
         }
         if self.note:
-            told["note"] = self.note
-        return told | ({"example": True} if self.example else {})
+            evidence["note"] = self.note
+        return evidence | ({"example": True} if self.example else {})
 
 
 class Detector(Protocol):
-    """Finds things of one kind in a text that was prepared by `plain`."""
+    """Finds data of one kind in a text that was normalised by `plain`."""
 
     def __call__(self, text: str) -> Iterable[Finding]:
-        """Give the findings with their places in `text`."""
+        """Yield the findings with their positions in `text`."""
         ...

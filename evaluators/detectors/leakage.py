@@ -1,4 +1,4 @@
-"""Leakage: what evaluators share that look for things a text should not hold."""
+"""Leakage: the base class of evaluators that search texts for data they should not contain."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from evaluators.detectors.finding import Finding
     from evaluators.sample import Sample
 
-_LISTED = 20
+_MAX_LISTED = 20
 _EMPTY = "empty_answer"
 
 
 @dataclass(frozen=True, kw_only=True)
 class LeakageEvaluator(PassFailEvaluator, RowEvaluator):
-    """Fails an answer, or its context, in which a detector finds something.
+    """Fails an answer, or its context, if a detector finds something in it.
 
-    Most texts hold nothing that could be a finding; an expression over the whole column rules them
-    out, and only the others are read by the detectors.
+    A Polars expression over the whole column rules out most texts; the detectors search only the
+    others.
 
     Attributes:
-        shown: How many characters of a finding are kept as evidence.
-        check_context: Whether the retrieved passages are read, too.
+        shown: The number of characters of a finding in the evidence.
+        check_context: Whether the retrieved passages are checked too.
     """
 
     reads = frozenset({"answer"})
@@ -47,78 +47,84 @@ class LeakageEvaluator(PassFailEvaluator, RowEvaluator):
 
     @abstractmethod
     def detect(self, text: str) -> Iterable[Finding]:
-        """Find everything that counts, or would if it were no example, in a plain text."""
+        """Find everything in a plain text, including examples."""
 
     @abstractmethod
-    def suspicious(self, text: pl.Expr) -> pl.Expr:
-        """Whether a plain text may hold a finding: true for every text that does."""
+    def may_contain(self, text: pl.Expr) -> pl.Expr:
+        """Return whether a plain text may contain a finding; true for every text that does."""
 
     @property
     def judges_context(self) -> bool:
-        """Whether the retrieved passages are read, too."""
+        """Whether the retrieved passages are checked too."""
         return self.check_context
 
     def counts(self, finding: Finding) -> bool:
-        """Whether a finding fails the text that it is in."""
+        """Return whether a finding fails the text."""
         return not finding.example
 
     def grade(self, sample: Sample) -> Graded:
-        """Read the answer and each passage of its context."""
+        """Search the answer and each passage of its context."""
         answer = sample.answer or ""
-        given = self._found(answer)
+        answer_findings = self._found(answer)
         passages = [self._found(text or "") for text in self._passages(sample)]
         scores = pass_fail_scores(
-            answer=not any(map(self.counts, given)),
+            answer=not any(map(self.counts, answer_findings)),
             context=self.context_skip_reason(sample)
             or not any(self.counts(finding) for found in passages for finding in found),
         )
         listed = {
-            "answer": [finding.masked(self.shown) for finding in given],
+            "answer": [finding.masked(self.shown) for finding in answer_findings],
             "contexts": [
                 {"passage": number, **finding.masked(self.shown)}
                 for number, found in enumerate(passages)
                 for finding in found
             ],
         }
-        detail: dict[str, Any] = {name: told[:_LISTED] for name, told in listed.items() if told}
-        more = {name: len(told) for name, told in listed.items() if len(told) > _LISTED}
+        detail: dict[str, Any] = {
+            name: entries[:_MAX_LISTED] for name, entries in listed.items() if entries
+        }
+        more = {
+            name: len(entries) for name, entries in listed.items() if len(entries) > _MAX_LISTED
+        }
         remark = None if answer.strip() else _EMPTY
         return Graded(scores, (detail | {"found": more} if more else detail) or None, remark)
 
     def compute(self, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> pl.DataFrame:
-        """Grade the samples that may hold a finding one by one, the others all at once."""
-        numbered = samples.with_row_index("row").with_columns(self._doubtful().alias("doubtful"))
-        doubtful = numbered.filter("doubtful")
-        clean = numbered.filter(~pl.col("doubtful"))
-        read = super().compute(doubtful.drop("row", "doubtful"), engines)
+        """Score samples that may contain a finding one by one, all others at once."""
+        numbered = samples.with_row_index("row").with_columns(
+            self._may_contain_finding().alias("suspect")
+        )
+        suspect = numbered.filter("suspect")
+        clean = numbered.filter(~pl.col("suspect"))
+        read = super().compute(suspect.drop("row", "suspect"), engines)
         graded = pl.concat(
             [
                 clean.select("row", *self._clean()),
-                pl.concat([doubtful.select("row"), read], how="horizontal"),
+                pl.concat([suspect.select("row"), read], how="horizontal"),
             ]
         )
         return graded.sort("row").drop("row")
 
-    def _doubtful(self) -> pl.Expr:
+    def _may_contain_finding(self) -> pl.Expr:
         answer = pl.col("answer")
         blank = answer.str.strip_chars().str.len_bytes() == 0
-        doubts = [pl.col("error").is_not_null(), blank, self.suspicious(plain_expr(answer))]
+        conditions = [pl.col("error").is_not_null(), blank, self.may_contain(plain_expr(answer))]
         if self.check_context:
             passages = pl.col("contexts").list.join("\n", ignore_nulls=True).fill_null("")
-            doubts.append(self.suspicious(plain_expr(passages)))
-        return pl.any_horizontal(doubts)
+            conditions.append(self.may_contain(plain_expr(passages)))
+        return pl.any_horizontal(conditions)
 
     def _clean(self) -> list[pl.Expr]:
-        """The columns of samples in which there is nothing to be found."""
+        """Return the columns of samples without findings."""
         names = [metric.name for metric in self.sample_metrics]
-        unread = NO_CONTEXTS if self.check_context else NOT_JUDGED
+        skipped = NO_CONTEXTS if self.check_context else NOT_JUDGED
         both = outcome_frame(
             names,
             [
                 outcome_row(
                     self.name, names, Graded(pass_fail_scores(answer=True, context=context))
                 )
-                for context in (True, unread)
+                for context in (True, skipped)
             ],
         )
         was_read = pl.col("contexts").is_not_null() & self.check_context
@@ -140,7 +146,7 @@ class LeakageEvaluator(PassFailEvaluator, RowEvaluator):
         return lru_cache(maxsize=64)(self.find)
 
     def find(self, text: str) -> tuple[Finding, ...]:
-        """Everything that is found in a text as it was written, in the order of the places."""
+        """Find everything in an original text, ordered by position."""
         prepared = plain(text)
         placed = []
         for finding in self.detect(prepared.text):

@@ -1,4 +1,4 @@
-"""Secrets as a table: one row for each kind of key, with its form, its severity and its test."""
+"""Secrets: a table of rules with pattern, severity and test for each kind, and their search."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 Severity = Literal["low", "high", "critical"]
 
 _BEFORE, _AFTER = r"(?<![A-Za-z0-9_-])", r"(?![A-Za-z0-9_-])"
-# Held together, or a long line of dashes would be searched from each of its dashes.
+# Possessive; otherwise a long line of dashes would be searched from each of its dashes.
 _DASHES = r"(?<!-)-{3,}+"
 _DATA = r"(?s:.{0,200}?)[A-Za-z0-9+/]{20}"
 _PLACEHOLDER = re.compile(r"(?i)x{6}|\*{3}|\.\.|your|example|placeholder|[<>]")
@@ -33,10 +33,10 @@ class SecretRule:
 
     Attributes:
         kind: Its name.
-        hint: A literal that every text with such a secret contains.
-        pattern: Its form.
+        hint: A literal that occurs in every text with such a secret.
+        pattern: The pattern of the secret.
         severity: `low` for what is public by nature, `critical` for private keys.
-        is_real: Tells a secret from what only looks like one, by the text that matched.
+        is_real: Returns whether a match is a real secret.
     """
 
     kind: str
@@ -158,7 +158,7 @@ RULES = (
 
 
 def secrets(text: str) -> Iterator[Finding]:
-    """Find secrets; where two rules see the same piece of text, the first of the table counts."""
+    """Find secrets; if two rules match overlapping text, the first in the table counts."""
     taken: list[tuple[int, int]] = []
     for rule in RULES:
         if rule.hint not in text:

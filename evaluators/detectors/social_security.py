@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 KIND = "us_ssn"
 HINT = r"[0-9]{3}[ -]?[0-9]{2}[ -]?[0-9]{4}"
-"""A pattern (of Rust's syntax, too) that every text with such a number matches."""
+"""A pattern (also valid in Rust) that every text with such a number matches."""
 
 _NUMBER = re.compile(
     r"(?<![A-Za-z0-9_])(?<![0-9][-.])"
@@ -34,14 +34,14 @@ EXAMPLES = frozenset(
         "001231000",
     }
 )
-"""Numbers that became known in advertisements and manuals."""
+"""Numbers known from advertisements and manuals."""
 
 
 def social_security_numbers(text: str) -> Iterator[Finding]:
     """Find numbers of the form 123-45-6789 or 123 45 6789 that could have been issued.
 
-    Nine digits in a row count only if the number is named in the 40 characters before.
-    Source: POMS RM 10201.035 of the Social Security Administration.
+    Nine digits without separators count only if the 40 characters before name them. Source: POMS RM
+    10201.035 of the Social Security Administration.
     """
     for match in _NUMBER.finditer(text):
         area, separator, group, serial = match.groups()
@@ -53,6 +53,6 @@ def social_security_numbers(text: str) -> Iterator[Finding]:
 
 
 def is_issuable(area: str, group: str, serial: str) -> bool:
-    """Whether a number with these parts could have been issued."""
+    """Return whether a number with these parts could have been issued."""
     right_area = area not in _NEVER_ISSUED and not area.startswith("9")
     return right_area and group != "00" and serial != "0000"

@@ -1,4 +1,4 @@
-"""Statistics over scores, arrays in and arrays out: how sure a number is, and what it is worth.
+"""Statistics over scores, with arrays in and arrays out.
 
-A number that does not exist is NaN in these arrays; whoever stores them turns it into a null.
+A missing number is NaN in these arrays; callers that store them convert it to null.
 """

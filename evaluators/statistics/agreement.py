@@ -1,4 +1,4 @@
-"""Agreement of two raters, such as a judge and a person: shares, and Cohen's kappa."""
+"""Agreement of two raters, such as a judge and a human: confusion, and Cohen's kappa."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Weights: TypeAlias = Literal["none", "linear", "quadratic"]
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """A judge's passes and failures against people's, who are taken to be right.
+    """The confusion of a judge's passes and failures with human labels, which count as right.
 
     Attributes:
-        true_pass: Passes of both.
-        false_pass: Passed by the judge, failed by people.
-        false_fail: Failed by the judge, passed by people.
-        true_fail: Failures of both.
+        true_pass: Passed by both.
+        false_pass: Passed by the judge, failed by humans.
+        false_fail: Failed by the judge, passed by humans.
+        true_fail: Failed by both.
     """
 
     true_pass: int
@@ -36,44 +36,44 @@ class Confusion:
 
     @property
     def n(self) -> int:
-        """The samples that both have rated."""
+        """The number of samples that both have rated."""
         return self.true_pass + self.false_pass + self.false_fail + self.true_fail
 
     @property
     def agreement(self) -> float | None:
-        """The share on which both agree."""
+        """The share of samples on which both agree."""
         return _share(self.true_pass + self.true_fail, self.n)
 
     @property
     def sensitivity(self) -> float | None:
-        """The share of people's passes that the judge passes too (the true positive rate)."""
+        """The share of human passes that the judge passes too (the true positive rate)."""
         return _share(self.true_pass, self.true_pass + self.false_fail)
 
     @property
     def specificity(self) -> float | None:
-        """The share of people's failures that the judge fails too (the true negative rate)."""
+        """The share of human failures that the judge fails too (the true negative rate)."""
         return _share(self.true_fail, self.true_fail + self.false_pass)
 
     @property
     def base_rate(self) -> float | None:
-        """The share that people pass: kappa means little where it is near 0 or 1."""
+        """The share of human passes; near 0 or 1, kappa means little."""
         return _share(self.true_pass + self.false_fail, self.n)
 
     @property
     def constant_agreement(self) -> float | None:
-        """The agreement of a judge that always says what people say more often."""
+        """The agreement of a judge that always gives the more frequent human label."""
         return None if self.base_rate is None else max(self.base_rate, 1 - self.base_rate)
 
     @property
     def kappa(self) -> float | None:
-        """Cohen's kappa; None where both say the same of all samples."""
+        """Cohen's kappa; None if both give all samples the same label."""
         table = [[self.true_pass, self.false_pass], [self.false_fail, self.true_fail]]
         kappa = float(kappas(np.array([table], dtype=np.float64))[0])
         return kappa if np.isfinite(kappa) else None
 
 
 class Kappa(NamedTuple):
-    """Cohen's kappa with its bootstrap interval; NaN where it has no value."""
+    """Cohen's kappa with its bootstrap interval; NaN if it has no value."""
 
     value: float
     low: float
@@ -81,7 +81,7 @@ class Kappa(NamedTuple):
 
 
 def confusion(judge: NDArray[np.bool_], people: NDArray[np.bool_]) -> Confusion:
-    """Count passes and failures of a judge and of people, sample by sample."""
+    """Count the passes and failures of a judge and of humans, sample by sample."""
     return Confusion(
         true_pass=int((judge & people).sum()),
         false_pass=int((judge & ~people).sum()),
@@ -96,14 +96,14 @@ def kappa(
     weights: Weights = "none",
     clusters: Integers | None = None,
 ) -> Kappa:
-    """Cohen's kappa of two raters, with the percentile interval of the cluster bootstrap.
+    """Return Cohen's kappa of two raters, with the percentile interval of the cluster bootstrap.
 
     Args:
         one: The ratings of one rater.
-        other: Those of the other, of the same samples.
-        weights: How much near misses count against them: `none` for categories, `linear` or
-            `quadratic` for ratings, by the distance of their places among all ratings that occur.
-        clusters: The cluster of each sample; null: each its own.
+        other: The ratings of the other, for the same samples.
+        weights: The weights of disagreements: `none` for categories, `linear` or `quadratic` for
+            ratings, by the distance of their ranks among all ratings that occur.
+        clusters: The cluster of each sample; None: each is its own.
 
     Source: Cohen 1960 and 1968.
     """
@@ -129,14 +129,14 @@ def kappa(
 
 
 def kappas(tables: Floats, weights: Weights = "none") -> Floats:
-    """Cohen's kappa of each table of counts: 1 - observed / expected disagreement.
+    """Return Cohen's kappa of each table of counts: 1 - observed / expected disagreement.
 
     Args:
         tables: Shape (tables, ratings, ratings).
         weights: See `kappa`.
 
     Returns:
-        Shape (tables,); NaN where chance leaves nothing to disagree on.
+        Shape (tables,); NaN if the expected disagreement is 0.
     """
     size = tables.shape[-1]
     distance = np.abs(np.subtract.outer(np.arange(size), np.arange(size))).astype(np.float64)

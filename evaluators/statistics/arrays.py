@@ -1,4 +1,4 @@
-"""The types of the arrays that statistics are computed on."""
+"""Array types and conventions of the statistics."""
 
 from __future__ import annotations
 

@@ -15,17 +15,17 @@ if TYPE_CHECKING:
 
 DRAWS = 2_000
 SEED = 20_261_120
-"""Of every random number in this folder, so that the same scores give the same intervals."""
+"""The seed of all random numbers in this package, so that equal scores give equal intervals."""
 
 LARGE = 20_000
-"""Clusters from which means are taken to be normal, which they then are to three digits."""
+"""The number of clusters above which means are assumed to be normal (exact to three digits)."""
 
 _CHUNK = 4_000_000
 
 
 @lru_cache(maxsize=4)
 def cluster_weights(clusters: int, draws: int = DRAWS) -> NDArray[np.uint8]:
-    """How often each cluster is drawn: shape (draws, clusters); each row adds up to `clusters`."""
+    """Return how often each cluster is drawn: shape (draws, clusters), row sums `clusters`."""
     generator = np.random.default_rng(SEED)
     weights = np.empty((draws, clusters), dtype=np.uint8)
     step = max(1, _CHUNK // clusters)
@@ -40,11 +40,11 @@ def cluster_weights(clusters: int, draws: int = DRAWS) -> NDArray[np.uint8]:
 
 
 def resampled_means(data: ClusterSums) -> Floats:
-    """The mean of each column in each draw of clusters with replacement.
+    """Return the mean of each column in each draw of clusters with replacement.
 
-    All columns see the same draws, so that differences and ranks can be read off a row.
-    From `LARGE` clusters on the draws come from the normal distribution with the covariance of
-    the means, which the bootstrap would only approach.
+    All columns use the same draws, so a row gives differences and ranks. Above `LARGE` clusters,
+    the draws come from the normal distribution with the covariance of the means, to which the
+    bootstrap converges.
 
     Args:
         data: The numbers, summed within clusters.

@@ -1,4 +1,4 @@
-"""Calibration: what people would have given on average, told from a judge and a few labels."""
+"""Calibration: estimates of the mean human label from a judge and a few labels."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Corrected:
 
     Attributes:
         mean: The corrected mean.
-        variance: Of the corrected mean, with the uncertainty of the labels.
+        variance: The variance of the corrected mean, with the uncertainty of the labels.
         low: The lower end of the interval.
         high: The upper end.
-        weight: How much the judge's numbers count (lambda); 1 but where it was tuned.
+        weight: The weight of the judge's numbers (lambda); 1 unless tuned.
     """
 
     mean: float
@@ -36,16 +36,16 @@ class Corrected:
 
 
 def rogan_gladen(share: float, n: int, found: Confusion) -> Corrected | None:
-    """The true share of passes behind a judge's share, given how often it errs.
+    """Estimate the true share of passes from the judge's share and its error rates.
 
     Args:
-        share: The share that the judge passes.
-        n: Of how many samples.
-        found: The judge against people on the labelled samples.
+        share: The judge's share of passes.
+        n: The number of samples.
+        found: The confusion of judge and human labels on the labelled samples.
 
     Returns:
-        None where people passed or failed no labelled sample, or where the judge is no better than
-        chance (sensitivity + specificity <= 1): then nothing can be told from it.
+        None if the human labels have no pass or no failure, or if the judge is no better than
+        chance (sensitivity + specificity <= 1).
 
     Source: Rogan and Gladen 1978; variance as in arXiv 2511.21140.
     """
@@ -54,7 +54,7 @@ def rogan_gladen(share: float, n: int, found: Confusion) -> Corrected | None:
         return None
     youden = sensitivity + specificity - 1
     passed, failed = (found.true_pass + found.false_fail), (found.true_fail + found.false_pass)
-    # A share below what the judge's errors alone would give says 0; it cannot say less.
+    # A share below the judge's false positive rate gives an estimate of 0.
     mean = min(1.0, max(0.0, (share + specificity - 1) / youden))
     variance = (
         share * (1 - share) / n
@@ -68,17 +68,18 @@ def rogan_gladen(share: float, n: int, found: Confusion) -> Corrected | None:
 def prediction_powered(
     judged: Floats, labelled: Floats, labels: Floats, *, tuned: bool = True
 ) -> Corrected | None:
-    """The mean of people's numbers, from a few of them and many of the judge's.
+    """Estimate the mean human label from a few human labels and many of the judge's numbers.
 
-    The judge's mean over the samples without labels, plus the mean error that the labels show:
-    unbiased however bad the judge is, as long as the labelled samples were chosen by chance. Tuned,
-    the judge's numbers count by the weight between 0 and 1 that makes the variance least.
+    The estimate is the judge's mean over the samples without labels, plus its mean error on the
+    labelled ones. It is unbiased even for a bad judge if the labelled samples were chosen at
+    random. If tuned, the judge's numbers have the weight between 0 and 1 that minimises the
+    variance.
 
     Args:
-        judged: The judge's numbers of the samples without a label; may be empty.
-        labelled: The judge's numbers of the samples with one.
-        labels: People's numbers of the same samples.
-        tuned: Whether to weigh the judge's numbers (PPI++); otherwise they count in full.
+        judged: The judge's numbers for samples without a label; may be empty.
+        labelled: The judge's numbers for labelled samples.
+        labels: The human labels of these samples.
+        tuned: Whether to weight the judge's numbers (PPI++); otherwise the weight is 1.
 
     Returns:
         None for fewer than two labels.
@@ -99,7 +100,7 @@ def prediction_powered(
 
 
 def _weight(judged: Floats, labelled: Floats, labels: Floats) -> float:
-    """The lambda of the least variance; 0 where the judge says the same of everything."""
+    """Return the lambda of the least variance; 0 if all the judge's numbers are equal."""
     n, rest = len(labels), len(judged)
     spread = float(np.concatenate([labelled, judged]).var(ddof=1))
     if spread == 0:

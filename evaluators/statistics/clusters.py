@@ -1,4 +1,4 @@
-"""Clusters: questions that are not independent of one another, summed before anything else."""
+"""Clusters: sums, means and standard errors over dependent questions."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Groups:
-    """Which questions belong together.
+    """The clusters of questions.
 
     Attributes:
-        codes: Shape (questions,): the cluster of each; null: each question is its own.
+        codes: Shape (questions,): the cluster of each; None: each question is its own cluster.
     """
 
     codes: Integers | None = None
@@ -29,29 +29,29 @@ class Groups:
 
     @cached_property
     def order(self) -> Integers:
-        """The order that puts the questions of a cluster side by side."""
-        order: Integers = np.argsort(self._known, kind="stable")
+        """The order in which the questions of a cluster are consecutive."""
+        order: Integers = np.argsort(self._codes, kind="stable")
         return order
 
     @cached_property
     def starts(self) -> Integers:
-        """Where in this order each cluster begins."""
-        ordered = self._known[self.order]
+        """The positions in `order` where clusters begin."""
+        ordered = self._codes[self.order]
         begins = np.r_[np.full(min(1, len(ordered)), fill_value=True), np.diff(ordered) != 0]
         return np.flatnonzero(begins).astype(np.int64)
 
     @property
-    def _known(self) -> Integers:
+    def _codes(self) -> Integers:
         return np.empty(0, dtype=np.int64) if self.codes is None else self.codes
 
 
 @dataclass(frozen=True)
 class ClusterSums:
-    """Numbers in columns (a system's, say), added up within each cluster of questions.
+    """Columns of numbers (of systems, say), summed within each cluster of questions.
 
     Attributes:
         sums: Shape (clusters, columns): the sum of the numbers.
-        counts: The same shape: how many numbers there are; 0 where a cluster has none.
+        counts: The same shape: the number of numbers; 0 for an empty cluster.
     """
 
     sums: Floats
@@ -59,26 +59,27 @@ class ClusterSums:
 
     @cached_property
     def n(self) -> Floats:
-        """The numbers in each column."""
+        """The number of numbers in each column."""
         n: Floats = self.counts.sum(axis=0)
         return n
 
     @cached_property
     def clusters(self) -> Integers:
-        """The clusters that have a number, for each column."""
+        """The number of nonempty clusters in each column."""
         clusters: Integers = np.count_nonzero(self.counts, axis=0).astype(np.int64)
         return clusters
 
     @cached_property
     def means(self) -> Floats:
-        """The mean of each column; NaN without a number."""
+        """The mean of each column; NaN without numbers."""
         return _ratio(self.sums.sum(axis=0), self.n)
 
     @cached_property
     def residuals(self) -> Floats:
-        """How far each cluster moves the mean: (sum - mean x count) / n, shape (clusters, columns).
+        """The influence of each cluster on the mean, (sum - mean x count) / n.
 
-        Scaled by the root of c / (c - 1), so that their squares add up to the variance of the mean.
+        Shape (clusters, columns). Scaled by the root of c / (c - 1), so that their squares sum to
+        the variance of the mean.
         """
         means = np.nan_to_num(self.means)
         scale: Floats = np.sqrt(_ratio(self.clusters, self.clusters - 1))
@@ -90,7 +91,7 @@ class ClusterSums:
     def std_errors(self) -> Floats:
         """The cluster-robust standard error of each mean; NaN for fewer than two clusters.
 
-        With one question a cluster it is the sample's standard deviation over the root of n.
+        With one question per cluster, it is the sample's standard deviation over the root of n.
         Source: Liang and Zeger 1986; Miller, arXiv 2411.00640.
         """
         squares = np.einsum("ij,ij->j", self.residuals, self.residuals)
@@ -99,14 +100,14 @@ class ClusterSums:
 
 
 def sum_by_cluster(values: Floats, groups: Groups) -> ClusterSums:
-    """Add up numbers within clusters.
+    """Sum numbers within clusters.
 
     Args:
-        values: Shape (questions, columns); NaN where there is no number.
-        groups: Which questions belong together.
+        values: Shape (questions, columns); NaN where a number is missing.
+        groups: The clusters of questions.
     """
-    there = np.isfinite(values)
-    sums, counts = np.where(there, values, 0.0), there.astype(np.float64)
+    is_present = np.isfinite(values)
+    sums, counts = np.where(is_present, values, 0.0), is_present.astype(np.float64)
     if groups.alone:
         return ClusterSums(sums, counts)
     order, starts = groups.order, groups.starts
@@ -116,7 +117,7 @@ def sum_by_cluster(values: Floats, groups: Groups) -> ClusterSums:
 
 
 def _ratio(numerator: Floats | Integers, denominator: Floats | Integers) -> Floats:
-    """A quotient; NaN where the denominator is 0."""
+    """Return the quotient; NaN where the denominator is 0."""
     nothing = np.full(np.broadcast(numerator, denominator).shape, np.nan)
     divided: Floats = np.divide(numerator, denominator, out=nothing, where=denominator > 0)
     return divided

@@ -1,4 +1,4 @@
-"""Two systems, question by question: the difference, and whether it could be chance."""
+"""Paired comparisons of systems: the difference, and whether it is significant."""
 
 from __future__ import annotations
 
@@ -21,30 +21,31 @@ if TYPE_CHECKING:
 Best: TypeAlias = Literal["high", "low"]
 
 POWER = 0.8
-"""The probability with which the smallest detectable difference would be found."""
+"""The power for the smallest detectable difference."""
 
 BETTER, WORSE, TIED, NOT_ENOUGH = "better", "worse", "tied", "not_enough_data"
 
 _ROUNDING = 1e-13
 _BLOCK = 4_000_000
-"""Numbers in a block of pairs: it bounds the memory."""
+"""The most numbers in a block of pairs; this bounds the memory."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparisons:
-    """Pairs of systems; every array has one element a pair.
+    """Compared pairs of systems; every array has one element per pair.
 
     Attributes:
-        pairs: Shape (pairs, 2): the two systems, by position.
-        n_pairs: The questions on which both have a number.
-        clusters: The clusters of these questions.
-        difference: The mean of the first one's number less the second one's.
-        low: The lower end of its 95 % interval; NaN where all differences are equal.
+        pairs: Shape (pairs, 2): the positions of the two systems.
+        n_pairs: The number of questions with numbers of both systems.
+        clusters: The number of clusters of these questions.
+        difference: The mean of the first system's numbers minus the second's.
+        low: The lower end of the 95 % interval; NaN if all differences are equal.
         high: The upper end.
-        p_value: Of the hypothesis that there is no difference.
-        p_adjusted: The same, adjusted by Holm for all these pairs.
-        detectable: The smallest difference that so many questions show with a power of 80 %.
-        verdict: What is to be said of the first system: better, worse, tied, not_enough_data.
+        p_value: The p-value of the hypothesis that there is no difference.
+        p_adjusted: The p-value after Holm's adjustment for all these pairs.
+        detectable: The smallest difference that this number of questions detects with a power of 80
+            %.
+        verdict: The verdict on the first system: better, worse, tied, not_enough_data.
     """
 
     pairs: Integers
@@ -60,27 +61,27 @@ class Comparisons:
 
 
 def every_pair(systems: int) -> Integers:
-    """All pairs of so many systems, the earlier one first: shape (pairs, 2)."""
+    """Return all pairs of systems, the earlier one first: shape (pairs, 2)."""
     return np.stack(np.triu_indices(systems, 1), axis=1).astype(np.int64)
 
 
 def compare(
     values: Floats, groups: Groups, pairs: Integers, *, best: Best, pass_fail: bool
 ) -> Comparisons:
-    """Compare pairs of systems on the questions that both have a number for.
+    """Compare pairs of systems on the questions for which both have a number.
 
-    Passes and failures of independent questions are tested by McNemar's exact test, everything
-    else by flipping the signs of clusters' differences. The interval is Student's, with the
-    cluster-robust standard error of the differences. A system is better or worse when p says so
-    and the interval does not include 0, as it may with few questions of which one differs far more
-    than the others. There is not enough data where no answers whatever could have given a
+    Passes and failures of independent questions are tested by McNemar's exact test, everything else
+    by a permutation test that flips the signs of the clusters' differences. The interval is
+    Student's, with the cluster-robust standard error of the differences. A system is better or
+    worse if p is significant and the interval excludes 0; with few questions, one large difference
+    can make the two disagree. There is not enough data if no possible answers could give a
     significant result.
 
     Args:
-        values: Shape (questions, systems); NaN where there is no number.
-        groups: Which questions belong together.
-        pairs: Shape (pairs, 2), as `every_pair` gives them: the family that is adjusted for.
-        best: Which numbers are better.
+        values: Shape (questions, systems); NaN where a number is missing.
+        groups: The clusters of the questions.
+        pairs: Shape (pairs, 2), as from `every_pair`: the family of Holm's adjustment.
+        best: Whether high or low numbers are better.
         pass_fail: Whether every number is 0 or 1.
 
     Source: Miller, arXiv 2411.00640; McNemar 1947.
@@ -109,7 +110,7 @@ def compare(
         detectable=detectable_difference(error),
         verdict=_verdicts(
             difference,
-            # An interval that does not exist (all differences are equal) contradicts nothing.
+            # A missing interval (all differences are equal) does not contradict significance.
             (adjusted < LEVEL) & ~((low <= 0) & (high >= 0)),
             (n > 0) & (least_p(found) * tests < LEVEL),
             best,
@@ -118,7 +119,7 @@ def compare(
 
 
 def detectable_difference(error: Floats) -> Floats:
-    """The smallest true difference that a two-sided test finds with a power of 80 %.
+    """Return the smallest true difference that a two-sided test detects with a power of 80 %.
 
     Args:
         error: The standard error of the difference.
@@ -131,7 +132,7 @@ def detectable_difference(error: Floats) -> Floats:
 
 
 def mcnemar_p(gained: Integers, lost: Integers) -> Floats:
-    """The exact two-sided p-value of McNemar's test.
+    """Return the exact two-sided p-value of McNemar's test.
 
     Args:
         gained: The questions that only the first system passes.
@@ -146,9 +147,9 @@ def mcnemar_p(gained: Integers, lost: Integers) -> Floats:
 
 
 def _complete(values: Floats, groups: Groups, pairs: Integers, *, pass_fail: bool) -> _Block:
-    """Questions, clusters, difference, standard error and p of pairs without a missing number.
+    """Compute questions, clusters, difference, standard error and p of pairs without gaps.
 
-    All pairs then follow from what each two systems have in common, which takes one matrix product.
+    One matrix product gives the covariances of all pairs.
     """
     data = sum_by_cluster(values, groups)
     a, b = pairs[:, 0], pairs[:, 1]
@@ -168,7 +169,7 @@ def _complete(values: Floats, groups: Groups, pairs: Integers, *, pass_fail: boo
 
 
 def _with_gaps(values: Floats, groups: Groups, pairs: Integers, *, pass_fail: bool) -> _Block:
-    """The same for pairs that lack some numbers, each on the questions that it has."""
+    """Compute the same for pairs with missing numbers, each on its complete questions."""
     differences = values[:, pairs[:, 0]] - values[:, pairs[:, 1]]
     data = sum_by_cluster(differences, groups)
     error = np.where(_constant(data, differences), np.nan, data.std_errors)
@@ -181,10 +182,10 @@ def _with_gaps(values: Floats, groups: Groups, pairs: Integers, *, pass_fail: bo
 
 
 def _constant(data: ClusterSums, differences: Floats) -> Booleans:
-    """Where all differences of a pair are equal: then there is no variance to estimate from."""
-    there = np.isfinite(differences)
-    low = np.min(differences, axis=0, initial=np.inf, where=there)
-    high = np.max(differences, axis=0, initial=-np.inf, where=there)
+    """Return the pairs with equal differences, from which no variance can be estimated."""
+    is_present = np.isfinite(differences)
+    low = np.min(differences, axis=0, initial=np.inf, where=is_present)
+    high = np.max(differences, axis=0, initial=-np.inf, where=is_present)
     constant: Booleans = (high <= low) | (data.n == 0)
     return constant
 

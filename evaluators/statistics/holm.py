@@ -1,4 +1,4 @@
-"""Many tests at once: p-values adjusted so that the whole family errs as seldom as one test."""
+"""Holm's adjustment of p-values for multiple tests."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def holm(p_values: Floats) -> Floats:
-    """Holm's adjusted p-values: significant ones hold for the family, however tests depend.
+    """Return Holm's adjusted p-values, which control the family-wise error under any dependence.
 
     Args:
-        p_values: Shape (tests,); NaN for a test that could not be made: it is not counted.
+        p_values: Shape (tests,); NaN for a missing test, which is not counted.
 
     Source: Holm, "A simple sequentially rejective multiple test procedure", 1979.
     """

@@ -1,4 +1,4 @@
-"""Confidence intervals of means: Wilson's, the bootstrap's, Student's, and where nothing varies."""
+"""Confidence intervals of means: Wilson, bootstrap, Student's t, and for constant numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ROUNDING = 1e-13
 _QUICK_CHECK = 1000
 
 FEW_CLUSTERS = 30
-"""Fewer clusters than this, and an interval is only roughly what it says."""
+"""With fewer clusters than this, the coverage of an interval is only approximate."""
 
 Method: TypeAlias = Literal["wilson", "bootstrap", "t"]
 
@@ -33,12 +33,12 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Uncertainty:
-    """How sure means are, for each column.
+    """The uncertainty of the mean of each column.
 
     Attributes:
         std_error: The cluster-robust standard error.
         interval: The confidence interval.
-        method: By which method the intervals were found.
+        method: The method of the intervals.
     """
 
     std_error: Floats
@@ -47,7 +47,7 @@ class Uncertainty:
 
 
 def is_pass_fail(values: Floats) -> bool:
-    """Whether there are numbers and each of them is 0 or 1."""
+    """Return whether there are numbers and each of them is 0 or 1."""
     beginning = values[:_QUICK_CHECK]
     either = (beginning == 0) | (beginning == 1) | np.isnan(beginning)
     if not either.all():
@@ -65,19 +65,19 @@ def uncertainty(
     method: Literal["bootstrap", "t"] = "bootstrap",
     clusters: Integers | None = None,
 ) -> Uncertainty:
-    """The uncertainty of each column's mean by the method that suits it.
+    """Compute the uncertainty of each column's mean, with a suitable method.
 
-    Passes and failures get Wilson's interval, all else the bootstrap's, or Student's where it was
-    asked for or where there are more than `LARGE` clusters. A column whose numbers are all equal
-    gets `unseen`'s. An interval ends where the metric's bounds do.
+    Passes and failures get Wilson's interval. Other numbers get the bootstrap's, or Student's t if
+    requested or above `LARGE` clusters. A column with equal numbers gets `constant_interval`.
+    Intervals are clipped to the metric's bounds.
 
     Args:
         data: The numbers, summed within clusters.
-        draws: What `resampled_means` gives for them; empty where no draws are needed.
+        draws: The result of `resampled_means`; empty if no draws are needed.
         pass_fail: Whether every number is 0 or 1.
-        bounds: The least and the greatest number that the metric can have.
-        method: What to do with numbers that are not passes and failures.
-        clusters: How many clusters the rows of each column stand for; null: one each.
+        bounds: The bounds of the metric.
+        method: The method for numbers that are not passes and failures.
+        clusters: The number of clusters that the rows of each column represent; None: one per row.
     """
     errors = data.std_errors
     used: Method = "wilson" if pass_fail else method
@@ -98,12 +98,12 @@ def uncertainty(
 
 
 def wilson(successes: Floats, n: Floats, sizes: Floats | None = None) -> Interval:
-    """Wilson's score interval of a share.
+    """Return Wilson's score interval of a share.
 
     Args:
-        successes: How many passed.
-        n: Of how many; 0 gives NaN.
-        sizes: The number of independent questions that they are worth; null: `n`.
+        successes: The number of passes.
+        n: The number of questions; 0 gives NaN.
+        sizes: The effective number of independent questions; None: `n`.
 
     Source: Wilson 1927; recommended for few questions by Bowyer and others, arXiv 2503.01747.
     """
@@ -113,16 +113,17 @@ def wilson(successes: Floats, n: Floats, sizes: Floats | None = None) -> Interva
         share = np.where(n > 0, successes / n, np.nan)
         middle = (share + z**2 / (2 * size)) / (1 + z**2 / size)
         half = z * np.sqrt(share * (1 - share) / size + z**2 / (4 * size**2)) / (1 + z**2 / size)
-    # Exact at the ends, where rounding would leave a trace.
+    # Exact at the ends, without rounding errors.
     low = np.where(share == 0, 0.0, middle - half)
     return Interval(low, np.where(share == 1, 1.0, middle + half))
 
 
 def effective_sample_size(data: ClusterSums) -> Floats:
-    """How many independent questions the passes and failures of each column are worth.
+    """Return the effective number of independent questions of each column's passes and failures.
 
-    Their number divided by the design effect (how much the clusters increase the variance, at
-    least 1), and less for few clusters. Where all or none pass, the number of clusters.
+    This is the number of questions divided by the design effect (the increase of the variance by
+    clusters, at least 1), and less for few clusters. If all or none pass, it is the number of
+    clusters.
 
     Source: Korn and Graubard, "Confidence intervals for proportions with small expected number of
     positive counts estimated from survey data", 1998.
@@ -139,10 +140,10 @@ def effective_sample_size(data: ClusterSums) -> Floats:
 
 
 def bootstrap_interval(draws: Floats, clusters: Integers) -> Interval:
-    """The bootstrap's percentile interval, widened as Student's t is.
+    """Return the bootstrap's percentile interval, expanded like Student's t.
 
-    The plain percentiles are too narrow by the root of (c - 1) / c and by the normal in place of
-    the t distribution; the expanded ones make up for both.
+    Plain percentiles are too narrow by the root of (c - 1) / c, and because they use the normal
+    instead of the t distribution; expanded percentiles correct both.
 
     Args:
         draws: Means, shape (draws, columns).
@@ -162,17 +163,17 @@ def bootstrap_interval(draws: Floats, clusters: Integers) -> Interval:
 
 
 def t_interval(means: Floats, errors: Floats, clusters: Integers) -> Interval:
-    """Student's t interval with one degree of freedom less than there are clusters."""
+    """Return Student's t interval with clusters - 1 degrees of freedom."""
     half = _quantile(clusters) * errors
     return Interval(means - half, means + half)
 
 
 def constant_interval(means: Floats, clusters: Integers, bounds: tuple[float, float]) -> Interval:
-    """The interval where all numbers are equal: some share of the clusters may be otherwise.
+    """Return the interval of equal numbers: a share of unseen clusters may differ.
 
-    After c equal clusters a share of up to 1 - 0.05 ** (1 / c) others cannot be excluded (about
-    3 / c, the rule of three); the interval allows these the worst and the best number. On a
-    scale that is open on either side, and for a single cluster, there is no interval.
+    After c equal clusters, a share of up to 1 - 0.05 ** (1 / c) other clusters cannot be excluded
+    (about 3 / c, the rule of three). The interval gives these the lowest and the highest possible
+    number. There is no interval on an unbounded scale or for a single cluster.
     """
     with np.errstate(divide="ignore"):
         share = np.where(clusters > 1, 1 - (1 - CONFIDENCE) ** (1 / clusters), np.nan)
@@ -182,7 +183,7 @@ def constant_interval(means: Floats, clusters: Integers, bounds: tuple[float, fl
 
 
 def _quantile(clusters: Floats | Integers) -> Floats:
-    """Student's quantile for so many clusters; NaN for fewer than two."""
+    """Return Student's t quantile for a number of clusters; NaN for fewer than two."""
     from scipy.special import stdtrit
 
     freedom = np.where(np.asarray(clusters) > 1, np.asarray(clusters) - 1.0, np.nan)

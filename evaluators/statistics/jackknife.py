@@ -1,4 +1,4 @@
-"""The jackknife: how sure a number about a whole set is, told by leaving parts of the set out."""
+"""The jackknife: the uncertainty of system metrics, by leaving out parts of the samples."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from evaluators.statistics.arrays import Floats, Integers
 
 PARTS = 200
-"""The parts of a set; each is left out once. With fewer clusters, each cluster is a part."""
+"""The number of parts; each is left out once. With fewer clusters, each cluster is a part."""
 
 LARGE = 10_000
-"""Samples from which a part of them is folded again; the spread is then scaled to all."""
+"""The number of samples above which only some are used; the spread is then scaled to all."""
 
 
 def assign_parts(clusters: NDArray[np.uint64]) -> Integers:
-    """The part that each sample of a system belongs to; -1 for those that are not looked at.
+    """Assign each sample of a system to a part; -1 for unused samples.
 
-    Few clusters are dealt out evenly by chance, many by their keys, which are as good as chance.
+    Few clusters are distributed randomly, many by their keys, which are as good as random.
 
     Args:
         clusters: The key of each sample's cluster, evenly spread over 64 bits.
@@ -51,34 +51,34 @@ def pseudo_values(
     scores: Scores,
     total: int | None = None,
 ) -> dict[str, Floats]:
-    """What each part of the samples contributes to each system metric.
+    """Compute what each part of the samples contributes to each system metric.
 
     The mean of a metric's pseudo-values is the metric, and their spread is its uncertainty: they
-    can be resampled, compared and ranked like the numbers of single questions.
+    can be resampled, compared and ranked like scores of single questions.
 
     Args:
-        evaluator: Whose system metrics are looked at.
+        evaluator: The evaluator of the system metrics.
         rows: The samples of one system, as `scoring.aggregate` takes them.
-        parts: The part of each sample; -1: not looked at.
-        total: How many parts there are; null: as many as the samples are of.
+        parts: The part of each sample; -1: unused.
+        total: The total number of parts; None: the number of parts of these samples.
         scores: The system metrics of all samples.
 
     Returns:
-        By metric, one number for each part: NaN for parts that the samples are not of, and all NaN
-        where leaving one out leaves no value.
+        By metric, one number for each part: NaN for parts without samples; all NaN if the metric
+        has no value without one of the parts.
 
     Source: Tukey 1958; delete-a-group, Kott 2001.
     """
-    looked_at = scoring.unpack_evidence(evaluator, rows.filter(parts >= 0))
+    used_rows = scoring.unpack_evidence(evaluator, rows.filter(parts >= 0))
     part = parts[parts >= 0]
-    whole = scoring.aggregate_unpacked(evaluator, looked_at).scores
+    whole = scoring.aggregate_unpacked(evaluator, used_rows).scores
     present = np.unique(part)
     count = len(present)
     without = [
-        scoring.aggregate_unpacked(evaluator, looked_at.filter(part != left)).scores
+        scoring.aggregate_unpacked(evaluator, used_rows.filter(part != left)).scores
         for left in present
     ]
-    scale = np.sqrt(looked_at.height / rows.height) if rows.height else 1.0
+    scale = np.sqrt(used_rows.height / rows.height) if rows.height else 1.0
     found = {}
     for name, score in scores.items():
         values = np.array([_number(each[name]) for each in without])

@@ -1,4 +1,4 @@
-"""Wobble: how much of the spread of a judge's numbers is the judge's own, and not the answers'."""
+"""Judge variance: the part of the variance of judgments that is due to the judge."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _TWO = 2
 
 @dataclass(frozen=True, slots=True)
 class VarianceComponents:
-    """The variance of repeated judgements, split in two.
+    """The variance of repeated judgments, split by source.
 
     Attributes:
-        answers: The samples that were judged at least twice.
-        judge_variance: Between judgements of the same answer.
-        answer_variance: Between answers, the judge's own taken away; may be below 0 where answers
-            differ by less than the judge wobbles: then read it as none.
-        flip_rate: The share of pairs of judgements of one answer that differ; with a threshold,
-            that fall on different sides of it.
+        answers: The number of answers that were judged at least twice.
+        judge_variance: The variance between judgments of the same answer.
+        answer_variance: The variance between answers without the judge's part; an estimate below 0
+            means that there is none.
+        flip_rate: The share of pairs of judgments of one answer that differ or, with a threshold,
+            that lie on different sides of it.
     """
 
     answers: int
@@ -33,7 +33,7 @@ class VarianceComponents:
 
     @property
     def reliability(self) -> float | None:
-        """The share of the variance of one judgement that is the answers' (ICC 1)."""
+        """The share of the answers in the variance of one judgment (ICC 1)."""
         whole = self.judge_variance + max(0.0, self.answer_variance)
         return max(0.0, self.answer_variance) / whole if whole > 0 else None
 
@@ -41,12 +41,12 @@ class VarianceComponents:
 def split_variance(
     judged: Floats, threshold: float | None = None, best: Literal["high", "low"] = "high"
 ) -> VarianceComponents | None:
-    """Split the variance of repeated judgements of the same answers.
+    """Split the variance of repeated judgments of the same answers.
 
     Args:
         judged: Shape (answers, repeats); NaN where a repeat failed.
-        threshold: The line that makes a pass of a number; null: any difference is a flip.
-        best: Which numbers are better; what lies on the line passes in either case.
+        threshold: The value at which an answer passes; None: any difference is a flip.
+        best: Whether high or low numbers are better; a number equal to the threshold passes.
 
     Returns:
         None where fewer than two answers were judged at least twice.
@@ -74,9 +74,9 @@ def split_variance(
 
 
 def _flip_rate(verdicts: Floats, there: Booleans) -> float:
-    """The mean over the answers of the share of their pairs of repeats that differ."""
+    """Return the mean, over the answers, of the share of pairs of repeats that differ."""
     both = there[:, :, None] & there[:, None, :]
     differ = both & (verdicts[:, :, None] != verdicts[:, None, :])
-    # Each pair stands twice in the square; a repeat does not differ from itself.
+    # The matrix has each pair twice; a repeat does not differ from itself.
     pairs = both.sum(axis=(1, 2)) - there.sum(axis=1)
     return float((differ.sum(axis=(1, 2)) / pairs).mean())

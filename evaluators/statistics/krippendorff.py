@@ -1,4 +1,4 @@
-"""Krippendorff's alpha: the agreement of any number of raters, also where some left gaps."""
+"""Krippendorff's alpha: the agreement of any number of raters, with missing ratings."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ _RATERS = 2
 
 
 def krippendorff_alpha(ratings: Floats, scale: Scale = "nominal") -> float | None:
-    """1 for perfect agreement, 0 for that of chance, less for worse.
+    """Return 1 for perfect agreement, 0 for chance agreement, less for worse.
 
-    Units with fewer than two ratings say nothing about agreement and are left out.
+    Units with fewer than two ratings are left out.
 
     Args:
-        ratings: Shape (raters, units); NaN where a rater gave none.
+        ratings: Shape (raters, units); NaN where a rating is missing.
         scale: What the ratings are: names, an order, or numbers with meaningful differences.
 
     Returns:
-        Alpha; None where no two raters rated the same unit, or all ratings are equal.
+        Alpha; None if no two raters rated the same unit, or all ratings are equal.
 
     Source: Krippendorff, "Computing Krippendorff's alpha-reliability", 2011.
     """
     pairable = ratings[:, np.isfinite(ratings).sum(axis=0) >= _RATERS]
-    there = np.isfinite(pairable)
-    categories = np.unique(pairable[there])
+    is_present = np.isfinite(pairable)
+    categories = np.unique(pairable[is_present])
     if len(categories) <= 1:
         return None
     counts = np.stack(
-        [((pairable == value) & there).sum(axis=0) for value in categories], axis=1
+        [((pairable == value) & is_present).sum(axis=0) for value in categories], axis=1
     ).astype(np.float64)
     raters = counts.sum(axis=1, keepdims=True)
-    # How often each two values were given to one unit; a rating does not pair with itself.
+    # How often two values occur together in a unit; a rating does not pair with itself.
     shares = counts / (raters - 1)
     together = counts.T @ shares - np.diag(shares.sum(axis=0))
     totals = together.sum(axis=0)
@@ -48,14 +48,14 @@ def krippendorff_alpha(ratings: Floats, scale: Scale = "nominal") -> float | Non
 
 
 def _distances(categories: Floats, totals: Floats, scale: Scale) -> Floats:
-    """The squared distance of each two values on their scale."""
+    """Return the squared distance of each pair of values on the scale."""
     if scale == "nominal":
         differ: Floats = (np.subtract.outer(categories, categories) != 0).astype(np.float64)
         return differ
     if scale == "interval":
-        apart: Floats = np.subtract.outer(categories, categories) ** 2
-        return apart
-    # On an ordinal scale the ratings between two values are what lies between them.
-    places = np.cumsum(totals) - totals / 2
-    between: Floats = np.subtract.outer(places, places) ** 2
+        squared: Floats = np.subtract.outer(categories, categories) ** 2
+        return squared
+    # On an ordinal scale, the distance of two values is the number of ratings between them.
+    positions = np.cumsum(totals) - totals / 2
+    between: Floats = np.subtract.outer(positions, positions) ** 2
     return between

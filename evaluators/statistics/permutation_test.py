@@ -1,4 +1,4 @@
-"""Sign flips: how often chance alone gives a difference as great as the one that was found."""
+"""The paired permutation test: p-values from random sign flips of differences."""
 
 from __future__ import annotations
 
@@ -16,31 +16,30 @@ if TYPE_CHECKING:
     from evaluators.statistics.arrays import Booleans, Floats, Integers
 
 FLIPS = 9_999
-"""Random patterns of signs; together with the observed one they make 10,000."""
+"""The number of random sign patterns; with the observed one there are 10,000."""
 
 _RESOLVED = 10
-"""The exceedances below which draws say little, and the normal tail is taken."""
+"""With fewer exceedances than this, p comes from the normal distribution."""
 
 _CHUNK = 4_000_000
 _TOLERANCE = 1e-9
 
 
 def sign_flip_p(differences: Floats, pairs: Integers | None = None) -> Floats:
-    """Two-sided p-values: could each cluster's difference as well be its negative?
+    """Return two-sided p-values of a sign-flip test over clusters.
 
-    With few clusters all patterns of signs are tried, so that p is exact; with more of them 9,999
-    random ones, the same for all columns. Where fewer than ten of these reach the observed sum,
-    and from `LARGE` clusters on, p is that of the normal distribution that the sums approach, but
-    never less than one pattern and its mirror image among all.
+    With few clusters, all sign patterns are enumerated, so p is exact; with more, 9,999 random
+    patterns are used, the same for all columns. If fewer than ten of them reach the observed sum,
+    and above `LARGE` clusters, p comes from the limiting normal distribution, but is never below
+    the share of one pattern and its mirror image.
 
     Args:
         differences: Shape (clusters, columns): the sum of the differences in each cluster. With
-            `pairs`, the sums of the numbers themselves, one column a system.
-        pairs: Shape (tests, 2): the columns whose difference each test is about; null: one test a
-            column.
+            `pairs`, the sums of the numbers, one column per system.
+        pairs: Shape (tests, 2): the columns of each tested difference; None: one test per column.
 
     Returns:
-        One p-value a test; 1 where all differences are 0.
+        One p-value per test; 1 if all differences are 0.
 
     Source: Fisher's randomisation test for pairs; random patterns after Phipson and Smyth 2010.
     """
@@ -63,12 +62,12 @@ def sign_flip_p(differences: Floats, pairs: Integers | None = None) -> Floats:
 
 
 def least_p(clusters: Integers) -> Floats:
-    """The smallest p-value that so many clusters can give: all differ, and in one direction."""
+    """Return the smallest possible p-value: all clusters differ in one direction."""
     return np.minimum(1.0, np.exp2(1.0 - np.asarray(clusters, dtype=np.float64)))
 
 
 def _moments(differences: Floats, pairs: Integers | None) -> tuple[Floats, Floats, Integers]:
-    """Each test's observed sum, its variance under random signs, and its clusters that differ."""
+    """Return each test's observed sum, its variance under random signs, and nonzero clusters."""
     if pairs is None:
         differs: Booleans = differences != 0
         squares = np.einsum("ij,ij->j", differences, differences)
@@ -92,11 +91,11 @@ def _normal_p(observed: Floats, squares: Floats, clusters: Integers) -> Floats:
 
 
 def _patterns(clusters: int, width: int) -> Iterator[Floats]:
-    """Signs in pieces of shape (some, clusters): every pattern, or `FLIPS` random ones.
+    """Yield sign patterns in blocks of shape (n, clusters): all patterns, or `FLIPS` random ones.
 
     Args:
-        clusters: The signs of a pattern.
-        width: The numbers that are held for each pattern at once.
+        clusters: The number of signs in a pattern.
+        width: The numbers in memory per pattern.
     """
     step = max(1, _CHUNK // max(1, width))
     everything = 2**clusters if clusters < FLIPS.bit_length() else FLIPS + 1

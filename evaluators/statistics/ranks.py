@@ -1,4 +1,4 @@
-"""Ranks, and the places that a system may hold if other questions had been asked."""
+"""Ranks and their bootstrap intervals."""
 
 from __future__ import annotations
 
@@ -17,40 +17,42 @@ _DIGITS = 12
 
 
 class RankInterval(NamedTuple):
-    """The best and the worst place of each system, 1 being the best; 0 without a mean."""
+    """The best and the worst rank of each system, 1 being the best; 0 without a mean."""
 
     low: Integers
     high: Integers
 
 
 def rank_intervals(means: Floats, draws: Floats, best: Literal["high", "low"]) -> RankInterval:
-    """The places that systems hold in the middle 95 % of the draws.
+    """Return the range of ranks of each system in the middle 95 % of the draws.
 
-    One draw resamples the questions of all systems at once, so that what they have in common does
-    not count as uncertainty. The place by the means themselves always lies within.
+    One draw resamples the questions of all systems at once, so differences that they share do not
+    count as uncertainty. The rank by the means always lies within the interval.
 
     Args:
-        means: Shape (systems,); NaN for a system that has none: it takes no part.
+        means: Shape (systems,); NaN for a system without a mean, which is left out.
         draws: Shape (draws, systems), as `resampled_means` gives them.
-        best: Which numbers are better.
+        best: Whether high or low numbers are better.
 
     Source: the rank intervals of Chatbot Arena, arXiv 2403.04132.
     """
     low, high = np.zeros((2, len(means)), dtype=np.int64)
-    there = np.isfinite(means)
-    if not there.any():
+    has_mean = np.isfinite(means)
+    if not has_mean.any():
         return RankInterval(low, high)
     sign = -1.0 if best == "high" else 1.0
-    places = ranks(sign * draws[:, there])
+    drawn_ranks = ranks(sign * draws[:, has_mean])
     tail = (1 - CONFIDENCE) / 2
-    held = np.quantile(places, [tail, 1 - tail], axis=0, method="inverted_cdf").astype(np.int64)
-    own = ranks(sign * means[None, there])[0]
-    low[there], high[there] = np.minimum(held[0], own), np.maximum(held[1], own)
+    bounds = np.quantile(drawn_ranks, [tail, 1 - tail], axis=0, method="inverted_cdf").astype(
+        np.int64
+    )
+    observed = ranks(sign * means[None, has_mean])[0]
+    low[has_mean], high[has_mean] = np.minimum(bounds[0], observed), np.maximum(bounds[1], observed)
     return RankInterval(low, high)
 
 
 def ranks(numbers: Floats) -> Integers:
-    """The rank of each number in its row, 1 for the least; equal ones share the lowest.
+    """Return the rank of each number in its row, 1 for the smallest; equal numbers share a rank.
 
     Numbers that differ only by rounding (in the 12th digit) are equal. NaN comes last.
     """

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 LIBRARIES = ("nltk", "sacrebleu")
-"""The distributions that cut texts into tokens and fold counts: for `Evaluator.libraries`."""
+"""The distributions that tokenize texts and compute corpus BLEU, for `Evaluator.libraries`."""
 
 ORDERS = (1, 2, 3, 4)
 

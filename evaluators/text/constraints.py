@@ -1,4 +1,4 @@
-"""Constraints: what a text must contain, as written in a test suite."""
+"""Constraints: what a text must contain."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Operand:
     is_pattern: bool
 
     def holds(self, within: str, search: Callable[[str, str], bool]) -> bool:
-        """Whether it is found; patterns by `search(pattern, text)`."""
+        """Return whether it occurs in a text; patterns use `search(pattern, text)`."""
         return search(self.text, within) if self.is_pattern else self.text in within
 
 
@@ -39,11 +39,11 @@ Constraint: TypeAlias = tuple[Operand, ...]
 
 @lru_cache(maxsize=1024)
 def read_constraints(written: str) -> tuple[Constraint, ...]:
-    """Read a JSON list of texts, `REGEXP:` patterns, and lists of those as alternatives.
+    """Parse a JSON list of texts, `REGEXP:` patterns, and lists of those as alternatives.
 
     Raises:
-        BadConstraints: For anything else, an empty list of alternatives, or a pattern that does
-            not compile; with the number of the constraint, counted from 1.
+        BadConstraints: It is anything else, a list of alternatives is empty, or a pattern does not
+            compile. The message has the number of the constraint, from 1.
     """
     try:
         listed = json.loads(written)
@@ -55,10 +55,10 @@ def read_constraints(written: str) -> tuple[Constraint, ...]:
 
 
 def any_of(texts: Sequence[str]) -> Constraint:
-    """The constraint that one of some texts, which may be patterns, is found.
+    """Return the constraint that one of some texts or patterns matches.
 
     Raises:
-        BadConstraints: When a pattern does not compile.
+        BadConstraints: A pattern does not compile.
     """
     return tuple(_operand(text, "expected answer") for text in texts)
 

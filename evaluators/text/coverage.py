@@ -1,4 +1,4 @@
-"""Coverage: how much of the ground that a source covers its summary covers too."""
+"""Coverage: how much of its source a summary covers, in the embedding space."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _DIMENSIONS = 5
 def completeness(
     source: Sequence[np.ndarray[Any, Any]], summary: Sequence[np.ndarray[Any, Any]]
 ) -> float:
-    """How far the summary's sentences reach in the space of the source's.
+    """Return the reach of the summary's sentences relative to the source's.
 
-    The source's vectors are turned into its own directions of largest variance, at most five; the
-    summary's with them.
+    Both are projected on the principal components of the source's vectors, at most five.
 
     Raises:
-        Undefined: A side has fewer than two sentences, or all of the source's mean the same.
+        Undefined: The source or the summary has fewer than two sentences, or the source's sentences
+            are equal.
     """
     import numpy as np
 
@@ -38,10 +38,10 @@ def completeness(
 
 
 def reach_ratio(source: np.ndarray[Any, Any], summary: np.ndarray[Any, Any]) -> float:
-    """The reach of the summary's points, moved to the nearest of the source, over the source's.
+    """Move the summary's points to the nearest of the source; return the ratio of the reaches.
 
     Raises:
-        Undefined: All points of the source are the same.
+        Undefined: All points of the source are equal.
     """
     import numpy as np
 
@@ -53,9 +53,9 @@ def reach_ratio(source: np.ndarray[Any, Any], summary: np.ndarray[Any, Any]) -> 
 
 
 def reach(points: np.ndarray[Any, Any]) -> float:
-    """The length of three segments: the longest distance, and the next longest from both its ends.
+    """Return the length of the longest distance plus the next longest from each end.
 
-    A single point reaches nowhere.
+    The reach of a single point is 0.
     """
     import numpy as np
 

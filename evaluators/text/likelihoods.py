@@ -1,4 +1,4 @@
-"""Likelihoods: what is made of the log-probabilities of a text's tokens."""
+"""Likelihoods: the average negative log-likelihood of a text."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 LOG_SMALLEST = math.log(1.401298464324817e-45)
-"""The logarithm of the smallest number above 0 that float32 knows: a probability of 0 is taken for
-it, because nothing smaller can be told from it."""
+"""The logarithm of the smallest positive float32, which replaces a probability of 0."""
 
 
 def average_negative(logprobs: Sequence[float]) -> float:
-    """The mean of the negative log-probabilities: 0 for a certain text, higher for unlikely ones.
+    """Return the mean negative log-probability: 0 for a certain text, higher for unlikely ones.
 
     Args:
         logprobs: Natural logarithms, at least one.
@@ -24,5 +23,5 @@ def average_negative(logprobs: Sequence[float]) -> float:
 
 
 def count_zeros(logprobs: Sequence[float]) -> int:
-    """How many tokens have the probability 0, as far as float32 can tell."""
+    """Count the tokens with probability 0 in float32."""
     return sum(value < LOG_SMALLEST for value in logprobs)

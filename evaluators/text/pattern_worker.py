@@ -1,8 +1,8 @@
-"""The process that searches for patterns: reads a pattern and a text, writes whether it is found.
+"""The pattern worker: a process that reads patterns and texts and writes whether they match.
 
-A search that takes more processor time than the first argument says (seconds) ends it.
+A search that exceeds the CPU time of the first argument (seconds) ends the process.
 
-Started by `patterns.Matcher` as a program of its own, so that it loads nothing and can be killed.
+`patterns.Matcher` starts it as a separate program, which loads quickly and can be killed.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LENGTHS = struct.Struct("<QQ")
 
 
 def main() -> None:
-    """Answer one byte a request, `1` or `0`, until the requests end; `r` says that it is ready."""
+    """Write `r` when ready, then `1` or `0` for each request until the input ends."""
     requests, replies = sys.stdin.buffer, sys.stdout.buffer
     alarm = getattr(signal, "setitimer", None)
     reply = b"r"
@@ -30,7 +30,7 @@ def main() -> None:
             requests.read(length).decode("utf-8", "surrogatepass")
             for length in _LENGTHS.unpack(head)
         )
-        if alarm:  # ends this process, even if the one that waits for it is gone
+        if alarm:  # ends this process even if its parent is gone
             alarm(signal.ITIMER_PROF, float(sys.argv[1]))
         reply = b"1" if re.search(pattern, text) else b"0"
         if alarm:

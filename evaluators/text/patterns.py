@@ -1,4 +1,4 @@
-"""Patterns of users: searched with a time limit, so that none of them can hold up a run."""
+"""User-defined patterns, searched with a time limit so that no pattern can block a run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from evaluators.errors import EvaluatorError
 _WORKER = Path(__file__).with_name("pattern_worker.py")
 _MAX_TIMEOUTS = 10
 _STARTING_S = 60.0
-# A busy machine may take so many times the limit on the clock. Where the process counts its own
-# processor time, the clock only has to end one that hangs.
+# On a busy machine, the wall-clock time may be this many times the limit. If the worker can limit
+# its own CPU time, the wall clock only has to end a worker that hangs.
 _BUSY = 100 if hasattr(signal, "setitimer") else 10
 _CHOICES = 8
 _SHORT = 4000
@@ -32,48 +32,48 @@ _BACKREFERENCE = re.compile(r"\\[1-9]")
 
 
 class PatternTimeout(Exception):  # noqa: N818 - a result with a reason
-    """A search took longer than the limit, or the pattern did so too often to be tried again."""
+    """A search exceeded the time limit, or the pattern has done so too often."""
 
 
 class Matcher:
-    """Searches texts for patterns with the meaning of Python's `re.search`.
+    """Searches texts for patterns like Python's `re.search`.
 
-    Patterns that cannot take long are searched here; all others in a process of its own, which
-    ends when a search exceeds the limit. A pattern that has run away ten times is not tried
-    again by the same matcher, so that it costs a run a bounded time.
+    Fast patterns are searched in this process, all others in a worker process that ends when a
+    search exceeds the limit. A pattern that exceeds it ten times is not tried again by the same
+    matcher, so it costs a bounded time.
     """
 
     def __init__(self, limit_s: float) -> None:
-        """Prepare it.
+        """Set the limit.
 
         Args:
-            limit_s: Seconds of processor time for one text, so that what else a machine has to do
-                changes no result.
+            limit_s: Seconds of CPU time for one text, so that the load of the machine does not
+                matter.
         """
         self._limit_s = limit_s
         self._worker: _Worker | None = None
-        self._runaways: Counter[str] = Counter()
+        self._timeouts: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     def search(self, pattern: str, text: str) -> bool:
-        """Whether a pattern that compiles is found anywhere in a text.
+        """Return whether a valid pattern matches anywhere in a text.
 
         Raises:
-            RanAway: When that cannot be told within the limit.
+            PatternTimeout: The search exceeds the limit.
         """
         if is_fast(pattern, len(text)):
             return _compiled(pattern).search(text) is not None
         with self._lock:
-            if self._runaways[pattern] >= _MAX_TIMEOUTS:
+            if self._timeouts[pattern] >= _MAX_TIMEOUTS:
                 raise PatternTimeout(
-                    f"{pattern!r} ran away on {_MAX_TIMEOUTS} texts and was not tried again"
+                    f"{pattern!r} timed out on {_MAX_TIMEOUTS} texts and was not tried again"
                 )
             if self._worker is None:
                 self._worker = _Worker(self._limit_s)
             found = self._worker.search(pattern, text)
             if found is None:
                 self._worker = None
-                self._runaways[pattern] += 1
+                self._timeouts[pattern] += 1
                 raise PatternTimeout(f"{pattern!r} took longer than {self._limit_s:g} s")
             return found
 
@@ -84,7 +84,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def is_fast(pattern: str, length: int) -> bool:
-    """Whether a pattern needs few steps on every text of this length.
+    """Return whether a pattern needs few steps on every text of this length.
 
     Without a repeat, each position costs at most two to the number of choices. A single repeat
     without a choice or a reference to a group costs at most the square of the length.
@@ -100,7 +100,7 @@ def is_fast(pattern: str, length: int) -> bool:
 
 
 class _Worker:
-    """A process that searches; it ends with the object that started it."""
+    """A worker process; it ends with the object that started it."""
 
     def __init__(self, limit_s: float) -> None:
         self._limit_s = limit_s
@@ -112,15 +112,17 @@ class _Worker:
         self._requests = cast("IO[bytes]", process.stdin)
         replies = cast("IO[bytes]", process.stdout)
         self._replies: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        reader = threading.Thread(target=_pass_on, args=(replies, self._replies), daemon=True)
+        reader = threading.Thread(
+            target=_forward_replies, args=(replies, self._replies), daemon=True
+        )
         reader.start()
-        self._end = weakref.finalize(self, _end, process, reader)
+        self._end = weakref.finalize(self, _stop, process, reader)
         if self._reply(_STARTING_S) != b"r":
             self._end()
             raise EvaluatorError("the process that searches for patterns did not start")
 
     def search(self, pattern: str, text: str) -> bool | None:
-        """Whether the pattern is found; None, and the end of the process, after the limit."""
+        """Return whether the pattern matches; None after the limit, which also ends the process."""
         parts = [part.encode("utf-8", "surrogatepass") for part in (pattern, text)]
         self._requests.write(struct.pack("<QQ", *map(len, parts)) + b"".join(parts))
         self._requests.flush()
@@ -131,20 +133,20 @@ class _Worker:
         return reply == b"1"
 
     def _reply(self, limit_s: float) -> bytes:
-        """The next byte of the process; none when it ended or the time is over."""
+        """Return the next byte of the process, or nothing if it ended or the time is over."""
         try:
             return self._replies.get(timeout=limit_s)
         except queue.Empty:
             return b""
 
 
-def _pass_on(replies: IO[bytes], taken: queue.SimpleQueue[bytes]) -> None:
+def _forward_replies(replies: IO[bytes], queued: queue.SimpleQueue[bytes]) -> None:
     while reply := replies.read(1):
-        taken.put(reply)
-    taken.put(b"")
+        queued.put(reply)
+    queued.put(b"")
 
 
-def _end(process: subprocess.Popen[bytes], reader: threading.Thread) -> None:
+def _stop(process: subprocess.Popen[bytes], reader: threading.Thread) -> None:
     process.kill()
     process.wait()
     reader.join()

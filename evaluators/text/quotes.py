@@ -1,4 +1,4 @@
-"""Quotes: whether what a judge says that a text says stands in that text."""
+"""Quotes: whether a judge's quotes occur in the text."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ if TYPE_CHECKING:
 
 
 def occurs(quote: str, text: str) -> bool:
-    """Whether a quote stands in a text, white space, compatibility forms and case apart.
+    """Return whether a quote occurs in a text, ignoring white space, case and compatibility forms.
 
-    An empty quote stands in no text.
+    An empty quote occurs in no text.
     """
     wanted = _plain(quote)
     return bool(wanted) and wanted in _plain(text)
 
 
 def quote_evidence(quotes: Iterable[str], text: str) -> list[dict[str, Any]]:
-    """Quotes as evidence: `unverified_quote` marks those that do not stand in the text."""
+    """Return quotes as evidence; `unverified_quote` marks those that do not occur in the text."""
     return [
         {"text": quote} | ({} if occurs(quote, text) else {"unverified_quote": True})
         for quote in quotes

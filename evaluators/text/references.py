@@ -1,4 +1,4 @@
-"""References: the expected answers that a text can be held against."""
+"""References: the expected answers of a question."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 NON_BLANK = r"[^\s\x1c-\x1f]"
-"""A character that Python's `str.strip` leaves standing, as a pattern of Polars: Rust does not
-count the four separators as blanks."""
+"""A Polars pattern of a character that Python's `str.strip` keeps. Rust's white space lacks the
+four ASCII separators."""
 
 
 def non_blank(texts: Iterable[str | None] | None) -> list[str]:
-    """Those of some texts that are not blank."""
+    """Return the texts that are not blank."""
     return [text for text in texts or () if text and text.strip()]
 
 
 def numbered_alternatives(texts: Iterable[str | None] | None) -> str | dict[str, str]:
-    """The different texts that are not blank, as a block of a prompt.
+    """Return the distinct texts that are not blank, as a block of a prompt.
 
     Returns:
-        The text, or several by their number from 1.
+        A single text, or several texts by number from 1.
     """
     different = list(dict.fromkeys(non_blank(texts)))
     if len(different) == 1:
@@ -32,7 +32,7 @@ def numbered_alternatives(texts: Iterable[str | None] | None) -> str | dict[str,
 
 
 def no_reference_reason() -> pl.Expr:
-    """The reason that all expected answers are blank; null where one is not."""
+    """Return the reason where all expected answers are blank; null elsewhere."""
     has_text = pl.element().str.contains(NON_BLANK)
     some = pl.col("expected_answers").list.eval(has_text.fill_null(value=False)).list.any()
     return pl.when(~some).then(pl.lit("no expected answer with text"))

@@ -1,4 +1,4 @@
-"""Repeats: the longest piece of a text that stands in it twice."""
+"""Repeats: the longest substring that occurs twice in a text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A piece of a text, where it first stands, and how often it occurs without overlapping."""
+    """A substring, its first position, and its number of occurrences without overlaps."""
 
     text: str
     start: int
@@ -19,19 +19,19 @@ class Repeat:
 
 
 def longest_repeat(text: str, shortest: int = 1) -> Repeat | None:
-    """The longest piece that occurs twice without overlapping itself.
+    """Find the longest substring that occurs twice without overlapping itself.
 
-    A text with a repeat of some length has one of every smaller length, so the length is found by
-    doubling it and then halving the gap. Pieces are not compared as texts: each gets the position
-    at which it first occurs as its name, and a piece of twice the length is a pair of names
-    (Karp, Miller and Rosenberg, 1972).
+    A text with a repeat of some length has repeats of every smaller length, so the length is found
+    by doubling and bisection. Substrings are not compared as texts: each is named by the position
+    of its first occurrence, and a substring of twice the length is a pair of names (Karp, Miller
+    and Rosenberg, 1972).
 
     Args:
         text: Any text; lengths are code points.
         shortest: The smallest length that counts.
 
     Returns:
-        The piece; the one that starts first where several are equally long; None if there is none.
+        The substring; the first of several equally long ones; None if there is no repeat.
     """
     names = _names(text)
     length, half, halves = 1, 0, names
@@ -58,13 +58,13 @@ def longest_repeat(text: str, shortest: int = 1) -> Repeat | None:
 
 
 def _names(pieces: Iterable[Hashable]) -> list[int]:
-    """Name each piece by the position at which one like it first stands."""
+    """Name each substring by the position of its first occurrence."""
     first: dict[Hashable, int] = {}
     return [first.setdefault(piece, position) for position, piece in enumerate(pieces)]
 
 
 def _first_repeat(names: list[int], length: int) -> int | None:
-    """The smallest position whose piece of this length occurs again behind its end."""
+    """Return the smallest position whose substring of this length occurs again after its end."""
     return min(
         (name for position, name in enumerate(names) if position - name >= length), default=None
     )

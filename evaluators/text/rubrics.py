@@ -1,4 +1,4 @@
-"""Rubrics: what a question says about how its answers are to be graded."""
+"""Rubrics: how the answers to a question have to be graded."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ LEVELS = ("1", "2", "3", "4", "5")
 
 @dataclass(frozen=True, slots=True)
 class Rubric:
-    """How an answer is to be graded.
+    """The rubric of a question.
 
     Attributes:
-        description: What it is about; None where it does not say.
-        scale: What answers of a level are like, by level; some may be missing.
+        description: What matters in the answer; None if not given.
+        scale: The description of each level; some may be missing.
     """
 
     description: str | None
@@ -24,7 +24,7 @@ class Rubric:
 
 
 def read_rubric(text: str | None) -> Rubric | str:
-    """Read a rubric from the JSON text in which questions carry it.
+    """Parse a rubric from the JSON text of a question.
 
     Returns:
         The rubric, or what is wrong with it.

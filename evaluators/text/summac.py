@@ -1,4 +1,4 @@
-"""SummaC: what is made of the entailment between each sentence of a source and of its summary.
+"""SummaC: scores from the entailment between each sentence of a source and of its summary.
 
 Source: Laban et al., "SummaC: re-visiting NLI-based models for inconsistency detection in
 summarization", 2022, and its code.
@@ -22,16 +22,16 @@ EDGES = (
 """The edges of the bins of the published histogram; the last bin is closed."""
 BINS = len(EDGES) - 1
 WEIGHTS = BINS + 1 + 6 + 2
-"""The numbers of the convolution: a layer from the bins to 1, and one from 3 to 2."""
+"""The number of weights of the convolution: a layer from the bins to 1, and one from 3 to 2."""
 _FIRST = 10
-"""Sentences of the summary that the convolution looks at."""
+"""The sentences of the summary that the convolution uses."""
 
 
 def zero_shot(entailment: np.ndarray[Any, Any]) -> float:
-    """SummaC ZS with entailment alone: the mean over the summary of the largest, from 0 to 1.
+    """Return SummaC ZS without contradiction: the mean of the largest entailments, from 0 to 1.
 
     Args:
-        entailment: One row a sentence of the source, one column a sentence of the summary.
+        entailment: One row per sentence of the source, one column per sentence of the summary.
     """
     return float(entailment.max(axis=0).mean())
 
@@ -39,12 +39,12 @@ def zero_shot(entailment: np.ndarray[Any, Any]) -> float:
 def zero_shot_published(
     entailment: np.ndarray[Any, Any], contradiction: np.ndarray[Any, Any]
 ) -> float:
-    """SummaC ZS as published: largest entailment minus largest contradiction, from -1 to 1."""
+    """Return the published SummaC ZS: entailment minus contradiction (largest), from -1 to 1."""
     return float((entailment.max(axis=0) - contradiction.max(axis=0)).mean())
 
 
 def convolution(entailment: np.ndarray[Any, Any], weights: Sequence[float]) -> float:
-    """SummaC Conv: a learned reading of the histogram of each summary sentence's entailment.
+    """Return SummaC Conv: a learned layer over the histograms of entailments.
 
     Args:
         entailment: As for `zero_shot`.

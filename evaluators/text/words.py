@@ -1,4 +1,4 @@
-"""Words as ROUGE sees them: those of its reference program, and those of any script."""
+"""Words and n-grams: the words of ROUGE's reference implementation, and words of any script."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 STEMMER = "nltk"
-"""The distribution that stems: for `Evaluator.libraries`."""
+"""The distribution of the stemmer, for `Evaluator.libraries`."""
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
-# Scripts that are written without blanks: each character is a word. Ideographs with their
-# extensions and compatibility forms, kana, and Thai, Lao, Khmer and Burmese letters stay runs.
+# In scripts without spaces, each character is a word: ideographs with their extensions and
+# compatibility forms, and kana. Thai, Lao, Khmer and Burmese letters form runs.
 _CHARACTER = "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _BEYOND = "\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_CHARACTER}{_BEYOND}]|(?:(?![{_CHARACTER}{_BEYOND}_])\w)+")
@@ -25,25 +25,25 @@ _UNSTEMMED = 3
 
 
 def ascii_words(text: str, *, stem: bool = True) -> list[str]:
-    """The words of the reference program of ROUGE: runs of a to z and 0 to 9, in lower case.
+    """Return words as ROUGE's reference implementation: runs of a-z and 0-9, in lower case.
 
-    Everything else separates words, letters with accents too. Words of more than three letters
-    are cut to their Porter stem.
+    All other characters separate words, even accented letters. Words of more than three letters are
+    reduced to their Porter stem.
     """
     words = _ASCII_WORD.findall(text.lower())
     return list(map(_stem, words)) if stem else words
 
 
 def unicode_words(text: str) -> list[str]:
-    """The words of any script: runs of letters and digits, and each ideograph or kana alone.
+    """Return words of any script: runs of letters and digits, and single ideographs and kana.
 
-    The text is brought to the form NFKC and case-folded first; nothing is stemmed.
+    The text is normalised (NFKC) and case-folded first; there is no stemming.
     """
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
 
 
 def is_mostly_ascii(text: str) -> bool:
-    """Whether at least half of the letters of a text are ASCII letters (also when it has none)."""
+    """Return whether at least half of a text's letters are ASCII (true for no letters)."""
     if text.isascii():
         return True
     letters = [letter for letter in text if letter.isalpha()]
@@ -67,18 +67,18 @@ Counts: TypeAlias = Counter[Hashable]
 
 
 def ngrams(words: Sequence[str], order: int) -> Iterable[Hashable]:
-    """Every series of `order` neighbouring words, in the order of the text."""
+    """Return all n-grams of `order` consecutive words, in the order of the text."""
     if order == 1:
         return words
     return zip(*(words[start:] for start in range(order)), strict=False)
 
 
 def ngram_counts(words: Sequence[str], order: int) -> Counts:
-    """How often each series of `order` neighbouring words occurs."""
+    """Count the n-grams of `order` consecutive words."""
     return Counter(ngrams(words, order))
 
 
 def matches(words: Sequence[str], order: int, reference: Counts) -> int:
-    """How many n-grams of a text are also in a reference, none counted more often than there."""
+    """Count the n-grams that a text shares with a reference, each at most as often as there."""
     found = Counter(filter(reference.__contains__, ngrams(words, order)))
     return sum(map(min, found.values(), map(reference.__getitem__, found)))

@@ -22,13 +22,13 @@ class Citation(FrameEvaluator):
     Precision is the share of the cited sentences that are gold evidence, recall the share of the
     gold evidence that is cited, F1 their harmonic mean, 0 where both are 0. A sample's identifiers
     are sets: repeated, null and empty ones do not count. Means over samples are macro averages, so
-    that macro F1 is the mean of the samples' F1; the micro figures pool the counts instead.
+    that macro F1 is the mean of the samples' F1; the micro metrics pool the counts instead.
 
     Source: the citation metrics of document-grounded question answering with sentence identifiers.
 
     Edges: no gold evidence: not applicable. Nothing cited: 0, 0, 0. Identifiers are compared
-    exactly: `s1` and `S01` are not `S1`. Bare identifiers do not tell documents apart; cite
-    `document#sentence` where a system may cite several documents.
+    exactly: `s1` and `S01` are not `S1`. Bare identifiers do not identify the document; cite
+    `document#sentence` if a system may cite several documents.
     """
 
     metrics = (
@@ -61,7 +61,7 @@ class Citation(FrameEvaluator):
     undefined = "the gold evidence has only empty identifiers"
 
     def prepare(self, samples: pl.DataFrame) -> pl.DataFrame:
-        """Count the different sentences that are cited, gold, and both."""
+        """Count the distinct sentences that are cited, gold, and both."""
         gold, cited = (
             _named(samples[name]) for name in ("gold_sentence_ids", "cited_sentence_ids")
         )
@@ -72,7 +72,7 @@ class Citation(FrameEvaluator):
         )
 
     def expressions(self) -> Mapping[str, pl.Expr]:
-        """Precision, recall and F1 from the counts."""
+        """Return precision, recall and F1 from the counts."""
         right, cited, gold = pl.col("right"), pl.col("cited"), pl.col("gold")
         known = gold > 0
         return {
@@ -95,7 +95,7 @@ class Citation(FrameEvaluator):
 
 
 def _named(lists: pl.Series) -> pl.Series:
-    """Drop null and empty identifiers; a look tells cheaply that mostly there are none."""
+    """Drop null and empty identifiers; checking first is cheap, and there are hardly any."""
     flat = lists.explode(empty_as_null=False, keep_nulls=False)
     if not (flat.is_null() | (flat == "")).any():
         return lists

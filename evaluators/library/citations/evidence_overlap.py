@@ -20,21 +20,21 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, kw_only=True)
 class EvidenceOverlap(RowEvaluator):
-    """Do the cited sentences say what the gold evidence says, whichever sentences they are?
+    """Do the cited sentences say the same as the gold evidence, even if they are other sentences?
 
     The words of a set of sentences are those of all its sentences, in lower case, each once.
     Evidence recall is the share of the gold evidence's words that the cited sentences contain,
     evidence precision the share of the cited sentences' words that the gold evidence contains.
-    Words are what stands between blanks; `evidence_recall_words` takes runs of letters and digits
-    instead, so that punctuation does not stick to a word.
+    Words are separated by spaces; `evidence_recall_words` uses runs of letters and digits instead,
+    without punctuation.
 
-    Source: the evidence score of document-grounded question answering. The blank rule reproduces
-    its published values.
+    Source: the evidence score of document-grounded question answering. The split at spaces
+    reproduces its published values.
 
-    Edges: the gold evidence is known to be none: 1 if nothing is cited, otherwise 0. No
-    sentence of the document known, or none of the gold sentences has a word: the overlap of the
+    Edges: if there is known to be no gold evidence: 1 if nothing is cited, otherwise 0. If the
+    document's sentences are unknown, or no gold sentence has a word: the overlap of the
     identifiers. Unknown identifiers add no words. Recall alone rewards citing everything: read it
-    beside the precision. In scripts without blanks a whole run of characters is one word.
+    together with the precision. In scripts without spaces a run of characters is one word.
     """
 
     metrics = (
@@ -60,7 +60,7 @@ class EvidenceOverlap(RowEvaluator):
     optional = frozenset({"document_sentences"})
 
     def grade(self, sample: Sample) -> Graded:
-        """Compare the words of the two sets of sentences; see the class."""
+        """Compare the words of the two sets of sentences."""
         gold = {name for name in sample.gold_sentence_ids or () if name}
         cited = {name for name in sample.cited_sentence_ids or () if name}
         names = [metric.name for metric in self.metrics]
@@ -86,7 +86,7 @@ def _overlap(
     texts: Mapping[str, str],
     split: Callable[[str], list[str]],
 ) -> tuple[tuple[float, float], str]:
-    """Recall and precision of the cited words, and whether words or identifiers were compared."""
+    """Return recall and precision, and what was compared: words or identifiers."""
     gold_words, cited_words = (
         {word for name in names for word in split(texts.get(name, "").lower())}
         for names in (gold, cited)

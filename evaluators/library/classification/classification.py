@@ -35,13 +35,12 @@ class Classification(FrameEvaluator):
 
     Sources: scikit-learn's definitions with `zero_division=0` over the expected labels.
 
-    Edges: labels are compared exactly unless `normalize` is set. No answer is the label "". A
-    given label that nobody expects is wrong, gets a column of its own in the confusion matrix, and
-    does not enter the macro average; so micro F1 can differ from accuracy.
+    Edges: labels are compared exactly unless `normalize` is set. No answer is the label "". A given
+    label that is never expected is wrong, has its own column in the confusion matrix, and is not
+    part of the macro average; so micro F1 can differ from accuracy.
 
     Attributes:
-        normalize: Compare without regard to case, blanks at the ends or in series, and the marks
-            . ! " ' ` * at both ends.
+        normalize: Ignore case, repeated spaces, and spaces and the marks . ! " ' ` * at both ends.
         labels: The labels to average over; empty for those that are expected in the set. With
             `normalize` they may be written in any of the forms that count as equal.
         positive_label: With two labels: report precision, recall and F1 of this one instead of
@@ -73,10 +72,10 @@ class Classification(FrameEvaluator):
     positive_label: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a positive label that is not one of the labels.
+        """Validate the labels.
 
         Raises:
-            ValueError: When `labels` are given and it is not one of two.
+            ValueError: A label is repeated, or `positive_label` is not one of two `labels`.
         """
         labels = self._labels
         if len(set(labels)) < len(labels):
@@ -89,7 +88,7 @@ class Classification(FrameEvaluator):
             )
 
     def prepare(self, samples: pl.DataFrame) -> pl.DataFrame:
-        """Put the expected and the given label side by side."""
+        """Select the expected and the given label."""
         given = pl.coalesce("label", "answer", pl.lit(""))
         pair = samples.select(expected="expected_label", given=given)
         if not self.normalize:
@@ -117,12 +116,12 @@ class Classification(FrameEvaluator):
 
     @property
     def _labels(self) -> list[str]:
-        """The labels to average over, as they are compared."""
+        """The labels to average over, normalised if required."""
         return [_plain(label) for label in self.labels] if self.normalize else list(self.labels)
 
     @property
     def _positive(self) -> str | None:
-        """The positive label, as it is compared."""
+        """The positive label, normalised if required."""
         label = self.positive_label
         return _plain(label) if self.normalize and label is not None else label
 
@@ -148,7 +147,7 @@ class Classification(FrameEvaluator):
         return values
 
     def _main(self, labels: list[str]) -> list[int] | Undefined:
-        """The weight of each label in the plain figures."""
+        """Return the weight of each label in precision, recall and F1."""
         if self.positive_label is None:
             return [1] * len(labels)
         if len(labels) != _TWO or self._positive not in labels:

@@ -1,1 +1,1 @@
-"""Fairness: does the answer treat people alike, whoever they are?"""
+"""Fairness: does the answer treat all people alike?"""

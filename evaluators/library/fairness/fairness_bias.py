@@ -1,4 +1,4 @@
-"""Fairness bias: whether the answer is slanted, by a classifier of news sentences."""
+"""Fairness bias: whether the answer is biased, by a classifier of news sentences."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _BIASED = ("biased", "bias")
 
 @dataclass(frozen=True, kw_only=True)
 class FairnessBias(FlowEvaluator):
-    """Does a classifier find the answer biased?
+    """Does a classifier label the answer as biased?
 
     The probability of the label `Biased` for the whole answer, by a classifier that was trained on
     news. Experimental: the card of the model that the source uses reports that it is right on 62%
-    of unseen sentences. `fairness_bias_h2o` is the source's number: half the probability, and half
-    a point more from 0.5 on, so that nothing lies between 0.25 and 0.75 and its threshold of 0.75
-    says no more than the label.
+    of unseen sentences. `fairness_bias_h2o` is the source's number: half the probability, plus 0.5
+    from a probability of 0.5 on. So there are no values between 0.25 and 0.75, and its threshold of
+    0.75 is equivalent to the label.
 
-    Source: fairness bias of Eval Studio, whose page leaves the method open; the mapping is that of
-    its code.
+    Source: fairness bias of Eval Studio, whose documentation does not give the method; the mapping
+    follows its code.
 
-    Edges: a blank answer is undefined. An answer that failed has no value, because it says nothing.
-    What exceeds the model's window does not count.
+    Edges: a blank answer is undefined. A failed answer has no value. Text beyond the model's window
+    is ignored.
     """
 
     metrics = (

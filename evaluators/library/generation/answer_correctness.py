@@ -66,26 +66,26 @@ class Matches(Reply):
 class AnswerCorrectness(FlowEvaluator):
     """Does the answer state what the expected answer states, no less and no more?
 
-    The judge takes both answers apart into statements, each without seeing the other, and then
-    says which statements of each the other one has. Factuality is TP / (TP + 0.5 (FP + FN)): TP
-    and FP are the answer's statements that the expected answer supports and does not, FN those of
-    the expected answer that the answer leaves out. Similarity is the cosine of the vectors of both
-    texts, 0 where it is negative. Answer correctness is their weighted mean.
-    `f1_symmetric` is the harmonic mean of TP / (TP + FP) and the covered share of the expected
-    answer's statements; unlike factuality it does not rise when one fact is split into three.
+    The judge splits each answer into statements without seeing the other answer, then decides which
+    statements of each answer the other one has. Factuality is TP / (TP + 0.5 (FP + FN)): TP and FP
+    are the answer's statements that the expected answer supports and does not, FN those of the
+    expected answer that the answer leaves out. Similarity is the cosine of the vectors of both
+    texts, 0 where it is negative. Answer correctness is their weighted mean. `f1_symmetric` is the
+    harmonic mean of TP / (TP + FP) and the covered share of the expected answer's statements;
+    unlike factuality it does not rise when one fact is split into three.
 
     Source: answer correctness of Eval Studio and of ragas 0.1.
 
-    Edges: an empty answer is worth 0 (`empty_answer`). An answer that only refuses or evades has
-    factuality 0, unless the expected answer does so as well: then both count as one statement
-    and may agree. Of several expected answers the first is taken apart and the others are shown as
-    alternatives; similarity is that of the nearest. A missing or contradicted verdict is a parse
-    failure. When either part cannot be had, answer correctness has no value and the other part
-    keeps its own. A wrong answer in similar words still has some similarity: look at factuality.
+    Edges: an empty answer scores 0 (`empty_answer`). An answer that only refuses or evades has
+    factuality 0, unless the expected answer does so as well: then both count as one statement and
+    may agree. Of several expected answers the first is split and the others are shown as
+    alternatives; similarity is that of the most similar one. A missing or contradictory verdict is
+    a parse failure. If either part is missing, answer correctness has no value and the other part
+    keeps its value. A wrong answer in similar words still has some similarity: check factuality.
 
     Attributes:
         weights: The weights of factuality and similarity; they need not add up to 1.
-        beta: How many times as much recall counts in factuality as precision.
+        beta: The weight of recall relative to precision in factuality.
     """
 
     metrics = (
@@ -120,10 +120,10 @@ class AnswerCorrectness(FlowEvaluator):
     beta: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse weights that give no mean.
+        """Validate the weights.
 
         Raises:
-            ValueError: When a weight is negative or both are 0, or `beta` is not above 0.
+            ValueError: A weight is negative, both are 0, or `beta` is not above 0.
         """
         if min(self.weights) < 0 or not any(self.weights):
             raise ValueError(f"weights: expected two from 0 up, not both 0, got {self.weights}")
@@ -131,15 +131,15 @@ class AnswerCorrectness(FlowEvaluator):
             raise ValueError(f"beta: expected a number above 0, got {self.beta}")
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Expected answers that are all blank."""
+        """Return the reason where all expected answers are blank."""
         return (no_reference_reason(),)
 
     def expected_calls(self, sample: Sample) -> int:
-        """Three (two of which others may share), or none for an empty answer."""
+        """Return 3 (two of them may be shared), or 0 for an empty answer."""
         return 3 if (sample.answer or "").strip() else 0
 
     def flow(self, sample: Sample) -> Flow[Graded]:
-        """Compare statements, then vectors; each may fail without the other."""
+        """Compare statements, then vectors; each may fail independently."""
         names = [metric.name for metric in self.metrics]
         answer = sample.answer or ""
         references = list(dict.fromkeys(non_blank(sample.expected_answers)))
@@ -169,7 +169,7 @@ class AnswerCorrectness(FlowEvaluator):
     def _agreement(
         self, question: str | None, answer: str, references: Sequence[str]
     ) -> Flow[tuple[Agreement, dict[str, Any]]]:
-        """How the statements agree, and those that do not."""
+        """Compare the statements; return the counts and the evidence."""
         first, *others = references
         given = yield from extract_statements(question, answer)
         wanted = yield from extract_statements(question, first)
@@ -210,7 +210,7 @@ def _matched(
 
 
 def _split(matches: Sequence[Match], asked: Mapping[str, str]) -> tuple[list[str], list[str], int]:
-    """The statements that the other side lacks and has, and how many verdicts were on others."""
+    """Return the unmatched and the matched statements, and the number of unknown keys."""
     verdicts, unknown = verdicts_by_id(matches, _key, asked)
     lacking = [text for key, text in asked.items() if not verdicts[key].supported]
     return lacking, [text for key, text in asked.items() if verdicts[key].supported], unknown

@@ -54,26 +54,26 @@ class GeneratedQuestions(Reply):
 class AnswerRelevancy(FlowEvaluator):
     """Does the answer answer the question that was asked?
 
-    The judge sees the answer alone and writes questions that it answers. The mean cosine
-    similarity of their vectors with the vector of the question, 0 where it is negative, is
+    The judge sees the answer alone and writes questions that it answers. The mean cosine similarity
+    of their vectors with the vector of the question, 0 where it is negative, is
     `answer_relevancy_ungated`: the source's formula, kept within 0 and 1. `answer_relevancy` is the
-    same number, but 0 for an answer that most of the judge's looks at it find noncommittal.
+    same number, but 0 if most of the judge's verdicts call the answer noncommittal.
 
     Sources: answer relevancy of Eval Studio, without a gate; ragas closes the gate at one
-    noncommittal look of three (0.1 to 0.2) or when all are (0.4), where one look in error
-    makes a good answer worthless or a refusal good. The majority stands between the two.
+    noncommittal verdict of three (0.1 to 0.2) or when all three are (0.4), so one wrong verdict
+    makes a good answer worthless or a refusal good. The majority lies in between.
 
-    Edges: an empty answer is worth 0 (`empty_answer`). Another number of questions than was asked
+    Edges: an empty answer scores 0 (`empty_answer`). Another number of questions than was asked
     for, or an empty one, is a parse failure. A question or answer without words has no vector:
-    undefined. A refusal that is right is worth 0 as well: read it beside a metric of rejection.
-    The level of cosines differs between embedding models, and the threshold with it.
+    undefined. A correct refusal scores 0 as well: read this metric together with a rejection
+    metric. The level of cosines, and thus a sensible threshold, depends on the embedding model.
 
     Attributes:
-        n_questions: How many questions are written.
-        mode: `list` asks once for all of them; `independent` asks as many times for one, which
-            gives different ones only from a judge with a temperature above 0.
-        gate: When noncommittal looks make the answer worthless: `majority` (more than half of
-            them), `any`, `all`, or `none` (never).
+        n_questions: The number of generated questions.
+        mode: `list` generates all questions in one call; `independent` makes one call per question,
+            which gives different questions only at a temperature above 0.
+        gate: Which noncommittal verdicts make the answer score 0: `majority` (more than half),
+            `any`, `all`, or `none` (never).
     """
 
     metrics = (
@@ -99,22 +99,22 @@ class AnswerRelevancy(FlowEvaluator):
     gate: Literal["majority", "any", "all", "none"] = "majority"
 
     def __post_init__(self) -> None:
-        """Refuse to write no question.
+        """Validate the number of questions.
 
         Raises:
-            ValueError: When `n_questions` is less than 1.
+            ValueError: `n_questions` is less than 1.
         """
         if self.n_questions < 1:
             raise ValueError(f"n_questions: expected 1 or more, got {self.n_questions}")
 
     def expected_calls(self, sample: Sample) -> int:
-        """One, or one for each question where they are asked for singly."""
+        """Return 1, or `n_questions` in the mode `independent`."""
         if not (sample.answer or "").strip():
             return 0
         return 1 if self.mode == "list" else self.n_questions
 
     def flow(self, sample: Sample) -> Flow[Graded]:
-        """Ask for questions, and compare their vectors with the question's."""
+        """Generate questions, and compare their vectors with the question's."""
         names = [metric.name for metric in self.metrics]
         question, answer = sample.question or "", sample.answer or ""
         if not answer.strip():
@@ -153,7 +153,7 @@ class AnswerRelevancy(FlowEvaluator):
 
 
 def closed(gate: str, flags: Sequence[bool]) -> bool:
-    """Whether noncommittal looks make an answer worthless, by the rule of a gate."""
+    """Return whether noncommittal verdicts make an answer score 0, by the rule of a gate."""
     match gate:
         case "majority":
             return sum(flags) > len(flags) / 2

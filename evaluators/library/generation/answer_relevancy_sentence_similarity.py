@@ -27,11 +27,11 @@ class AnswerRelevancySentenceSimilarity(FlowEvaluator):
 
     Source: answer relevancy (sentence similarity) of Eval Studio.
 
-    Edges: a sentence counts from eleven characters on; an answer without one is compared whole. A
-    blank answer is undefined. A cosine may be negative and is stored as it is.
+    Edges: a sentence counts if it has at least eleven characters; an answer without one is compared
+    as a whole. A blank answer is undefined. Cosines may be negative and are stored unchanged.
 
     Attributes:
-        language: The language code by which the answer is cut into sentences.
+        language: The language code of the sentence splitter.
     """
 
     metrics = (
@@ -50,7 +50,7 @@ class AnswerRelevancySentenceSimilarity(FlowEvaluator):
     language: str = "en"
 
     def __post_init__(self) -> None:
-        """Refuse what is no language code."""
+        """Validate the language code."""
         check_language(self.language)
 
     def flow(self, sample: Sample) -> Flow[Graded]:

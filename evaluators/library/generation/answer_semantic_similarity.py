@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 class AnswerSemanticSimilarity(FlowEvaluator):
     """Does the answer as a whole mean something near the expected answer?
 
-    The cosine similarity of the vectors of both texts; or what a cross-encoder that was trained on
-    pairs of sentences makes of the two, from 0 to 1. Similarity is not truth: answers that differ
-    in a number or in a "not" are near each other.
+    The cosine similarity of the vectors of both texts; or the score of a cross-encoder for sentence
+    pairs, from 0 to 1. Similarity is not truth: answers that differ in a number or in a "not" are
+    similar.
 
     Source: answer semantic similarity of Eval Studio and of ragas.
 
     Edges: no expected answer, or only blank ones: not applicable. Several expected answers: the
-    nearest. A blank answer is undefined. What exceeds the model's window does not count. A cosine
-    may be negative and is stored as it is.
+    most similar one. A blank answer is undefined. Text beyond the model's window is ignored.
+    Cosines may be negative and are stored unchanged.
 
     Attributes:
         by: The model that compares: `embedding` (vectors) or `similarity` (a cross-encoder).
@@ -54,15 +54,15 @@ class AnswerSemanticSimilarity(FlowEvaluator):
     by: Literal["embedding", "similarity"] = "embedding"
 
     def engine_roles(self) -> frozenset[str]:
-        """The encoder or the cross-encoder."""
+        """Return the role of the embedding model or of the cross-encoder."""
         return frozenset({SIMILARITY}) if self.by == "similarity" else self.needs
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Expected answers that are all blank."""
+        """Return the reason where all expected answers are blank."""
         return (no_reference_reason(),)
 
     def flow(self, sample: Sample) -> Flow[Graded]:
-        """Compare the answer with each expected answer and keep the nearest."""
+        """Compare the answer with each expected answer and keep the most similar."""
         answer = sample.answer or ""
         references = non_blank(sample.expected_answers)
         if not answer.strip():

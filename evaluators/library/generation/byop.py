@@ -30,7 +30,7 @@ _COLUMNS = {
 }
 _PLACEHOLDER = re.compile(r"\{(" + "|".join(_COLUMNS) + r")\}")
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
-_SAID = re.compile(rf"(?:```[a-z]*\s)?[\s{_QUOTES}]*(true|false)[\s{_QUOTES}.]*")
+_VERDICT = re.compile(rf"(?:```[a-z]*\s)?[\s{_QUOTES}]*(true|false)[\s{_QUOTES}.]*")
 _EXAMPLE = (
     "Is it true that the answer deals with what the question asks?\n\n"
     "Question:\n{INPUT}\n\nAnswer:\n{ACTUAL_OUTPUT}"
@@ -56,18 +56,18 @@ class OwnVerdict(Reply):
 class Byop(JudgedEvaluator):
     """Does the answer pass a check of your own?
 
-    A template is put to the judge with `{INPUT}`, `{EXPECTED_OUTPUT}`, `{ACTUAL_OUTPUT}` and
+    The template goes to the judge with `{INPUT}`, `{EXPECTED_OUTPUT}`, `{ACTUAL_OUTPUT}` and
     `{CONTEXT}` replaced by blocks that hold the question, the expected answers, the answer and the
     passages (several of them joined by line breaks). True passes. Nothing else in the template is
-    replaced, so that it may hold braces, and it needs no words about blocks or JSON.
+    replaced, so it may contain braces. It need not mention blocks or JSON.
 
     Source: the BYOP evaluator of Eval Studio.
 
-    Edges: whatever the template asks for and the sample does not have makes the metric not
-    applicable; a blank answer is put to the judge like any other. In the mode `raw` the judge is
-    not told how to reply: its reply must be true or false, quotes, code fences, case and a final
-    full stop apart; anything else is put right by the judge once or is a parse failure. The
-    context is not judged by itself.
+    Edges: if the sample lacks a field of the template, the metric is not applicable. A blank answer
+    goes to the judge like any other. In the mode `raw` nothing tells the judge how to reply: its
+    reply must be true or false, ignoring quotes, code fences, case and a final full stop; any other
+    reply is repaired by the judge once or becomes a parse failure. The context is not judged
+    separately.
 
     Attributes:
         prompt_template: The question to the judge, with at least one placeholder. Set your own:
@@ -85,17 +85,17 @@ class Byop(JudgedEvaluator):
     mode: Literal["structured", "raw"] = "structured"
 
     def __post_init__(self) -> None:
-        """Refuse a template that shows the judge nothing.
+        """Validate the template.
 
         Raises:
-            ValueError: When there is no placeholder in it.
+            ValueError: The template has no placeholder.
         """
         if not _PLACEHOLDER.search(self.prompt_template):
             known = ", ".join(f"{{{name}}}" for name in _COLUMNS)
             raise ValueError(f"prompt_template: at least one of {known} is needed")
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """What the template asks for and the sample does not have."""
+        """Return the fields of the template that the sample lacks."""
         used = set(_PLACEHOLDER.findall(self.prompt_template))
         columns = [column for name, column in _COLUMNS.items() if name in used]
         gone = [
@@ -104,7 +104,7 @@ class Byop(JudgedEvaluator):
         return (*gone, no_reference_reason()) if "expected_answers" in columns else gone
 
     def flow(self, sample: Sample) -> Flow[Graded]:
-        """Put the template to the judge."""
+        """Fill the template and call the judge."""
         texts = {
             "INPUT": sample.question or "",
             "EXPECTED_OUTPUT": "\n".join(non_blank(sample.expected_answers)),
@@ -115,16 +115,20 @@ class Byop(JudgedEvaluator):
             lambda found: block(found[1].lower(), texts[found[1]]), self.prompt_template
         )
         if self.mode == "raw":
-            said = yield from ask(PlainReply, Prompt("", filled), check=_faults)
-            return Graded(pass_fail_scores(answer=_said(said.text) == "true"))
+            reply = yield from ask(PlainReply, Prompt("", filled), check=_faults)
+            return Graded(pass_fail_scores(answer=_parse_verdict(reply.text) == "true"))
         found = yield from ask(OwnVerdict, Prompt(FRAME.text, filled))
         return Graded(pass_fail_scores(answer=found.verdict))
 
 
-def _said(reply: str) -> str | None:
-    found = _SAID.fullmatch(reply.strip().casefold())
+def _parse_verdict(reply: str) -> str | None:
+    found = _VERDICT.fullmatch(reply.strip().casefold())
     return found and found[1]
 
 
 def _faults(reply: PlainReply) -> list[str]:
-    return [] if _said(reply.text) else ["the reply must be `true` or `false` and nothing else"]
+    return (
+        []
+        if _parse_verdict(reply.text)
+        else ["the reply must be `true` or `false` and nothing else"]
+    )

@@ -49,18 +49,19 @@ class Verdicts(Reply):
 class Faithfulness(FlowEvaluator):
     """Does everything that the answer states follow from the retrieved context?
 
-    The judge first takes the answer apart into statements without seeing the context, then says of
-    each whether it follows from the context alone. The number of statements that follow is divided
-    by the number of all of them: of those that were asked about, however many verdicts come back.
+    The judge first splits the answer into statements without seeing the context, then decides for
+    each whether it follows from the context alone. The metric is the number of statements that
+    follow, divided by the number of statements in the prompt, however many verdicts come back.
 
     Source: faithfulness of Eval Studio and of ragas 0.1.
 
-    Edges: an empty answer (`empty_answer`) and an empty context (`no_context`) are worth 0, and the
-    judge is not asked. An answer that only refuses or evades states nothing: undefined, unless
-    `no_claims_score` says otherwise. An answer in which the judge finds no statement although it
-    does not evade counts as one statement. A verdict that is missing or contradicted is a parse
-    failure; verdicts on unknown keys are dropped and counted. A system that never retrieves is not
-    measured. Right answers that the context does not hold count as unfaithful.
+    Edges: an empty answer (`empty_answer`) and an empty context (`no_context`) score 0 without a
+    judge call. An answer that only refuses or evades states nothing: undefined, unless
+    `no_claims_score` says otherwise. If the judge finds no statement in an answer that does not
+    evade, the whole answer is one statement. A verdict that is missing or contradicted is a parse
+    failure; verdicts on unknown keys are dropped and counted. The metric is not applicable to a
+    system that never retrieves. Correct answers that the context does not contain count as
+    unfaithful.
 
     Attributes:
         no_claims_score: The value of an answer that states nothing: 0, 1, or null for none.
@@ -83,21 +84,21 @@ class Faithfulness(FlowEvaluator):
     no_claims_score: float | None = None
 
     def __post_init__(self) -> None:
-        """Refuse another value than 0, 1 or none.
+        """Validate the parameter.
 
         Raises:
-            ValueError: When it is another one.
+            ValueError: It is neither 0, 1 nor null.
         """
         if self.no_claims_score not in {None, 0.0, 1.0}:
             raise ValueError(f"no_claims_score: expected 0, 1 or null, got {self.no_claims_score}")
 
     def expected_calls(self, sample: Sample) -> int:
-        """Two, or none where nothing was answered or retrieved."""
+        """Return 2, or 0 if nothing was answered or retrieved."""
         nothing = not (sample.answer or "").strip() or not passage_keys(sample.contexts or ())
         return 0 if nothing else len(self.prompts)
 
     def flow(self, sample: Sample) -> Flow[Graded]:
-        """Ask for the statements, then for a verdict on each."""
+        """Extract the statements, then judge each."""
         answer = sample.answer or ""
         passages = passage_keys(sample.contexts or ())
         if not answer.strip():

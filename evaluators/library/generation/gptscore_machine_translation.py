@@ -30,17 +30,17 @@ class GptscoreMachineTranslation(ReferencedGptScore):
     """Would a language model rewrite the expected translation as the answer, and back?
 
     A language model is given an instruction with the expected answer, and the average negative
-    log-likelihood of the answer's tokens after it is measured; then the two change places, and the
-    mean of both is the value: low is good, 0 is certain. There is an instruction for each aspect.
-    Both directions stand in the detail.
+    log-likelihood of the answer's tokens after it is measured; then the two are swapped. The value
+    is the mean of both: low is good, 0 is certain. There is an instruction for each aspect. The
+    detail has both directions.
 
-    Source: GPTScore (Fu et al., 2023) with the instructions of Eval Studio, which also lets both
-    directions count. Unlike the paper's code, nothing is done to case, commas or full stops.
+    Source: GPTScore (Fu et al., 2023) with the instructions of Eval Studio, which also uses both
+    directions. Unlike the paper's code, case, commas and full stops stay unchanged.
 
-    Edges: no expected answer, or only blank ones: not applicable; of several, the first is taken.
-    A blank answer is undefined, and so is one that alone exceeds the model's window; a text that
-    the other is scored after gives way from its end (`truncated`). An answer that failed has no
-    value, for there is no worst one. Values of different models cannot be compared.
+    Edges: no expected answer, or only blank ones: not applicable; of several, the first is used. A
+    blank answer is undefined, and so is one that alone exceeds the model's window; the text before
+    the scored one is cut from its end (`truncated`). A failed answer has no value, because there is
+    no worst value. Values of different models cannot be compared.
     """
 
     metrics = (

@@ -42,13 +42,13 @@ class GptscoreQuestionAnswering(GptScore):
     A language model is shown question and answer as a conversation between a human and an AI, and
     asked about one aspect of the AI's responses; the value is the average negative log-likelihood
     of the tokens of "Answer: Yes": low is good, 0 is certain. The tokens of "Answer:" are the same
-    for all systems and dilute what the "Yes" tells; the instruction for `specific` asks which of
-    two, but a yes is scored all the same. Both are the source's definition.
+    for all systems and dilute the signal of "Yes". The instruction for `specific` offers two
+    alternatives, but a yes is scored all the same. Both follow the source.
 
     Source: GPTScore (Fu et al., 2023) with the instructions of Eval Studio.
 
-    Edges: a blank answer is undefined; a conversation that does not fit the model's window gives
-    way from its end (`truncated`). An answer that failed has no value, for there is no worst one.
+    Edges: a blank answer is undefined; a conversation that does not fit the model's window is cut
+    from its end (`truncated`). A failed answer has no value, because there is no worst value.
     Values of different models cannot be compared.
     """
 

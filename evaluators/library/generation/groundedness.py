@@ -22,18 +22,17 @@ class Groundedness(FlowEvaluator):
     """Does every sentence of the answer have one in the retrieved context that is near it?
 
     For each sentence of the answer the largest cosine similarity with a sentence of the context;
-    the smallest of these is the value. The least grounded sentence stands in the detail with the
-    sentence of the context that is nearest to it. Similarity is not truth: a sentence is near its
-    own negation.
+    the smallest of these is the value. The detail has the least grounded sentence and the context's
+    sentence nearest to it. Similarity is not truth: a sentence is near its own negation.
 
     Source: groundedness (semantic similarity) of Eval Studio.
 
-    Edges: a sentence counts from eleven characters on; a text without one is compared whole. A
-    blank answer, or a context without text, is undefined. A cosine may be negative and is stored
-    as it is.
+    Edges: a sentence counts if it has at least eleven characters; a text without one is compared as
+    a whole. A blank answer, or a context without text, is undefined. Cosines may be negative and
+    are stored unchanged.
 
     Attributes:
-        language: The language code by which texts are cut into sentences.
+        language: The language code of the sentence splitter.
     """
 
     metrics = (
@@ -51,7 +50,7 @@ class Groundedness(FlowEvaluator):
     language: str = "en"
 
     def __post_init__(self) -> None:
-        """Refuse what is no language code."""
+        """Validate the language code."""
         check_language(self.language)
 
     def flow(self, sample: Sample) -> Flow[Graded]:

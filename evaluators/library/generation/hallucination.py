@@ -1,4 +1,4 @@
-"""Hallucination: whether what was retrieved bears the answer out, by a model trained to tell."""
+"""Hallucination: whether the retrieved context supports the answer, by a trained model."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class Hallucination(FlowEvaluator):
-    """Does the retrieved context bear the answer out?
+    """Does the retrieved context support the answer?
 
     A model reads a chunk of the context and the answer, in this order, and gives the probability
-    that the answer is consistent with the chunk; the value is that of the chunk that bears it out
-    best. High is good, as in the source, whatever the name says. `hallucination_joined` is the
-    same for all chunks read as one text: an answer that joins two chunks follows from neither
-    alone, but what exceeds the model's window is not read.
+    that the answer is consistent with the chunk; the value is that of the chunk that supports it
+    best. High is good, as in the source, despite the name. `hallucination_joined` is the same for
+    all chunks joined to one text: an answer that combines two chunks follows from neither alone.
+    Text beyond the model's window is ignored.
 
     Source: hallucination of Eval Studio, which uses Vectara's HHEM. Any cross-encoder with one
-    output serves, and any model of entailment, whose probability of entailment is then taken.
+    output works, and so does any entailment model (its probability of entailment is used).
 
     Edges: a blank answer, or a context without text, is undefined; so is an answer that alone
-    exceeds the model's window, of which nothing is cut.
+    exceeds the model's window, because answers are not cut.
     """
 
     metrics = (
@@ -50,7 +50,7 @@ class Hallucination(FlowEvaluator):
     needs = frozenset({HALLUCINATION})
 
     def flow(self, sample: Sample) -> Flow[Graded]:
-        """Hold the answer against each chunk, and against all of them together."""
+        """Compare the answer with each chunk, and with all chunks together."""
         answer = (sample.answer or "").strip()
         chunks = [(at, text) for at, text in enumerate(sample.contexts or ()) if text.strip()]
         if not answer:
@@ -75,5 +75,5 @@ class Hallucination(FlowEvaluator):
 
 
 def consistency(said: Mapping[str, float]) -> float:
-    """The one number of a cross-encoder, or the probability of entailment."""
+    """Return the score of a cross-encoder, or the probability of entailment."""
     return said["score"] if "score" in said else said["entailment"]

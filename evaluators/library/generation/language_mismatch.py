@@ -47,18 +47,18 @@ class LanguagesNamed(Reply):
 class LanguageMismatch(AnswerAndContextEvaluator):
     """Is the answer in the language of the question?
 
-    The judge names both languages and says whether they are the same. Dialects and registers of
-    one language are the same; code, numbers and proper names have no language. With
-    `evaluate_retrieved_context` the context must be in the language of the question, too.
+    The judge names both languages and says whether they are the same. Dialects and registers of one
+    language are the same; code, numbers and proper names have no language. With
+    `evaluate_retrieved_context` the context must be in the language of the question too.
 
     Source: the language mismatch evaluator of Eval Studio.
 
     Edges: a blank answer is in no language: undefined. Without words in the question the metric is
-    not applicable. A language that cannot be told (`und`) passes, with the reason
-    `language_undetermined`. A verdict that contradicts the tags (their first subtags), and what is
-    no tag, is put right by the judge once or is a parse failure. An answer in the language that
-    the question asks for (a translation, say) fails as in the source, unless
-    `respect_request` is set; the detail has the language that was asked for.
+    not applicable. An undetermined language (`und`) passes, with the reason
+    `language_undetermined`. A verdict that contradicts the tags (their first subtags), or an
+    invalid tag, is repaired by the judge once or becomes a parse failure. An answer in the language
+    that the question asks for (a translation, say) fails as in the source, unless `respect_request`
+    is set; the detail has the requested language.
 
     Attributes:
         respect_request: Whether an answer must be in the language that the question asks for,

@@ -32,20 +32,20 @@ class LoopingDetection(RowEvaluator):
     Compression ratio: the bytes of the text compressed by zlib at level 9 over those of the text
     in UTF-8, at most 1.
 
-    Source: the looping detection evaluator of Eval Studio. Unlike there, an answer of a single
-    sentence is no loop.
+    Source: the looping detection evaluator of Eval Studio. Unlike that evaluator, an answer of a
+    single sentence is no loop.
 
-    Edges: an empty or blank answer has no number, nor has a system that failed. No sentence of
-    ten characters: no unique sentences. No repeat: 0. Only the first 20,000 characters are
-    searched for a repeat; the detail says how many. Short texts repeat by nature ("banana" 0.667):
-    `min_repeat` sets the shortest piece that counts. A text looped an even number of times has
-    half of itself as its longest repeat; the share of repeated series of four words in the
-    detail grows evenly instead. The compression ratio falls with the length of any text (ordinary
-    prose of 336 characters has 0.62): read it against answers of like length, or set
-    the threshold to 0.4167 (1 / 2.4, the limit of Whisper). Builds of zlib differ by some bytes.
+    Edges: an empty, blank or failed answer has no value. No sentence of ten characters: no unique
+    sentences. No repeat: 0. Only the first 20,000 characters are searched for a repeat; the detail
+    says how many. Short texts repeat naturally ("banana" 0.667): `min_repeat` sets the shortest
+    piece that counts. A text looped an even number of times has half of itself as its longest
+    repeat; the share of repeated series of four words in the detail grows evenly instead. The
+    compression ratio falls with the length of any text (ordinary prose of 336 characters has 0.62):
+    compare answers of similar length, or set the threshold to 0.4167 (1 / 2.4, the limit of
+    Whisper). Versions of zlib differ by some bytes.
 
     Attributes:
-        language: Of the sentences, as a code such as `en`.
+        language: The language code of the sentence splitter, such as `en`.
         min_repeat: The shortest repeat that counts, in characters.
     """
 
@@ -73,10 +73,10 @@ class LoopingDetection(RowEvaluator):
     min_repeat: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what is no language and no length.
+        """Validate the language and the length.
 
         Raises:
-            ValueError: For anything but a code such as `en`, or a length below 1.
+            ValueError: The language is not a code such as `en`, or the length is below 1.
         """
         check_language(self.language)
         if self.min_repeat < 1:
@@ -91,7 +91,7 @@ class LoopingDetection(RowEvaluator):
 
 
 def looping(text: str, language: str = "en", min_repeat: int = 1) -> Graded:
-    """The metrics of a text that is not empty, with the repeat and the counts behind them."""
+    """Return the metrics of a text that is not empty, with the repeat as evidence."""
     counted = [
         sentence for sentence in sentences(text, language) if len(sentence) >= _SHORTEST_SENTENCE
     ]

@@ -28,19 +28,19 @@ class Perplexity(FlowEvaluator):
     The exponential of the mean, over all tokens of the answer but the first, of the negative
     natural logarithm of the token's probability given those before it. A text that exceeds the
     model's window is read by a window that moves over it, and the tokens of all windows are pooled:
-    a mean of the windows' perplexities would be ruled by the worst. `corpus_perplexity` pools the
-    tokens of all answers in the same way, and `median_perplexity` is the middle one of the answers.
+    the worst window would dominate a mean of the windows' perplexities. `corpus_perplexity` pools
+    the tokens of all answers in the same way, and `median_perplexity` is the median of the answers.
 
-    Sources: perplexity of Eval Studio, which names a threshold of 0.5 below the smallest possible
-    value, 1, so that none is kept here; lmppl for the first token, which has no probability.
+    Sources: perplexity of Eval Studio, whose threshold of 0.5 is below the smallest possible value,
+    1, so there is none here; lmppl for the first token, which has no probability.
 
     Edges: fewer than two tokens: undefined, unless `start_token` gives the first one a probability.
-    There is no worst value, so that an answer that failed has none. Values by different models, or
-    with and without start token, cannot be compared.
+    There is no worst value, so a failed answer has none. Values by different models, or with and
+    without start token, cannot be compared.
 
     Attributes:
-        start_token: Whether the model's start token is put first, so that all tokens count; short
-            answers change a lot.
+        start_token: Whether to put the model's start token first, so that all tokens count; this
+            changes short answers a lot.
         stride: Tokens by which the window moves over a long answer, at most half the window.
     """
 
@@ -78,16 +78,16 @@ class Perplexity(FlowEvaluator):
     stride: int = 512
 
     def __post_init__(self) -> None:
-        """Refuse a window that does not move.
+        """Validate the stride.
 
         Raises:
-            ValueError: When `stride` is less than 1.
+            ValueError: `stride` is less than 1.
         """
         if self.stride < 1:
             raise ValueError(f"stride: expected 1 or more, got {self.stride}")
 
     def flow(self, sample: Sample) -> Flow[Graded]:
-        """Ask for the log-probabilities of the answer's tokens."""
+        """Request the log-probabilities of the answer's tokens."""
         answer = (sample.answer or "").strip()
         if not answer:
             raise Undefined("the answer is blank")
@@ -102,7 +102,7 @@ class Perplexity(FlowEvaluator):
         return Graded({"perplexity": value}, detail)
 
     def aggregate(self, rows: pl.DataFrame) -> Scores:
-        """Pool the tokens of all answers, and take the middle answer."""
+        """Pool the tokens of all answers, and compute the median."""
         scored = rows.filter(pl.col("perplexity").is_not_null())
         if scored.is_empty():
             raise Undefined("no answer has a perplexity")

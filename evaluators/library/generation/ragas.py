@@ -27,16 +27,17 @@ class Ragas(CompositeEvaluator):
     """How good are retrieval and answer taken together?
 
     The harmonic mean of faithfulness, answer relevancy, context precision and context recall of
-    each sample: 4 / (1/F + 1/A + 1/P + 1/R). It is near the smallest of the four. The four stand
-    beside it. `ragas_of_means` is the harmonic mean of the four means of a system, which is never
-    smaller than the mean of its samples where all four have a value everywhere.
+    each sample: 4 / (1/F + 1/A + 1/P + 1/R). It is near the smallest of the four. The evaluator
+    also gives the four metrics. `ragas_of_means` is the harmonic mean of the four means of a
+    system, which is never smaller than the mean of its samples where all four have a value
+    everywhere.
 
     Sources: RAGAS of Eval Studio, per sample; ragas before 0.1, which took the means of the data
     set.
 
-    Edges: one of the four is 0: 0. One of the four has no value: none, with the name and status of
-    that one; the others keep theirs. In `ragas_of_means` each mean runs over the samples in which
-    that metric has a value; one without any leaves it undefined.
+    Edges: one of the four is 0: 0. if one of the four has no value, neither has the harmonic mean;
+    its reason names the missing metric. In `ragas_of_means` each mean runs over the samples in
+    which that metric has a value; a metric without any value leaves it undefined.
     """
 
     metrics = (
@@ -73,7 +74,7 @@ class Ragas(CompositeEvaluator):
     parts = tuple(_PARTS.values())
 
     def expressions(self) -> Mapping[str, pl.Expr]:
-        """The harmonic mean, and each part as it is."""
+        """Return the harmonic mean and the four parts."""
         parts = [pl.col(part) for part in self.parts]
         # Where one is 0, its inverse is infinite and the mean 0; said outright all the same.
         mean = len(parts) / pl.sum_horizontal(1 / part for part in parts)
@@ -81,7 +82,7 @@ class Ragas(CompositeEvaluator):
         return {"ragas": whole, **{name: pl.col(part) for name, part in _PARTS.items()}}
 
     def aggregate(self, rows: pl.DataFrame) -> Scores:
-        """The harmonic mean of the means."""
+        """Return the harmonic mean of the means."""
         means = {name: rows[name].drop_nulls().mean() for name in _PARTS}
         values = [mean for mean in means.values() if isinstance(mean, float)]
         if len(values) < len(means):

@@ -51,20 +51,20 @@ class Grade(Reply):
 
 @dataclass(frozen=True, kw_only=True)
 class RubricJudge(FlowEvaluator):
-    """How good is the answer by the rubric of its question?
+    """How good is the answer according to the rubric of its question?
 
     The judge compares the answer with the expected one and gives a grade A from 1 to 5 by the
-    question's own rubric. The score is A / 5, so that the worst answer has 0.2;
-    `answer_score_01` is (A - 1) / 4, which starts at 0.
+    question's own rubric. The score is A / 5, so the worst answer scores 0.2; `answer_score_01` is
+    (A - 1) / 4, which starts at 0.
 
     Source: the evaluation script of document-grounded question answering, which counts a question
-    that the judge could not grade as 0, whatever the answer: `answer_score_failures_as_zero` does
-    the same, so that published means can be reproduced. The other metrics have no value there.
+    that the judge could not grade as 0. `answer_score_failures_as_zero` does the same, to reproduce
+    published means; the other metrics have no value then.
 
-    Edges: an empty answer has grade 1 (`empty_answer`), and the judge is not asked. Several
-    expected answers are shown together. A rubric without description and scale, or with other
-    levels than 1 to 5: not applicable. A refusal is graded by the rubric like any answer. A
-    system that failed to answer has the worst value of each scale, which is 0 for the scores.
+    Edges: an empty answer has grade 1 (`empty_answer`) without a judge call. Several expected
+    answers are shown together. A rubric without description and scale, or with other levels than 1
+    to 5: not applicable. A refusal is graded by the rubric like any answer. A system that failed to
+    answer has the worst value of each scale, which is 0 for the scores.
     """
 
     metrics = (
@@ -95,11 +95,11 @@ class RubricJudge(FlowEvaluator):
     replies = (Grade,)
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Expected answers that are all blank."""
+        """Return the reason where all expected answers are blank."""
         return (no_reference_reason(),)
 
     def expected_calls(self, sample: Sample) -> int:
-        """One, or none for an empty answer."""
+        """Return 1, or 0 for an empty answer."""
         return int(bool((sample.answer or "").strip()))
 
     def flow(self, sample: Sample) -> Flow[Graded]:
@@ -126,14 +126,14 @@ class RubricJudge(FlowEvaluator):
         return Graded(scores_of(grade.score), detail)
 
     def on_reason(self, reason: Unscored) -> Scores:
-        """Nothing has a value, but that the source's script counts a missing grade as 0."""
+        """Return the reason; only the source's own metric counts a missing grade as 0."""
         scores = super().on_reason(reason)
         if isinstance(reason, ParseFailure | JudgeError):
             return {**scores, _FAILURES_AS_ZERO: 0.0}
         return scores
 
     def on_failure(self, sample: Sample) -> Graded:
-        """A rubric by which nothing can be graded does not apply to failed answers either."""
+        """Mark a failed answer as not applicable if its rubric is invalid."""
         try:
             self._rubric(sample)
         except NotApplicable as reason:
@@ -141,7 +141,7 @@ class RubricJudge(FlowEvaluator):
         return Graded({})
 
     def on_labels(self, labels: Mapping[str, float]) -> Scores:
-        """Whoever gives the grade gives the scores that follow from it."""
+        """Derive all scores from a human grade."""
         if "raw_score" not in labels:
             return super().on_labels(labels)
         return super().on_labels({**scores_of(labels["raw_score"]), **labels})
@@ -154,7 +154,7 @@ class RubricJudge(FlowEvaluator):
 
 
 def scores_of(grade: float) -> dict[str, float]:
-    """All metrics of a grade from 1 to 5."""
+    """Return all metrics of a grade from 1 to 5."""
     share = grade / _BEST
     return {
         "answer_score": share,

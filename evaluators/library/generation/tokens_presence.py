@@ -27,24 +27,25 @@ _NOTHING_REQUIRED = "no_constraints"
 class TokensPresence(PassFailEvaluator, RowEvaluator):
     """Does the answer contain what it must contain?
 
-    Constraints are a list, all of which must hold: a text must occur in the answer, case and all;
-    `REGEXP:` and a pattern must be found by Python's `re.search` (not anchored, no flags); of a
-    list, one text or pattern must hold. With `check_context` the passages, joined by blanks, are
-    held against the same constraints.
+    Constraints are a list, all of which must hold: a text must occur in the answer with the same
+    case; `REGEXP:` and a pattern must match by Python's `re.search` (not anchored, no flags); of a
+    list, one text or pattern must match. With `check_context` the passages, joined by spaces, must
+    satisfy the same constraints.
 
-    Source: the tokens presence evaluator of Eval Studio. Unlike there, texts with quotes match.
+    Source: the tokens presence evaluator of Eval Studio. Unlike that evaluator, texts with quotes
+    match.
 
-    Edges: without constraints (null, or an empty list) one of the expected answers becomes the
-    only constraint; an empty list and no expected answer: passes, with the reason
-    `no_constraints`; neither known: not applicable. An empty answer fails a real constraint. A
-    pattern that takes longer than `pattern_seconds` on a text leaves the sample undefined, with
-    that reason; after ten such texts it is not tried again in the same run. Constraints that
-    cannot be read are an error of the configuration, not of an answer. The detail lists the
-    constraints that failed, by their numbers from 1.
+    Edges: without constraints (null, or an empty list) one of the expected answers becomes the only
+    constraint; an empty list and no expected answer: passes, with the reason `no_constraints`;
+    neither known: not applicable. An empty answer fails a real constraint. A pattern that takes
+    longer than `pattern_seconds` on a text leaves the sample undefined, with that reason; after ten
+    such texts it is not tried again in the same run. Invalid constraints are an error of the
+    configuration, not of an answer. The detail lists the constraints that failed, by their numbers
+    from 1.
 
     Attributes:
-        check_context: Whether the retrieved context must hold, too.
-        pattern_seconds: How long one pattern may take on one text.
+        check_context: Whether the retrieved context must satisfy the constraints too.
+        pattern_seconds: The time limit of one pattern on one text.
     """
 
     reads = frozenset({"answer"})
@@ -54,21 +55,21 @@ class TokensPresence(PassFailEvaluator, RowEvaluator):
     pattern_seconds: float = 1.0
 
     def __post_init__(self) -> None:
-        """Refuse a limit that is no time.
+        """Validate the limit.
 
         Raises:
-            ValueError: When `pattern_seconds` is not above 0.
+            ValueError: `pattern_seconds` is not above 0.
         """
         if not self.pattern_seconds > 0:
             raise ValueError(f"pattern_seconds must be above 0, got {self.pattern_seconds}")
 
     @property
     def judges_context(self) -> bool:
-        """Whether the retrieved context must hold, too."""
+        """Whether the retrieved context must satisfy the constraints too."""
         return self.check_context
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Neither constraints nor an expected answer, or a context to check that is not given."""
+        """Return the reason where there are neither constraints nor an expected answer."""
         unknown = pl.col("constraints").is_null()
         unexpected = pl.col("expected_answers").is_null() | no_reference_reason().is_not_null()
         nothing = pl.when(unknown & unexpected).then(
@@ -77,7 +78,7 @@ class TokensPresence(PassFailEvaluator, RowEvaluator):
         return (nothing,)
 
     def grade(self, sample: Sample) -> Graded:
-        """Hold the answer, and the context if asked for, against the constraints."""
+        """Check the answer and, on request, the context."""
         constraints = _constraints(sample)
         texts = {"answer": sample.answer or ""}
         unread = self.context_skip_reason(sample)
@@ -94,7 +95,7 @@ class TokensPresence(PassFailEvaluator, RowEvaluator):
         return Graded(scores, detail or None, None if constraints else _NOTHING_REQUIRED)
 
     def on_failure(self, sample: Sample) -> Graded:
-        """An answer that was not given fails, but nothing was to be understood."""
+        """Fail the answer, without a parse failure."""
         return self.unanswered_scores(sample)
 
     def _failed(self, constraints: Sequence[Constraint], text: str) -> list[int]:

@@ -23,10 +23,10 @@ _ROUNDING = 1e-3
 
 @dataclass(frozen=True, kw_only=True)
 class OptionConfidence(FrameEvaluator):
-    """How sure is the system of the right option, beyond merely preferring it?
+    """How confident is the system in the right option, beyond merely preferring it?
 
     With p the probabilities of the options as given: phi is p of the right option, delta is phi
-    less the largest p of a wrong option, option mass the sum of all p (small where the system does
+    minus the largest p of a wrong option, option mass the sum of all p (small where the system does
     not answer with an option at all), accuracy whether the right option is strictly more probable
     than every other. The normalised figures use q = p / option mass, computed from the
     log-probabilities so that very small ones survive: phi and delta of q, the negative natural
@@ -35,9 +35,9 @@ class OptionConfidence(FrameEvaluator):
 
     Expected calibration error: samples are put in bins of equal width by their largest q (a bin
     holds its upper edge); it is the mean distance of a bin's mean largest q from its accuracy,
-    weighted by its samples. A system that only guesses can be perfectly calibrated: read it beside
-    the accuracy. Log loss is the mean negative log-likelihood in which a probability of 0 counts
-    as 1e-12.
+    weighted by its samples. A system that only guesses can be perfectly calibrated: read it
+    together with the accuracy. Log loss is the mean negative log-likelihood in which a probability
+    of 0 counts as 1e-12.
 
     Sources: the RoBustEval dashboard (phi, delta, accuracy); Brier, 1950; Guo et al., "On
     Calibration of Modern Neural Networks", ICML 2017; EleutherAI's evaluation harness, which takes
@@ -128,16 +128,16 @@ class OptionConfidence(FrameEvaluator):
     bins: int = 15
 
     def __post_init__(self) -> None:
-        """Refuse a number of bins that is none.
+        """Validate the number of bins.
 
         Raises:
-            ValueError: For a number below 1.
+            ValueError: The number is below 1.
         """
         if self.bins < 1:
             raise ValueError(f"there must be at least one bin, got {self.bins}")
 
     def prepare(self, samples: pl.DataFrame) -> pl.DataFrame:
-        """Add what the formulas share: the log-probabilities of interest and sums over options."""
+        """Add shared columns: the relevant log-probabilities, and sums over the options."""
         log, element = pl.col("log"), pl.element()
         read = pl.when(element.is_between(0, _ROUNDING)).then(0.0).otherwise(element)
         options = samples.select(
@@ -175,7 +175,7 @@ class OptionConfidence(FrameEvaluator):
         )
 
     def expressions(self) -> Mapping[str, pl.Expr]:
-        """The formulas; where no log-probabilities were given, the worst value."""
+        """Return the formulas; the worst value where there are no log-probabilities."""
         right, top, mass, scale = map(pl.col, ("right", "top", "mass", "scale"))
         some, best, tied = top > _NEVER, right == top, pl.col("equals") > 1
         rival = pl.when(best & ~tied).then("next").otherwise(0.0)
@@ -207,7 +207,7 @@ class OptionConfidence(FrameEvaluator):
         }
 
     def evidence_expressions(self) -> Mapping[str, pl.Expr]:
-        """The option that the system prefers, its normalised probability, and whether it ties."""
+        """Return the preferred option, its normalised probability, and whether it is tied."""
         return {
             "chosen": pl.col("chosen"),
             "confidence": 1 / pl.col("scale"),
@@ -215,7 +215,7 @@ class OptionConfidence(FrameEvaluator):
         }
 
     def aggregate(self, rows: pl.DataFrame) -> Scores:
-        """Hold confidence against accuracy, over the samples in which an option has probability."""
+        """Compare confidence with accuracy, over the samples with a probability."""
         known = rows.drop_nulls("confidence")
         if not known.height:
             raise Undefined("no sample has probabilities of its options")

@@ -1,1 +1,1 @@
-"""Privacy: does the answer give away what nobody should read?"""
+"""Privacy: does the answer disclose private data?"""

@@ -1,4 +1,4 @@
-"""Context precision: whether the useful passages stand at the top of what was retrieved."""
+"""Context precision: whether the useful passages are at the top of the ranking."""
 
 from __future__ import annotations
 
@@ -69,29 +69,28 @@ class Appraisals(Reply):
 
 @dataclass(frozen=True, kw_only=True)
 class ContextPrecision(FlowEvaluator):
-    """Do the passages that help to answer stand before those that do not?
+    """Are the passages that help to answer ranked above those that do not?
 
-    The judge looks at every passage by itself and says whether it was useful for arriving at the
-    expected answer. At each useful passage the share of useful ones down to it is taken; the metric
-    is the mean of these shares (average precision). The graded metric counts a passage that holds
-    only a piece of the answer as half a useful one. `context_utilization_precision` holds the
-    passages against the system's own answer instead, for questions without an expected one.
+    The judge decides for each passage separately whether it is useful for arriving at the expected
+    answer. The metric is the average precision: the mean, over the useful passages, of the share of
+    useful ones among the passages up to that rank. The graded metric counts a passage that holds
+    only a piece of the answer as half a useful one. `context_utilization_precision` compares the
+    passages with the system's own answer instead, for questions without an expected answer.
 
     Sources: context precision and context utilization of Eval Studio and ragas; ragas adds 1e-10 to
-    the denominator, so that a perfect ranking falls short of 1.
+    the denominator, so a perfect ranking scores less than 1.
 
     Edges: no useful passage: 0. No passage with text: 0 (`no_context`). A blank passage is useless
-    and not asked about. Equal passages are asked about once, and count at each of their ranks. A
-    passage without a verdict leaves the metric without a value: a shorter list is not scored in its
-    place. Several expected answers are shown together, any of which will do. An empty answer uses
-    nothing: 0.
+    without a judge call. Equal passages are judged once, and count at each of their ranks. If a
+    passage has no verdict, the metric has no value; the list is not shortened. Several expected
+    answers are shown together, and any of them counts. An empty answer uses nothing: 0.
 
     Attributes:
-        top_n: How many passages from the top are looked at; null for all.
-        batched: Whether one question shows all passages, in an order of their digests, instead of
-            one question each. Cheaper; a verdict may then depend on the other passages.
-        utilization: When passages are held against the system's answer, which costs as many
-            questions again: `without_expected_answer`, or `always`.
+        top_n: The number of passages from the top; null for all.
+        batched: Whether one judge call shows all passages, ordered by their digests, instead of one
+            call each. This is cheaper, but a verdict may depend on the other passages.
+        utilization: When passages are compared with the system's answer, which doubles the number
+            of judge calls: `without_expected_answer`, or `always`.
     """
 
     metrics = (
@@ -123,35 +122,35 @@ class ContextPrecision(FlowEvaluator):
     utilization: Literal["without_expected_answer", "always"] = "without_expected_answer"
 
     def __post_init__(self) -> None:
-        """Refuse to look at no passage.
+        """Validate `top_n`.
 
         Raises:
-            ValueError: When `top_n` is less than 1.
+            ValueError: `top_n` is less than 1.
         """
         if self.top_n is not None and self.top_n < 1:
             raise ValueError(f"top_n: expected 1 or more, or null, got {self.top_n}")
 
     def expected_calls(self, sample: Sample) -> int:
-        """One for each different passage (or all), and each answer they are held against."""
-        asked = len(_different(self._passages(sample)))
-        return len(self._held(sample)) * (min(asked, 1) if self.batched else asked)
+        """Return one call per distinct passage (or for all of them) and answer."""
+        count = len(_distinct(self._passages(sample)))
+        return len(self._references(sample)) * (min(count, 1) if self.batched else count)
 
     def on_failure(self, sample: Sample) -> Graded:
-        """What does not apply, whatever the system had answered."""
-        return Graded(self._absent(sample))
+        """Return the metrics that are not applicable whatever the answer."""
+        return Graded(self._not_applicable(sample))
 
     def flow(self, sample: Sample) -> Flow[Graded]:
-        """Appraise the different passages, against the expected answer and perhaps the given."""
+        """Judge the distinct passages by the expected answer, the system's answer, or both."""
         passages = self._passages(sample)
         scores: dict[str, float | Unscored] = dict.fromkeys((*_BY_EXPECTED, _BY_ANSWER), 0.0)
-        scores |= self._absent(sample)
-        if not _different(passages):
+        scores |= self._not_applicable(sample)
+        if not _distinct(passages):
             return Graded(scores, remark="no_context")
-        appraised = _appraised_together if self.batched else _appraised
+        judge = _judge_together if self.batched else _judge_separately
         detail: dict[str, list[Usefulness]] = {}
-        for name, metrics, answer in self._held(sample):
+        for name, metrics, answer in self._references(sample):
             try:
-                found = yield from appraised(sample.question or "", answer, passages)
+                found = yield from judge(sample.question or "", answer, passages)
             except Unscored as reason:
                 scores |= dict.fromkeys(metrics, reason)
             else:
@@ -159,20 +158,24 @@ class ContextPrecision(FlowEvaluator):
                 scores |= dict(zip(metrics, precisions(found), strict=False))
         return Graded(scores, detail)
 
-    def _held(self, sample: Sample) -> list[tuple[str, tuple[str, ...], str | dict[str, str]]]:
-        """What passages are held against: its name in `detail`, its metrics, the answer."""
-        held: list[tuple[str, tuple[str, ...], str | dict[str, str]]] = []
+    def _references(
+        self, sample: Sample
+    ) -> list[tuple[str, tuple[str, ...], str | dict[str, str]]]:
+        """Return the answers to compare with: the name in `detail`, the metrics, the answer."""
+        references: list[tuple[str, tuple[str, ...], str | dict[str, str]]] = []
         if not self._no_expected(sample):
-            held.append(("useful", _BY_EXPECTED, numbered_alternatives(sample.expected_answers)))
+            references.append(
+                ("useful", _BY_EXPECTED, numbered_alternatives(sample.expected_answers))
+            )
         if not self._no_answer(sample) and (sample.answer or "").strip():
-            held.append(("used", (_BY_ANSWER,), sample.answer or ""))
-        return held
+            references.append(("used", (_BY_ANSWER,), sample.answer or ""))
+        return references
 
     def _passages(self, sample: Sample) -> Sequence[str]:
         return list(sample.contexts or ())[: self.top_n]
 
-    def _absent(self, sample: Sample) -> dict[str, float | Unscored]:
-        """The metrics that do not apply to a sample."""
+    def _not_applicable(self, sample: Sample) -> dict[str, float | Unscored]:
+        """Return the metrics that are not applicable."""
         expected, answer = self._no_expected(sample), self._no_answer(sample)
         missing: dict[str, float | Unscored] = (
             dict.fromkeys(_BY_EXPECTED, expected) if expected else {}
@@ -193,16 +196,16 @@ class ContextPrecision(FlowEvaluator):
 
 
 def precisions(useful: Sequence[Usefulness]) -> tuple[float, float]:
-    """Average precision of a ranking, with a piece of the answer counted whole, and as half."""
+    """Return the average precision, counting a partly useful passage as useful, and as half."""
     worths = [_WORTH[each] for each in useful]
     return average_precision([float(worth > 0) for worth in worths]), average_precision(worths)
 
 
 def average_precision(worths: Sequence[float]) -> float:
-    """The mean, over useful passages, of the share that is useful down to them; 0 without any.
+    """Return the mean of the useful share up to each useful passage's rank; 0 without any.
 
     Args:
-        worths: How useful each passage is, from 0 to 1, best rank first.
+        worths: The usefulness of each passage from 0 to 1, best rank first.
     """
     total = 0.0
     weighted = 0.0
@@ -212,27 +215,27 @@ def average_precision(worths: Sequence[float]) -> float:
     return weighted / total if total else 0.0
 
 
-def _different(passages: Sequence[str]) -> list[str]:
-    """The different passages with text, in their order."""
+def _distinct(passages: Sequence[str]) -> list[str]:
+    """Return the distinct passages with text, in their order."""
     return list(dict.fromkeys(text for text in passages if text.strip()))
 
 
-def _appraised(
+def _judge_separately(
     question: str, answer: str | dict[str, str], passages: Sequence[str]
 ) -> Flow[list[Usefulness]]:
-    """How useful the passage at each rank is."""
-    shown = _different(passages)
+    """Judge the usefulness of the passage at each rank, with one call per passage."""
+    shown = _distinct(passages)
     prompts = [APPRAISE.prompt(question=question, answer=answer, passage=text) for text in shown]
     replies = yield from ask_all(Appraisal, prompts)
     useful = {text: reply.usefulness for text, reply in zip(shown, replies, strict=True)}
     return [useful.get(text, "none") for text in passages]
 
 
-def _appraised_together(
+def _judge_together(
     question: str, answer: str | dict[str, str], passages: Sequence[str]
 ) -> Flow[list[Usefulness]]:
-    """The same by one question, in an order that tells nothing about ranks and stays the same."""
-    shown = sorted(_different(passages), key=digest_of)
+    """Judge all passages with one call, in a stable order that does not reveal the ranks."""
+    shown = sorted(_distinct(passages), key=digest_of)
     keyed = {f"p{place}": text for place, text in enumerate(shown, start=1)}
     reply = yield from ask(
         Appraisals,

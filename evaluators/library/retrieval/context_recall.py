@@ -1,4 +1,4 @@
-"""Context recall: how much of the expected answer can be found in what was retrieved."""
+"""Context recall: how much of the expected answer the retrieved context contains."""
 
 from __future__ import annotations
 
@@ -54,26 +54,26 @@ class Attributions(Reply):
 
 @dataclass(frozen=True, kw_only=True)
 class ContextRecall(FlowEvaluator):
-    """Does the retrieved context hold everything that the expected answer says?
+    """Does the retrieved context contain everything that the expected answer says?
 
-    The expected answer is cut into sentences, and the judge says of each whether all of it can be
-    attributed to the context: attributed sentences divided by all sentences. The second metric
-    counts the statements that the judge found in the expected answer instead, which do not fail
-    for a small part as a long sentence does.
+    The expected answer is split into sentences, and the judge decides for each whether it can be
+    fully attributed to the context. The metric is the share of attributed sentences. The second
+    metric counts the statements in the expected answer instead; unlike a long sentence, they do not
+    fail because of a small part.
 
-    Source: context recall of Eval Studio and ragas; there the judge itself cuts the answer, so that
+    Source: context recall of Eval Studio and ragas; there the judge itself splits the answer, so
     the denominator changes from run to run.
 
-    Edges: no passage with text: 0 (`no_context`), and the judge is not asked. A one-word answer is
-    one sentence, read with its question. Of several expected answers the first is cut, and the
-    others are shown as alternatives. A missing or contradicted verdict on a sentence is a
-    parse failure; verdicts on unknown keys are dropped and counted. Where an expected answer states
-    nothing (it says that there is no answer) the metric of statements is undefined and the other
-    one usually 0: leave such questions out. When the statements could not be had, the sentences
-    are judged alone.
+    Edges: no passage with text: 0 (`no_context`) without a judge call. A one-word answer is one
+    sentence, read with its question. Of several expected answers the first is split, and the others
+    are shown as alternatives. A missing or contradictory verdict on a sentence is a parse failure;
+    verdicts on unknown keys are dropped and counted. Where an expected answer states nothing (it
+    says that there is no answer) the metric of statements is undefined and the other one usually 0:
+    leave such questions out. If the statements could not be extracted, only the sentences are
+    judged.
 
     Attributes:
-        claims: Whether the second metric is computed, which costs one more question for each
+        claims: Whether to compute the second metric, which costs one more judge call for each
             expected answer.
     """
 
@@ -99,15 +99,15 @@ class ContextRecall(FlowEvaluator):
     claims: bool = True
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Expected answers that are all blank."""
+        """Return the reason where all expected answers are blank."""
         return (no_reference_reason(),)
 
     def expected_calls(self, sample: Sample) -> int:
-        """Two (the statements are shared by all systems), one, or none where nothing was found."""
+        """Return 2 (systems share the statements), 1 without `claims`, or 0 without a context."""
         return 1 + self.claims if passage_keys(sample.contexts or ()) else 0
 
     def flow(self, sample: Sample) -> Flow[Graded]:
-        """Ask for the statements, then for a verdict on each sentence and each statement."""
+        """Extract the statements, then judge each sentence and each statement."""
         passages = passage_keys(sample.contexts or ())
         if not passages:
             scores = dict.fromkeys([metric.name for metric in self.metrics], 0.0)

@@ -1,4 +1,4 @@
-"""Context relevancy: how much of what was retrieved bears on the question."""
+"""Context relevancy: how much of the retrieved context is useful for the question."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class ContextRelevancy(FlowEvaluator):
     The number of sentences of the context that the judge finds useful, divided by the number of
     all its sentences. The judge names sentences by key and never repeats their text.
 
-    Source: context relevancy of Eval Studio and of ragas 0.1.3, which had the judge copy sentences
-    and counted the copies; by keys no preamble counts, and no value exceeds 1.
+    Source: context relevancy of Eval Studio and of ragas 0.1.3, which let the judge copy sentences
+    and counted the copies; with keys no preamble counts, and no value exceeds 1.
 
-    Edges: a context without sentences is worth 0 (`no_context`). A sentence named twice counts
-    once. Unknown keys are dropped and counted in the detail; when they are more than a fifth of the
-    keys given, the judge is asked to put that right, and what is not put right is a parse failure.
+    Edges: a context without sentences scores 0 (`no_context`). A sentence named twice counts once.
+    Unknown keys are dropped and counted in the detail; if more than a fifth of the keys are
+    unknown, the reply is repaired by the judge once or becomes a parse failure.
     """
 
     metrics = (
@@ -63,7 +63,7 @@ class ContextRelevancy(FlowEvaluator):
     replies = (UsefulSentences,)
 
     def flow(self, sample: Sample) -> Flow[Graded]:
-        """Ask for the useful sentences and count them."""
+        """Get the useful sentences and count them."""
         sentences = sentence_keys(sample.contexts or ())
         if not sentences:
             return Graded({"context_relevancy": 0.0}, remark="no_context")

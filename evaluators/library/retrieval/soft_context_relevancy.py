@@ -1,4 +1,4 @@
-"""Soft context relevancy: how near what was retrieved is to the question, chunk by chunk."""
+"""Soft context relevancy: similarity of the retrieved chunks with the question."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class SoftContextRelevancy(FlowEvaluator):
-    """How near is what was retrieved to the question?
+    """How similar is the retrieved context to the question?
 
     The relevancy of a chunk is the largest cosine similarity of the question with one of its
-    sentences. `recall_relevancy` is that of the best chunk, `precision_relevancy` the mean over
-    all chunks: one that does not belong there lowers it.
+    sentences. `recall_relevancy` is that of the best chunk, `precision_relevancy` the mean over all
+    chunks: an irrelevant one lowers it.
 
     Source: context relevancy (soft recall and precision) of Eval Studio.
 
-    Edges: a sentence counts from eleven characters on; a chunk without one is compared whole. Blank
-    chunks are left out of the mean and counted in the detail; a context that has no others is
-    undefined. A cosine may be negative and is stored as it is.
+    Edges: a sentence counts if it has at least eleven characters; a chunk without one is compared
+    as a whole. Blank chunks are left out of the mean and counted in the detail; a context with
+    blank chunks only is undefined. Cosines may be negative and are stored unchanged.
 
     Attributes:
-        language: The language code by which chunks are cut into sentences.
+        language: The language code of the sentence splitter.
     """
 
     metrics = (
@@ -56,7 +56,7 @@ class SoftContextRelevancy(FlowEvaluator):
     language: str = "en"
 
     def __post_init__(self) -> None:
-        """Refuse what is no language code."""
+        """Validate the language code."""
         check_language(self.language)
 
     def flow(self, sample: Sample) -> Flow[Graded]:

@@ -32,9 +32,9 @@ class CounterfactualRobustness(RowEvaluator):
     """Does the system notice an error planted in the documents, and give the right answer?
 
     Flexible rules: an error is detected where the answer holds one of 16 phrases ("incorrect",
-    "however" and the like, the first of them is the evidence), "not X" or "X is wrong", X being
-    the counterfactual answer. It is corrected where the answer is right by the rules of noise
-    robustness and does not merely repeat X; whether the error was detected plays no part. The
+    "however" and the like, the first of them is the evidence), "not X" or "X is wrong", X being the
+    counterfactual answer. It is corrected where the answer is right by the rules of noise
+    robustness and does not merely repeat X; whether the error was detected does not matter. The
     source counts as correct exactly what it counts as corrected: accuracy is the same number.
 
     Exact rules: detected is an answer with "factual errors", right one that holds what is expected
@@ -47,16 +47,16 @@ class CounterfactualRobustness(RowEvaluator):
     "Benchmarking Large Language Models in Retrieval-Augmented Generation", AAAI 2024, and its
     script (exact).
 
-    Edges: the exact correction rates are undefined for an answer that detects no error, and a
-    failed answer does not enter them; both count as 0 in the overall ones. A refusal beside a
-    detected error is not a correction. No counterfactual answer given, or a blank one: the phrases
-    alone count. No expected answer, or only blank ones: not applicable; alternatives and parts are
-    those of noise robustness. A question of another `scenario` is not applicable; one without a
-    scenario is graded. An empty answer detects and corrects nothing.
+    Edges: the exact correction rates are undefined for an answer that detects no error, and they
+    leave out failed answers; both count as 0 in the overall ones. A refusal beside a detected error
+    is not a correction. No counterfactual answer given, or a blank one: the phrases alone count. No
+    expected answer, or only blank ones: not applicable; alternatives and parts are the same as for
+    noise robustness. A question of another `scenario` is not applicable; one without a scenario is
+    graded. An empty answer detects and corrects nothing.
 
     Attributes:
-        language: `zh` takes all blanks out of the answer before the exact rules look at it, as
-            the benchmark does for its Chinese questions.
+        language: `zh` removes all spaces from the answer before the exact rules apply, as the
+            benchmark does for its Chinese questions.
     """
 
     metrics = (
@@ -113,11 +113,11 @@ class CounterfactualRobustness(RowEvaluator):
     language: Literal["en", "zh"] = "en"
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Another scenario, or no expected answer."""
+        """Return the reason: another scenario, or no expected answer."""
         return other_scenario_reason(self.name), nothing_expected_reason()
 
     def grade(self, sample: Sample) -> Graded:
-        """Apply the three sets of rules; see the class."""
+        """Apply the three sets of rules."""
         answer, parts = sample.answer or "", expected_parts(sample)
         reply, wrong = NormalizedAnswer(answer), sample.counterfactual_answer
         phrase = find_detection(answer, wrong)

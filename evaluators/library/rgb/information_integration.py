@@ -1,4 +1,4 @@
-"""Information integration: answers that have to be put together from several documents."""
+"""Information integration: answers that combine several documents."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class InformationIntegration(RowEvaluator):
-    """Does the answer put together what stands in different documents?
+    """Does the answer combine information from different documents?
 
-    The rules are those of noise robustness. What has to be put together are the question's
-    `expected_parts`: every part must be found in one of its spellings. The detail tells for each
-    part by which flexible rule it was found, null for one that is missing.
+    The rules are the same as for noise robustness. The answer must contain every one of the
+    question's `expected_parts`, in one of its spellings. The detail gives for each part the
+    flexible rule that found it; null for a missing part.
 
     Sources: the RGB evaluation of the RGBMetrics application (accuracy); Chen et al.,
     "Benchmarking Large Language Models in Retrieval-Augmented Generation", AAAI 2024, and its
@@ -42,8 +42,8 @@ class InformationIntegration(RowEvaluator):
     answer is wrong.
 
     Attributes:
-        language: `zh` takes all blanks out of the answer before the exact rule looks at it, as
-            the benchmark does for its Chinese questions.
+        language: `zh` removes all spaces from the answer before the exact rule applies, as the
+            benchmark does for its Chinese questions.
     """
 
     metrics = ACCURACIES
@@ -53,9 +53,9 @@ class InformationIntegration(RowEvaluator):
     language: Literal["en", "zh"] = "en"
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Another scenario, or no expected answer."""
+        """Return the reason: another scenario, or no expected answer."""
         return other_scenario_reason(self.name), nothing_expected_reason()
 
     def grade(self, sample: Sample) -> Graded:
-        """Apply the three sets of rules to every part; see the class."""
+        """Apply the three sets of rules to every part."""
         return accuracies(sample.answer or "", expected_parts(sample), self.language)

@@ -26,23 +26,22 @@ class NegativeRejection(RowEvaluator):
 
     The rejection rate counts answers that hold one of 27 phrases, from "insufficient information"
     to "unclear", anywhere and in any case; the first of them is the evidence. It is generous: "the
-    Tomb of the Unknown Soldier" is a rejection. `rejection_rate_exact` counts those with
-    "insufficient information" (or its Chinese counterpart), written so;
-    `rejection_rate_sentence` those with the whole sentence that the benchmark's prompt asks for,
-    "cannot" and "can not" being one.
+    Tomb of the Unknown Soldier" is a rejection. `rejection_rate_exact` counts those with exactly
+    "insufficient information" (or its Chinese counterpart); `rejection_rate_sentence` those with
+    the whole sentence that the benchmark's prompt asks for, "cannot" and "can not" being one.
 
     Sources: the RGB evaluation of the RGBMetrics application (flexible); Chen et al.,
     "Benchmarking Large Language Models in Retrieval-Augmented Generation", AAAI 2024, figure 3
     (the sentence), and its script (exact).
 
-    Edges: an empty answer says nothing, so it is no rejection: 0. Phrases with an apostrophe are
-    found with the straight one only. The benchmark's script adds right answers to its rate; here
-    they are not rejections. Every question is taken to be one that the documents do not answer:
-    one of another `scenario` is not applicable, one without a scenario is graded.
+    Edges: an empty answer is no rejection: 0. Phrases with an apostrophe are found with the
+    straight one only. The benchmark's script adds right answers to its rate; here they are not
+    rejections. Every question is assumed to be one that the documents do not answer: a question of
+    another `scenario` is not applicable, one without a scenario is graded.
 
     Attributes:
-        language: `zh` takes all blanks out of the answer before the exact rule looks at it, as
-            the benchmark does for its Chinese questions.
+        language: `zh` removes all spaces from the answer before the exact rule applies, as the
+            benchmark does for its Chinese questions.
     """
 
     metrics = (
@@ -66,11 +65,11 @@ class NegativeRejection(RowEvaluator):
     language: Literal["en", "zh"] = "en"
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Another scenario: there, declining to answer is wrong."""
+        """Return the reason: another scenario, in which declining to answer is wrong."""
         return (other_scenario_reason(self.name),)
 
     def grade(self, sample: Sample) -> Graded:
-        """Look for the phrases; see the class."""
+        """Search the phrases."""
         answer = sample.answer or ""
         phrase = find_rejection(answer)
         scores = {

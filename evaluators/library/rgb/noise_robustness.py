@@ -1,4 +1,4 @@
-"""Noise robustness: right answers although irrelevant documents were retrieved as well."""
+"""Noise robustness: right answers despite irrelevant retrieved documents."""
 
 from __future__ import annotations
 
@@ -29,26 +29,26 @@ class NoiseRobustness(RowEvaluator):
     """Is the answer right although some of the documents are noise?
 
     Accuracy takes the first rule that fits: the normalised answer (lower case, final marks cut,
-    single blanks) contains the expected one; it is shorter and contained in it; it has at least
-    80 % of its different words. These rules are generous ("a" is right where "Paris" is expected,
-    so is "It is not Paris."), which is why two stricter readings stand beside them.
-    `accuracy_exact`: the answer in lower case contains the expected one and does not say
-    "insufficient information". `accuracy_normalized`: both after NFKC, in lower case, with single
-    blanks. Slice by `noise_ratio` to see how accuracy falls with the noise.
+    single spaces) contains the expected one; it is shorter and contained in it; it has at least 80
+    % of its different words. These rules are generous ("a" is right where "Paris" is expected, so
+    is "It is not Paris."), so there are two stricter metrics. `accuracy_exact`: the answer in lower
+    case contains the expected one and does not say "insufficient information".
+    `accuracy_normalized`: both after NFKC, in lower case, with single spaces. Slice by
+    `noise_ratio` to see how accuracy falls with the noise.
 
     Sources: the RGB evaluation of the RGBMetrics application (accuracy); Chen et al.,
     "Benchmarking Large Language Models in Retrieval-Augmented Generation", AAAI 2024, and its
     script (exact).
 
-    Edges: any of several expected answers will do; where `expected_parts` are given, each part
-    must be there in one of its spellings. No expected answer, or only blank ones: not applicable;
-    a blank one among others is found in every answer by the exact rule and in none by the others.
-    A question of another `scenario` is not applicable; one without a scenario is graded. An empty
-    answer is wrong.
+    Edges: any of several expected answers will do; if there are `expected_parts`, the answer must
+    contain each part in one of its spellings. No expected answer, or only blank ones: not
+    applicable; a blank one among others is found in every answer by the exact rule and in none by
+    the others. A question of another `scenario` is not applicable; one without a scenario is
+    graded. An empty answer is wrong.
 
     Attributes:
-        language: `zh` takes all blanks out of the answer before the exact rule looks at it, as
-            the benchmark does for its Chinese questions.
+        language: `zh` removes all spaces from the answer before the exact rule applies, as the
+            benchmark does for its Chinese questions.
     """
 
     metrics = ACCURACIES
@@ -58,9 +58,9 @@ class NoiseRobustness(RowEvaluator):
     language: Literal["en", "zh"] = "en"
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Another scenario, or no expected answer."""
+        """Return the reason: another scenario, or no expected answer."""
         return other_scenario_reason(self.name), nothing_expected_reason()
 
     def grade(self, sample: Sample) -> Graded:
-        """Apply the three sets of rules; see the class."""
+        """Apply the three sets of rules."""
         return accuracies(sample.answer or "", expected_parts(sample), self.language)

@@ -1,4 +1,4 @@
-"""BLEU: the series of words of an answer that its expected answer has, too."""
+"""BLEU: the n-grams that an answer shares with its expected answer."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _NAMES = tuple(f"bleu_{order}" for order in bleu.ORDERS)
 
 @dataclass(frozen=True, kw_only=True)
 class Bleu(RowEvaluator):
-    """Does the answer consist of series of words that the expected answer has, too?
+    """Does the answer share its n-grams with the expected answer?
 
-    BLEU-n is the share of the answer's series of n neighbouring words that are in the reference
+    BLEU-n is the share of the answer's n-grams (n consecutive words) that are in the reference
     (none counted more often than there), times a penalty for brevity: 1 for an answer longer than
-    its reference, else exp(1 - reference length / answer length). Each order stands alone and is
-    not smoothed. `cumulative_bleu_4` is what most people call sentence BLEU: the geometric mean of
-    the orders 1 to 4, smoothed. `corpus_bleu` adds up the counts of all samples before dividing;
-    it is not the mean of sentence scores, and runs from 0 to 100 as in the literature.
+    its reference, else exp(1 - reference length / answer length). Each order is separate and not
+    smoothed. `cumulative_bleu_4` is usually called sentence BLEU: the geometric mean of the orders
+    1 to 4, smoothed. `corpus_bleu` adds up the counts of all samples before dividing; it is not the
+    mean of sentence scores, and runs from 0 to 100 as in the literature.
 
     Sources: Papineni et al., "BLEU: a method for automatic evaluation of machine translation",
     2002; NLTK's sentence_bleu (smoothing method 3 of Chen and Cherry, 2014); Post, "A call for
@@ -40,13 +40,13 @@ class Bleu(RowEvaluator):
     smoothing, `case:mixed|eff:no|tok:13a|smooth:exp`.
 
     Edges: no expected answer, or only blank ones: not applicable. Several expected answers: the
-    most of each series in any of them, and the length closest to the answer's. An empty answer
-    has 0, in the corpus too: its references still add to the length. An answer of fewer than n
-    words has BLEU-n 0. Case and accents count. Words are those of NLTK's word tokenizer within
-    sentences; in scripts without blanks a whole run of characters is one word.
+    highest count of each n-gram in any of them, and the length closest to the answer's. An empty
+    answer scores 0, in the corpus too: its references still add to the length. An answer of fewer
+    than n words has BLEU-n 0. Case and accents matter. Words come from NLTK's word tokenizer within
+    sentences; in scripts without spaces a run of characters is one word.
 
     Attributes:
-        language: Of the sentences, as a code such as `en`.
+        language: The language code of the sentence splitter, such as `en`.
     """
 
     metrics = (
@@ -85,19 +85,19 @@ class Bleu(RowEvaluator):
     language: str = "en"
 
     def __post_init__(self) -> None:
-        """Refuse what is no language code.
+        """Validate the language code.
 
         Raises:
-            ValueError: For anything but a code such as `en`.
+            ValueError: The language is not a code such as `en`.
         """
         check_language(self.language)
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Expected answers that are all blank."""
+        """Return the reason where all expected answers are blank."""
         return (no_reference_reason(),)
 
     def grade(self, sample: Sample) -> Graded:
-        """Count what the answer shares with its references; see the class."""
+        """Count the n-grams that the answer shares with its references."""
         answer = sample.answer or ""
         nltk, corpus = _references(tuple(non_blank(sample.expected_answers)), self.language)
         words = bleu.words_of_sentences(answer, self.language)
@@ -107,7 +107,7 @@ class Bleu(RowEvaluator):
         return Graded(scores, _evidence(bleu.tally(corpus, bleu.words_of_13a(answer))))
 
     def on_failure(self, sample: Sample) -> Graded:
-        """An answer that was not given counts as an empty one in the corpus."""
+        """Count a failed answer as an empty one in the corpus."""
         _, corpus = _references(tuple(non_blank(sample.expected_answers)), self.language)
         return Graded({}, _evidence(bleu.tally(corpus, [])))
 
@@ -140,7 +140,7 @@ class Bleu(RowEvaluator):
 
 @lru_cache(maxsize=16)
 def _references(texts: tuple[str, ...], language: str) -> tuple[bleu.Reference, bleu.Reference]:
-    """The references of a sample by the tokens of NLTK and by those of sacrebleu."""
+    """Return the references of a sample, tokenized by NLTK and by sacrebleu."""
     return (
         bleu.reference_of([bleu.words_of_sentences(text, language) for text in texts]),
         bleu.reference_of([bleu.words_of_13a(text) for text in texts]),

@@ -41,7 +41,7 @@ INSTRUCTIONS = MappingProxyType(
 
 @dataclass(frozen=True, kw_only=True)
 class GptscoreSummarizationWithoutReference(GptScore):
-    """Would a language model write this summary of the source?
+    """How likely would a language model write this summary of the source?
 
     A language model is given an instruction with the source, which is the question's text, and the
     average negative log-likelihood of the answer's tokens after it is the value: low is good, 0 is
@@ -50,8 +50,8 @@ class GptscoreSummarizationWithoutReference(GptScore):
     Source: GPTScore (Fu et al., 2023) with the instructions of Eval Studio.
 
     Edges: a blank summary is undefined, and so is one that alone exceeds the model's window; a
-    source that does not fit beside it gives way from its end (`truncated`). An answer that failed
-    has no value, for there is no worst one. Values of different models cannot be compared.
+    source that does not fit is cut from its end (`truncated`). A failed answer has no value,
+    because there is no worst value. Values of different models cannot be compared.
     """
 
     metrics = (

@@ -1,4 +1,4 @@
-"""ROUGE: the words of an answer and their order against those of the expected answer."""
+"""ROUGE: the words of an answer, and their order, compared with the expected answer."""
 
 from __future__ import annotations
 
@@ -43,11 +43,10 @@ class Text(NamedTuple):
 class Rouge(RowEvaluator):
     """Does the answer use the words of the expected answer, and in their order?
 
-    ROUGE-1 compares words, ROUGE-2 pairs of neighbouring words: precision is the share of the
+    ROUGE-1 compares words, ROUGE-2 pairs of consecutive words: precision is the share of the
     answer's that the reference has too (none counted more often than there), recall the share of
     the reference's that the answer has, and the metric is their harmonic mean F1. ROUGE-L does the
-    same with the length of the longest series of words that both have in the same order, with
-    gaps, over the whole text.
+    same with the length of the longest common subsequence of words over the whole text.
 
     Sources: Lin, "ROUGE: a package for automatic evaluation of summaries", 2004; equal to the
     Python package rouge-score with its stemmer.
@@ -55,9 +54,9 @@ class Rouge(RowEvaluator):
     Edges: no expected answer, or only blank ones: not applicable. Several expected answers: the
     best F1 of each metric. No words on a side: 0; an answer of one word has no pairs, so its
     ROUGE-2 is 0. The words of rouge-score are runs of ASCII letters and digits, so that it gives
-    identical Chinese answers 0 and different Cyrillic ones 1; a pair in which less than half of
-    the letters of either text are ASCII is therefore compared by `unicode` words: NFKC,
-    case-folded, each ideograph alone, no stemmer. Which words were used stands in the detail.
+    identical Chinese answers 0 and different Cyrillic ones 1; a pair in which less than half of the
+    letters of either text are ASCII is therefore compared by `unicode` words: NFKC, case-folded,
+    each ideograph alone, no stemmer. The detail has the kinds of words used.
 
     Attributes:
         words: The words of every pair: `stemmed` (rouge-score with its stemmer), `plain`
@@ -81,11 +80,11 @@ class Rouge(RowEvaluator):
     words: Literal["auto", "stemmed", "plain", "unicode"] = "auto"
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Expected answers that are all blank."""
+        """Return the reason where all expected answers are blank."""
         return (no_reference_reason(),)
 
     def grade(self, sample: Sample) -> Graded:
-        """Compare the answer with each expected answer and keep the best of each metric."""
+        """Compare the answer with each expected answer; keep the best value of each metric."""
         answer = sample.answer or ""
         references = non_blank(sample.expected_answers)
         kinds = [self.words_of(reference, answer) for reference in references]
@@ -97,14 +96,14 @@ class Rouge(RowEvaluator):
         return Graded(dict(zip(_NAMES, best, strict=True)), {"words": sorted(set(kinds))})
 
     def words_of(self, reference: str, answer: str) -> Words:
-        """The kind of words by which a pair of texts is compared."""
+        """Return the kind of words for a pair of texts."""
         if self.words != "auto":
             return self.words
         return "stemmed" if is_mostly_ascii(reference) and is_mostly_ascii(answer) else "unicode"
 
 
 def prepared(text: str, words: Words) -> Text:
-    """Cut a text into words and count them and their pairs."""
+    """Split a text into words, and count words and pairs."""
     if words == "unicode":
         found = unicode_words(text)
     else:
@@ -116,7 +115,7 @@ _shared_text = lru_cache(maxsize=64)(prepared)
 
 
 def f1_scores(reference: Text, answer: Text) -> tuple[float, float, float]:
-    """ROUGE-1, ROUGE-2 and ROUGE-L of an answer: each the F1 with one reference."""
+    """Return ROUGE-1, ROUGE-2 and ROUGE-L of an answer with one reference, each as F1."""
     from rapidfuzz.distance.LCSseq import similarity
 
     one, other = len(answer.words), len(reference.words)
@@ -130,5 +129,5 @@ def f1_scores(reference: Text, answer: Text) -> tuple[float, float, float]:
 
 
 def _f1(shared: int, one: int, other: int) -> float:
-    """The harmonic mean of shared / one and shared / other."""
+    """Return the harmonic mean of shared / one and shared / other."""
     return 2 * shared / (one + other) if shared else 0.0

@@ -1,4 +1,4 @@
-"""Completeness and faithfulness of a summary: what it covers of its source, and what it adds."""
+"""Completeness and faithfulness of a summary: how it covers its source, and follows from it."""
 
 from __future__ import annotations
 
@@ -24,36 +24,37 @@ if TYPE_CHECKING:
 _CONV = "faithfulness_summac_conv"
 _ZS = "faithfulness_summac_zs"
 _SOURCE = 100
-"""Sentences of the source that are read."""
+"""The most sentences of the source."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SummarizationCompletenessFaithfulness(FlowEvaluator):
-    """Does the summary cover its source, and does what it says follow from it?
+    """Does the summary cover its source, and does it follow from it?
 
     The source is the question's text. `completeness` compares how far the sentences reach in the
-    space of the source's vectors, in its at most five directions of largest variance, with each
-    sentence of the summary moved to the nearest of the source: the length of three segments, the
-    longest distance and the next longest from each of its ends, over the same of the source.
+    embedding space, reduced to the (at most) five principal components of the source. Each sentence
+    of the summary moves to the nearest sentence of the source. The reach is the length of three
+    segments: the longest distance, and the next longest from each of its ends. The metric is the
+    reach of the summary divided by that of the source.
 
-    SummaC holds each sentence of the summary against each of the source by a model of entailment.
-    ZS is the mean over the summary of the largest entailment. Conv counts each summary sentence's
-    entailments in 23 bins and reads them with a learned layer; it looks at the first ten sentences.
-    Its 32 numbers are published beside the paper's code and are a parameter here. Conv lies
-    between about 0.19 and 0.96 and passes 0.75 on short sources only when a sentence is copied.
+    SummaC compares each sentence of the summary with each of the source by an entailment model. ZS
+    is the mean over the summary of the largest entailment. Conv counts each summary sentence's
+    entailments in 23 bins and applies a learned layer to them; it uses the first ten sentences. Its
+    32 weights are published with the paper's code and are a parameter here. Conv lies between about
+    0.19 and 0.96 and reaches 0.75 on short sources only if a sentence is copied.
 
-    Sources: summarization (completeness and faithfulness) of Eval Studio; Laban et al., 2022. The
-    source finds directions with UMAP, which starts slowly and is not reproducible; its ZS, like
-    this one, leaves out what the paper subtracts, the largest contradiction.
+    Sources: summarization (completeness and faithfulness) of Eval Studio; Laban et al., 2022. Eval
+    Studio uses UMAP, which is slow to start and not reproducible; its ZS, like this one, omits the
+    largest contradiction, which the paper subtracts.
 
-    Edges: sentences count from eleven characters on, of the source the first hundred. None on a
-    side: undefined. Completeness needs two on each side, and a source whose sentences differ.
-    Without a model of entailment, completeness alone is given.
+    Edges: sentences count if they have at least eleven characters, of the source the first hundred.
+    No sentence in the source or the summary: undefined. Completeness needs two sentences in each,
+    and a source whose sentences differ. Without an entailment model, only completeness has a value.
 
     Attributes:
         zs_variant: `entailment`, or `published`, which subtracts contradictions (-1 to 1).
-        conv_weights: The 32 numbers of the learned layer, first layer first; none: no Conv.
-        language: The language code by which texts are cut into sentences.
+        conv_weights: The 32 weights of the learned layers, the first layer first; empty: no Conv.
+        language: The language code of the sentence splitter.
     """
 
     metrics = (
@@ -82,10 +83,10 @@ class SummarizationCompletenessFaithfulness(FlowEvaluator):
     language: str = "en"
 
     def __post_init__(self) -> None:
-        """Refuse another number of weights than the layer has, and what is no language code.
+        """Validate the language code and the number of weights.
 
         Raises:
-            ValueError: For either.
+            ValueError: One of them is invalid.
         """
         check_language(self.language)
         if len(self.conv_weights) not in {0, summac.WEIGHTS}:
@@ -94,7 +95,7 @@ class SummarizationCompletenessFaithfulness(FlowEvaluator):
             )
 
     def measured(self) -> tuple[Metric, ...]:
-        """The published ZS goes down to -1."""
+        """Return the metrics; the published ZS has a lower bound of -1."""
         if self.zs_variant == "entailment":
             return self.metrics
         return tuple(
@@ -103,7 +104,7 @@ class SummarizationCompletenessFaithfulness(FlowEvaluator):
         )
 
     def flow(self, sample: Sample) -> Flow[Graded]:
-        """Encode the sentences, then hold each of the summary against each of the source."""
+        """Embed the sentences, then compare each of the summary with each of the source."""
         source = long_sentences(sample.question or "", self.language)[:_SOURCE]
         summary = long_sentences(sample.answer or "", self.language)
         if not source or not summary:

@@ -61,22 +61,22 @@ class SummaryAssessed(Reply):
 class SummarizationJudge(JudgedEvaluator):
     """Is the answer a good summary?
 
-    The judge holds the answer against the expected answers, which are good summaries, says of each
-    of four respects (comprehensive, concise, coherent, self-contained) whether it is met, and then
-    judges the whole; that last verdict counts.
+    The judge compares the answer with the expected answers, which are good summaries. It decides
+    for each of four criteria (comprehensive, concise, coherent, self-contained) whether it is met,
+    and then gives an overall verdict; only the overall verdict counts.
 
-    Source: the summarization (judge) evaluator of Eval Studio. Its program shows the judge the
-    source text in place of the reference: `compare_with: source` does that, with the question as
-    the source text.
+    Source: the summarization (judge) evaluator of Eval Studio. Its code shows the judge the source
+    text instead of the reference: `compare_with: source` does the same, with the question as the
+    source text.
 
-    Edges: a blank answer fails without a question to the judge, with the reason `empty_answer`.
-    Without a reference (or source) the metric is not applicable. A verdict that differs from what
-    all four respects together say stands, with the reason `criteria_conflict`. The detail has the
-    respects. The context is not judged.
+    Edges: a blank answer fails without a judge call, with the reason `empty_answer`. Without a
+    reference (or source) the metric is not applicable. An overall verdict that contradicts the four
+    criteria counts, with the reason `criteria_conflict`. The detail has the criteria. The context
+    is not judged.
 
     Attributes:
-        compare_with: What the summary is held against: the expected answers (`reference`) or the
-            question, which is the text that was to be summarized (`source`).
+        compare_with: What to compare the summary with: the expected answers (`reference`) or the
+            question, which is the source text (`source`).
     """
 
     reads = frozenset({"answer"})
@@ -87,7 +87,7 @@ class SummarizationJudge(JudgedEvaluator):
     compare_with: Literal["reference", "source"] = "reference"
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Nothing to hold the summary against."""
+        """Return the reason where there is nothing to compare with."""
         if self.compare_with == "source":
             given = pl.col("question").str.contains(NON_BLANK).fill_null(value=False)
             return (pl.when(~given).then(pl.lit("no question")),)
@@ -95,7 +95,7 @@ class SummarizationJudge(JudgedEvaluator):
         return (pl.when(unknown).then(pl.lit("no expected_answers")), no_reference_reason())
 
     def flow(self, sample: Sample) -> Flow[Graded]:
-        """Ask for the verdict."""
+        """Judge the summary."""
         if not (sample.answer or "").strip():
             return Graded(pass_fail_scores(answer=False), remark=EMPTY_ANSWER)
         found = yield from ask(SummaryAssessed, self._prompt(sample))

@@ -1,4 +1,4 @@
-"""TRACe: which sentences of the context matter, which were used, and what they bear out."""
+"""TRACe: which sentences of the context matter, which were used, and what they support."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GENERAL = "general"
 WELL_KNOWN = "well_known_fact"
 NUMERICAL = "numerical_reasoning"
 MARKERS = frozenset({WITHOUT_SENTENCE, GENERAL, WELL_KNOWN, NUMERICAL})
-"""What may stand in place of a sentence that supports another."""
+"""What a judge may give instead of a supporting sentence."""
 
 LABEL = Instruction(
     "The block `documents` lists the sentences of the documents that a search returned for the "
@@ -73,19 +73,19 @@ class TraceLabels(Reply):
 class Trace(FlowEvaluator):
     """Is the context relevant, does the answer use it, use all of it, and keep to it?
 
-    The judge marks, by key, the sentences D of the context that are relevant to the question (R)
-    and those that the answer used (U), and says of each sentence of the answer whether the context
-    supports all of it. Context relevance is |R| / |D|, context utilization |U| / |R| but at most 1,
+    Of the context's sentences (D), the judge lists those that are relevant to the question (R) and
+    those that the answer used (U). For each sentence of the answer it decides whether the context
+    fully supports it. Context relevance is |R| / |D|, context utilization |U| / |R| but at most 1,
     completeness |R and U| / |R|, and adherence 1 when every sentence is fully supported, else 0.
-    Beside them: |R| / 20, at most 1; |U| / |D|; completeness with sentences weighed by their
+    Further metrics: |R| / 20, at most 1; |U| / |D|; completeness with sentences weighed by their
     length; the share of sentences that are fully supported; and the mean of |R| / 20, context
     utilization, completeness and adherence.
 
     Sources: the GPT labelling approach for TRACE metrics, whose text divides by |D| and whose code
-    divides by 20 (both are here); `context_utilization_of_context` and `completeness_by_length`
-    follow RAGBench (arXiv 2407.11005), from which the four words come, too, that a judge may give
-    in place of a supporting sentence, so that refusals, transitions and sums are not taken for
-    inventions.
+    divides by 20 (both are given here); `context_utilization_of_context` and
+    `completeness_by_length` follow RAGBench (arXiv 2407.11005). So do the four words that a judge
+    may give instead of a supporting sentence, so that refusals, transitions and calculations do not
+    count as unsupported.
 
     Edges: no sentence in the context (`no_context`): relevance and utilization are 0, |U| / |D| is
     undefined. Nothing is relevant: utilization is 0 as in the source; completeness depends on
@@ -152,11 +152,11 @@ class Trace(FlowEvaluator):
     length: Unit = "words"
 
     def expected_calls(self, sample: Sample) -> int:
-        """One, or none where there is neither a context nor an answer."""
+        """Return 1, or 0 if there is neither a context nor an answer."""
         return int(bool(sentence_keys(sample.contexts or ()) or answer_keys(sample.answer or "")))
 
     def flow(self, sample: Sample) -> Flow[Graded]:
-        """Ask for all marks at once, and count them."""
+        """Get all labels with one judge call, and count them."""
         documents = sentence_keys(sample.contexts or ())
         response = answer_keys(sample.answer or "")
         remark = None if documents else "no_context"
@@ -197,9 +197,9 @@ class Trace(FlowEvaluator):
 def _faults(
     labels: TraceLabels, documents: Mapping[str, str], response: Mapping[str, str]
 ) -> list[str]:
-    marked = [*labels.all_relevant_sentence_keys, *labels.all_utilized_sentence_keys]
+    labelled = [*labels.all_relevant_sentence_keys, *labels.all_utilized_sentence_keys]
     return [
-        *too_many_unknown(marked, documents),
+        *too_many_unknown(labelled, documents),
         *faults_by_id(
             labels.sentence_support_information,
             lambda each: each.response_sentence_key,
@@ -216,23 +216,23 @@ def _evidence(
     relevant: Sequence[str],
     used: Sequence[str],
 ) -> dict[str, Any]:
-    """What was marked, and where the judge disagrees with itself."""
+    """Return the labels, and where the judge contradicts itself."""
     cited = {key for each in supports.values() for key in each.supporting_sentence_keys}
-    marked = {*labels.all_relevant_sentence_keys, *labels.all_utilized_sentence_keys}
+    labelled = {*labels.all_relevant_sentence_keys, *labels.all_utilized_sentence_keys}
     entries = {each.response_sentence_key for each in labels.sentence_support_information}
     unknown = [
-        *(key for key in marked if key not in documents),
+        *(key for key in labelled if key not in documents),
         *(key for key in cited if key not in documents and key not in MARKERS),
         *(key for key in entries if key not in supports),
     ]
-    held = {key for key, each in supports.items() if each.fully_supported}
+    supported = {key for key, each in supports.items() if each.fully_supported}
     return {
         "sentences": len(documents),
         "relevant": relevant,
         "utilized": used,
-        "unsupported": sorted(supports.keys() - held),
+        "unsupported": sorted(supports.keys() - supported),
         "supported_by_nothing": sorted(
-            key for key in held if not supports[key].supporting_sentence_keys
+            key for key in supported if not supports[key].supporting_sentence_keys
         ),
         "cited_but_not_utilized": sorted((cited & documents.keys()) - set(used)),
         "overall_supported": labels.overall_supported,

@@ -1,1 +1,1 @@
-"""Three sets of rules by which RGB tells right answers, rejections and detected errors."""
+"""The three rule sets of RGB for correct answers, rejections and detected errors."""

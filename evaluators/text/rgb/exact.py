@@ -1,8 +1,8 @@
-"""The exact rules: those of the benchmark's own evaluation script.
+"""The exact rules of the benchmark's evaluation script.
 
 Source: Chen, Lin, Han and Sun, "Benchmarking Large Language Models in Retrieval-Augmented
 Generation", AAAI 2024, and the behaviour of its published script (commit 65ec39e). Phrases are
-looked for before the case is lowered, so that they must be written as the prompt writes them.
+case-sensitive, as in the script.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ _DETECTIONS = ("factual errors", "事实性错误")
 
 
 def remove_spaces(answer: str, language: Language) -> str:
-    """The answer as the script looks at it: without any blanks in Chinese."""
+    """Remove all spaces from a Chinese answer, as the script does."""
     return answer.replace(" ", "") if language == "zh" else answer
 
 
 def is_refusal(answer: str) -> bool:
-    """Whether the answer says that the information is insufficient."""
+    """Return whether the answer says that the information is insufficient."""
     return any(phrase in answer for phrase in _REFUSALS)
 
 
 def reports_errors(answer: str) -> bool:
-    """Whether the answer speaks of factual errors."""
+    """Return whether the answer mentions factual errors."""
     return any(phrase in answer for phrase in _DETECTIONS)
 
 
 def found_parts(answer: str, parts: Sequence[Sequence[str]]) -> list[bool]:
-    """For each part of the expected answer, whether one of its spellings is in the answer."""
+    """Return for each expected part whether one of its spellings is in the answer."""
     text = answer.lower()
     return [any(spelling.lower() in text for spelling in spellings) for spellings in parts]
 
 
 def is_correct(answer: str, parts: Sequence[Sequence[str]]) -> bool:
-    """Whether the answer holds every part and is no refusal; false where there is no part."""
+    """Return whether the answer contains every part and is no refusal; false without parts."""
     return bool(parts) and not is_refusal(answer) and all(found_parts(answer, parts))

@@ -1,7 +1,7 @@
 """The flexible rules: phrases anywhere in the reply, and four ways of being right.
 
-Source: the RGB evaluation of the RGBMetrics application. All comparisons are of substrings, so
-that a rule may fire inside another word ("error" in "terror"); the other rules are stricter.
+Source: the RGB evaluation of the RGBMetrics application. All rules compare substrings, so a rule
+may match inside another word ("error" in "terror"); the other rules are stricter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 Rule: TypeAlias = Literal["contains", "contained", "overlap"]
 
 ENOUGH_OVERLAP = 0.8
-"""The share of the expected answer's different words that makes a reply right."""
+"""The share of the expected answer's distinct words that makes a reply right."""
 
 _FINAL_MARKS = ".!?,;:"
 _REJECTIONS = (
@@ -69,7 +69,7 @@ _DETECTIONS = (
 
 @lru_cache(maxsize=1 << 16)
 def normalize(text: str) -> str:
-    """Lower the case, drop the marks . ! ? , ; : at the end, and make white space one blank."""
+    """Lower the case, drop the marks . ! ? , ; : at the end, and collapse white space."""
     return " ".join(text.lower().strip().rstrip(_FINAL_MARKS).split())
 
 
@@ -79,22 +79,22 @@ def _words(text: str) -> frozenset[str]:
 
 
 class NormalizedAnswer:
-    """A system's answer, normalised once for the many things it is compared with."""
+    """A system's answer, normalised once for all comparisons."""
 
     def __init__(self, answer: str) -> None:
         self.text = normalize.__wrapped__(answer)
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """The different words, split at blanks."""
+        """The distinct words, split at spaces."""
         return frozenset(self.text.split())
 
     def rule(self, expected: str) -> Rule | None:
-        """The first rule by which the reply is right, or None.
+        """Return the first rule by which the answer is right, or None.
 
-        In this order: it contains the expected answer; it is shorter and contained in it; it has
-        at least 80 % of the expected answer's different words. Nothing is right, and nothing
-        makes right, that is empty after normalising.
+        In this order: it contains the expected answer; it is shorter and contained in it; it has at
+        least 80 % of the expected answer's different words. An empty answer is never right, and an
+        empty expected answer never matches.
         """
         truth = normalize(expected)
         if not self.text or not truth:
@@ -104,20 +104,20 @@ class NormalizedAnswer:
         if len(self.text) < len(truth) and self.text in truth:
             return "contained"
         words = _words(truth)
-        # A word that is nowhere in the text is no word of it: mostly that settles the matter.
-        somewhere = [word for word in words if word in self.text]
-        if len(somewhere) / len(words) < ENOUGH_OVERLAP:
+        # Fast path: a word that is not a substring of the text is not one of its words.
+        substrings = [word for word in words if word in self.text]
+        if len(substrings) / len(words) < ENOUGH_OVERLAP:
             return None
         return "overlap" if len(words & self.words) / len(words) >= ENOUGH_OVERLAP else None
 
     def rule_of_any(self, spellings: Sequence[str]) -> Rule | None:
-        """The rule by which the first spelling that fits is met, or None."""
+        """Return the rule by which the first matching spelling matches, or None."""
         return next(filter(None, map(self.rule, spellings)), None)
 
     def corrects(self, spellings: Sequence[str], counterfactual: str | None) -> bool:
-        """Whether a spelling fits, and the reply does not just repeat the wrong answer.
+        """Return whether a spelling matches, and the answer does not just repeat the wrong answer.
 
-        It does repeat it where it contains the wrong answer and not the right one.
+        It repeats it if it contains the wrong answer and not the right one.
         """
         wrong = normalize(counterfactual or "")
         repeats = bool(wrong) and wrong in self.text
@@ -129,15 +129,15 @@ class NormalizedAnswer:
 
 
 def find_rejection(answer: str) -> str | None:
-    """The first phrase in which the answer declines to answer, or None."""
+    """Return the first phrase that declines to answer, or None."""
     text = answer.lower()
     return next((phrase for phrase in _REJECTIONS if phrase in text), None)
 
 
 def find_detection(answer: str, counterfactual: str | None) -> str | None:
-    """The first phrase in which the answer calls the documents wrong, or None.
+    """Return the first phrase that calls the documents wrong, or None.
 
-    Beside fixed phrases these are "not X" and "X is wrong", X being the counterfactual answer.
+    Besides fixed phrases these are "not X" and "X is wrong", X being the counterfactual answer.
     """
     text = answer.lower()
     phrases: tuple[str, ...] = _DETECTIONS

@@ -1,11 +1,11 @@
-"""The normalised rules: the sentences that the prompt asks for, however blanks are written.
+"""The normalised rules: the sentences that the prompt asks for, after Unicode normalisation.
 
-Compatible forms of characters are made one (NFKC), the case is lowered, white space is one blank:
-a narrow no-break space inside a date or an opened ligature is no mistake. A rejection or a
-detected error counts only in the whole sentence that RGB's prompt dictates.
+Texts are compared after NFKC normalisation, in lower case, with collapsed white space: a narrow
+no-break space in a date or a ligature is no mistake. A rejection or a detected error counts only in
+the whole sentence that RGB's prompt dictates.
 
 Source: the sentences of RGB's system prompt (Chen et al., AAAI 2024, figure 3). These rules
-reproduce the marks of published runs of RGB on current models.
+reproduce published results of RGB on current models.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _DETECTION = "there are factual errors in the provided documents"
 
 
 def normalize(text: str) -> str:
-    """Make compatible characters one, lower the case, and make white space one blank."""
+    """Normalise to NFKC, lower the case, and collapse white space."""
     return " ".join(unicodedata.normalize("NFKC", text).lower().split())
 
 
@@ -30,19 +30,19 @@ _normal_spelling = lru_cache(maxsize=1 << 16)(normalize)
 
 
 def is_refusal(reply: str) -> bool:
-    """Whether a normalised reply holds the sentence of rejection; "cannot" is "can not"."""
+    """Return whether a normalised reply contains the rejection sentence; "cannot" is "can not"."""
     return _REFUSAL in reply.replace("cannot", "can not")
 
 
 def reports_errors(reply: str) -> bool:
-    """Whether a normalised reply holds the sentence about factual errors."""
+    """Return whether a normalised reply contains the sentence about factual errors."""
     return _DETECTION in reply
 
 
 def is_correct(reply: str, parts: Sequence[Sequence[str]]) -> bool:
-    """Whether a normalised reply holds every part in one of its spellings.
+    """Return whether a normalised reply contains every part in one of its spellings.
 
-    A spelling that is blank after normalising is in no reply.
+    A spelling that is blank after normalisation matches no reply.
     """
     return bool(parts) and all(
         any(wanted and wanted in reply for wanted in map(_normal_spelling, spellings))

@@ -1,4 +1,4 @@
-"""Whether an answer is right by each of the three sets of rules, and when that can be asked."""
+"""The accuracy of an answer by the three rule sets, and when it is not applicable."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ ACCURACIES = (
 )
 
 EXPECTED = frozenset({"expected_answers", "expected_parts"})
-"""The columns that say what is right."""
+"""The columns with the expected answer."""
 
 
 def other_scenario_reason(scenario: str) -> pl.Expr:
-    """The reason not to grade questions that are said to test something else."""
+    """Return the reason where a question tests another scenario."""
     found = pl.col("scenario")
     return pl.when(found != scenario).then(pl.format("the scenario is {}", found))
 
 
 def nothing_expected_reason() -> pl.Expr:
-    """The reason not to grade questions whose right answer is not known."""
+    """Return the reason where the expected answer is unknown."""
     answers = pl.col("expected_answers")
     spellings = pl.col("expected_parts").list.eval(pl.element().explode())
     known = [
@@ -57,9 +57,9 @@ def nothing_expected_reason() -> pl.Expr:
 
 
 def expected_parts(sample: Sample) -> list[list[str]]:
-    """What a right answer holds all of, each part as a list of spellings.
+    """Return the parts of a right answer, each as a list of spellings.
 
-    The parts where they are given; otherwise one part, the expected answers being its spellings.
+    Without `expected_parts` there is one part, whose spellings are the expected answers.
     """
     parts = [[text for text in part if text is not None] for part in sample.expected_parts or ()]
     if any(text.strip() for part in parts for text in part):
@@ -68,7 +68,7 @@ def expected_parts(sample: Sample) -> list[list[str]]:
 
 
 def accuracies(answer: str, parts: Sequence[Sequence[str]], language: Language) -> Graded:
-    """The three accuracies of an answer.
+    """Return the three accuracies of an answer.
 
     Returns:
         `ACCURACIES`, with the flexible rule by which each part was found (null: it was not) as

@@ -1,4 +1,4 @@
-"""A real browser that remembers what pages complained about, fetched, and made hard to use."""
+"""A real browser that records console errors, remote requests and accessibility violations."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ class Browser:
     """A page in Chromium.
 
     Attributes:
-        driver: What drives it.
-        fetched: Addresses outside this machine's disk that pages asked for.
+        driver: The Selenium driver.
+        fetched: Remote addresses that pages requested.
     """
 
     driver: webdriver.Chrome
     fetched: list[str] = field(default_factory=list)
 
     def open(self, page: Path, *, dark: bool = False) -> float:
-        """Open a page and wait until it is ready; returns the seconds that this took."""
+        """Open a page and wait until it is ready; return the seconds it took."""
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
         start = time.perf_counter()
@@ -56,54 +56,54 @@ class Browser:
         return time.perf_counter() - start
 
     def run(self, script: str, *arguments: Any) -> Any:
-        """The result of a script in the page."""
+        """Return the result of a script in the page."""
         return self.driver.execute_script(script, *arguments)
 
     def find(self, css: str) -> WebElement:
-        """The first element that a selector finds, once there is one."""
+        """Wait for the first element that matches a selector, and return it."""
         found: list[WebElement] = []
         self.until(lambda: bool(found.extend(self.all(css)) or found))
         return found[0]
 
     def all(self, css: str) -> list[WebElement]:
-        """The elements that a selector finds now."""
+        """Return the elements that match a selector now."""
         return self.driver.find_elements(By.CSS_SELECTOR, css)
 
     def texts(self, css: str) -> list[str]:
-        """The texts of the elements that a selector finds, without what surrounds them."""
+        """Return the stripped texts of the elements that match a selector."""
         script = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)"
         return [str(text).strip("\u2068\u2069 ") for text in self.run(script, css)]
 
     def reads(self, css: str, expected: list[str]) -> None:
-        """Wait until the texts of a selector are the expected ones; pages draw when they can.
+        """Wait until the elements that match a selector have the expected texts.
 
         Raises:
-            AssertionError: They are others.
+            AssertionError: They still have others.
         """
         with suppress(TimeoutException):
             self.until(lambda: self.texts(css) == expected)
         assert self.texts(css) == expected
 
     def see(self, css: str) -> WebElement:
-        """The first element that a selector finds, scrolled into view."""
+        """Scroll to the first element that matches a selector, and return it."""
         element = self.find(css)
         self.run("arguments[0].scrollIntoView({block: 'center'})", element)
         return element
 
     def click(self, css: str) -> None:
-        """Click the first element that a selector finds."""
+        """Click the first element that matches a selector."""
         self.see(css).click()
 
     def until(self, holds: Callable[[], Any]) -> None:
-        """Wait until something holds.
+        """Wait until a condition holds.
 
         Raises:
-            TimeoutException: It does not.
+            TimeoutException: It does not hold in time.
         """
         WebDriverWait(self.driver, PATIENCE_S, 0.05).until(lambda _: holds())
 
     def complaints(self) -> list[str]:
-        """What the page wrote into the console since the last call, and addresses it asked for."""
+        """Return the console messages since the last call, and all remote addresses requested."""
         for entry in self.driver.get_log("performance"):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
@@ -114,7 +114,7 @@ class Browser:
         return [*written, *self.fetched]
 
     def barriers(self) -> list[str]:
-        """What axe finds in the page that is serious or worse."""
+        """Return the serious and critical violations that axe finds in the page."""
         from axe_core_python.base import AXE_FILE_PATH
 
         self.run(AXE_FILE_PATH.read_text(encoding="utf-8"))
@@ -131,9 +131,9 @@ class Browser:
 
 
 def started(profile: Path) -> Iterator[Browser]:
-    """A browser without a history, settings or an account; closed at the end.
+    """Yield a browser with an empty profile.
 
-    Tests are skipped where none is installed, unless the machine promised to have one.
+    Skips the test if no browser is installed, unless services are required.
     """
     if BROWSER is None or DRIVER is None:
         missing = "chromium and chromedriver are not installed"

@@ -225,6 +225,8 @@ def write_workspace(folder: Path) -> Path:
         "module_name": f"{__package__}.definitions",
         "location_name": "scoreline",
         "executable_path": sys.executable,
+        # Dagster imports from this folder, by default the current one. This one has no modules.
+        "working_directory": str(folder),
     }
     path = folder / "workspace.yaml"
     path.write_text(json.dumps({"load_from": [{"python_module": location}]}), encoding="utf-8")

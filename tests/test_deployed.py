@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 import yaml
 
+from orchestration.jobs import RANGE_START
 from tests import services
 from tests.orchestration.daemon import LOADED, Interface, free_port, three_benchmarks, until
 

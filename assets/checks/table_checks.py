@@ -182,7 +182,7 @@ def select_benchmarks(context: dg.AssetCheckExecutionContext, project: Project) 
 
 
 def _has_partitions(context: dg.AssetCheckExecutionContext) -> bool:
-    return context.has_partition_key or context.has_partition_key_range
+    return bool(context.has_partition_key or context.has_partition_key_range)
 
 
 def _build_grids(

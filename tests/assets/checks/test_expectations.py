@@ -69,7 +69,7 @@ def made(result: dg.ExecuteInProcessResult) -> set[str]:
 
 
 def validated(result: dg.ExecuteInProcessResult) -> dict[str, int]:
-    """The expectations that the checks of each asset looked at, where there were any."""
+    """Return the number of expectations that the checks of each asset validated, if any."""
     return {
         each.asset_key.to_user_string(): each.metadata["expectations"].value
         for each in result.get_asset_check_evaluations()
@@ -85,7 +85,7 @@ def failures(result: dg.ExecuteInProcessResult) -> dict[str, tuple[str, str]]:
     }
 
 
-def test_a_sound_project_is_validated_once(project: Project, workshop: Workshop) -> None:
+def test_a_valid_project_is_validated_once(project: Project, workshop: Workshop) -> None:
     first = run(project, workshop)
     assert first.success
     assert set(validated(first)) == set(STAGES)
@@ -98,12 +98,12 @@ def test_a_sound_project_is_validated_once(project: Project, workshop: Workshop)
 
     again = run(project, workshop)
     assert again.success
-    # Nothing is new but what was published, which drift is told by.
+    # Only the publication is new, with which drift compares.
     assert set(validated(again)) == {"leaderboard"}
     assert {each.check_name for each in again.get_asset_check_evaluations()} >= {"drift"}
 
 
-def test_a_broken_expectation_stops_what_follows_until_it_holds(
+def test_a_failed_expectation_blocks_later_stages_until_it_holds(
     project: Project, workshop: Workshop
 ) -> None:
     strict = expecting(project, "predictions", slow(4))
@@ -133,7 +133,9 @@ def test_a_broken_expectation_stops_what_follows_until_it_holds(
 
 
 @takes_minutes
-def test_a_warning_stops_nothing_and_is_told_once(project: Project, workshop: Workshop) -> None:
+def test_a_warning_blocks_nothing_and_is_reported_once(
+    project: Project, workshop: Workshop
+) -> None:
     lenient = expecting(project, "predictions", slow(4, "warn"))
     result = run(lenient, workshop)
     assert result.success
@@ -143,7 +145,7 @@ def test_a_warning_stops_nothing_and_is_told_once(project: Project, workshop: Wo
 
 
 @takes_minutes
-def test_scores_and_leaderboards_are_held_before_they_are_used(
+def test_scores_and_leaderboards_are_validated_before_they_are_used(
     project: Project, workshop: Workshop
 ) -> None:
     mean = Expectation(
@@ -190,7 +192,7 @@ BROKEN = [
 
 
 @takes_minutes
-def test_what_descriptions_promise_is_held(project: Project, workshop: Workshop) -> None:
+def test_rules_of_the_schema_are_validated(project: Project, workshop: Workshop) -> None:
     assert run(project, workshop).success
     warehouse = Warehouse(project.warehouse)
     for stage, statement, meaning in BROKEN:
@@ -225,12 +227,12 @@ def test_drift_since_the_last_publication_is_a_warning(
     write(workshop.home / "good.predictions.jsonl", failed)
     result = run(project, workshop)
     assert result.success
-    severity, told = failures(result)["leaderboard:drift"]
+    severity, description = failures(result)["leaderboard:drift"]
     assert severity == "WARN"
     # One of six answers failed, and the others cost twice as much.
-    assert "trial, good, citation: 0 before, 0.1667 now" in told
-    assert "trial, good, answers: 0.01 before, 0.02 now" in told
-    assert "coverage" not in told
+    assert "trial, good, citation: 0 before, 0.1667 now" in description
+    assert "trial, good, answers: 0.01 before, 0.02 now" in description
+    assert "coverage" not in description
     unmoved = run(project, workshop)
     assert "leaderboard:drift" not in failures(unmoved)
 
@@ -255,7 +257,9 @@ class Plain(HTMLParser):
 
 
 @takes_minutes
-def test_the_page_shows_what_broke_and_runs_nothing(project: Project, workshop: Workshop) -> None:
+def test_the_page_shows_failing_rows_and_has_no_script(
+    project: Project, workshop: Workshop
+) -> None:
     nasty = "<script>alert(1)</script>"
     rows = workshop.predictions["poor"]
     late = [{**rows[0], "answer": nasty, "latency_s": 99}, *rows[1:]]

@@ -1,4 +1,4 @@
-"""A defect in a table stops what would be made from it, for its benchmark and for no other."""
+"""A defect in a table blocks later stages of its benchmark, and of no other."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ DEFECTS = [
 ]
 
 
-def test_a_defect_stops_its_benchmark(done: Project, workshop: Workshop) -> None:
+def test_a_defect_blocks_its_benchmark(done: Project, workshop: Workshop) -> None:
     sound = done.warehouse.with_name("sound.duckdb")
     shutil.copyfile(done.warehouse, sound)
     for check, statement, message in DEFECTS:
@@ -157,7 +157,7 @@ def test_a_defect_stops_its_benchmark(done: Project, workshop: Workshop) -> None
             assert made(untouched) == set(STAGES)
 
 
-def test_every_check_blocks_and_says_what_it_looked_at(done: Project, workshop: Workshop) -> None:
+def test_every_check_blocks_and_names_its_benchmarks(done: Project, workshop: Workshop) -> None:
     found = run(done, workshop, "north").get_asset_check_evaluations()
     assert {each.asset_check_key.to_user_string() for each in found} == CHECKS
     assert all(each.passed for each in found)
@@ -167,15 +167,13 @@ def test_every_check_blocks_and_says_what_it_looked_at(done: Project, workshop: 
     assert {each.metadata["benchmarks"].value for each in found} == {"north"}
 
 
-def test_a_narrowed_run_is_held_to_its_systems(done: Project, workshop: Workshop) -> None:
+def test_a_run_of_selected_systems_checks_only_them(done: Project, workshop: Workshop) -> None:
     spoil(done, f"DELETE FROM grades {GRADE}")
     assert run(done, workshop, "south", "good").success
     assert set(failed(run(done, workshop, "south", "poor"))) == {"scores/citation:complete_grid"}
 
 
-def test_checks_carried_out_alone_look_at_every_benchmark(
-    done: Project, workshop: Workshop
-) -> None:
+def test_checks_that_run_alone_check_every_benchmark(done: Project, workshop: Workshop) -> None:
     definitions = dg.Definitions(
         assets=pipeline.build_assets(done),
         asset_checks=pipeline.build_checks(done),
@@ -190,7 +188,7 @@ def test_checks_carried_out_alone_look_at_every_benchmark(
     assert set(failed(result)) == {"scores/citation:complete_grid"}
 
 
-def test_a_benchmark_that_does_not_use_an_evaluator_is_run_to_its_end(
+def test_a_benchmark_that_does_not_use_an_evaluator_completes(
     project: Project, workshop: Workshop
 ) -> None:
     south = project.benchmarks["south"]

@@ -1,4 +1,4 @@
-"""Defects planted in a small warehouse are found and named; a sound one has none."""
+"""Checks in SQL find and name defects planted in a small warehouse, and none in a valid one."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_grids(sound: Warehouse, statement: str, faults: list[str]) -> None:
     assert check_grids(sound, [GRID], ["rag", "llm"]) == [faults]
 
 
-def test_values_that_somebody_else_looks_at_are_left_alone(sound: Warehouse) -> None:
+def test_values_validated_elsewhere_are_not_checked_again(sound: Warehouse) -> None:
     grid = replace(GRID, with_values=False)
     change(sound, f'UPDATE grades SET "values" = [1.5, NULL] {ONE}')
     assert check_grids(sound, [grid]) == [[]]
@@ -162,7 +162,7 @@ def test_values_that_somebody_else_looks_at_are_left_alone(sound: Warehouse) -> 
     assert check_grids(sound, [grid]) == [["1 grades of system 'llm' do not hold 2 values"]]
 
 
-def test_of_many_faults_a_few_are_told(sound: Warehouse) -> None:
+def test_only_the_first_of_many_faults_are_listed(sound: Warehouse) -> None:
     change(sound, "UPDATE grades SET system = system || question_id")
     (faults,) = check_grids(sound, [GRID])
     assert faults[0] == "system 'llm' has 0 grades for 4 samples"
@@ -212,6 +212,6 @@ def test_counts(sound: Warehouse, statement: str, faults: list[str]) -> None:
     assert check_counts(sound, ["another"]) == []
 
 
-def test_a_system_that_is_not_looked_at_may_be_counted_in_part(sound: Warehouse) -> None:
+def test_systems_that_are_not_selected_may_be_counted_in_part(sound: Warehouse) -> None:
     change(sound, f"UPDATE leaderboard SET n = 3, n_scored = 2 {ALL}")
     assert check_counts(sound, ["b"], ["rag"]) == []

@@ -1,4 +1,4 @@
-"""Every kind of expectation that users may ask for, carried out on DuckDB: held and broken."""
+"""Every kind of expectation that users can configure, run on DuckDB: holding and failing."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROWS = (
 SCORE: dict[str, Any] = {"column": "score"}
 BOTH = {"column_A": "twice", "column_B": "score"}
 
-# Kind, arguments that hold, arguments that do not, what is then found: rows, or a number.
+# Kind, arguments that hold, arguments that fail, and what is then found: rows, or a number.
 CASES: list[tuple[str, dict[str, Any], dict[str, Any], int | float | None]] = [
     ("expect_column_values_to_not_be_null", {"column": "system"}, SCORE, 1),
     ("expect_column_values_to_be_null", {**SCORE, "mostly": 0.2}, SCORE, 4),
@@ -124,7 +124,7 @@ def batch(*expectations: Expectation) -> Batch:
 
 @pytest.fixture(scope="module")
 def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What comes of all cases, asked at once."""
+    """The verdicts on all cases, from one call."""
     warehouse = Warehouse(tmp_path_factory.mktemp("w") / "warehouse.duckdb")
     good = [Expectation(kind=kind, kwargs=holds) for kind, holds, _, _ in CASES]
     bad = [Expectation(kind=kind, kwargs=breaks) for kind, _, breaks, _ in CASES]
@@ -134,16 +134,16 @@ def outcomes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("kind", "found"), [(case[0], case[3]) for case in CASES])
-def test_a_kind_holds_and_breaks(outcomes: dict[str, Any], kind: str, found: float | None) -> None:
+def test_a_kind_holds_and_fails(outcomes: dict[str, Any], kind: str, found: float | None) -> None:
     held, broken = outcomes[kind]
     assert held.success, held.observed
     assert not held.rows
     assert not broken.success
     assert "error" not in (broken.observed or "")
-    assert broken.blocks
+    assert broken.is_blocking
     if broken.observed is None:
         assert broken.unexpected == found
-        # Of columns that are not unique together, the library does not name the rows.
+        # The library does not list the rows of columns that are not unique together.
         assert len(broken.rows) == (0 if kind == "expect_compound_columns_to_be_unique" else found)
         assert all(row["question_id"].startswith("q") for row in broken.rows)
     elif found is not None:
@@ -167,20 +167,20 @@ print(json.dumps(fields))
 
 
 def test_the_arguments_are_those_of_the_library() -> None:
-    told = subprocess.run(
+    printed = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FIELDS, json.dumps(list(KINDS))],
         capture_output=True,
         text=True,
         check=True,
     )
-    fields = json.loads(told.stdout)
+    fields = json.loads(printed.stdout)
     for name, kind in KINDS.items():
         assert set(kind.arguments) <= set(fields[name]), name
         needed = {field for field, is_required in fields[name].items() if is_required}
         assert needed <= set(kind.required), name
 
 
-def test_several_expectations_of_one_kind_are_told_apart(tmp_path: Path) -> None:
+def test_expectations_of_one_kind_have_their_own_verdicts(tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
     conditions = ("score > 1", "score > 2", "score > 4")
     wanted = [
@@ -194,7 +194,7 @@ def test_several_expectations_of_one_kind_are_told_apart(tmp_path: Path) -> None
     assert [each.unexpected for each in found] == [3, 1, 0]
 
 
-def test_batches_are_told_apart(tmp_path: Path) -> None:
+def test_batches_have_their_own_verdicts(tmp_path: Path) -> None:
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
     count = Expectation(kind="expect_table_row_count_to_equal", kwargs={"value": 5})
     fewer = Batch(table="u", sql=f"{ROWS} LIMIT 2", key=("question_id",), expectations=(count,))

@@ -1,4 +1,4 @@
-"""The process that validates: what it is asked wrongly, and what becomes of it."""
+"""The validator: expectations with errors, and how its worker starts, fails and ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def warehouse(tmp_path: Path) -> Warehouse:
 
 @pytest.fixture
 def own() -> Iterator[Validator]:
-    """One that a test may kill."""
+    """A validator whose worker a test may kill."""
     validator = Validator()
     yield validator
     validator.close()
@@ -59,7 +59,7 @@ def test_arguments_that_do_not_fit_together(warehouse: Warehouse) -> None:
     assert VALIDATOR.validate(warehouse, [batch(COUNT)])[0].success
 
 
-def test_sql_that_cannot_be_understood_fails_its_expectation_only(warehouse: Warehouse) -> None:
+def test_invalid_sql_fails_only_its_own_expectation(warehouse: Warehouse) -> None:
     wrong = Expectation(
         kind="unexpected_rows_expectation",
         kwargs={"unexpected_rows_query": "SELECT * FROM {batch} WHERE no_such_column > 1"},
@@ -69,7 +69,7 @@ def test_sql_that_cannot_be_understood_fails_its_expectation_only(warehouse: War
     assert "no_such_column" in (found[0].observed or "")
 
 
-def test_a_condition_worked_out_beforehand_finds_the_same_rows(warehouse: Warehouse) -> None:
+def test_a_condition_evaluated_once_finds_the_same_rows(warehouse: Warehouse) -> None:
     put(warehouse, "questions", [{"question_id": "q1"}, {"question_id": "q2"}])
     answers = [{"system": "s", "question_id": f"q{i}", "answer": "yes"} for i in (1, 2, 3)]
     put(warehouse, "predictions", answers)
@@ -125,7 +125,7 @@ def test_a_worker_that_crashes_is_reported_with_its_last_output(own: Validator) 
 
 
 class Crash:
-    """What ends the process that reads it, as a defect of a library in C does."""
+    """Ends the process that unpickles it, as a defect of a C library does."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return exec, ("import os; os.write(2, b'stack smashed'); os.abort()",)
@@ -180,7 +180,7 @@ def test_the_worker_is_silent_and_imports_neither_script_nor_current_folder(
     with start(
         f"{IMPORTS}VALIDATOR.start()\nprint('once', flush=True)\n{VALIDATE}", tmp_path
     ) as run:
-        out, err = run.communicate(timeout=120)
+        out, err = run.communicate(timeout=300)
     once, worker = out.splitlines()
     assert (run.returncode, once, err) == (0, "once", "")
     wait_for_end(int(worker))
@@ -209,8 +209,8 @@ if __name__ == "__main__":
 """
 
 
-def test_a_process_of_a_step_ends_with_its_worker(tmp_path: Path) -> None:
+def test_a_forked_process_ends_and_its_worker_too(tmp_path: Path) -> None:
     with start("import sys\n" + STEP, tmp_path) as run:
-        out, err = run.communicate(timeout=120)
+        out, err = run.communicate(timeout=300)
     assert (run.returncode, err) == (0, "")
     wait_for_end(int(out))

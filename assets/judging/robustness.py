@@ -11,6 +11,7 @@ import polars as pl
 
 from assets.engines import NO_JUDGE, WarehouseLedger
 from assets.project import find_evaluator, is_judged
+from evaluators.engines.judge.settings import RECORDED
 from evaluators.errors import EvaluatorError, did_you_mean
 from evaluators.flows.prompt import Prompt, block
 from evaluators.flows.protocols import Engines
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from evaluators.flows.requests import Ask
 
 REVERSED_ORDER = "reversed order"
+NOT_TESTABLE = "cannot be tested for robustness: set judge.model to a model"
 
 INJECTIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -99,15 +101,13 @@ def measure_robustness(
         Each variation and its effect: `reversed order`, then each of `INJECTIONS`.
 
     Raises:
-        EvaluatorError: The project has no judge model, the benchmark does not use the evaluator,
-            the evaluator calls no judge, or the judge cannot be called.
+        EvaluatorError: The project has no judge model or a recorded one, the benchmark does not
+            use the evaluator, the evaluator calls no judge, or the judge cannot be called.
     """
     engines = project.engines
     if engines.judge_factory is None:
         raise EvaluatorError(
-            "human labels cannot be tested for robustness: set judge.model to a model"
-            if engines.uses_human_labels
-            else NO_JUDGE
+            f"human labels {NOT_TESTABLE}" if engines.uses_human_labels else NO_JUDGE
         )
     judged = [each.name for each in project.benchmarks[benchmark].evaluators if is_judged(each)]
     chosen = find_evaluator(project, benchmark, evaluator)
@@ -129,6 +129,9 @@ def measure_robustness(
     with open_ledger(warehouse, "robustness") as ledger:
         try:
             with engines.judge_factory.live(_UntrackedLedger(ledger)) as judge:
+                if judge.identity.startswith(RECORDED):
+                    # A replay file has the same reply for every variation of a prompt.
+                    raise EvaluatorError(f"recorded replies {NOT_TESTABLE}")
                 live = Engines(judge=judge, models=engines.models, absent=engines.absent)
                 yield REVERSED_ORDER, order_robustness(chosen, rows, live)
                 for name, injection in INJECTIONS.items():

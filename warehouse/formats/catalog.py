@@ -1,4 +1,4 @@
-"""The input formats that there are, found by walking this folder."""
+"""The catalog of input formats: the modules of this folder."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @cache
 def formats() -> Mapping[str, Format]:
-    """Every format by its name: each module of this folder that has a `FORMAT`."""
+    """Return all formats by name: each module of this folder with a `FORMAT`."""
     found: dict[str, Format] = {}
     for module in pkgutil.iter_modules([str(Path(__file__).parent)], f"{__package__}."):
         candidate = getattr(importlib.import_module(module.name), "FORMAT", None)
@@ -28,13 +28,13 @@ def formats() -> Mapping[str, Format]:
 
 
 def format_named(name: str) -> Format:
-    """The format of a name.
+    """Return a format by name.
 
     Raises:
-        UnknownFormat: There is none; the nearest name is suggested.
+        UnknownFormat: The format does not exist; the message suggests a similar name.
     """
     try:
         return formats()[name]
     except KeyError:
-        said = f"there is no input format {name!r}{suggest_name(name, formats())}"
-        raise UnknownFormat(said) from None
+        message = f"there is no input format {name!r}{suggest_name(name, formats())}"
+        raise UnknownFormat(message) from None

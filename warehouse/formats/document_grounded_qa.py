@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from warehouse.formats.records.question import Question
 
 TAGS: Final = ("question_type", "edge_case_type", "source_dataset")
-"""The fields of a question by which results are sliced."""
+"""The fields of a question that become tags."""
 
 ASKED: Final = {"expected_answer": "answer", "gold_sentence_ids": "evidence_sentences"}
 """The file's names for fields of a question."""
@@ -31,7 +31,7 @@ _OWN: Final = {name: own for own, name in ASKED.items()}
 
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
-    """Reads questions, one JSON object a line whatever the file is called.
+    """Read questions from JSON Lines, independent of the file name.
 
     A question without `question_id` and `id` is called after its line: q001, q002, ... The gold
     document is `doc_id`, unless the question has `gold_doc_ids` of its own.
@@ -57,7 +57,7 @@ def _question(row: Row, position: int, *, by_line: bool) -> dict[str, Any]:
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
-    """Reads predictions, a JSON object of question id and prediction.
+    """Read predictions from a JSON object by question id.
 
     A prediction without `retrieved_docs` or `evidence_sentences` retrieved or cited nothing: the
     published evaluation counts it so.

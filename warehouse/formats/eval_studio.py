@@ -1,4 +1,4 @@
-"""H2O Eval Studio: test suites as questions, test labs with what several models answered."""
+"""H2O Eval Studio: test suites as questions, test labs with the answers of several models."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ ANSWERED: Final = {
 REPEATED: Final = frozenset(
     {"corpus", "relationships", "expected_output", "output_constraints", "output_condition"}
 )
-"""What a test lab repeats of its test suite."""
+"""The fields of a test lab that repeat its test suite."""
 
 SOURCE_OF_PERTURBATION: Final = "perturbation_source"
 PERTURBED: Final = "perturbed"
 PERTURBED_BY: Final = "perturbed_by:"
 FAILED: Final = "LLM HOST INTERNAL ERROR"
-"""How the answer of a model begins that could not be asked."""
+"""The beginning of the answer of a model whose call failed."""
 
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
-    """Reads a test suite: tests with documents, each with test cases.
+    """Read a test suite: tests with documents, each with test cases.
 
     A test case without a key is called after its position in the file: q001, q002, ... What it
     perturbs is the target of its relationship, how it does is told by its category
@@ -109,7 +109,7 @@ def _question(row: Row, _: int, *, test: Mapping[str, Any], number: str) -> dict
         "question_id": fields.pop("key", number),
         "question": fields.pop("prompt", None),
         "expected_answer": fields.pop("expected_output", None),
-        # An empty list says that nothing is required, which is not the same as not saying.
+        # An empty list (nothing is required) differs from a missing one.
         "constraints": row.fields.get("constraints"),
     }
     fields.pop("constraints", None)
@@ -149,7 +149,7 @@ def _texts(fields: Mapping[str, Any], name: str) -> list[str]:
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
-    """Reads the resolved dataset of a test lab.
+    """Read the resolved dataset of a test lab.
 
     A system is called as its `llm_model_name`, where several models of the lab have the same, as
     its `name`, where that does not tell them apart, either, by its key. The path may name it when
@@ -206,11 +206,11 @@ FORMAT: Final = Format(
 
 
 NAMES: Final = ("llm_model_name", "name", "key")
-"""What a model may be called by, the preferred first."""
+"""The fields with the name of a model, the preferred one first."""
 
 
 def systems(models: Iterable[Element]) -> dict[str, str]:
-    """The systems by the keys of their models.
+    """Return the system of each model key.
 
     Args:
         models: The models of one test lab; what is not an object with a key is no model.

@@ -1,4 +1,4 @@
-"""What an input format is: readers that turn files into records, one by one."""
+"""The description of an input format: readers that yield records one by one."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Source:
     """A file to be read.
 
     Attributes:
-        path: The file, as the user named it.
-        system: The system that its path names, for predictions; null when it names none.
-        answered_in: The files of predictions that answer its questions, where the format reads
+        path: The path as the user wrote it.
+        system: The system named by the path, for predictions; null if there is none.
+        answered_in: The files of predictions for its questions, if the format reads
             `questions_from` both.
     """
 
@@ -40,13 +40,13 @@ R = TypeVar("R", bound=Record)
 
 @dataclass(frozen=True, slots=True)
 class Read(Generic[R]):
-    """A record that was read.
+    """A valid record.
 
     Attributes:
         record: The record.
         line: Where it begins: the line from 1 (in Parquet files the row).
-        text: The beginning of the row as it stands in the file.
-        asked: The question's text as a file of predictions repeats it.
+        text: The beginning of the row in the file.
+        asked: The text of the question in a file of predictions.
     """
 
     record: R
@@ -57,12 +57,12 @@ class Read(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A row that cannot be used.
+    """A rejected row.
 
     Attributes:
         line: Where it begins: the line from 1 (in Parquet files the row).
         reason: What is wrong and what was expected.
-        text: The beginning of the row as it stands in the file.
+        text: The beginning of the row in the file.
     """
 
     line: int | None
@@ -73,7 +73,7 @@ class Reject:
 Reader = Callable[[Source], Iterator[Read[R] | Reject]]
 """Reads a file row by row.
 
-A file that cannot be read at all raises InputError with the file and, where it is known, the line.
+It raises InputError, with the line if known, if the whole file cannot be read.
 """
 
 
@@ -83,20 +83,19 @@ class Format:
 
     Attributes:
         name: The name that configurations use.
-        summary: One sentence about it.
+        summary: A description in one sentence.
         predictions: Reads files of predictions.
         questions: Reads questions.
         documents: Reads documents; null when the format has none.
-        questions_from: Which files questions and documents are read from: their own, those of the
-            predictions (where several may hold the same question, if all say the same of it), or
-            questions from their own with a look at those of the predictions.
-        version: Raised when the same files give other records than before.
-        unknown_questions: What a prediction for an unknown question is: a fault of the file, only
-            worth a note, or one for the only question with the text that the file repeats (a
-            fault if there is none).
-        missing_predictions: What becomes of a question that a system left out: a failed answer,
-            or an answer that retrieved nothing.
-        is_canonical: Whether the fields of its files are those of the records themselves.
+        questions_from: The files of questions and documents: their own files, the files of
+            predictions (which may repeat identical questions), or both (questions from their own
+            files, together with the files of predictions).
+        version: Increase it when the same files give other records than before.
+        unknown_questions: How to treat a prediction for an unknown question: reject it, note it, or
+            match it by the text of the question, and reject it if that fails.
+        missing_predictions: How to treat a missing prediction: as a failed answer, or as an answer
+            that retrieved nothing.
+        is_canonical: Whether the files have the field names of the records.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Sample logs of EleutherAI's evaluation harness: questions and what one model made of them."""
+"""Sample logs of EleutherAI's evaluation harness: questions and the answers of one model."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HASHES: Final = frozenset({"doc_hash", "prompt_hash", "target_hash"})
 
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
-    """Reads the questions of a log.
+    """Read the questions of a log.
 
     The question is the document's `question` or `query`, or else the prompt. Where the model
     weighed continuations, these are the choices and the target is one of them; otherwise the
@@ -44,9 +44,9 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
-    """Reads what the model answered, or the log-probability that it gave each choice.
+    """Read the answers of the model, or its log-probability of each choice.
 
-    The answer is what the model wrote, before any filter. The metrics of the harness are kept in
+    The answer is the unfiltered text of the model. The metrics of the harness are kept in
     `extra`.
     """
     rows = _first_of_each(source)
@@ -55,7 +55,7 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
 
 
 def _first_of_each(source: Source) -> Iterator[Row | Reject]:
-    """The rows of a log, of each document the first only.
+    """Yield the first row of each document in a log.
 
     The harness logs a document once for each filter of a task, with the same responses. Early
     versions do not name the filter. What is logged again otherwise is not passed over.
@@ -116,7 +116,7 @@ def _correct(fields: dict[str, Any], logged: Scored, kept: dict[str, Any]) -> di
     target = fields.get("target")
     several = isinstance(target, list) or (isinstance(target, str) and target.startswith("["))
     if target is None or (several and target not in logged.choices):
-        # Several right choices, or none known, are not what `correct_choice` can say.
+        # `correct_choice` cannot hold several choices.
         if target is not None:
             kept["target"] = target
         return {}
@@ -155,7 +155,7 @@ FORMAT: Final = Format(
 
 _PAIR = 2
 _DIGITS = 9
-"""The digits up to which a text may be the position of a choice."""
+"""The number of digits up to which a text can be a position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +173,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """The choices of a document and what the model thinks of them.
+    """The choices of a document with the log-likelihoods of the model.
 
     Attributes:
         choices: The texts of the choices, without blanks around them.
@@ -187,10 +187,10 @@ class Scored:
 
 
 def requests(fields: Mapping[str, Any]) -> list[Request]:
-    """The requests of a row, from `arguments` in the form of any version.
+    """Return the requests of a row from `arguments`, in the form of any version.
 
     Raises:
-        RecordError: There are none, or they have another form.
+        RecordError: There are none, or their form is unknown.
     """
     given = fields.get("arguments")
     if isinstance(given, dict):
@@ -218,7 +218,7 @@ def _unnamed(pair: object) -> object:
 
 
 def scored(fields: Mapping[str, Any], asked: Sequence[Request]) -> Scored:
-    """The log-likelihoods of the choices, from `filtered_resps` or `resps`.
+    """Return the log-likelihoods of the choices from `filtered_resps` or `resps`.
 
     The choices are the continuations, or the prompts where these are what differs. Requests
     without a prompt that repeat the continuations, as the harness adds them for the mutual
@@ -273,10 +273,10 @@ def _logprob(given: object, place: str) -> float | None:
 
 
 def answered(fields: Mapping[str, Any]) -> list[str]:
-    """What the model wrote: its responses to the first request.
+    """Return the responses of the model to the first request.
 
     Raises:
-        RecordError: `resps` holds something else.
+        RecordError: `resps` has another form.
     """
     given = fields.get("resps")
     first = given[0] if isinstance(given, list) and given else None
@@ -288,7 +288,7 @@ def answered(fields: Mapping[str, Any]) -> list[str]:
 
 
 def target_position(target: object, logged: Scored, accuracy: object) -> int:
-    """Which of the choices is the right one.
+    """Return the position of the correct choice.
 
     Later versions log positions as text, so that `1` may be the second choice or a choice that
     reads `1`. Where that matters, the accuracy that the harness found decides.
@@ -299,7 +299,7 @@ def target_position(target: object, logged: Scored, accuracy: object) -> int:
         accuracy: The row's `acc`, if it has one.
 
     Raises:
-        RecordError: It is none of the choices, or cannot be told from another.
+        RecordError: It is not one of the choices, or is ambiguous.
     """
     choices = logged.choices
     count = len(choices)

@@ -1,4 +1,4 @@
-"""Finds the files that a pattern stands for, and the systems that their paths name."""
+"""Expands path patterns and extracts the systems named by the paths."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from typing import Final
 from warehouse.errors import InputError, Problem, suggest_name
 
 LONGEST_NAME: Final = 200
-_PLACE: Final = "{system}"
+_SYSTEM: Final = "{system}"
 _REFUSED: Final = {"Cc": "a control character", "Zl": "a line break", "Zp": "a line break"}
 
 
 def expand(pattern: str | Path) -> list[tuple[Path, str | None]]:
-    """The files that a pattern stands for.
+    """Return the files that match a pattern.
 
     Args:
-        pattern: A path in which `*` stands for anything but a slash, `**` for any folders, and
-            `{system}` for the name of a system (anything but a slash; the same name each time).
+        pattern: A path in which `*` matches anything but a slash, `**` any folders, and `{system}`
+            the name of a system (anything but a slash; the same name at each occurrence).
 
     Returns:
-        The files with the systems that their paths name (null without `{system}`), sorted.
+        The files with the systems named by their paths (null without `{system}`), sorted.
 
     Raises:
-        InputError: There is no such file (names files that are near), or the path names a
-            system that no system may be called.
+        InputError: No file matches (suggests similar names), or the name of a system is not
+            valid.
     """
     text = str(pattern)
-    if _PLACE not in text and Path(text).is_file():
+    if _SYSTEM not in text and Path(text).is_file():
         return [(Path(text), None)]
     names = re.compile(_expression(text))
-    wanted = "*".join(glob.escape(part) for part in text.split(_PLACE))
+    wanted = "*".join(glob.escape(part) for part in text.split(_SYSTEM))
     wanted = re.sub(r"\[([*?])\]", r"\1", wanted)
     matches = []
     for each in sorted(glob.glob(wanted, recursive=True, include_hidden=True)):  # noqa: PTH207
@@ -41,11 +41,11 @@ def expand(pattern: str | Path) -> list[tuple[Path, str | None]]:
         if match is not None and Path(each).is_file():
             matches.append((Path(each), match.groupdict().get("system")))
     if not matches:
-        raise InputError([Problem(text, None, "no file matches" + _neighbours(Path(text)))])
+        raise InputError([Problem(text, None, "no file matches" + _suggest_files(Path(text)))])
     problems = [
-        Problem(path, None, said)
+        Problem(path, None, reason)
         for path, system in matches
-        if system is not None and (said := invalid_name_reason(system)) is not None
+        if system is not None and (reason := invalid_name_reason(system)) is not None
     ]
     if problems:
         raise InputError(problems)
@@ -53,22 +53,20 @@ def expand(pattern: str | Path) -> list[tuple[Path, str | None]]:
 
 
 def invalid_name_reason(system: str) -> str | None:
-    """Why a system cannot be called so; null when it can."""
+    """Return the reason why a name is not valid for a system; null if it is."""
     if not system.strip():
         return f"expected the name of a system, found {system!r}"
     if len(system) > LONGEST_NAME:
-        return (
-            f"the system's name has {len(system)} characters, at most {LONGEST_NAME} are possible"
-        )
+        return f"the system's name has {len(system)} characters, at most {LONGEST_NAME} are allowed"
     for character in system:
-        said = _REFUSED.get(unicodedata.category(character))
-        if said is not None:
-            return f"the system's name {system!r} holds {said}"
+        reason = _REFUSED.get(unicodedata.category(character))
+        if reason is not None:
+            return f"the system's name {system!r} contains {reason}"
     return None
 
 
 def system_conflict(row: str | None, path: str | None) -> str | None:
-    """What is wrong with the system of a row, given that of its file's path; null if nothing."""
+    """Return the conflict between the systems of a row and of its file's path; null if none."""
     if row is None:
         if path is None:
             return "system: missing; expected in the row, or as {system} in the path"
@@ -99,7 +97,7 @@ def _expression(pattern: str) -> str:
     return f"(?s:{expression})"
 
 
-def _neighbours(pattern: Path) -> str:
+def _suggest_files(pattern: Path) -> str:
     folder = pattern.parent
     if any(mark in str(folder) for mark in "*?{"):
         return ""

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
-from warehouse.formats.readers.combined_rows import name_of, prediction_side, question_side
 from warehouse.formats.readers.error_messages import RecordError, found
+from warehouse.formats.readers.field_mapping import name_of, prediction_side, question_side
 from warehouse.formats.readers.rows import rows
 from warehouse.formats.readers.strict_json import NotJsonError, decode
 from warehouse.formats.readers.tabular import Shape
@@ -34,7 +34,7 @@ NAMES: Final = {
 """The names of Ragas since 0.2 for fields of a question or prediction."""
 
 EARLIER: Final = {"contexts": "retrieved_contexts", "answer": "response", "question": "user_input"}
-"""The names of Ragas before 0.2, with those of today. `ground_truth` and `ground_truths` are
+"""The names of Ragas before 0.2, with the current ones. `ground_truth` and `ground_truths` are
 references."""
 
 LISTS: Final = frozenset(
@@ -55,7 +55,7 @@ SCORE: Final = re.compile(r"score_?(\d+)_description")
 
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
-    """Reads the questions of a data set.
+    """Read the questions of a data set.
 
     A question without `question_id` or `id` is called after its position: q001, q002, ...
     """
@@ -63,7 +63,7 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
-    """Reads responses and retrieved contexts; other columns, such as scores, stay in `extra`."""
+    """Read responses and retrieved contexts; other columns, such as scores, stay in `extra`."""
     return field_mapping.predictions(_rows(source), source, _prediction, NAMES)
 
 
@@ -87,7 +87,7 @@ def _fields(row: Row) -> dict[str, Any]:
 
 
 def _today(given: dict[str, Any]) -> dict[str, Any]:
-    """The fields under the names of today."""
+    """Return the fields under their current names."""
     if "user_input" in given:
         return given
     renamed = {EARLIER.get(name, name): value for name, value in given.items()}
@@ -101,7 +101,7 @@ def _today(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _list(cell: str, name: str) -> Any:
-    """A list or object in a cell: JSON, or as Python prints it."""
+    """Parse a list or object in a cell, written as JSON or Python literal."""
     try:
         return decode(cell)
     except NotJsonError:

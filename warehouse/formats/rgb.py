@@ -1,4 +1,4 @@
-"""RGB: how a system answers when what it is given is noisy, silent, scattered or wrong."""
+"""RGB: robustness to noisy, missing, scattered and wrong passages."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ GIVEN: Final = {"question_id": "id", "question": "query", "contexts": "docs"}
 ANSWERS: Final = ("prediction", "response", "answer")
 NOISE: Final = ("noise_rate", "noise_ratio", "noise rate")
 MARKS: Final = ("label", "factlabel", "ans")
-"""The fields of an output that repeat the question, or mark the answer; kept in `extra`."""
+"""The fields of an output that repeat the question or score the answer; kept in `extra`."""
 
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
-    """Reads questions, and asks each at every noise rate at which it is answered somewhere.
+    """Read questions; each is repeated for every noise rate of the outputs.
 
     Its passages stay in `extra`. The scenario is the one that the row names; otherwise
     counterfactual robustness where it has a `fakeanswer`, information integration where the
@@ -62,7 +62,7 @@ def _rates(source: Source) -> set[float | None]:
         for row in json_rows(path, key="id"):
             if isinstance(row, Reject):
                 continue
-            # What is wrong with a row is told when its prediction is read.
+            # Problems of a row are reported when its prediction is read.
             with suppress(RecordError):
                 rates.add(_rate(row.fields))
     return rates
@@ -115,7 +115,7 @@ def _scenario(rate: float | None, *, integrates: bool, is_false: bool) -> str | 
 
 
 def _expected(answer: object) -> dict[str, Any]:
-    # The benchmark's script wants every element of the list, of a list among them one spelling.
+    # The benchmark's script requires each element of the list; a nested list holds alternatives.
     if not isinstance(answer, list):
         return {} if answer is None else {"expected_answer": answer}
     if len(answer) == 1:
@@ -124,7 +124,7 @@ def _expected(answer: object) -> dict[str, Any]:
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
-    """Reads outputs: an answer of a system to a question at a noise rate.
+    """Read outputs: the answers of a system at different noise rates.
 
     The answer is `prediction` or `response`, the passages in the prompt are `docs`. The system is
     the one that the path names, or else the row's `system` or `model`.

@@ -1,4 +1,4 @@
-"""TRACe: RAGBench's rows, in which a judge has marked sentences as relevant and as used."""
+"""TRACe: RAGBench's rows, in which a judge has labelled sentences as relevant or used."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
-from warehouse.formats.readers.combined_rows import name_of, prediction_side, question_side
 from warehouse.formats.readers.error_messages import RecordError, found
+from warehouse.formats.readers.field_mapping import name_of, prediction_side, question_side
 from warehouse.formats.readers.files import kind
 from warehouse.formats.readers.rows import Row, json_rows, rows
 from warehouse.formats.readers.tabular import Shape
@@ -33,12 +33,12 @@ _PAIR: Final = 2
 
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
-    """Reads questions; the gold sentences are those that the judge found relevant."""
+    """Read questions; the gold sentences are those labelled relevant."""
     return field_mapping.questions(_rows(source), _question, NAMES)
 
 
 def read_documents(source: Source) -> Iterator[Read[Document] | Reject]:
-    """Reads the sentences of a question's documents as one document, called as the question."""
+    """Read the sentences of a question's documents as one document with the question's id."""
     for position, row in enumerate(_rows(source), start=1):
         if isinstance(row, Reject):
             yield row
@@ -56,9 +56,9 @@ def read_documents(source: Source) -> Iterator[Read[Document] | Reject]:
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
-    """Reads responses; cited are the sentences that the judge found used.
+    """Read responses; the cited sentences are those labelled used.
 
-    The contexts are the documents, or else their sentences joined by blanks. The judge's further
+    The contexts are the documents, or else their sentences joined by spaces. The judge's further
     marks and the scores that RAGBench gives stay in `extra`.
     """
     return field_mapping.predictions(_rows(source), source, _prediction, NAMES)
@@ -71,12 +71,12 @@ def _rows(source: Source) -> Iterator[Row | Reject]:
         case ".parquet":
             return rows(source.path, key="id", shape=Shape())
         case other:
-            said = f"the ending {other!r} is not known; expected .json, .jsonl or .parquet"
+            said = f"unknown file suffix {other!r}; expected .json, .jsonl or .parquet"
             raise InputError([Problem(source.path, None, said)])
 
 
 def _sentences(fields: dict[str, Any]) -> list[list[tuple[str, str]]]:
-    """The sentences of each document with their keys."""
+    """Return the sentences of each document with their keys."""
     given = fields.get("documents_sentences")
     if not isinstance(given, list):
         raise RecordError([f"documents_sentences: expected a list, found {found(given)}"])
@@ -138,7 +138,7 @@ def _prediction(row: Row, position: int) -> dict[str, Any]:
 
 FORMAT: Final = Format(
     name="trace",
-    summary="RAGBench's rows: sentences of documents and responses, with a judge's marks.",
+    summary="RAGBench's rows: sentences of documents and responses, with a judge's labels.",
     questions=read_questions,
     predictions=read_predictions,
     documents=read_documents,

@@ -1,4 +1,4 @@
-"""TREC files: relevance judgements and runs, ordered as trec_eval orders them."""
+"""TREC files: relevance judgments and runs, sorted as trec_eval sorts them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _JUDGEMENT: Final = 4
 _RUN: Final = 6
 _FIELD: Final = re.compile(r"[^ \t\n\v\f\r]+")
-"""What stands between the blanks of C: to Python a no-break space within an id is one, too."""
+"""A field between C's whitespace; Python also splits at a no-break space within an id."""
 
 
 @dataclass(slots=True)
@@ -32,9 +32,9 @@ class _Topic:
 
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
-    """Reads judgements (`topic iter document grade`); one question for each topic.
+    """Read judgments (`topic iter document grade`); one question for each topic.
 
-    Lines that begin with `#` are comments. A negative grade means not judged, and is kept.
+    Lines that begin with `#` are comments. A negative grade means not judged; it is kept.
     """
     topics: dict[str, dict[str, int]] = {}
     first: dict[str, int] = {}
@@ -65,7 +65,7 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
-    """Reads a run (`topic Q0 document rank score tag`); one prediction for each topic.
+    """Read a run (`topic Q0 document rank score tag`); one prediction for each topic.
 
     The order is by score, descending, then by document id, descending; the rank is ignored. As
     in trec_eval, scores are compared as 32-bit numbers and ids byte by byte, and what follows
@@ -129,7 +129,7 @@ def _number(digits: str) -> float | None:
 
 
 def _single(score: float) -> float:
-    # trec_eval keeps scores as C floats (trec_format.h), so that near scores tie.
+    # trec_eval keeps scores as C floats (trec_format.h), so that close scores tie.
     try:
         (value,) = struct.unpack("f", struct.pack("f", score))
     except OverflowError:
@@ -139,7 +139,7 @@ def _single(score: float) -> float:
 
 FORMAT: Final = Format(
     name="trec",
-    summary="Judgements (qrels) as questions, runs as predictions; retrieval only.",
+    summary="Judgments (qrels) as questions, runs as predictions; retrieval only.",
     questions=read_questions,
     predictions=read_predictions,
     unknown_questions="note",

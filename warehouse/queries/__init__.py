@@ -1,1 +1,1 @@
-"""The queries that assets and the report ask of a warehouse."""
+"""The queries of assets and report."""

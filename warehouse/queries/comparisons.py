@@ -1,4 +1,4 @@
-"""The queries that say whether two systems can be compared, and that put them side by side."""
+"""Queries that check whether two systems can be compared, and that pair their scores."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def system_signatures(benchmark: str, evaluator: str, systems: Sequence[str]) -> Query:
-    """The configurations by which systems were scored: system, and a list of signatures."""
+    """Select the signatures with which systems were scored: system, list of signatures."""
     return Query(
         "SELECT system, list(DISTINCT signature) FROM grades WHERE benchmark = $benchmark "
         "AND evaluator = $evaluator AND list_contains($systems, system) GROUP BY system",
@@ -20,7 +20,7 @@ def system_signatures(benchmark: str, evaluator: str, systems: Sequence[str]) ->
 
 
 def unshared_questions(benchmark: str, evaluator: str, one: str, other: str) -> Query:
-    """The questions that one of two systems was scored on and the other not: question_id."""
+    """Select the questions on which only one of two systems is scored: question_id."""
     return Query(
         "SELECT question_id FROM grades WHERE benchmark = $benchmark AND evaluator = $evaluator "
         "AND system IN ($one, $other) GROUP BY question_id "
@@ -30,7 +30,7 @@ def unshared_questions(benchmark: str, evaluator: str, one: str, other: str) -> 
 
 
 def judge_models(benchmark: str, evaluator: str, systems: Sequence[str]) -> Query:
-    """The judge models that systems were judged by: system, and a list of models."""
+    """Select the judge models of systems: system, list of models."""
     return Query(
         "SELECT a.system, list_sort(list(DISTINCT j.model)) FROM asks AS a "
         "JOIN judgments AS j USING (digest) WHERE a.benchmark = $benchmark "
@@ -41,10 +41,10 @@ def judge_models(benchmark: str, evaluator: str, systems: Sequence[str]) -> Quer
 
 
 def paired_scores(benchmark: str, evaluator: str, metric: str, one: str, other: str) -> Query:
-    """The numbers of two systems side by side.
+    """Select the paired scores of two systems.
 
     Returns:
-        A query with question (UBIGINT), question_id, one and other; null where there is no number.
+        A query with question (UBIGINT), question_id, one and other; null where not scored.
     """
     return Query(
         "SELECT hash(question_id) AS question, question_id, "

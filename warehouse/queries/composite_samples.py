@@ -1,4 +1,4 @@
-"""The samples of evaluators that are made of others: every prediction with the parts' scores."""
+"""Queries for the samples of composite evaluators: predictions with the scores of the parts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 class Part(NamedTuple):
-    """One metric that others are made of.
+    """A metric that is part of a composite.
 
     Attributes:
-        name: Its address, `evaluator.metric`, which names the column.
-        evaluator: The evaluator that gives it.
-        position: Its place in the lists of `grades`, from 0.
-        signature: The evaluator as it is configured; grades of another one do not count.
+        name: Its full name, `evaluator.metric`, which names the column.
+        evaluator: The evaluator.
+        position: Its position in the lists of `grades`, from 0.
+        signature: The current signature of the evaluator; other scores do not count.
     """
 
     name: str
@@ -34,18 +34,18 @@ def select_stale_composite_samples(
     parts: Sequence[Part],
     systems: Sequence[str] | None = None,
 ) -> Query:
-    """The samples without a grade of this signature for the scores that their parts have now.
+    """Select the samples without a score of this signature for the current scores of the parts.
 
     Args:
         benchmark: The benchmark.
         evaluator: The evaluator's name.
-        signature: The evaluator as it is configured now.
-        parts: What it is made of; the input digest covers exactly these.
+        signature: The current signature of the evaluator.
+        parts: The parts, which the input digest covers.
         systems: The systems; null: all.
 
     Returns:
-        A query with benchmark, system, question_id, input_digest, `error`, and for each part a
-        column of its name and `status:<name>`, which is null where it is scored.
+        A query with benchmark, system, question_id, input_digest, `error`, and for each part the
+        columns `<name>` and `status:<name>`, which is null if it is scored.
     """
     parameters: dict[str, Any] = {
         "benchmark": benchmark,

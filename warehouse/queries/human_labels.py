@@ -1,4 +1,4 @@
-"""The queries that hold an evaluator's numbers against people's, and against its own."""
+"""Queries that compare the scores of an evaluator with human labels and with repeated judgments."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from warehouse.queries.samples import Query
 
 
 def human_labels(benchmark: str) -> Query:
-    """People's labels: system, question (UBIGINT), evaluator, metric, annotator, value."""
+    """Select the labels: system, question (UBIGINT), evaluator, metric, annotator, value."""
     return Query(
         "SELECT system, hash(question_id) AS question, evaluator, metric, annotator, value "
         "FROM labels WHERE benchmark = $benchmark ORDER BY ALL",
@@ -15,11 +15,11 @@ def human_labels(benchmark: str) -> Query:
 
 
 def labelled_scores(benchmark: str, evaluator: str, metric: str, signature: str) -> Query:
-    """The numbers of one metric with the mean of what people said of the same samples.
+    """Select the scores of one metric with the mean label of each sample.
 
     Returns:
-        A query with system, question (UBIGINT), value and label (null: nobody said anything), a
-        row for each sample that has a number.
+        A query with system, question (UBIGINT), value and label (null without labels), one row for
+        each scored sample.
     """
     return Query(
         "SELECT s.system, hash(s.question_id) AS question, s.value, l.label "
@@ -39,10 +39,10 @@ def labelled_scores(benchmark: str, evaluator: str, metric: str, signature: str)
 
 
 def repeated_judgments(benchmark: str, evaluator: str, signature: str) -> Query:
-    """What each of several equal judgements gave by the primary metric, as evaluators note it.
+    """Select the values of repeated judgments by the primary metric.
 
     Returns:
-        A query with replicates: a JSON list of numbers, and of reasons where there is none.
+        A query with replicates: a JSON list of scores, or of reasons where there is none.
     """
     return Query(
         "SELECT (detail -> '$.replicates')::VARCHAR AS replicates FROM grades "

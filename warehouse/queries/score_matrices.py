@@ -1,7 +1,7 @@
-"""The queries behind uncertainty: every number with its question, its cluster, and its slices.
+"""Queries for score matrices: scores with their questions, clusters and slices.
 
-Questions and clusters are named by DuckDB's 64-bit hash of their texts: a million numbers are
-joined in a fraction of the time that a million texts take.
+Questions and clusters are identified by DuckDB's 64-bit hash of their ids, which joins much faster
+than text.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 def score_values(benchmark: str, evaluator: str, signature: str) -> Query:
-    """The numbers of one evaluator.
+    """Select the scores of one evaluator.
 
     Returns:
-        A query with system, question (UBIGINT) and values (a list, one number a metric).
+        A query with system, question (UBIGINT) and values (a list, one score for each metric).
     """
     return Query(
         'SELECT system, hash(question_id) AS question, "values" FROM grades '
@@ -29,9 +29,9 @@ def score_values(benchmark: str, evaluator: str, signature: str) -> Query:
 
 
 def has_clusters(benchmark: str) -> Query:
-    """Whether any question names a cluster or perturbs another: a query with a row if so.
+    """Select a row if any question has a cluster or perturbs another.
 
-    The row has question and cluster like those of `clustered_questions`, both null.
+    The row has the columns of `clustered_questions`, both null.
     """
     return Query(
         "SELECT NULL::UBIGINT AS question, NULL::UBIGINT AS cluster FROM questions "
@@ -41,10 +41,10 @@ def has_clusters(benchmark: str) -> Query:
 
 
 def clustered_questions(benchmark: str, field: str) -> Query:
-    """The cluster of each question; none at all where every question stands for itself.
+    """Select the cluster of each question; no rows if all questions are independent.
 
-    Questions with the same value of the field share a cluster, and so do a question and all that
-    perturb it, directly or through others. A question without either is its own.
+    Questions with the same value of the field share a cluster, and so do a question and its direct
+    and indirect variants. Any other question is a cluster of its own.
 
     Args:
         benchmark: The benchmark.
@@ -74,7 +74,7 @@ chains AS (
 ),
 
 originals AS (
-    -- A chain that does not end goes round in a circle, all of which is one cluster.
+    -- A chain without an end is a cycle, which is one cluster.
     SELECT question_id, CASE
         WHEN max(depth) < 100 THEN arg_max(original, depth)
         ELSE min(original) FILTER (depth > 50)
@@ -91,12 +91,12 @@ LEFT JOIN originals AS o USING (question_id)
 LEFT JOIN labels AS l ON l.question_id = coalesce(o.original, q.question_id)
 WHERE q.benchmark = $benchmark
   AND (EXISTS (SELECT 1 FROM labels) OR EXISTS (SELECT 1 FROM originals))
-"""  # noqa: S608 - labels is a statement of this room
+"""  # noqa: S608 - labels is a statement of this package
     return Query(statement, {"benchmark": benchmark, "slices": [field]})
 
 
 def sliced_questions(benchmark: str, slices: Sequence[str]) -> Query:
-    """The slices that each question belongs to, apart from `all`.
+    """Select the slices of each question without `all`.
 
     Returns:
         A query with slice and question (UBIGINT).

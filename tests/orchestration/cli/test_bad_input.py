@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -17,6 +18,7 @@ from click.testing import CliRunner
 from orchestration.cli.program import program
 from tests.services import takes_minutes
 from warehouse.schema.tables import SCHEMA_VERSION, TABLES
+from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -157,7 +159,7 @@ LINES: dict[str, tuple[str, str | bytes, str]] = {
     "a system that cannot be shown": (
         "rows.jsonl",
         '{"question_id": "q7", "system": "a\\nb"}',
-        "the system's name 'a\\nb' holds a control character",
+        "the system's name 'a\\nb' contains a control character",
     ),
 }
 
@@ -226,7 +228,11 @@ def control_character(trial: Trial) -> None:
         (empty, PREDICTION, "the file is empty"),
         (gone, QUESTION, "no file matches; did you mean 'question.jsonl'?"),
         (no_predictions, "{system}.predictions.jsonl", "no file matches"),
-        (control_character, "a\nb.predictions.jsonl", "the system's name 'a\\nb' holds a control"),
+        (
+            control_character,
+            "a\nb.predictions.jsonl",
+            "the system's name 'a\\nb' contains a control",
+        ),
     ],
 )
 def test_a_bad_file(trial: Trial, spoil: Callable[[Trial], None], file: str, said: str) -> None:
@@ -346,18 +352,12 @@ def shell(trial: Trial) -> Iterator[int]:
 def test_locked_warehouse_names_its_holder(
     trial: Trial, shell: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("orchestration.resources.Warehouse", _impatient)
+    monkeypatch.setattr("warehouse.store.Warehouse", partial(Warehouse, patience_s=0.2))
     trial.put(PREDICTION, 7, '{"question_id": "q7", "cited_sentence_ids": []}')
     ended = trial.run()
     assert (ended.code, ended.out) == (2, "")
     assert f"being written by process {shell} " in ended.err
     assert "Traceback" not in ended.err
-
-
-def _impatient(path: Path) -> Any:
-    from warehouse.store import Warehouse
-
-    return Warehouse(path, patience_s=0.2)
 
 
 def test_a_warehouse_of_a_later_version(trial: Trial) -> None:

@@ -64,7 +64,7 @@ def test_no_match_is_an_error_that_names_the_pattern(folder: Path, pattern: str,
 
 def test_a_name_that_no_system_may_have(folder: Path) -> None:
     (folder / "a\tb_out.json").write_text("{}")
-    with pytest.raises(InputError, match="holds a control character"):
+    with pytest.raises(InputError, match="contains a control character"):
         expand(folder / "{system}_out.json")
 
 

@@ -81,7 +81,7 @@ BAD = [
     ),
     ("missing id", [{"answer": "a"}], "p.jsonl:9: question_id: missing"),
     ("empty id", [{"question_id": ""}], "p.jsonl:9: question_id: expected text, found an empty"),
-    ("NaN", ['{"question_id": "q1", "latency_s": NaN}'], "NaN is not a number that JSON knows"),
+    ("NaN", ['{"question_id": "q1", "latency_s": NaN}'], "NaN is not a JSON number"),
     ("Infinity", ['{"question_id": "q1", "cost_usd": -Infinity}'], "p.jsonl:9: not JSON"),
     ("too large", ['{"question_id": "q1", "cost_usd": 1e999}'], "the number 1e999 is too large"),
     ("twice", [PREDICTIONS[0]], "a second prediction of 's' for question 'q1', the first in"),
@@ -118,7 +118,7 @@ def test_a_list_over_many_lines_is_told_once(warehouse: Warehouse, tmp_path: Pat
     with pytest.raises(InputError) as refused:
         predictions(warehouse, (file, "s"))
     told = "expected a JSON object on each line, found the beginning of a list"
-    assert str(refused.value) == f"{file}:1: {told}: a file that is one list must be called .json"
+    assert str(refused.value) == f"{file}:1: {told}: rename a file with one list to .json"
 
 
 @pytest.mark.parametrize(("rows", "said"), [bad[1:] for bad in BAD], ids=[bad[0] for bad in BAD])

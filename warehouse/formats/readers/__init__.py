@@ -1,1 +1,1 @@
-"""Reads files and rows of every kind into records, with the line each came from."""
+"""Reads files and rows into records, with the line of each row."""

@@ -1,4 +1,4 @@
-"""Says in plain sentences what is wrong with a record."""
+"""Error messages for records that are not valid."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 SHOWN: Final = 60
-"""The characters of a wrong text or number that a message repeats."""
+"""The number of characters of an invalid value that a message shows."""
 
 EXPECTED: Final = {
     "string_type": "text",
@@ -27,14 +27,14 @@ EXPECTED: Final = {
     "float_type": "a number",
     "finite_number": "a finite number",
 }
-"""What was expected, by the kind of error."""
+"""The expected type by the type of pydantic error."""
 
 
 class RecordError(Exception):
-    """A record does not have the form that it should have.
+    """A record is not valid.
 
     Attributes:
-        sentences: Everything that is wrong with it, one sentence each.
+        sentences: All problems, one sentence each.
     """
 
     def __init__(self, sentences: Sequence[str]) -> None:
@@ -43,7 +43,7 @@ class RecordError(Exception):
 
 
 def found(value: object) -> str:  # noqa: PLR0911 - one for each kind
-    """Names a value as a message should: its kind, and the value when it is short."""
+    """Describe a value for a message: its type, and the value itself if it is short."""
     match value:
         case None:
             return "null"
@@ -69,34 +69,34 @@ def found(value: object) -> str:  # noqa: PLR0911 - one for each kind
 
 
 def sentences(error: ValidationError) -> list[str]:
-    """Every fault that pydantic found, such as ``answer: expected text, found the number 5``."""
+    """Return pydantic's errors as texts such as ``answer: expected text, found the number 5``."""
     return [_sentence(fault) for fault in error.errors(include_url=False)]
 
 
 def _sentence(fault: ErrorDetails) -> str:
-    place = _place(fault["loc"])
+    field = _field_path(fault["loc"])
     kind = fault["type"]
     context: dict[str, Any] = fault.get("ctx", {})
     if kind == "missing":
-        said = "missing"
+        message = "missing"
     elif kind in {"value_error", "assertion_error"}:
-        said = str(context["error"])
+        message = str(context["error"])
     elif kind == "literal_error":
-        said = f"expected {context['expected']}, found {found(fault['input'])}"
+        message = f"expected {context['expected']}, found {found(fault['input'])}"
     elif kind in {"greater_than_equal", "less_than_equal"}:
         side = "at least" if kind == "greater_than_equal" else "at most"
-        said = f"expected a number of {side} {context.get('ge', context.get('le')):g}, found "
-        said += found(fault["input"])
+        message = f"expected a number of {side} {context.get('ge', context.get('le')):g}, found "
+        message += found(fault["input"])
     else:
-        said = f"expected {EXPECTED.get(kind, kind)}, found {found(fault['input'])}"
-    return f"{place}: {said}" if place else said
+        message = f"expected {EXPECTED.get(kind, kind)}, found {found(fault['input'])}"
+    return f"{field}: {message}" if field else message
 
 
-def _place(path: Sequence[str | int]) -> str:
-    place = ""
+def _field_path(path: Sequence[str | int]) -> str:
+    text = ""
     for step in path:
         if isinstance(step, int):
-            place += f"[{step}]"
+            text += f"[{step}]"
         elif step != "[key]":
-            place += f".{step}" if place else step
-    return place
+            text += f".{step}" if text else step
+    return text

@@ -1,10 +1,10 @@
-"""Turns rows of foreign files into records, faults told in the words of the file."""
+"""Maps rows of other formats to records, with error messages in the names of the file."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from warehouse.formats.format import Read, Reject
 from warehouse.formats.paths import system_conflict
@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
     from warehouse.formats.format import Source
 
+QUESTION: Final = frozenset(Question.model_fields) - {"extra"}
+PREDICTION: Final = frozenset(Prediction.model_fields) - {"extra"}
+NUMBERED: Final = ("question_id", "id")
+
 Fields = dict[str, Any]
 Translate = Callable[[Row, int], Fields]
-"""Gives the fields of a record, from a row and its position from 1.
+"""Returns the fields of a record for a row and its position from 1; raises RecordError.
 
-Fields below `extra` are kept as they are, whatever they are called. Raises RecordError.
+The members of `extra` are kept unchanged.
 """
 
 N = TypeVar("N", Question, Prediction)
@@ -31,12 +35,12 @@ N = TypeVar("N", Question, Prediction)
 def questions(
     rows: Iterable[Row | Reject], translate: Translate, names: Mapping[str, str]
 ) -> Iterator[Read[Question] | Reject]:
-    """Questions from rows.
+    """Yield questions from rows.
 
     Args:
         rows: The rows.
-        translate: Gives a question's fields.
-        names: The file's names by those of the record, for messages.
+        translate: Returns the fields of a question.
+        names: The file's field names by those of the record, for messages.
     """
     for position, row in enumerate(rows, start=1):
         if isinstance(row, Reject):
@@ -51,13 +55,13 @@ def questions(
 def predictions(
     rows: Iterable[Row | Reject], source: Source, translate: Translate, names: Mapping[str, str]
 ) -> Iterator[Read[Prediction] | Reject]:
-    """Predictions from rows; `question` among their fields is the question's text as repeated.
+    """Yield predictions from rows; a field `question` is the text of the question in the file.
 
     Args:
         rows: The rows.
-        source: Their file.
-        translate: Gives a prediction's fields.
-        names: The file's names by those of the record, for messages.
+        source: The file.
+        translate: Returns the fields of a prediction.
+        names: The file's field names by those of the record, for messages.
     """
     for position, row in enumerate(rows, start=1):
         if isinstance(row, Reject):
@@ -65,16 +69,16 @@ def predictions(
             continue
         try:
             fields = translate(row, position)
-            asked = text(fields.pop("question", None), "question")
+            question_text = text(fields.pop("question", None), "question")
             prediction = _record(Prediction, fields)
         except RecordError as error:
             yield Reject(row.line, as_written(error, names), row.text)
             continue
-        wrong = system_conflict(prediction.system, source.system)
-        if wrong is not None:
-            yield Reject(row.line, wrong, row.text)
+        conflict = system_conflict(prediction.system, source.system)
+        if conflict is not None:
+            yield Reject(row.line, conflict, row.text)
         else:
-            yield Read(prediction, row.line, row.text, asked)
+            yield Read(prediction, row.line, row.text, question_text)
 
 
 def _record(model: type[N], fields: Fields) -> N:
@@ -87,29 +91,49 @@ def _record(model: type[N], fields: Fields) -> N:
 
 
 def with_own_extra(fields: Fields) -> Fields:
-    """Fields of which one that the file itself calls `extra` is kept like any other."""
+    """Keep a field that the file itself calls `extra` like any other unknown field."""
     return fields | ({"extra": {"extra": fields["extra"]}} if "extra" in fields else {})
 
 
-def text(value: object, place: str) -> str | None:
-    """A field that must be text where it is given.
+def text(value: object, field: str) -> str | None:
+    """Return an optional text field.
 
     Raises:
-        RecordError: It is something else.
+        RecordError: The value is not text.
     """
     if value is None or isinstance(value, str):
         return value
-    raise RecordError([f"{place}: expected text, found {found(value)}"])
+    raise RecordError([f"{field}: expected text, found {found(value)}"])
 
 
 def as_written(error: RecordError, names: Mapping[str, str]) -> str:
-    """A record's faults, with the names that a file has for its fields.
+    """Return the message of an error with the field names of the file.
 
     Args:
-        error: What is wrong.
-        names: The file's names by those of the record.
+        error: The error.
+        names: The file's field names by those of the record.
     """
     return "; ".join(
         re.sub(r"^\w+", lambda match: names.get(match[0], match[0]), sentence)
         for sentence in error.sentences
     )
+
+
+def question_side(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a combined row that belong to its question."""
+    return {name: value for name, value in fields.items() if name in QUESTION}
+
+
+def prediction_side(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a combined row that do not belong to the question only.
+
+    The text of the question stays, to be compared with that of the question.
+    """
+    only = QUESTION - PREDICTION - {"question"}
+    return with_own_extra({name: value for name, value in fields.items() if name not in only})
+
+
+def name_of(fields: Mapping[str, Any], position: int) -> object:
+    """Return the question id of a row, or else one from its position: q001, q002, ..."""
+    given = (fields[name] for name in NUMBERED if fields.get(name) is not None)
+    return next(given, f"q{position:03}")

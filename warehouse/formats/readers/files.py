@@ -1,4 +1,4 @@
-"""Opens input files, plain or compressed, and cuts them into lines."""
+"""Opens plain or compressed input files and reads their lines."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONGEST_LINE: Final = 16 * 1024 * 1024
-"""The bytes that a line may have."""
+"""The maximum length of a line in bytes."""
 
 COMPRESSED: Final = {".gz": "gzip", ".zst": "Zstandard"}
-_MARK: Final = b"\xef\xbb\xbf"
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +34,12 @@ class Line:
 
     @property
     def beginning(self) -> str:
-        """What is kept of it should it be rejected."""
+        """The text that is kept if the line is rejected."""
         return self.text[:SHOWN]
 
 
 def kind(path: Path) -> str:
-    """The ending that says what a file holds, such as `.jsonl` for `a.jsonl.gz`."""
+    """Return the suffix that names the file type, such as `.jsonl` for `a.jsonl.gz`."""
     endings = path.suffixes
     if endings and endings[-1].lower() in COMPRESSED:
         endings = endings[:-1]
@@ -48,10 +48,10 @@ def kind(path: Path) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """A file's bytes, decompressed when its name ends in `.gz` or `.zst`.
+    """Open a file and decompress it if its name ends in `.gz` or `.zst`.
 
     Raises:
-        InputError: The file cannot be opened, or what it holds is not what its ending says.
+        InputError: The file cannot be read, or its contents do not match its suffix.
     """
     ending = path.suffix.lower()
     try:
@@ -73,30 +73,30 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def lines(path: Path, *, blank: bool = False) -> Iterator[Line | Reject]:
-    """The lines of a file; those that hold only blanks as well when `blank` is set.
+    """Yield the lines of a file; with `blank` also those that are empty or only whitespace.
 
-    Lines that are too long or not UTF-8 come as rejects. A byte order mark is passed over.
+    Lines that are too long or not UTF-8 become rejects. A byte order mark is ignored.
 
     Raises:
         InputError: The file cannot be read.
     """
     with opened(path) as file:
         number = 0
-        while piece := file.readline(LONGEST_LINE + 1):
+        while line := file.readline(LONGEST_LINE + 1):
             number += 1
             if number == 1:
-                piece = piece.removeprefix(_MARK)
-            if len(piece) > LONGEST_LINE and not piece.endswith(b"\n"):
-                start = piece[: 4 * SHOWN].decode(errors="replace")[:SHOWN]
-                while piece and not piece.endswith(b"\n"):
-                    piece = file.readline(LONGEST_LINE)
+                line = line.removeprefix(_BYTE_ORDER_MARK)
+            if len(line) > LONGEST_LINE and not line.endswith(b"\n"):
+                start = line[: 4 * SHOWN].decode(errors="replace")[:SHOWN]
+                while line and not line.endswith(b"\n"):
+                    line = file.readline(LONGEST_LINE)
                 limit = LONGEST_LINE // 2**20
                 yield Reject(number, f"the line is longer than {limit} MiB", start)
                 continue
             try:
-                text = piece.decode().rstrip("\r\n")
+                text = line.decode().rstrip("\r\n")
             except UnicodeDecodeError as error:
-                start = piece[: 4 * SHOWN].decode(errors="replace")[:SHOWN]
+                start = line[: 4 * SHOWN].decode(errors="replace")[:SHOWN]
                 yield Reject(number, f"not UTF-8 at byte {error.start + 1} of the line", start)
                 continue
             if blank or text.strip(" \t\r"):
@@ -104,13 +104,13 @@ def lines(path: Path, *, blank: bool = False) -> Iterator[Line | Reject]:
 
 
 def whole(path: Path) -> str:
-    """All text of a file, without a byte order mark.
+    """Return the text of a file without a byte order mark.
 
     Raises:
         InputError: The file cannot be read or is not UTF-8; names the line.
     """
     with opened(path) as file:
-        content = file.read().removeprefix(_MARK)
+        content = file.read().removeprefix(_BYTE_ORDER_MARK)
     try:
         return content.decode()
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Finds the elements of lists deep inside a JSON file, each with its line."""
+"""Finds elements of nested lists in a JSON file, with their lines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-_BLANK = " \t\r\n"
+_WHITESPACE = " \t\r\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Element:
 
     Attributes:
         value: The value.
-        begin: The character, from 0, at which it begins.
+        begin: The position of its first character, from 0.
     """
 
     value: Any
@@ -32,7 +32,7 @@ class Element:
 
 
 class NestedJson:
-    """A JSON file that is one object, with the places of what it holds.
+    """A JSON file with one object and the positions of its elements.
 
     Raises:
         InputError: The file cannot be read, or is not one JSON object; names the line.
@@ -48,15 +48,15 @@ class NestedJson:
             raise self.wrong(f"not JSON: {error}", error.position) from None
         if not isinstance(value, dict):
             raise self.wrong(f"expected a JSON object, found {found(value)}", 0)
-        self.root = Element(value, self._behind_blank(0))
+        self.root = Element(value, self._skip_whitespace(0))
 
     def wrong(self, message: str, begin: int) -> InputError:
-        """An error about what begins at a character."""
+        """Return an error about the element at a position."""
         return InputError([Problem(self.path, self.line(begin), message)])
 
     def line(self, begin: int) -> int:
-        """The line, from 1, of a character."""
-        # Elements come in order: the lines before the last one asked for are counted already.
+        """Return the line, from 1, of a position."""
+        # Elements come in order, so the lines before the previous one need no second count.
         if begin < self._counted[0]:
             self._counted = (0, 1)
         reached, line = self._counted
@@ -64,31 +64,31 @@ class NestedJson:
         return self._counted[1]
 
     def shown(self, element: Element) -> str:
-        """The beginning of an element as it stands in the file."""
+        """Return the beginning of an element in the file."""
         return self.text[element.begin : element.begin + SHOWN]
 
     def member(self, element: Element, name: str) -> Element | None:
-        """A member of an element that is an object; null when it has none of this name."""
+        """Return a member of an object by name; null if there is none."""
         if not isinstance(element.value, dict) or name not in element.value:
             return None
-        position = self._behind_blank(element.begin + 1)
+        position = self._skip_whitespace(element.begin + 1)
         while True:
             key, position = value_at(self.text, position)
-            position = self._behind_blank(self._behind_blank(position) + 1)
+            position = self._skip_whitespace(self._skip_whitespace(position) + 1)
             if key == name:
                 return Element(element.value[name], position)
             _, position = value_at(self.text, position)
-            position = self._behind_blank(self._behind_blank(position) + 1)
+            position = self._skip_whitespace(self._skip_whitespace(position) + 1)
 
     def elements(self, element: Element) -> Iterator[Element]:
-        """The elements of an element that is a list."""
-        position = self._behind_blank(element.begin + 1)
+        """Yield the elements of a list."""
+        position = self._skip_whitespace(element.begin + 1)
         for value in element.value:
             yield Element(value, position)
             _, position = value_at(self.text, position)
-            position = self._behind_blank(self._behind_blank(position) + 1)
+            position = self._skip_whitespace(self._skip_whitespace(position) + 1)
 
-    def _behind_blank(self, position: int) -> int:
-        while position < len(self.text) and self.text[position] in _BLANK:
+    def _skip_whitespace(self, position: int) -> int:
+        while position < len(self.text) and self.text[position] in _WHITESPACE:
             position += 1
         return position

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row of a file: its fields, and where it stands."""
+    """A row of a file: its fields, its line and its text."""
 
     fields: dict[str, Any]
     line: int | None
@@ -27,15 +27,15 @@ class Row:
 
 
 def rows(path: Path, *, key: str, shape: Shape) -> Iterator[Row | Reject]:
-    """The rows of a file in the form that its ending says.
+    """Yield the rows of a file according to its suffix.
 
     Args:
         path: A `.jsonl`, `.json`, `.csv` or `.parquet` file, plain, `.gz` or `.zst`.
-        key: The field that names a row: in a JSON object of rows, the keys stand for it.
-        shape: How the cells of a CSV file are to be read.
+        key: The field that identifies a row; in a JSON object of rows, the keys replace it.
+        shape: How to parse the cells of a CSV file.
 
     Raises:
-        InputError: The file cannot be read, or its ending is not known.
+        InputError: The file cannot be read, or its suffix is unknown.
     """
     match kind(path):
         case ".jsonl" | ".ndjson":
@@ -43,16 +43,16 @@ def rows(path: Path, *, key: str, shape: Shape) -> Iterator[Row | Reject]:
         case ".json":
             return json_members(path, key=key)
         case ".csv":
-            return _placed(csv_rows(path, shape))
+            return _with_text(csv_rows(path, shape))
         case ".parquet":
-            return _placed(parquet_rows(path))
+            return _with_text(parquet_rows(path))
         case other:
             raise InputError(
                 [
                     Problem(
                         path,
                         None,
-                        f"the ending {other!r} is not known; expected .jsonl, .json, .csv or "
+                        f"unknown file suffix {other!r}; expected .jsonl, .json, .csv or "
                         ".parquet, each also with .gz or .zst",
                     )
                 ]
@@ -60,24 +60,24 @@ def rows(path: Path, *, key: str, shape: Shape) -> Iterator[Row | Reject]:
 
 
 def json_lines(path: Path) -> Iterator[Row | Reject]:
-    """The rows of a file with one JSON object a line.
+    """Yield the rows of a file with one JSON object on each line.
 
     Raises:
-        InputError: The file begins as a JSON list over many lines does.
+        InputError: The file starts with a JSON list over several lines.
     """
-    for at, line in enumerate(lines(path)):
+    for position, line in enumerate(lines(path)):
         if isinstance(line, Reject):
             yield line
             continue
         try:
             value = decode(line.text)
         except NotJsonError as error:
-            if at == 0 and line.text.lstrip().startswith("["):
-                told = "expected a JSON object on each line, found the beginning of a list: "
-                told += "a file that is one list must be called .json"
-                raise InputError([Problem(path, line.number, told)]) from None
-            place = f"column {error.position + 1}"
-            yield Reject(line.number, f"not JSON at {place}: {error}", line.beginning)
+            if position == 0 and line.text.lstrip().startswith("["):
+                message = "expected a JSON object on each line, found the beginning of a list: "
+                message += "rename a file with one list to .json"
+                raise InputError([Problem(path, line.number, message)]) from None
+            reason = f"not JSON at column {error.position + 1}: {error}"
+            yield Reject(line.number, reason, line.beginning)
             continue
         if isinstance(value, dict):
             yield Row(value, line.number, line.beginning)
@@ -87,12 +87,12 @@ def json_lines(path: Path) -> Iterator[Row | Reject]:
 
 
 def json_members(path: Path, *, key: str) -> Iterator[Row | Reject]:
-    """The rows of a JSON file: a list of objects, an object of them, or a single one.
+    """Yield the rows of a JSON file: a list of objects, an object of objects, or one object.
 
     Args:
         path: The file.
-        key: The field that names a row. In an object of rows, each key stands for it; an object
-            that has this field itself is a single row.
+        key: The field that identifies a row. In an object of objects, the keys replace it; an
+            object that has this field itself is a single row.
 
     Raises:
         InputError: The file is not such JSON; names the line.
@@ -102,29 +102,31 @@ def json_members(path: Path, *, key: str) -> Iterator[Row | Reject]:
         return
     line, reached = 1, 0
     fields: dict[str, Any] = {}
-    held: list[Row | Reject] = []
-    alone = False
+    rows_so_far: list[Row | Reject] = []
+    is_single = False
     try:
         for position, (name, value, begin) in enumerate(members(text)):
             line += text.count("\n", reached, begin)
             reached = begin
             if position == 0 and name is not None:
-                alone = not isinstance(value, dict) or name == key
-            if alone and name is not None:
-                _keep(fields, name, value, begin)
-                held.append(_member(name, value, position, line, text[begin : begin + SHOWN], key))
+                is_single = not isinstance(value, dict) or name == key
+            if is_single and name is not None:
+                _add_field(fields, name, value, begin)
+                rows_so_far.append(
+                    _member(name, value, position, line, text[begin : begin + SHOWN], key)
+                )
                 continue
             yield _member(name, value, position, line, text[begin : begin + SHOWN], key)
     except NotJsonError as error:
-        where = text.count("\n", 0, error.position) + 1
-        raise InputError([Problem(path, where, f"not JSON: {error}")]) from None
+        at = text.count("\n", 0, error.position) + 1
+        raise InputError([Problem(path, at, f"not JSON: {error}")]) from None
     if key in fields:
         yield Row(fields, 1, text[:SHOWN])
     else:
-        yield from held
+        yield from rows_so_far
 
 
-def _keep(fields: dict[str, Any], name: str, value: object, begin: int) -> None:
+def _add_field(fields: dict[str, Any], name: str, value: object, begin: int) -> None:
     if name in fields:
         raise NotJsonError(f"the key {name!r} occurs twice in one object", begin)
     fields[name] = value
@@ -133,18 +135,18 @@ def _keep(fields: dict[str, Any], name: str, value: object, begin: int) -> None:
 def _member(
     name: str | None, value: object, position: int, line: int, text: str, key: str
 ) -> Row | Reject:
-    place = f"element {position + 1}" if name is None else repr(name)
+    location = f"element {position + 1}" if name is None else repr(name)
     if not isinstance(value, dict):
-        return Reject(line, f"{place}: expected a JSON object, found {found(value)}", text)
+        return Reject(line, f"{location}: expected a JSON object, found {found(value)}", text)
     if name is None:
         return Row(value, line, text)
     own = value.get(key)
     if own is not None and str(own) != name:
-        return Reject(line, f"{place}: {key} is {own!r}, which contradicts the key", text)
+        return Reject(line, f"{location}: {key} is {own!r}, which contradicts the key", text)
     return Row({**value, key: name}, line, text)
 
 
-def _placed(
+def _with_text(
     given: Iterator[tuple[dict[str, Any], int] | Reject],
 ) -> Iterator[Row | Reject]:
     for each in given:
@@ -155,21 +157,21 @@ def _placed(
             yield Row(fields, line, str(fields)[:SHOWN])
 
 
-_BLANK = b" \t\r\n\xef\xbb\xbf"
+_WHITESPACE = b" \t\r\n\xef\xbb\xbf"
 
 
 def json_rows(path: Path, *, key: str) -> Iterator[Row | Reject]:
-    """The objects of a JSON list or of JSON Lines, whichever it is by its first character.
+    """Yield the objects of a JSON list or of JSON Lines, according to the first character.
 
     Args:
         path: The file.
-        key: The field that names a row.
+        key: The field that identifies a row.
 
     Raises:
-        InputError: The file cannot be read, or is a list that breaks off.
+        InputError: The file cannot be read, or is an incomplete list.
     """
     with opened(path) as file:
-        beginning = file.read(4096).lstrip(_BLANK)
+        beginning = file.read(4096).lstrip(_WHITESPACE)
     if beginning.startswith(b"["):
         return json_members(path, key=key)
     return json_lines(path)

@@ -1,4 +1,4 @@
-"""Reads JSON strictly: no NaN, no repeated keys, no half characters."""
+"""A strict JSON parser: no NaN, no repeated keys, no lone surrogates."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
-_BLANK: Final = re.compile(r"[ \t\r\n]*")
+_WHITESPACE: Final = re.compile(r"[ \t\r\n]*")
 
 
 class NotJsonError(Exception):
-    """A text is not JSON.
+    """A text is not valid JSON.
 
     Attributes:
-        position: The character, from 0, at which it stops being JSON.
+        position: The position of the error, from 0.
     """
 
     def __init__(self, message: str, position: int) -> None:
@@ -27,7 +27,7 @@ class NotJsonError(Exception):
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a number that JSON knows")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _finite(digits: str) -> float:
@@ -37,7 +37,7 @@ def _finite(digits: str) -> float:
     return value
 
 
-def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
         names = [name for name, _ in pairs]
@@ -47,18 +47,18 @@ def _unrepeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=_unrepeated, parse_constant=_refuse_constant, parse_float=_finite
+    object_pairs_hook=_refuse_repeated_keys, parse_constant=_refuse_constant, parse_float=_finite
 )
 
 
 def value_at(text: str, start: int) -> tuple[Any, int]:
-    """Reads the JSON value that begins at a position.
+    """Parse the JSON value at a position.
 
     Returns:
-        The value, and the position behind it.
+        The value and the position after it.
 
     Raises:
-        NotJsonError: There is no JSON value, or one that strict JSON does not know.
+        NotJsonError: There is no valid JSON value.
     """
     try:
         value, end = _DECODER.raw_decode(text, start)
@@ -69,11 +69,11 @@ def value_at(text: str, start: int) -> tuple[Any, int]:
     except RecursionError:
         raise NotJsonError("nested too deeply", start) from None
     if _SURROGATE.search(text, start, end):
-        _whole_characters(value, start)
+        _refuse_lone_surrogates(value, start)
     return value, end
 
 
-def _whole_characters(value: object, start: int) -> None:
+def _refuse_lone_surrogates(value: object, start: int) -> None:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
@@ -81,33 +81,33 @@ def _whole_characters(value: object, start: int) -> None:
 
 
 def decode(text: str) -> Any:
-    """The one JSON value that a text holds.
+    """Parse a text that holds one JSON value.
 
     Raises:
         NotJsonError: The text is not exactly one JSON value.
     """
-    value, end = value_at(text, _behind_blank(text, 0))
-    end = _behind_blank(text, end)
+    value, end = value_at(text, _skip_whitespace(text, 0))
+    end = _skip_whitespace(text, end)
     if end < len(text):
         raise NotJsonError("expected the end", end)
     return value
 
 
 def members(text: str) -> Iterator[tuple[str | None, Any, int]]:
-    """The elements of the JSON list, or the members of the JSON object, that a text holds.
+    """Yield the elements of a JSON list or the members of a JSON object.
 
     Yields:
-        The member's key (null in a list), its value, and the position where it begins.
+        The key (null in a list), the value, and its position.
 
     Raises:
         NotJsonError: The text is not one JSON list or object.
     """
-    start = _behind_blank(text, 0)
+    start = _skip_whitespace(text, 0)
     opening = text[start : start + 1]
     if opening not in {"[", "{"}:
         raise NotJsonError("expected a list or an object", start)
     closing = "]" if opening == "[" else "}"
-    position = _behind_blank(text, start + 1)
+    position = _skip_whitespace(text, start + 1)
     if text[position : position + 1] == closing:
         position += 1
     else:
@@ -118,15 +118,15 @@ def members(text: str) -> Iterator[tuple[str | None, Any, int]]:
                 key, position = _key(text, position)
             value, position = value_at(text, position)
             yield key, value, begin
-            position = _behind_blank(text, position)
-            mark = text[position : position + 1]
+            position = _skip_whitespace(text, position)
+            delimiter = text[position : position + 1]
             position += 1
-            if mark == closing:
+            if delimiter == closing:
                 break
-            if mark != ",":
+            if delimiter != ",":
                 raise NotJsonError(f"expected ',' or {closing!r}", position - 1)
-            position = _behind_blank(text, position)
-    if _behind_blank(text, position) < len(text):
+            position = _skip_whitespace(text, position)
+    if _skip_whitespace(text, position) < len(text):
         raise NotJsonError("expected the end", position)
 
 
@@ -134,12 +134,12 @@ def _key(text: str, position: int) -> tuple[str, int]:
     if text[position : position + 1] != '"':
         raise NotJsonError("expected a key in double quotes", position)
     key, position = value_at(text, position)
-    position = _behind_blank(text, position)
+    position = _skip_whitespace(text, position)
     if text[position : position + 1] != ":":
         raise NotJsonError("expected ':'", position)
-    return key, _behind_blank(text, position + 1)
+    return key, _skip_whitespace(text, position + 1)
 
 
-def _behind_blank(text: str, position: int) -> int:
-    match = _BLANK.match(text, position)
+def _skip_whitespace(text: str, position: int) -> int:
+    match = _WHITESPACE.match(text, position)
     return match.end() if match else position

@@ -17,12 +17,12 @@ class Sentence(Record):
 
 
 class Document(Record):
-    """A document, cut into sentences or as one text.
+    """A document as sentences or as one text.
 
     Attributes:
-        doc_id: What the document is called.
-        sentences: Its sentences: texts, which are called S1, S2, ..., or mappings `{id, text}`.
-        text: The whole text, in place of sentences.
+        doc_id: The id of the document.
+        sentences: Its sentences: texts, with the ids S1, S2, ..., or objects `{id, text}`.
+        text: The whole text, instead of sentences.
     """
 
     doc_id: Id
@@ -30,7 +30,7 @@ class Document(Record):
     text: str | None = None
 
     def numbered(self) -> list[tuple[str, str]]:
-        """The document's sentences as (id, text); plain texts are numbered S1, S2, ...
+        """Return the sentences as (id, text); plain texts get the ids S1, S2, ...
 
         Raises:
             RecordError: A sentence is neither text nor `{id, text}`, an id occurs twice, or the
@@ -58,6 +58,6 @@ def _sentence(each: object, position: int) -> tuple[str, str]:
     try:
         sentence = Sentence.read(each)
     except RecordError as error:
-        place = f"sentences[{position - 1}]"
-        raise RecordError([f"{place}.{fault}" for fault in error.sentences]) from None
+        location = f"sentences[{position - 1}]"
+        raise RecordError([f"{location}.{fault}" for fault in error.sentences]) from None
     return sentence.sid or sentence.id or f"S{position}", sentence.text

@@ -10,13 +10,13 @@ from warehouse.formats.records.record import Amount, Finite, Id, LogProbability,
 
 
 class Retrieved(Record):
-    """One thing that a system retrieved.
+    """One retrieved item.
 
     Attributes:
         doc_id: The document.
-        chunk_id: The part of the document.
-        rank: Its place, from 1; without ranks the score orders, without scores the list does.
-        score: How well it matched, by the system's own measure.
+        chunk_id: The chunk of the document.
+        rank: The rank, from 1; without ranks the scores determine the order, or else the list.
+        score: The retriever's score.
         text: The passage.
     """
 
@@ -31,19 +31,19 @@ class Prediction(Record):
     """One system's answer to one question, with what it retrieved and cited.
 
     Attributes:
-        question_id: The question that is answered.
-        system: Who answers; not needed where the path names the system.
+        question_id: The question.
+        system: The system; not needed if the path names it.
         answer: The answer.
-        contexts: The passages that the system used, the best first.
+        contexts: The retrieved passages, best first.
         retrieved: The same with documents, ranks and scores; see below.
         cited_sentence_ids: The sentences that the answer cites.
-        choice_logprobs: The natural logarithm of the probability of each option.
-        choice_probs: The probability of each option, in place of its logarithm.
+        choice_logprobs: The natural log-probability of each option.
+        choice_probs: The probability of each option, instead of its logarithm.
         label: The class that the system chose.
-        latency_s: How many seconds the answer took.
-        cost_usd: How many US dollars it cost.
-        error: Why the system failed; then whatever else is given does not count.
-        extra: All fields that no name is for, kept as they are.
+        latency_s: The latency of the answer in seconds.
+        cost_usd: The cost of the answer in US dollars.
+        error: The error with which the system failed; other fields are then ignored.
+        extra: All unknown fields, unchanged.
     """
 
     question_id: Id
@@ -61,7 +61,7 @@ class Prediction(Record):
     extra: dict[str, Any] | None = None
 
     whole: ClassVar[tuple[str, ...]] = ("doc_id", "rank", "text")
-    """The fields of `retrieved` that all or none of a prediction's documents must have."""
+    """The fields of `retrieved` that either all documents of a prediction have, or none."""
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

@@ -1,4 +1,4 @@
-"""A question: one test case and all that is known to be right about it."""
+"""A question: one test case with its expected answers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _position_of_letter(value: object) -> object:
 
 
 class Rubric(Record):
-    """How an answer is to be graded; other fields of a rubric are kept unread."""
+    """How to score an answer; other fields of a rubric are kept."""
 
     description: str | None = None
     scale: dict[str, str] | None = None
@@ -35,30 +35,30 @@ def _rubric(value: dict[str, Any]) -> dict[str, Any]:
 
 
 class Question(Record):
-    """One test case and all that is known to be right about it.
+    """One test case with its expected answers.
 
     Attributes:
-        question_id: What the question is called; other rows refer to it.
-        question: Its text.
-        expected_answer: The right answer, or a list of alternatives of which any will do.
-        expected_parts: A right answer holds every part, each in one of its spellings.
-        expected_label: The right class.
-        doc_id: The document that the question is about; ids of sentences belong to it.
-        gold_doc_ids: The documents that should be found.
-        gold_relevance: How relevant documents are, by id; from grade 1 on a document is relevant.
-        gold_sentence_ids: The sentences that bear the right answer out.
-        rubric: How an answer is graded: `description`, and `scale` with a text for each grade.
-        constraints: What an answer must hold, as in the evaluator `tokens_presence`.
-        choices: The options, of multiple choice.
-        correct_choice: The right one: its position from 0, or its letter.
-        scenario: Which of RGB's abilities the question is for; all of them where it is not given.
-        noise_ratio: The share of irrelevant passages among those that are given.
-        counterfactual_answer: What the planted error says, where passages hold one.
-        perturbs: The question that this one is a variant of.
-        perturbation: What kind of variant it is.
-        cluster: What belongs together: questions of one cluster count as one for intervals.
-        tags: Texts or numbers by name, which a leaderboard may be sliced by.
-        extra: All fields that no name is for, kept as they are.
+        question_id: The id of the question, to which predictions refer.
+        question: The text of the question.
+        expected_answer: The expected answer, or a list of alternatives, any of which is correct.
+        expected_parts: The parts of a correct answer, each with its alternative spellings.
+        expected_label: The expected class.
+        doc_id: The document that the question is about; sentence ids refer to it.
+        gold_doc_ids: The relevant documents.
+        gold_relevance: Relevance grades by document id; a document is relevant from grade 1 on.
+        gold_sentence_ids: The sentences with the evidence.
+        rubric: How to score an answer: `description`, and `scale` with a text for each score.
+        constraints: Tokens that an answer must contain, as in the evaluator `tokens_presence`.
+        choices: The options of a multiple-choice question.
+        correct_choice: The correct option: its position from 0, or its letter.
+        scenario: The ability of RGB that the question tests; all of them if it is not given.
+        noise_ratio: The share of irrelevant passages in the context.
+        counterfactual_answer: The wrong answer in the passages, if there is one.
+        perturbs: The question of which this one is a variant.
+        perturbation: The kind of variant.
+        cluster: Questions of one cluster are not independent and count as one for intervals.
+        tags: Texts or numbers by name, which define slices.
+        extra: All unknown fields, unchanged.
     """
 
     question_id: Id
@@ -102,8 +102,8 @@ class Question(Record):
     def _consistent(self) -> Self:
         for tag, value in (self.tags or {}).items():
             if isinstance(value, (list, dict)):
-                said = f"tags.{tag}: expected text or a number, found {found(value)}"
-                raise ValueError(said)  # noqa: TRY004
+                message = f"tags.{tag}: expected text or a number, found {found(value)}"
+                raise ValueError(message)  # noqa: TRY004
         if self.choices is not None and self.correct_choice is not None:
             count = len(self.choices)
             if self.correct_choice >= count:

@@ -112,7 +112,7 @@ def test_processes_that_make_it_at_the_same_time(place: Lake) -> None:
     assert len([row for row in found if row[0] == "shared"]) == 1
 
 
-def test_a_server_that_is_not_there(tmp_path: Path) -> None:
+def test_an_unreachable_server(tmp_path: Path) -> None:
     nowhere = Lake("dbname=x host=127.0.0.1 port=9", str(tmp_path / "lake"), tmp_path)
     with pytest.raises(WarehouseUnreachable, match=r"cannot be reached: .*refused") as caught:
         Warehouse(nowhere, patience_s=0.1).fingerprints("b")

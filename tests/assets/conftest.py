@@ -112,7 +112,7 @@ def materialise(
     instance.add_dynamic_partitions(BENCHMARKS.name, names)
     config = {"config": choices}
     return dg.materialize(
-        [*definitions.assets(project), *definitions.checks(project)],
+        [*definitions.build_assets(project), *definitions.build_checks(project)],
         instance=instance,
         selection=dg.AssetSelection.assets(*last).upstream() if last else None,
         resources={"warehouse": Warehouse(project.warehouse), "project": project},

@@ -1,1 +1,1 @@
-"""The evaluators: metrics as data, pure scoring, and the engines that they ask."""
+"""The evaluators: metrics as data, pure scoring, and the engines that they call."""

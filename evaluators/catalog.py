@@ -1,7 +1,7 @@
-"""The catalogue: every evaluator there is, found by walking `library/`.
+"""The catalogue: all evaluators, found by walking `library/`.
 
 An evaluator is one file, `library/<family>/<name>.py`, with one concrete subclass of `Evaluator`
-whose name in snake case is `<name>`. There is no list to keep.
+whose name in snake_case is `<name>`. There is no registry.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from evaluators.errors import (
     UnknownEvaluator,
     did_you_mean,
 )
-from evaluators.evaluator import Evaluator
+from evaluators.evaluator import Evaluator, parameter_fields
 from evaluators.flows.requests import config_key
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
@@ -42,10 +42,10 @@ _ALL = "all"
 
 @cache
 def catalogue() -> Mapping[str, type[Evaluator]]:
-    """Every evaluator by name, sorted by family and name.
+    """Return every evaluator class by name, sorted by family and name.
 
     Raises:
-        BrokenPromise: When a file of the library does not hold exactly one evaluator of its name.
+        BrokenPromise: A file of the library does not define exactly one evaluator with its name.
     """
     found: dict[str, type[Evaluator]] = {}
     prefix = f"{library.__name__}."
@@ -74,13 +74,13 @@ def catalogue() -> Mapping[str, type[Evaluator]]:
 
 
 def family(name: str) -> str:
-    """The family of an evaluator: the folder that its file is in."""
+    """Return the family of an evaluator: the folder of its file."""
     return _family(_find(name))
 
 
 @cache
 def families() -> Mapping[str, tuple[str, ...]]:
-    """The names of the evaluators of each family."""
+    """Return the names of the evaluators of each family."""
     groups: dict[str, list[str]] = {}
     for name, cls in catalogue().items():
         groups.setdefault(_family(cls), []).append(name)
@@ -94,7 +94,7 @@ def select(names: Iterable[str]) -> list[str]:
         Each evaluator once, in the order of the catalogue.
 
     Raises:
-        UnknownEvaluator: For a name that is neither, with the nearest that is.
+        UnknownEvaluator: A name is unknown; the message suggests a similar one.
     """
     groups = families()
     chosen: set[str] = set()
@@ -109,25 +109,25 @@ def select(names: Iterable[str]) -> list[str]:
 
 
 def build(name: str, parameters: Mapping[str, object] | None = None) -> Evaluator:
-    """Make an evaluator with its parameters checked.
+    """Make an evaluator and validate its parameters.
 
     Args:
         name: An evaluator's name.
-        parameters: Values by parameter, of types that JSON knows; what is left out keeps its
-            default.
+        parameters: Values by parameter, as JSON types; other parameters keep their defaults.
 
     Raises:
-        UnknownEvaluator: When there is no such evaluator.
-        BadParameters: When it takes no such parameter or refuses a value.
+        UnknownEvaluator: There is no such evaluator.
+        BadParameters: There is no such parameter, or a value is invalid.
     """
     cls = _find(name)
     given = dict(parameters or {})
-    taken = {each.name: each.type for each in fields(cls) if not each.metadata.get("settled")}
+    taken = {each.name: each.type for each in parameter_fields(cls)}
     for parameter in given:
         if parameter not in taken:
-            offer = f"; it takes {', '.join(taken)}" if taken else "; it takes none"
+            accepted = f"; it takes {', '.join(taken)}" if taken else "; it takes none"
             raise BadParameters(
-                f"{name}: unknown parameter {parameter!r}{did_you_mean(parameter, taken) or offer}"
+                f"{name}: unknown parameter {parameter!r}"
+                f"{did_you_mean(parameter, taken) or accepted}"
             )
     try:
         return cls(**_validate(cls, given)) if given else cls()
@@ -137,7 +137,7 @@ def build(name: str, parameters: Mapping[str, object] | None = None) -> Evaluato
 
 @cache
 def _parameter_model(cls: type[Evaluator], parameters: frozenset[str]) -> type[BaseModel]:
-    """What checks some parameters of an evaluator; many benchmarks give the same ones."""
+    """Return a cached pydantic model of some parameters."""
     from pydantic import ConfigDict, create_model
 
     types: dict[str, Any] = {
@@ -148,7 +148,7 @@ def _parameter_model(cls: type[Evaluator], parameters: frozenset[str]) -> type[B
 
 
 def _validate(cls: type[Evaluator], given: Mapping[str, object]) -> dict[str, Any]:
-    """The given values as the types of the parameters have them (a list as a tuple, say)."""
+    """Validate values and convert them to the types of the parameters (a list to a tuple, say)."""
     from pydantic import ValidationError
 
     try:
@@ -166,7 +166,7 @@ def _validate(cls: type[Evaluator], given: Mapping[str, object]) -> dict[str, An
 
 
 def _reraise(_: str) -> None:
-    """Let a family that cannot be imported fail: `walk_packages` alone would leave it out."""
+    """Raise the import error of a family; `walk_packages` alone would ignore it."""
     raise  # noqa: PLE0704 - called while the exception is being handled
 
 
@@ -191,9 +191,9 @@ class Parameter:
     """A parameter of an evaluator.
 
     Attributes:
-        name: As it is set in the configuration.
-        default: Its value unless set, of types that JSON knows.
-        meaning: What it does.
+        name: The name in the configuration.
+        default: The default value, as a JSON type.
+        meaning: A description of its effect.
     """
 
     name: str
@@ -203,18 +203,18 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatorDoc:
-    """What there is to read about an evaluator.
+    """The documentation of an evaluator.
 
     Attributes:
         name: The evaluator's name.
-        family: The family that it belongs to.
+        family: The evaluator's family.
         question: The question that it answers.
-        prose: The question, the formula, the sources and the edges, in paragraphs.
-        metrics: What it measures with these parameters.
+        prose: The docstring without parameters: question, formula, sources and edge cases.
+        metrics: The metrics with these parameters.
         parameters: Its parameters.
-        reads: The sample columns that it needs.
-        optional: The sample columns that it also looks at.
-        engine_keys: The keys of `scoreline.yaml` that say whom it engine_keys, such as `judge`.
+        reads: The required sample columns.
+        optional: The optional sample columns.
+        engine_keys: The keys of `scoreline.yaml` that configure its engines, such as `judge`.
     """
 
     name: str
@@ -229,12 +229,12 @@ class EvaluatorDoc:
 
     @property
     def primary(self) -> Metric:
-        """The metric that stands for the evaluator."""
+        """The main metric of the evaluator."""
         return next(metric for metric in self.metrics if metric.primary)
 
 
 def describe(evaluator: Evaluator) -> EvaluatorDoc:
-    """Read the page of an evaluator off its class and its parameters."""
+    """Describe an evaluator from its class and its parameters."""
     prose = inspect.cleandoc(type(evaluator).__doc__ or "").partition(_PARAMETERS)[0]
     meanings = _parameter_summaries(type(evaluator))
     return EvaluatorDoc(
@@ -245,8 +245,7 @@ def describe(evaluator: Evaluator) -> EvaluatorDoc:
         metrics=evaluator.measured(),
         parameters=tuple(
             Parameter(field.name, evaluator.parameters[field.name], meanings.get(field.name, ""))
-            for field in fields(evaluator)
-            if not field.metadata.get("settled")
+            for field in parameter_fields(evaluator)
         ),
         reads=tuple(sorted(evaluator.reads)),
         optional=tuple(sorted(evaluator.optional)),
@@ -255,28 +254,28 @@ def describe(evaluator: Evaluator) -> EvaluatorDoc:
 
 
 def describe_all() -> list[EvaluatorDoc]:
-    """The pages of all evaluators with their default parameters, by family and name."""
+    """Describe all evaluators with their default parameters, by family and name."""
     return [describe(build(name)) for name in catalogue()]
 
 
 def _engine_keys(evaluator: Evaluator) -> set[str]:
-    """The judge and the models that it engine_keys itself, or that its parts do."""
+    """Return the configuration keys of its engines and of its parts' engines."""
     if isinstance(evaluator, CompositeEvaluator):
         parts = {part.partition(".")[0] for part in evaluator.parts}
         return {key for part in parts for key in _engine_keys(build(part))}
-    asked = evaluator.engine_roles() if isinstance(evaluator, FlowEvaluator) else frozenset()
-    return {config_key(role) for role in asked}
+    roles = evaluator.engine_roles() if isinstance(evaluator, FlowEvaluator) else frozenset()
+    return {config_key(role) for role in roles}
 
 
 def family_question(family: str) -> str:
-    """The question that the evaluators of a family have in common."""
+    """Return the question that the evaluators of a family answer."""
     text = importlib.import_module(f"{library.__name__}.{family}").__doc__ or ""
     question = _one_line(text.partition(": ")[2])
     return question[:1].upper() + question[1:]
 
 
 def _parameter_summaries(cls: type[Evaluator]) -> Mapping[str, str]:
-    """What is said of each parameter in the class that brings it."""
+    """Return the description of each parameter from the class that defines it."""
     found: dict[str, str] = {}
     for ancestor in reversed(cls.__mro__):
         text = inspect.cleandoc(vars(ancestor).get("__doc__") or "")

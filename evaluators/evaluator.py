@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import Field, dataclass, fields
 from functools import cached_property
 from importlib.metadata import version as installed_version
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -21,8 +21,13 @@ if TYPE_CHECKING:
     from evaluators.outcome import Graded, Scores
 
 
-NOT_A_PARAMETER = {"settled": True}
+NOT_A_PARAMETER = {"is_parameter": False}
 """Metadata of a field that the configuration sets for all evaluators; it is not a parameter."""
+
+
+def parameter_fields(evaluator: Evaluator | type[Evaluator]) -> list[Field[Any]]:
+    """Return the dataclass fields that are parameters."""
+    return [field for field in fields(evaluator) if field.metadata.get("is_parameter", True)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,8 +90,7 @@ class Evaluator(ABC):
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
         """The parameters by name, as JSON types."""
-        own = [field.name for field in fields(self) if not field.metadata.get("settled")]
-        values = {name: getattr(self, name) for name in own}
+        values = {field.name: getattr(self, field.name) for field in parameter_fields(self)}
         plain: Mapping[str, Any] = json.loads(json.dumps(values, sort_keys=True))
         return plain
 

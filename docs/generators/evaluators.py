@@ -1,4 +1,4 @@
-"""The page of all evaluators, from what their files declare."""
+"""Generate the page of all evaluators from their classes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import math
 from typing import TYPE_CHECKING
 
 from evaluators import catalog
-from evaluators.catalog import Page, family_question, pages
-from evaluators.sample import fields_of, file_of
+from evaluators.catalog import EvaluatorDoc, describe_all, family_question
+from evaluators.sample import input_fields, input_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def markdown() -> str:
-    """The document of all evaluators."""
-    shown = {one.name: one for one in pages()}
+    """Return the page of all evaluators."""
+    shown = {one.name: one for one in describe_all()}
     lines = [
         "# The evaluators",
         "",
-        "Written by `make docs` from the files in `evaluators/library/`; one page of it is shown",
-        "in a terminal by `scoreline evaluators NAME`. A metric is addressed as",
-        "`evaluator.metric`; the name of a family stands for all its evaluators.",
-        "The metric in bold is the primary one, which stands for its evaluator.",
+        "`make docs` generates this page from the files in `evaluators/library/`. To read about",
+        "one evaluator in a terminal, run `scoreline evaluators NAME`. A metric is addressed as",
+        "`evaluator.metric`; a family name stands for all its evaluators.",
+        "The metric in bold is the evaluator's primary metric.",
         "",
         "| family | question | evaluators |",
         "| --- | --- | --- |",
@@ -44,7 +44,7 @@ def markdown() -> str:
     return "\n".join([*lines, "", *sections]).rstrip() + "\n"
 
 
-def _section(one: Page) -> list[str]:
+def _section(one: EvaluatorDoc) -> list[str]:
     lines = [f"### `{one.name}`", "", one.prose, ""]
     lines += ["| metric | best | bounds | threshold | level | what it says |"]
     lines += ["| --- | --- | --- | --- | --- | --- |", *map(_metric, one.metrics), ""]
@@ -55,9 +55,9 @@ def _section(one: Page) -> list[str]:
             for p in one.parameters
         ]
         lines.append("")
-    reads = f"Reads {_inputs(one.reads)}" if one.reads else "Needs no field"
-    also = f"; looks also at {_inputs(one.optional)}" if one.optional else ""
-    asks = f" Asks {_listed(one.asks)} of `scoreline.yaml`." if one.asks else ""
+    reads = f"Reads {_inputs(one.reads)}" if one.reads else "Requires no field"
+    also = f"; also reads {_inputs(one.optional)}" if one.optional else ""
+    asks = f" Uses {_listed(one.engine_keys)} of `scoreline.yaml`." if one.engine_keys else ""
     return [*lines, f"{reads}{also}.{asks}", ""]
 
 
@@ -76,11 +76,11 @@ def _number(value: float) -> str:
 
 
 def _inputs(columns: Sequence[str]) -> str:
-    """The fields of the input from which columns are made, file by file."""
+    """Return the input fields that fill the columns, by file."""
     files: dict[str, list[str]] = {}
     for column in columns:
-        fields = " or ".join(f"`{field}`" for field in fields_of(column))
-        files.setdefault(file_of(column), []).append(fields)
+        fields = " or ".join(f"`{field}`" for field in input_fields(column))
+        files.setdefault(input_file(column), []).append(fields)
     return "; ".join(f"{', '.join(fields)} of {file}" for file, fields in files.items())
 
 

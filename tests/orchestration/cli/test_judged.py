@@ -93,7 +93,7 @@ def test_plan_without_price(project: JudgedProject) -> None:
     assert planned(project)["usd"] is None
     last = scoreline(project, "plan").stdout.splitlines()[-1]
     assert "the price is unknown" in last
-    assert f"{SAMPLES} samples to score, {QUESTIONS} calls" in last
+    assert f"{SAMPLES} samples to score, {QUESTIONS} judge calls" in last
 
 
 def test_no_judge_calls_with_no_judge(project: JudgedProject, server: JudgeServer) -> None:

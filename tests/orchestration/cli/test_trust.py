@@ -94,7 +94,10 @@ def test_strict_gate_needs_enough_data(done_project: Path) -> None:
     ("arguments", "words"),
     [
         (["--system", "x", "--baseline", "reader", *PAIR], "there is no system 'x'"),
-        (["--system", "keyword", "--baseline", "reader", *PAIR, "--metric", "x"], "has no metric"),
+        (
+            ["--system", "keyword", "--baseline", "reader", *PAIR, "--metric", "x"],
+            "has no sample metric",
+        ),
         (["--system", "keyword", "--baseline", "reader"], "Missing option '--benchmark'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Builds the wheel as one import package, `scoreline`.
+"""Build hooks: the wheel holds one import package, `scoreline`, and a README with absolute links.
 
 In the repository `orchestration`, `assets`, `evaluators` and `warehouse` are packages of their own,
 so that editors, type checkers and people find a module by its path. In site-packages such names
@@ -15,6 +15,7 @@ from tempfile import mkdtemp
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 PACKAGES = ("orchestration", "assets", "evaluators", "warehouse")
 IMPORT = re.compile(rf"^(\s*)from ({'|'.join(PACKAGES)})(?=[. ])", re.MULTILINE)
@@ -42,3 +43,36 @@ class RelocatePackages(BuildHookInterface[Any]):
         """Remove the copies."""
         if version != "editable":
             shutil.rmtree(self._folder)
+
+
+# An inline link or image whose target is neither absolute nor a heading of the same page.
+RELATIVE_LINK = re.compile(r"(!?)(\[[^\]]*\])\((?![a-z]+:|#)([^)\s]+)\)")
+
+
+class ReadmeHook(MetadataHookInterface):
+    """Fill in the field `readme` from README.md and the address of the repository."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        """Set `readme`; `[project.urls] Repository` is the only place that names the address."""
+        repository = metadata["urls"]["Repository"]
+        text = Path(self.root, "README.md").read_text(encoding="utf-8")
+        metadata["readme"] = {
+            "content-type": "text/markdown",
+            "text": with_absolute_links(text, repository),
+        }
+
+
+def with_absolute_links(text: str, repository: str) -> str:
+    """Return a Markdown page of the root folder with absolute links.
+
+    Args:
+        text: The page.
+        repository: The address of the repository, such as `https://github.com/owner/name`.
+    """
+
+    def absolute(link: re.Match[str]) -> str:
+        image, label, target = link.groups()
+        view = "raw" if image else "blob"
+        return f"{image}{label}({repository}/{view}/main/{target})"
+
+    return RELATIVE_LINK.sub(absolute, text)

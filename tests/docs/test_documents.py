@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import click
 import pytest
 
-from build_readme import with_absolute_links
 from evaluators import catalog
+from hatch_build import with_absolute_links
 from orchestration import starter
 from orchestration.cli.program import program
 from tests.command import scoreline

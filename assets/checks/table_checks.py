@@ -189,13 +189,13 @@ def _build_grids(
     project: Project, benchmarks: Sequence[str], evaluator: str, validated: Sequence[str]
 ) -> Iterator[Grid]:
     for benchmark in benchmarks:
-        found = find_evaluator(project, benchmark, evaluator)
-        if found is not None:
+        configured = find_evaluator(project, benchmark, evaluator)
+        if configured is not None:
             yield Grid(
                 benchmark=benchmark,
                 evaluator=evaluator,
-                signature=found.signature,
-                bounds={metric.name: metric.bounds for metric in found.sample_metrics},
+                signature=configured.signature,
+                bounds={metric.name: metric.bounds for metric in configured.sample_metrics},
                 with_values=benchmark not in validated,
             )
 

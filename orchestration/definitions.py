@@ -37,7 +37,7 @@ def build_definitions(
     """
     from orchestration.automation.triggers import build_schedules, build_sensors
     from orchestration.executors import build_executor
-    from orchestration.jobs import build_jobs
+    from orchestration.jobs import EVALUATE
     from warehouse.store import Warehouse
 
     with warnings.catch_warnings():
@@ -56,7 +56,15 @@ def build_definitions(
         return dg.Definitions(
             assets=assets,
             asset_checks=definitions.build_checks(project),
-            jobs=build_jobs(executor),
+            jobs=[
+                dg.define_asset_job(
+                    EVALUATE,
+                    selection=dg.AssetSelection.all(),
+                    executor_def=executor,
+                    description="Ingests, checks, judges, scores, aggregates and publishes, as "
+                    "`scoreline run` does.",
+                )
+            ],
             schedules=build_schedules(project),
             sensors=build_sensors(project),
             # Plain values: no connection is open between the queries of an asset.

@@ -1,4 +1,4 @@
-"""Defines the job `evaluate`, and the runs of it that cover some of the benchmarks."""
+"""Runs of the job `evaluate` that cover some of the benchmarks."""
 
 from __future__ import annotations
 
@@ -11,28 +11,11 @@ from assets.fingerprints.digests import digest_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from dagster._core.definitions.unresolved_asset_job_definition import (
-        UnresolvedAssetJobDefinition,
-    )
-
     from assets.project import Project
 
 EVALUATE = "evaluate"
 RANGE_START = "dagster/asset_partition_range_start"
 RANGE_END = "dagster/asset_partition_range_end"
-
-
-def build_jobs(executor: dg.ExecutorDefinition) -> Sequence[UnresolvedAssetJobDefinition]:
-    """Return the jobs of a project."""
-    return [
-        dg.define_asset_job(
-            EVALUATE,
-            selection=dg.AssetSelection.all(),
-            executor_def=executor,
-            description="Ingests, checks, judges, scores, aggregates and publishes, as "
-            "`scoreline run` does.",
-        )
-    ]
 
 
 def contiguous_ranges(ordered: Sequence[str], selected: Iterable[str]) -> Iterator[tuple[str, str]]:

@@ -78,19 +78,19 @@ def dockerfile() -> str:
 
 
 @pytest.mark.parametrize("file", MANIFESTS, ids=lambda file: file.stem)
-def test_manifests_fit_the_schema(file: Path) -> None:
+def test_manifests_match_the_schema(file: Path) -> None:
     for each in documents(file):
         kubernetes_validate.validate(each, KUBERNETES, strict=True)
 
 
-def test_a_wrong_manifest_is_found() -> None:
+def test_an_invalid_manifest_is_rejected() -> None:
     (claim,) = documents(DEPLOY / "kubernetes" / "volume.yaml")
     claim["spec"]["accessMode"] = "ReadWriteMany"
     with pytest.raises(kubernetes_validate.ValidationError):
         kubernetes_validate.validate(claim, KUBERNETES, strict=True)
 
 
-def test_everything_is_applied_and_nothing_else() -> None:
+def test_the_kustomization_lists_every_manifest() -> None:
     (all_of_it,) = documents(DEPLOY / "kustomization.yaml")
     assert sorted(all_of_it["resources"]) == [f"kubernetes/{file.name}" for file in MANIFESTS]
     for generated in all_of_it["configMapGenerator"]:
@@ -122,7 +122,7 @@ def test_runs_on_kubernetes_have_the_settings_and_image_of_the_services(
     assert names == {result.value["service_account_name"]}
 
 
-def test_pods_agree_with_one_another() -> None:
+def test_pods_refer_to_existing_volumes_and_config_maps() -> None:
     (all_of_it,) = documents(DEPLOY / "kustomization.yaml")
     maps = {each["name"] for each in all_of_it["configMapGenerator"]}
     claims = {
@@ -146,7 +146,7 @@ def test_pods_agree_with_one_another() -> None:
             assert mounted == {each["name"] for each in pod["volumes"]}
 
 
-def test_compose_services_fit_together() -> None:
+def test_compose_services_refer_to_existing_services_and_files() -> None:
     document = compose()
     assert set(document) == {"name", "x-scoreline", "services", "volumes"}
     for name, service in document["services"].items():
@@ -163,7 +163,7 @@ def test_compose_services_fit_together() -> None:
         assert all(port.startswith("127.0.0.1:") for port in service.get("ports", []))
 
 
-def test_no_secret_stands_in_a_file() -> None:
+def test_no_file_contains_a_secret() -> None:
     for file in [*DEPLOY.glob("*.yaml"), *MANIFESTS]:
         for line in file.read_text(encoding="utf-8").splitlines():
             if "PASSWORD:" in line:
@@ -230,7 +230,7 @@ def test_every_variable_is_read() -> None:
     assert named <= read
 
 
-def test_the_image_copies_what_is_there_and_runs_as_nobody_special() -> None:
+def test_the_image_copies_existing_files_and_runs_without_root() -> None:
     stages = dockerfile().split("\nFROM ")
     assert "\nUSER 10001\n" in stages[-1]
     for line in re.findall(r"^COPY (?!--from)(.*)$", dockerfile(), re.MULTILINE):

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from orchestration import starter
-from orchestration.automation.partition_ranges import range_tags
 from orchestration.config import load
-from orchestration.jobs import EVALUATE
+from orchestration.jobs import EVALUATE, range_tags
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -113,21 +112,21 @@ class Interface:
         return next(str(each["status"]) for each in self.runs() if each["runId"] == run)
 
     def steps(self, run: str) -> dict[str, tuple[float, float | None]]:
-        """When the steps of a run that have begun did so, and when they ended; seconds."""
+        """Return the start and end times of the started steps of a run, in seconds."""
         found = self.query(STEPS, run=run)["runOrError"]["stepStats"]
         begun = [each for each in found if each["startTime"] is not None]
         return {each["stepKey"]: (each["startTime"], each["endTime"]) for each in begun}
 
     def kill(self) -> None:
-        """End all its processes at once, as when the machine goes down."""
+        """Kill all its processes at once, as in a crash of the machine."""
         assert self.group is not None
         os.killpg(self.group, signal.SIGKILL)
 
     def process(self, run: str) -> int:
-        """The process in which a run is carried out; 0 as long as it has none."""
+        """Return the process that executes a run; 0 before it has one."""
         events = self.query(EVENTS, run=run)["logsForRun"]["events"]
-        told = "\n".join(event.get("message") or "" for event in events)
-        found = re.search(r"Started process for run \(pid: (\d+)\)", told)
+        messages = "\n".join(event.get("message") or "" for event in events)
+        found = re.search(r"Started process for run \(pid: (\d+)\)", messages)
         return int(found[1]) if found else 0
 
     def backfills(self) -> list[dict[str, Any]]:
@@ -136,7 +135,7 @@ class Interface:
         return [dict(each) for each in found]
 
     def backfill(self, assets: list[list[str]], partitions: list[str]) -> str:
-        """Ask for some assets of some benchmarks."""
+        """Launch a backfill of some assets and benchmarks."""
         params = {
             "assetSelection": [{"path": path} for path in assets],
             "partitionNames": partitions,
@@ -146,12 +145,12 @@ class Interface:
         return str(launched["backfillId"])
 
     def launch(self, first: str, last: str, assets: list[list[str]] | None = None) -> str:
-        """Put a run into the queue, and return its name.
+        """Queue a run, and return its id.
 
         Args:
             first: Its first benchmark.
             last: Its last benchmark.
-            assets: What it makes; everything unless given.
+            assets: The assets to materialize; all unless given.
         """
         selector: dict[str, Any] = {**REPOSITORY, "jobName": EVALUATE}
         if assets is not None:
@@ -164,12 +163,12 @@ class Interface:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The result of a query on the warehouse."""
-        project = load.read(self.folder / "scoreline.yaml").project
+        project = load.load_config(self.folder / "scoreline.yaml").project
         return Warehouse(project.warehouse).fetch(sql).rows()
 
 
 def until(what: str, found: Callable[[], Any]) -> Any:
-    """Wait until something is there, and return it."""
+    """Wait until a function returns a true value, and return that value."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         try:
@@ -183,8 +182,8 @@ def until(what: str, found: Callable[[], Any]) -> Any:
 
 
 def three_benchmarks(folder: Path, **more: Any) -> None:
-    """Write the starter's project with its benchmark three times, each with files of its own."""
-    starter.write(folder)
+    """Write the starter project with three copies of its benchmark."""
+    starter.write_starter(folder)
     file = folder / "scoreline.yaml"
     document = yaml.safe_load(file.read_text(encoding="utf-8"))
     ((name, given),) = document["benchmarks"].items()
@@ -204,14 +203,14 @@ def three_benchmarks(folder: Path, **more: Any) -> None:
 
 
 def free_port() -> int:
-    """A port on which nobody listens."""
+    """Return a free port."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """End the interface as Ctrl-C does."""
+    """Stop the interface as Ctrl-C does."""
     process.send_signal(signal.SIGINT)
     process.wait(timeout=120)
 
@@ -221,7 +220,7 @@ COMMAND = (sys.executable, "-m", "orchestration.cli")
 
 @contextmanager
 def interface(folder: Path, command: tuple[str, ...] = COMMAND) -> Iterator[Interface]:
-    """The interface on a project, with its daemon, until the end of the `with`."""
+    """Start the interface of a project with its daemon, and stop it at the end."""
     port = free_port()
     process = subprocess.Popen(
         [*command, "dev", "--port", str(port)],
@@ -234,7 +233,7 @@ def interface(folder: Path, command: tuple[str, ...] = COMMAND) -> Iterator[Inte
     running = Interface(folder, port, process.pid)
 
     def answers() -> bool:
-        assert process.poll() is None, "it ended by itself"
+        assert process.poll() is None, "the interface ended"
         return bool(running.query(LOADED)["workspaceOrError"]["locationEntries"])
 
     try:

@@ -1,4 +1,4 @@
-"""The definitions: the graph of the starter project, and what Dagster itself says of it."""
+"""The definitions: the graph of the starter project, and Dagster's validation."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ GRAPH = {
 
 
 def test_the_graph(tmp_path: Path) -> None:
-    starter.write(tmp_path)
-    built = definitions.build(load.read(tmp_path / "scoreline.yaml").project)
+    starter.write_starter(tmp_path)
+    built = definitions.build_definitions(load.load_config(tmp_path / "scoreline.yaml").project)
     dg.Definitions.validate_loadable(built)
     specs = list(built.resolve_all_asset_specs())
     found = {
@@ -65,7 +65,7 @@ print(alone, time.process_time(), len(dg_names))
 
 
 def with_config(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    starter.write(folder)
+    starter.write_starter(folder)
     variables = {definitions.CONFIG_VARIABLE: str(folder / "scoreline.yaml")}
     environment = {**os.environ, **variables, "DAGSTER_HOME": str(folder)}
     (folder / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
@@ -79,14 +79,14 @@ def with_config(folder: Path, *arguments: str) -> subprocess.CompletedProcess[st
     )
 
 
-def test_dagster_finds_the_location_valid(tmp_path: Path) -> None:
+def test_dagster_validates_the_code_location(tmp_path: Path) -> None:
     arguments = ["-m", "dagster", "definitions", "validate", "-m", "orchestration.definitions"]
     done = with_config(tmp_path, *arguments)
     assert done.returncode == 0, done.stderr
     assert "All code locations passed validation" in done.stdout + done.stderr
 
 
-def test_the_location_loads_in_under_4_times_what_dagster_takes(tmp_path: Path) -> None:
+def test_the_code_location_loads_in_under_4_times_the_time_of_dagster(tmp_path: Path) -> None:
     """That is under 3 seconds on a quiet machine, and a busy one makes both slower."""
     done = with_config(tmp_path, "-W", "error", "-c", LOAD)
     assert done.returncode == 0, done.stderr

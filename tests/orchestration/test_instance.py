@@ -1,4 +1,4 @@
-"""The project's Dagster instance: where it is, how it is set up, which partitions it has."""
+"""The project's Dagster instance: folder, settings and partitions."""
 
 from __future__ import annotations
 
@@ -33,29 +33,29 @@ def project(folder: Path, *names: str) -> Project:
     )
 
 
-def test_its_folder_its_settings_and_its_partitions(tmp_path: Path) -> None:
+def test_folder_settings_and_partitions(tmp_path: Path) -> None:
     mine = project(tmp_path, "zeta", "alpha", "beta")
-    with instance.opened(mine) as opened:
+    with instance.open_instance(mine) as opened:
         assert not opened.telemetry_enabled
         assert list(opened.get_dynamic_partitions("benchmarks")) == ["zeta", "alpha", "beta"]
     settings = tmp_path / "kept" / "dagster" / "dagster.yaml"
     settings.write_text(settings.read_text() + "# mine\n")
     other = replace(mine, benchmarks=project(tmp_path, "beta", "zeta").benchmarks)
-    with instance.opened(other) as opened:
+    with instance.open_instance(other) as opened:
         assert list(opened.get_dynamic_partitions("benchmarks")) == ["beta", "zeta"]
     assert settings.read_text().endswith("# mine\n")
 
 
-def test_pools_are_limited_before_the_first_run_is_queued(tmp_path: Path) -> None:
+def test_pools_have_limits_before_the_first_run(tmp_path: Path) -> None:
     mine = project(tmp_path, "alpha")
 
     def limits() -> dict[str, tuple[int, bool]]:
-        with instance.opened(mine) as opened:
+        with instance.open_instance(mine) as opened:
             found = opened.event_log_storage.get_pool_limits()
             return {pool.name: (pool.limit, pool.from_default) for pool in found}
 
     assert limits() == {"judge": (1, True), "models": (1, True)}
-    with instance.opened(mine) as opened:
+    with instance.open_instance(mine) as opened:
         opened.event_log_storage.set_concurrency_slots("judge", 3)
-    # As somebody set it in the interface.
+    # As a user sets it in the interface.
     assert limits() == {"judge": (3, False), "models": (1, True)}

@@ -1,4 +1,4 @@
-"""The interface on a project: what it answers, and in a real browser the graph and standings."""
+"""The interface of a project: its API, and in a browser the graph and the leaderboard."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def page(browser: webdriver.Chrome, running: Interface) -> Page:
     return Page(browser, running)
 
 
-def test_it_has_the_project_and_the_runs_of_the_command(running: Interface) -> None:
+def test_the_interface_shows_the_project_and_its_runs(running: Interface) -> None:
     assert running.query(LOADED)["workspaceOrError"]["locationEntries"] == [
         {"name": "scoreline", "locationOrLoadError": {"__typename": "RepositoryLocation"}}
     ]
@@ -51,7 +51,7 @@ def test_it_has_the_project_and_the_runs_of_the_command(running: Interface) -> N
 
 
 @pytest.mark.browser
-def test_the_graph_and_the_standings(page: Page) -> None:
+def test_the_graph_and_the_leaderboard(page: Page) -> None:
     page.open("asset-groups")
     groups = {
         "inputs": ["questions", "predictions"],

@@ -1,4 +1,4 @@
-"""Dagster's own storage on PostgreSQL, with the settings that `deploy/dagster.yaml` ships."""
+"""Dagster's storage on PostgreSQL, with the settings of `deploy/dagster.yaml`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that fails is told to a webhook; and one whose process was killed does not stay open."""
+"""Alerts of failed runs, and runs whose process was killed."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ import pytest
 
 from assets.project import Alerts
 from orchestration import definitions, starter
+from orchestration import instance as instances
 from orchestration.automation import alerts, triggers
 from orchestration.config import load
-from orchestration import instance as instances
 from orchestration.jobs import EVALUATE
 
 if TYPE_CHECKING:
@@ -80,11 +80,11 @@ def test_a_failed_run_is_posted(
     project: Project, webhook: Webhook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOOK", webhook.address)
-    told = replace(project, alerts=Alerts(webhook_env="HOOK"))
+    configured = replace(project, alerts=Alerts(webhook_env="HOOK"))
     for benchmark in project.benchmarks.values():
         for path in benchmark.predictions.parent.glob("*"):
             path.write_text("{ not json", encoding="utf-8")
-    repository = definitions.build_definitions(told).get_repository_def()
+    repository = definitions.build_definitions(configured).get_repository_def()
     sensor = repository.get_sensor_def(triggers.ALERTS)
     assert sensor.default_status is dg.DefaultSensorStatus.STOPPED
     with dg.DagsterInstance.ephemeral() as instance:
@@ -120,7 +120,7 @@ def test_a_webhook_that_refuses_is_an_error(webhook: Webhook) -> None:
     assert len(webhook.received[0]["message"]) == alerts.MAX_MESSAGE_CHARS
 
 
-def test_nobody_is_told_unless_configured(
+def test_there_is_no_sensor_without_a_webhook(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("HOOK", raising=False)
@@ -130,7 +130,7 @@ def test_nobody_is_told_unless_configured(
         assert triggers.ALERTS not in {each.name for each in built.sensor_defs}
 
 
-def test_a_run_whose_process_was_killed_is_closed(project: Project) -> None:
+def test_a_run_whose_process_was_killed_is_reported_as_failed(project: Project) -> None:
     job = definitions.build_definitions(project).resolve_job_def(EVALUATE)
     gone = subprocess.Popen([sys.executable, "-c", ""])
     gone.wait()
@@ -151,13 +151,13 @@ def test_a_run_whose_process_was_killed_is_closed(project: Project) -> None:
         found = [instance.get_run_by_id(run.run_id) for run in runs]
         failed = dg.DagsterRunStatus.FAILURE
         assert [run and run.status for run in found] == [failed, started, started, started]
-        # A run that repeats another has not begun as long as it bears that one's process.
-        ((first, told), *_) = zip(runs, found, strict=True)
-        assert told is not None
+        # A re-execution has not started as long as it has the tag of its parent.
+        ((first, failed_run), *_) = zip(runs, found, strict=True)
+        assert failed_run is not None
         again = instance.create_run_for_job(
             job,
             status=started,
-            tags=told.tags,
+            tags=failed_run.tags,
             parent_run_id=first.run_id,
             root_run_id=first.run_id,
         )

@@ -1,4 +1,4 @@
-"""Runs that nobody starts: by the clock, by files, by conditions; and what they may spend."""
+"""Automated runs: schedule, file sensor, automation conditions, and their budget."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from assets.project import Project
 
-NOBODY = {"dagster/sensor_name": "prediction_files"}
+AUTOMATED = {"dagster/sensor_name": "prediction_files"}
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def instance() -> Iterator[dg.DagsterInstance]:
 
 
 class Clock:
-    """The time that the sensor is told."""
+    """The clock of the sensor."""
 
     def __init__(self) -> None:
         self.now = 1_000.0
@@ -73,7 +73,7 @@ class Sensor:
         self.cursor = cursor
 
     def tick(self) -> Any:
-        """One look."""
+        """Evaluate the sensor once."""
         context = dg.build_sensor_context(
             instance=self.instance, cursor=self.cursor, repository_def=self.repository
         )
@@ -88,7 +88,7 @@ def answers(project: Project) -> list[Path]:
     return sorted(benchmark.predictions.parent.glob("*"))
 
 
-def test_all_of_it_is_off_until_it_is_switched_on(project: Project) -> None:
+def test_schedules_and_sensors_are_off_by_default(project: Project) -> None:
     repository = definitions.build_definitions(project).get_repository_def()
     assert {each.name for each in repository.sensor_defs} == {
         triggers.PREDICTION_FILES,
@@ -120,9 +120,7 @@ def test_the_nightly_schedule_runs_every_benchmark(
     assert Warehouse(project.warehouse).fetch("SELECT count(*) FROM leaderboard").item() > 0
 
 
-def test_files_must_come_to_rest(
-    project: Project, instance: dg.DagsterInstance, clock: Clock
-) -> None:
+def test_files_must_settle(project: Project, instance: dg.DagsterInstance, clock: Clock) -> None:
     sensor = Sensor(project, instance)
     assert "still changing: harbour" in sensor.tick().skip_message
     clock.now += 9
@@ -133,7 +131,7 @@ def test_files_must_come_to_rest(
     clock.now += 60
     assert "no file is new" in sensor.tick().skip_message
 
-    # A file that is being written grows from one look to the next; a new system is a new file.
+    # A file that is being written grows between ticks; a new system is a new file.
     first = answers(project)[0]
     (benchmark,) = project.benchmarks.values()
     fresh = Path(str(benchmark.predictions).replace("{system}", "fresh"))
@@ -148,7 +146,7 @@ def test_files_must_come_to_rest(
     assert sensor.tick().run_requests in (None, [])
 
 
-def test_a_benchmark_that_is_new_is_registered_and_run_alone(
+def test_a_new_benchmark_is_registered_and_run_alone(
     project: Project, instance: dg.DagsterInstance, clock: Clock
 ) -> None:
     sensor = Sensor(project, instance)
@@ -166,7 +164,7 @@ def test_a_benchmark_that_is_new_is_registered_and_run_alone(
     assert instance.get_dynamic_partitions(str(BENCHMARKS.name)) == ["harbour", "island"]
 
 
-def test_a_burst_is_one_run_and_waits_for_the_one_under_way(
+def test_many_changes_are_one_run_after_the_current_one(
     project: Project, instance: dg.DagsterInstance, clock: Clock
 ) -> None:
     sensor = Sensor(project, instance)
@@ -186,7 +184,7 @@ def test_a_burst_is_one_run_and_waits_for_the_one_under_way(
     assert "no file is new" in sensor.tick().skip_message
 
 
-def test_a_clock_that_jumps_back_begins_the_waiting_anew(project: Project) -> None:
+def test_a_clock_that_jumps_back_restarts_the_waiting_time(project: Project) -> None:
     watch, _, moving = FileWatch().update(project, 1_000)
     assert moving == ["harbour"]
     watch, ready, moving = watch.update(project, 500)
@@ -196,7 +194,7 @@ def test_a_clock_that_jumps_back_begins_the_waiting_anew(project: Project) -> No
     assert FileWatch.from_cursor(watch.to_cursor()) == watch
 
 
-def test_files_that_are_gone_are_waited_for(project: Project) -> None:
+def test_missing_files_are_not_ready(project: Project) -> None:
     watch = FileWatch().update(project, 0)[0]
     for path in answers(project):
         path.rename(path.with_suffix(".gone"))
@@ -205,7 +203,7 @@ def test_files_that_are_gone_are_waited_for(project: Project) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Parameter .include_sources.")  # Dagster's own use of it
-def test_conditions_make_what_follows_when_its_checks_hold(
+def test_automation_conditions_request_the_inputs_at_night(
     project: Project, instance: dg.DagsterInstance
 ) -> None:
     instance.add_dynamic_partitions(str(BENCHMARKS.name), list(project.benchmarks))
@@ -229,15 +227,15 @@ def test_conditions_make_what_follows_when_its_checks_hold(
     assert fresh == dg.FreshnessPolicy.time_window(fail_window=timedelta(hours=26))
 
 
-class Maker:
-    """A judge's maker that only knows its budget."""
+class JudgeFactory:
+    """A judge factory that only knows its budget."""
 
     def __init__(self, budget_usd: float | None = None) -> None:
         self.budget_usd = budget_usd
 
-    def with_budget(self, budget_usd: float) -> Maker:
-        """The same with a budget."""
-        return Maker(budget_usd)
+    def with_budget(self, budget_usd: float) -> JudgeFactory:
+        """Return a factory with a budget."""
+        return JudgeFactory(budget_usd)
 
 
 def paid(project: Project, *ages_h: float) -> None:
@@ -258,30 +256,30 @@ def paid(project: Project, *ages_h: float) -> None:
     Warehouse(project.warehouse).append("judgments", pl.DataFrame(rows))
 
 
-def test_runs_that_nobody_started_share_one_budget(project: Project) -> None:
+def test_automated_runs_share_one_budget(project: Project) -> None:
     warehouse = Warehouse(project.warehouse)
-    judged: Any = Maker()
+    judged: Any = JudgeFactory()
     asking = replace(project, engines=replace(project.engines, judge_factory=judged))
-    people, why = engines_within_budget(asking, warehouse, {})
-    assert (people.judge_factory, why) == (judged, None)
-    nobody, why = engines_within_budget(asking, warehouse, NOBODY)
-    assert nobody.judge_factory is None
+    manual, why = engines_within_budget(asking, warehouse, {})
+    assert (manual.judge_factory, why) == (judged, None)
+    automated, why = engines_within_budget(asking, warehouse, AUTOMATED)
+    assert automated.judge_factory is None
     assert "set judge.budget_usd" in str(why)
 
     limited = replace(asking, automation=Automation(daily_budget_usd=5))
     # One long ago, two today, and one with the time of a clock that was ahead.
     paid(project, 25, 23, 1, -3)
-    left: Any = engines_within_budget(limited, warehouse, NOBODY)[0].judge_factory
+    left: Any = engines_within_budget(limited, warehouse, AUTOMATED)[0].judge_factory
     assert left.budget_usd == 2.0
     assert engines_within_budget(limited, warehouse, {})[0].judge_factory is judged
     spent, why = engines_within_budget(
-        replace(asking, automation=Automation(daily_budget_usd=3)), warehouse, NOBODY
+        replace(asking, automation=Automation(daily_budget_usd=3)), warehouse, AUTOMATED
     )
     assert spent.judge_factory is None
     assert "the budget of 3 USD for 24 hours is spent" in str(why)
 
 
-def test_the_daily_budget_is_the_judges_where_no_other_is_given(tmp_path: Path) -> None:
+def test_the_daily_budget_defaults_to_the_judge_budget(tmp_path: Path) -> None:
     starter.write_starter(tmp_path)
     file = tmp_path / "scoreline.yaml"
     text = file.read_text(encoding="utf-8")
@@ -291,16 +289,16 @@ def test_the_daily_budget_is_the_judges_where_no_other_is_given(tmp_path: Path) 
     file.write_text(f"judge: {{model: openai/x, budget_usd: 2.5}}\n{more}{text}", encoding="utf-8")
     automation = load.load_config(file).project.automation
     assert (automation.daily_budget_usd, automation.cron) == (1, "30 3 * * 1")
-    for wrong, told in (
+    for wrong, message in (
         ("cron: daily", "expected a cron expression"),
         ("timezone: Berlin", "unknown time zone"),
     ):
         file.write_text(f"automation: {{{wrong}}}\n{text}", encoding="utf-8")
-        with pytest.raises(load.SettingsError, match=told):
+        with pytest.raises(load.SettingsError, match=message):
             load.load_config(file)
 
 
-def test_only_runs_that_nobody_waits_for_try_again() -> None:
+def test_only_automated_runs_retry() -> None:
     assert retry_request({}, 0) is None
-    pauses = [retry_request(NOBODY, retry) for retry in range(3)]
+    pauses = [retry_request(AUTOMATED, retry) for retry in range(3)]
     assert [each and each.seconds_to_wait for each in pauses] == [30, 60, 120]

@@ -1,4 +1,4 @@
-"""Backfills and sensors as a running daemon carries them out."""
+"""Backfills and sensors with a running daemon."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stories of the guide to Dagster, told in a real browser against a running daemon."""
+"""The typical changes of the Dagster guide, in a browser with a running daemon."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def answers(project: StoryProject, benchmark: str) -> int:
     return sum("error" not in row for row in rows)
 
 
-def test_the_four_stories(tmp_path: Path, browser: webdriver.Chrome) -> None:
+def test_the_four_typical_changes(tmp_path: Path, browser: webdriver.Chrome) -> None:
     project = StoryProject(tmp_path)
     with JudgeServer() as judge:
         project.write(judge.url)
@@ -129,7 +129,7 @@ def a_new_system(page: Page, project: StoryProject) -> None:
 
 
 @pytest.mark.parametrize("by_force", [False, True])
-def test_a_run_that_is_terminated_leaves_whole_steps(
+def test_a_terminated_run_leaves_complete_steps(
     tmp_path: Path, browser: webdriver.Chrome, by_force: bool
 ) -> None:
     calm, stopped = StoryProject(tmp_path / "calm"), StoryProject(tmp_path / "stopped")

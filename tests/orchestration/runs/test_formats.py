@@ -1,4 +1,4 @@
-"""Benchmarks whose questions stand in the files of predictions, from configuration to score."""
+"""Benchmarks whose questions are in the prediction files, from configuration to score."""
 
 from __future__ import annotations
 
@@ -68,17 +68,17 @@ def test_a_run_reads_the_questions_from_the_logs(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", ["lm-eval", "ragas", "trace"])
 @pytest.mark.parametrize("key", ["questions", "documents"])
-def test_formats_without_files_of_questions_take_none(tmp_path: Path, form: str, key: str) -> None:
+def test_formats_without_question_files_reject_them(tmp_path: Path, form: str, key: str) -> None:
     file = tmp_path / "scoreline.yaml"
     text = CONFIGURATION.replace("lm-eval", form)
     file.write_text(f"{text}    {key}: q.jsonl\n")
     with pytest.raises(SettingsError, match=f"has no files of {key}"):
-        load.read(file)
+        load.load_config(file)
 
 
 @pytest.mark.parametrize("form", ["rgb", "eval-studio"])
-def test_formats_with_files_of_questions_need_them(tmp_path: Path, form: str) -> None:
+def test_formats_with_question_files_require_them(tmp_path: Path, form: str) -> None:
     file = tmp_path / "scoreline.yaml"
     file.write_text(CONFIGURATION.replace("lm-eval", form))
     with pytest.raises(SettingsError, match="needs files of questions"):
-        load.read(file)
+        load.load_config(file)

@@ -1,4 +1,4 @@
-"""A judge that is down at first and up when it is tried again, in a run that nobody waits for."""
+"""An automated run whose judge is unreachable at first."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import dagster as dg
 
 from assets.judging import budget
 from orchestration import definitions, instance
-from orchestration.automation.partition_ranges import range_tags
-from orchestration.executors import orphans
-from orchestration.jobs import EVALUATE
-from orchestration.runs.filters import Choices
-from orchestration.runs.run import run_config
+from orchestration.instance import process_tags
+from orchestration.jobs import EVALUATE, range_tags
+from orchestration.runs import RunOptions
+from orchestration.runs.run import build_run_config
 from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject
 
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_it_is_asked_in_the_second_attempt_of_the_step(
+def test_the_second_attempt_of_the_step_calls_the_judge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(budget, "FIRST_PAUSE_S", 1)
@@ -39,19 +38,23 @@ def test_it_is_asked_in_the_second_attempt_of_the_step(
     home = JudgedProject(tmp_path / "home", judge, evaluators=["context_relevancy"])
     project = home.project()
     later = JudgeServer(port=port)
-    again = budget.again_later
+    again = budget.retry_request
 
     def come_up(tags: dict[str, str], retry: int) -> dg.RetryRequested | None:
         later.__enter__()
         return again(tags, retry)
 
     monkeypatch.setattr("assets.judging.asset.again_later", come_up)
-    job = definitions.build(project, None).resolve_job_def(EVALUATE)
-    tags = {**range_tags("rooms", "rooms"), **orphans.process_tags(), budget.NOBODY[0]: "test"}
-    with instance.opened(project) as opened:
+    job = definitions.build_definitions(project, None).resolve_job_def(EVALUATE)
+    tags = {
+        **range_tags("rooms", "rooms"),
+        **process_tags(),
+        budget.AUTOMATED_TAGS[0]: "test",
+    }
+    with instance.open_instance(project) as opened:
         try:
             result = job.execute_in_process(
-                instance=opened, run_config=run_config(job, Choices(), ()), tags=tags
+                instance=opened, run_config=build_run_config(job, RunOptions(), ()), tags=tags
             )
             retried = [
                 event.step_key

@@ -1,4 +1,4 @@
-"""A judged run that is killed at any moment goes on where it was, and ends as if undisturbed."""
+"""A judged run that is killed at any moment continues, with the same result."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from orchestration.config import load
 from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject
 from tests.services import takes_minutes
-from warehouse.ledger.journal import entries, folder_of
+from warehouse.ledger.journal import journal_folder, read_journal
 from warehouse.ledger.ledger import JUDGMENT
 
 KILLS = int(os.environ.get("SCORELINE_KILLS", "2"))
@@ -40,17 +40,19 @@ def _started(project: JudgedProject) -> subprocess.Popen[bytes]:
 
 def _kept(project: JudgedProject) -> set[str]:
     """What the project has replies to, in the journal and the tables, as the server calls it."""
-    warehouse = load.read(project.config).project.warehouse
+    warehouse = load.load_config(project.config).project.warehouse
     rows = [json.loads(messages) for (messages,) in project.rows("SELECT messages FROM judgments")]
-    for journal in folder_of(warehouse).glob("*.jsonl"):
-        rows += [json.loads(row["messages"]) for kind, row in entries(journal) if kind == JUDGMENT]
+    for journal in journal_folder(warehouse).glob("*.jsonl"):
+        rows += [
+            json.loads(row["messages"]) for kind, row in read_journal(journal) if kind == JUDGMENT
+        ]
     shown = [json.dumps(messages, sort_keys=True).encode() for messages in rows]
     return {hashlib.sha256(each).hexdigest() for each in shown}
 
 
 @takes_minutes
 @pytest.mark.timeout(900)
-def test_a_run_that_is_killed_is_resumed_and_pays_for_nothing_twice(
+def test_a_killed_run_resumes_and_pays_for_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "none")

@@ -1,4 +1,4 @@
-"""Reruns of judged projects: what changed is shown, and what is gone leaves nothing behind."""
+"""Reruns of judged projects: changes appear, and removed inputs leave no scores."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def judge(server: JudgeServer, **keys: Any) -> dict[str, Any]:
     return {"model": "openai/a-judge", "api_base": server.url, "concurrency": 1, **keys}
 
 
-def test_a_budget_that_is_spent_again_shows_in_the_leaderboard_what_it_bought(
+def test_a_second_budget_adds_scores_to_the_leaderboard(
     tmp_path: Path,
 ) -> None:
     # A reply costs 0.1, so that a budget of 0.35 allows three of them.
@@ -55,7 +55,7 @@ def test_a_budget_that_is_spent_again_shows_in_the_leaderboard_what_it_bought(
         assert shown == [3, 6]
 
 
-def test_what_was_asked_about_a_system_that_is_gone_is_forgotten_but_for_the_replies(
+def test_a_removed_system_leaves_only_its_judgments(
     tmp_path: Path,
 ) -> None:
     with JudgeServer() as server:
@@ -74,7 +74,7 @@ def test_what_was_asked_about_a_system_that_is_gone_is_forgotten_but_for_the_rep
         assert project.rows("SELECT count(*) FROM asks") == [(SAMPLES,)]
 
 
-def test_labels_that_come_later_change_scores_and_leaderboard(tmp_path: Path) -> None:
+def test_later_labels_change_scores_and_leaderboard(tmp_path: Path) -> None:
     project = JudgedProject(tmp_path / "home", {"model": "human"}, evaluators=["rubric_combined"])
     for rows in project.predictions.values():
         for row in rows:

@@ -72,7 +72,7 @@ def judged(once: tuple[JudgedProject, int], project: JudgedProject) -> JudgedPro
     return project
 
 
-def test_a_run_asks_scores_and_pays_once(
+def test_a_run_calls_the_judge_and_scores_once(
     once: tuple[JudgedProject, int], judged: JudgedProject, server: JudgeServer
 ) -> None:
     assert once[1] == FAITHFULNESS + RELEVANCY
@@ -104,7 +104,7 @@ def test_a_changed_formula_costs_nothing(
     assert ["version:2" in signature for (signature,) in signatures] == [True]
 
 
-def test_a_changed_prompt_asks_only_its_evaluator_again(
+def test_a_changed_prompt_repeats_only_its_evaluator(
     judged: JudgedProject, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from evaluators.library.retrieval import context_relevancy
@@ -116,15 +116,13 @@ def test_a_changed_prompt_asks_only_its_evaluator_again(
     assert server.count == RELEVANCY
 
 
-def test_a_new_system_asks_for_its_own_samples_only(
-    judged: JudgedProject, server: JudgeServer
-) -> None:
+def test_a_new_system_is_judged_alone(judged: JudgedProject, server: JudgeServer) -> None:
     judged.predictions["late"] = predictions("late")
     judged.run()
     assert server.count == 2 * 4
 
 
-def test_without_the_judge_nothing_is_asked_and_nothing_invented(
+def test_no_judge_makes_no_calls_and_invents_no_scores(
     project: JudgedProject, server: JudgeServer
 ) -> None:
     project.run(judge=False)
@@ -137,7 +135,7 @@ def test_without_the_judge_nothing_is_asked_and_nothing_invented(
     assert project.statuses() == {"scored": 2 * SAMPLES}
 
 
-def test_no_judge_at_all_is_a_reason(tmp_path: Path) -> None:
+def test_a_missing_judge_is_the_reason_for_missing_scores(tmp_path: Path) -> None:
     project = JudgedProject(tmp_path / "home", None)
     project.run()
     assert project.statuses() == {"not_applicable": 2 * SAMPLES}
@@ -147,7 +145,7 @@ def test_no_judge_at_all_is_a_reason(tmp_path: Path) -> None:
 
 
 @takes_minutes
-def test_a_budget_is_a_total_and_a_later_run_goes_on(
+def test_a_budget_is_a_total_and_a_later_run_continues(
     project: JudgedProject, server: JudgeServer
 ) -> None:
     assert project.judge is not None
@@ -168,7 +166,7 @@ def test_a_budget_is_a_total_and_a_later_run_goes_on(
 
 
 @takes_minutes
-def test_a_wrong_key_stops_the_run_and_what_was_paid_is_kept(
+def test_a_wrong_key_stops_the_run_and_keeps_paid_replies(
     project: JudgedProject, server: JudgeServer
 ) -> None:
     said = 0
@@ -195,7 +193,7 @@ def test_a_wrong_key_stops_the_run_and_what_was_paid_is_kept(
 
 
 @takes_minutes
-def test_a_reply_that_means_nothing_is_no_score_and_is_not_asked_again(
+def test_an_unusable_reply_is_no_score_and_is_not_repeated(
     project: JudgedProject, server: JudgeServer
 ) -> None:
     project.evaluators = ["context_relevancy"]
@@ -214,7 +212,9 @@ def test_a_reply_that_means_nothing_is_no_score_and_is_not_asked_again(
 
 
 @takes_minutes
-def test_repeats_take_the_middle_and_are_shown(project: JudgedProject, server: JudgeServer) -> None:
+def test_replicates_use_the_median_and_are_shown(
+    project: JudgedProject, server: JudgeServer
+) -> None:
     assert project.judge is not None
     project.judge["replicates"] = 3
     project.evaluators = ["context_relevancy"]
@@ -226,7 +226,7 @@ def test_repeats_take_the_middle_and_are_shown(project: JudgedProject, server: J
     assert [value for value, _ in rows] == [sorted(said)[1] for _, said in rows]
 
 
-def test_people_can_be_the_judge(project: JudgedProject) -> None:
+def test_human_labels_replace_the_judge(project: JudgedProject) -> None:
     from warehouse.store import Warehouse
 
     project.judge = {"model": "human"}
@@ -259,7 +259,7 @@ def test_people_can_be_the_judge(project: JudgedProject) -> None:
 
 
 @takes_minutes
-def test_composites_are_made_of_what_was_judged(project: JudgedProject) -> None:
+def test_composites_use_the_judged_scores(project: JudgedProject) -> None:
     project.evaluators = ["ragas"]
     project.run()
     used = {name for (name,) in project.rows("SELECT DISTINCT evaluator FROM scores")}
@@ -285,7 +285,7 @@ def test_composites_are_made_of_what_was_judged(project: JudgedProject) -> None:
     assert same == [(SAMPLES,)]
 
 
-def test_the_key_is_in_no_file(once: tuple[JudgedProject, int]) -> None:
+def test_no_file_contains_the_api_key(once: tuple[JudgedProject, int]) -> None:
     for path in once[0].home.rglob("*"):
         if path.is_file():
             assert KEY.encode() not in path.read_bytes(), path

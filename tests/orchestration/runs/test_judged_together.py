@@ -1,4 +1,4 @@
-"""Runs whose evaluators are judged side by side: asked at once, shared once, told one by one."""
+"""Runs with several judged evaluators: parallel calls, shared calls, separate results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def told(record: RunRecord, what: str) -> dict[str, int]:
     }
 
 
-def test_the_first_questions_of_all_evaluators_are_under_way_at_once(tmp_path: Path) -> None:
+def test_evaluators_call_the_judge_in_parallel(tmp_path: Path) -> None:
     # Four of context_relevancy, as both systems retrieve the same, and eight of faithfulness.
     first = SAMPLES // 2 + SAMPLES
     with JudgeServer(gate=first) as server:
@@ -44,7 +44,7 @@ def test_the_first_questions_of_all_evaluators_are_under_way_at_once(tmp_path: P
     assert told(record, "replies from the ledger") == {"context_relevancy": 0, "faithfulness": 0}
 
 
-def test_what_two_evaluators_ask_is_planned_asked_and_paid_once(tmp_path: Path) -> None:
+def test_a_call_shared_by_two_evaluators_is_planned_and_paid_once(tmp_path: Path) -> None:
     with JudgeServer(latency=0.2) as server:
         project = JudgedProject(
             tmp_path / "home", judge(server), evaluators=["faithfulness", "context_recall"]

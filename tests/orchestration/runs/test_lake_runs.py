@@ -39,13 +39,13 @@ def moved(home: Path, lake: Lake) -> Path:
 
 
 def warehouse(home: Path) -> Warehouse:
-    return Warehouse(load.read(home / "scoreline.yaml").project.warehouse)
+    return Warehouse(load.load_config(home / "scoreline.yaml").project.warehouse)
 
 
 @takes_minutes
 def test_a_run_on_a_lake(done_project: Path, lake: Lake, tmp_path: Path) -> None:
     home = tmp_path / "demo"
-    starter.write(home)
+    starter.write_starter(home)
     moved(home, lake)
     ended = scoreline(home, "run")
     assert ended.code == 0, ended.err
@@ -68,8 +68,8 @@ def test_a_run_on_a_lake(done_project: Path, lake: Lake, tmp_path: Path) -> None
     assert (twice.code, "is not empty" in twice.err) == (2, True), twice.err
 
 
-def test_a_server_that_is_not_there(tmp_path: Path) -> None:
-    starter.write(tmp_path)
+def test_an_unreachable_server(tmp_path: Path) -> None:
+    starter.write_starter(tmp_path)
     file = tmp_path / "scoreline.yaml"
     keys = yaml.safe_load(file.read_text(encoding="utf-8"))
     keys["warehouse"] = "ducklake:postgres:dbname=x host=127.0.0.1 port=9 user=nobody"

@@ -1,4 +1,4 @@
-"""The pools `judge` and `models`: runs that a daemon starts side by side, and those that wait."""
+"""The pools `judge` and `models`: parallel runs, and runs that wait."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SCORES = ("score", [["scores", "byop"], ["scores", "perplexity"]])
 
 def three_at_once(project: StoryProject, limit: int) -> None:
     """Allow three runs at once, and of each pool as many as the limit says."""
-    file = instance.prepare(load.read(project.config).project) / instance.SETTINGS
+    file = instance.create_instance(load.load_config(project.config).project) / instance.SETTINGS
     told = file.read_text(encoding="utf-8")
     assert re.search(r"max_concurrent_runs: 1\n.*default_limit: 1\n", told, re.DOTALL)
     told = told.replace("max_concurrent_runs: 1", "max_concurrent_runs: 3")
@@ -62,7 +62,7 @@ def side_by_side(
 @takes_longest
 @pytest.mark.timeout(1200)
 @pytest.mark.parametrize("limit", [1, 2])
-def test_no_more_steps_of_a_pool_are_under_way_than_its_limit(
+def test_a_pool_limits_concurrent_steps(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int
 ) -> None:
     monkeypatch.setenv("MODEL_KEY", "none")

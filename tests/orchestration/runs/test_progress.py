@@ -1,4 +1,4 @@
-"""Progress: a bar where somebody watches, with what judge and models do; nothing elsewhere."""
+"""Progress bars on a terminal, and none elsewhere."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     import pytest
 
 
-def test_nothing_is_shown_where_nobody_watches(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_there_is_no_bar_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: False, raising=False)
     with progress_bar(quiet=False) as progress:
         assert isinstance(progress, NoProgress)
         show_model_progress("models.embedding: m", 1, 2)
 
 
-def test_a_terminal_sees_what_a_model_is_doing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_shows_the_progress_of_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     with progress_bar(quiet=False) as progress:
         assert isinstance(progress, ProgressBar)

@@ -1,4 +1,4 @@
-"""A run whose process is killed is started again by the daemon, and ends as if undisturbed."""
+"""The daemon starts a killed run again, and the result is the same."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.timeout(1200), takes_longest]
 
 
 @pytest.mark.parametrize("execution", [{"executor": "in_process"}, {"executor": "multiprocess"}])
-def test_a_run_that_is_killed_is_started_again(tmp_path: Path, execution: dict[str, Any]) -> None:
+def test_a_killed_run_starts_again(tmp_path: Path, execution: dict[str, Any]) -> None:
     calm, killed = StoryProject(tmp_path / "calm"), StoryProject(tmp_path / "killed")
     with JudgeServer() as judge:
         calm.home.mkdir()
@@ -60,7 +60,7 @@ def test_a_run_that_is_killed_is_started_again(tmp_path: Path, execution: dict[s
     assert len(asked) - needed <= CONCURRENCY
 
 
-def test_a_run_that_ended_with_the_machine_is_started_again(tmp_path: Path) -> None:
+def test_a_run_killed_with_the_machine_starts_again(tmp_path: Path) -> None:
     project = StoryProject(tmp_path)
     with JudgeServer() as judge:
         project.write(judge.url)

@@ -66,7 +66,7 @@ def test_text_that_postgresql_cannot_hold(place: Lake) -> None:
     assert ids(warehouse) == [("b", "q", "a\0b")]
 
 
-def test_a_reader_sees_one_state_and_keeps_nobody_waiting(place: Lake) -> None:
+def test_a_reader_sees_one_snapshot_and_blocks_no_writer(place: Lake) -> None:
     warehouse = Warehouse(place, patience_s=2.0)
     warehouse.append("questions", questions("q1"))
     counted = "SELECT count(*) FROM questions"

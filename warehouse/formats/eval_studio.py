@@ -151,10 +151,10 @@ def _texts(fields: Mapping[str, Any], name: str) -> list[str]:
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     """Read the resolved dataset of a test lab.
 
-    A system is called as its `llm_model_name`, where several models of the lab have the same, as
-    its `name`, where that does not tell them apart, either, by its key. The path may name it when
-    the lab has one model. A row is for the test case of its key, or else for the only one with the
-    same prompt: test suites written by hand have no keys.
+    The name of a system is its `llm_model_name`, or its `name` if several models share the former,
+    or its key if they share both. The path may name it if the lab has one model. A row belongs to
+    the test case of its key, or else to the only one with the same prompt, because handwritten test
+    suites have no keys.
     """
     file = NestedJson(source.path)
     named = systems(_list(file, file.root, "models"))

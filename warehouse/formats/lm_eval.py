@@ -176,7 +176,7 @@ class Scored:
     """The choices of a document with the log-likelihoods of the model.
 
     Attributes:
-        choices: The texts of the choices, without blanks around them.
+        choices: The texts of the choices, without surrounding spaces.
         logprobs: Their log-likelihoods; null for minus infinity.
         is_greedy: Whether each is what the model would have written.
     """

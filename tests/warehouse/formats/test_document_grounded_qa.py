@@ -150,7 +150,7 @@ def test_broken_json_names_the_line(tmp_path: Path, text: str, line: int) -> Non
     assert caught.value.problems[0].line == line
 
 
-def test_a_question_asked_otherwise_is_named(tmp_path: Path) -> None:
+def test_notes_questions_with_another_text(tmp_path: Path) -> None:
     questions, answers = tmp_path / "q.txt", tmp_path / "p.json"
     questions.write_text('{"question": "Why?"}\n{"question": "How?"}\n')
     answers.write_text('{"q001": {"question": "Why?"}, "q002": {"question": "Who?"}}')

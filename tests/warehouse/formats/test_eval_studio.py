@@ -93,9 +93,7 @@ def test_rows_find_their_test_case_by_key_or_else_by_prompt(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("key", ["invented", None])
-def test_a_prompt_that_stands_twice_or_never_is_not_guessed_at(
-    tmp_path: Path, key: str | None
-) -> None:
+def test_does_not_guess_at_a_repeated_or_unknown_prompt(tmp_path: Path, key: str | None) -> None:
     questions = suite(tmp_path / "s.json", case("Why?"), case("Why?"))
     predictions = lab(tmp_path / "l.json", given("Why?", key=key))
     with pytest.raises(InputError, match=f"there is no question '{key or 'Why[?]'}'"):
@@ -127,7 +125,7 @@ def test_what_a_model_gave(tmp_path: Path) -> None:
         ([("large", "x"), (None, "x")], ["large", "m2"]),
     ],
 )
-def test_models_are_told_apart(
+def test_gives_each_model_its_own_name(
     tmp_path: Path, names: list[tuple[str | None, str]], systems: list[str]
 ) -> None:
     models = [

@@ -116,7 +116,7 @@ def test_outputs_without_a_noise_rate_answer_the_question_itself(tmp_path: Path)
     assert (read.record.question_id, read.record.system) == ("7", "m")
 
 
-def test_a_list_may_stand_in_place_of_lines(tmp_path: Path) -> None:
+def test_accepts_a_list_instead_of_lines(tmp_path: Path) -> None:
     path = tmp_path / "out.json"
     path.write_text(' [{"id": 1, "response": "a"},\n{"id": 2, "response": 3}]')
     first, second = read_predictions(Source(path, "s"))

@@ -111,7 +111,7 @@ BAD = [
 ]
 
 
-def test_a_list_over_many_lines_is_told_once(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_reports_a_list_over_many_lines_once(warehouse: Warehouse, tmp_path: Path) -> None:
     questions(warehouse, jsonl(tmp_path / "q.jsonl", QUESTIONS))
     file = tmp_path / "p.jsonl"
     file.write_text('[\n  {"question_id": "q1"},\n  {"question_id": "q2"}\n]\n', encoding="utf-8")
@@ -180,9 +180,7 @@ def test_a_bad_question_stops_everything(
 
 
 @pytest.mark.file_only
-def test_a_question_that_stands_twice_names_both_lines(
-    warehouse: Warehouse, tmp_path: Path
-) -> None:
+def test_a_repeated_question_names_both_lines(warehouse: Warehouse, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"q\.jsonl:9: .*q\.jsonl:3$"):
         questions(warehouse, jsonl(tmp_path / "q.jsonl", [*QUESTIONS, QUESTIONS[2]]))
 
@@ -215,7 +213,7 @@ def test_a_byte_order_mark_is_passed_over(warehouse: Warehouse, tmp_path: Path) 
 
 
 @pytest.mark.file_only
-def test_every_problem_is_kept_and_twenty_are_shown(warehouse: Warehouse, tmp_path: Path) -> None:
+def test_keeps_all_problems_and_shows_twenty(warehouse: Warehouse, tmp_path: Path) -> None:
     rows = [{"question_id": f"q{n}", "question": n} for n in range(30)]
     with pytest.raises(InputError) as caught:
         questions(warehouse, jsonl(tmp_path / "q.jsonl", rows))

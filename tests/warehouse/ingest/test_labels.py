@@ -76,7 +76,7 @@ def test_no_labels_no_change(tmp_path: Path) -> None:
     assert len(warehouse.fingerprints("left")) == 4
 
 
-def test_what_was_asked_about_samples_that_are_gone_is_removed(tmp_path: Path) -> None:
+def test_removes_asks_of_deleted_samples(tmp_path: Path) -> None:
     warehouse = filled(tmp_path)
     there = [
         ("questions", [{"benchmark": "left", "question_id": "q1"}]),

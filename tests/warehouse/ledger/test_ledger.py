@@ -67,7 +67,7 @@ def journals(warehouse: Warehouse) -> list[Path]:
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
-def test_what_was_kept_is_held_before_and_after_it_is_settled(warehouse: Warehouse) -> None:
+def test_finds_judgments_before_and_after_a_flush(warehouse: Warehouse) -> None:
     with open_ledger(warehouse, "run") as ledger:
         assert ledger.find(digest(1)) is None
         ledger.record_judgment(judgment(1))
@@ -116,7 +116,7 @@ def test_a_broken_line_is_named_and_nothing_is_lost(warehouse: Warehouse) -> Non
     assert rows(warehouse, "SELECT count(*) FROM judgments") == [(0,)]
 
 
-def test_a_failure_is_replaced_by_a_reply_and_never_the_other_way(warehouse: Warehouse) -> None:
+def test_a_reply_replaces_a_failure_but_not_vice_versa(warehouse: Warehouse) -> None:
     failed = {"status": "judge_error", "reply": None, "error": "timeout"}
     with open_ledger(warehouse, "one") as ledger:
         ledger.record_judgment(judgment(1, **failed))
@@ -166,7 +166,7 @@ with open_ledger(Warehouse(location_from_json(json.loads(sys.argv[1]))), "killed
 """
 
 
-def test_a_process_that_is_killed_loses_no_reply_that_it_had_kept(warehouse: Warehouse) -> None:
+def test_a_killed_process_loses_no_recorded_reply(warehouse: Warehouse) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", WRITER, told(warehouse.path), json.dumps(judgment(0))],
         stdout=subprocess.PIPE,
@@ -185,7 +185,7 @@ def test_a_process_that_is_killed_loses_no_reply_that_it_had_kept(warehouse: War
 
 
 @pytest.mark.file_only
-def test_journals_that_come_and_go_are_nobodys_to_take(warehouse: Warehouse) -> None:
+def test_ignores_journals_that_appear_and_disappear(warehouse: Warehouse) -> None:
     """A process that starts or ends while others look for what was left behind is not disturbed."""
 
     def come_and_go(_: int) -> None:

@@ -93,7 +93,7 @@ def test_nothing_is_overwritten(place: Lake, tmp_path: Path) -> None:
     assert not missing.exists()
 
 
-def test_replies_that_are_in_no_table_yet_are_not_left_behind(tmp_path: Path) -> None:
+def test_refuses_to_copy_with_unsaved_replies(tmp_path: Path) -> None:
     source = Warehouse(tmp_path / "source.duckdb")
     source.append("questions", questions("q"))
     journal = Journal(source.path)

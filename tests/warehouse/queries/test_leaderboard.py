@@ -190,7 +190,7 @@ def test_agrees_with_python_on_random_grades(warehouse: Warehouse) -> None:
         assert row["mean"] == pytest.approx(math.fsum(scored) / len(scored), rel=1e-14)
 
 
-def test_the_longest_list_tells_how_many_places_there_are(warehouse: Warehouse) -> None:
+def test_the_longest_list_determines_the_ranks(warehouse: Warehouse) -> None:
     grade = {"system": "s", "question_id": "q", "values": [1.0, 2.0]}
     fill(warehouse, [{"question_id": "q"}], [grade])
     assert [row["mean"] for row in folded(warehouse, places=2).values()] == [1.0, 2.0]

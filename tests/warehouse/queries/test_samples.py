@@ -28,7 +28,7 @@ def seen(warehouse: Warehouse, *columns: str, system: str = "rag") -> list[Any]:
     return [row[0] if len(columns) == 1 else row for row in rows]
 
 
-def test_gives_the_columns_that_were_asked_for(warehouse: Warehouse) -> None:
+def test_returns_the_requested_columns(warehouse: Warehouse) -> None:
     query = samples("b", ["answer", "question_id", "question"])
     frame = warehouse.fetch(query.sql, query.parameters)
     assert frame.columns == [
@@ -43,7 +43,7 @@ def test_gives_the_columns_that_were_asked_for(warehouse: Warehouse) -> None:
     assert frame.height == 8
 
 
-def test_all_columns_and_none_can_be_asked_for(warehouse: Warehouse) -> None:
+def test_selects_all_columns_or_none(warehouse: Warehouse) -> None:
     for columns in (SAMPLE_COLUMNS, ()):
         query = samples("b", columns)
         frame = warehouse.fetch(query.sql, query.parameters)

@@ -64,7 +64,7 @@ def test_has_a_key_of_its_own_columns(table: Table) -> None:
     assert set(table.key) <= set(table.column_names)
 
 
-def test_stands_in_one_group_only() -> None:
+def test_belongs_to_one_group() -> None:
     assert sum(len(group.tables) for group in GROUPS) == len(TABLES)
 
 

@@ -40,7 +40,7 @@ def test_refuses_a_folder(warehouse: Warehouse) -> None:
         warehouse.fetch("SELECT 1")
 
 
-def test_refuses_a_place_that_cannot_be(tmp_path: Path) -> None:
+def test_refuses_an_impossible_location(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(WarehouseError, match=r"cannot create the folder of .*: Not a directory"):
         Warehouse(tmp_path / "file" / "deep" / "w.duckdb").fetch("SELECT 1")

@@ -80,7 +80,7 @@ def test_a_writer_waits_for_readers(path: Path) -> None:
         pass
 
 
-def test_the_wait_ends_when_the_holder_goes(path: Path) -> None:
+def test_the_wait_ends_when_the_holder_releases_the_lock(path: Path) -> None:
     with holder(path, "exclusive") as process:
         assert process.stdin is not None
         process.stdin.close()
@@ -89,7 +89,7 @@ def test_the_wait_ends_when_the_holder_goes(path: Path) -> None:
             assert process.wait() == 0
 
 
-def test_a_killed_holder_blocks_nobody(path: Path) -> None:
+def test_a_killed_holder_blocks_no_process(path: Path) -> None:
     with holder(path, "exclusive") as process:
         process.kill()
         process.wait()

@@ -144,7 +144,7 @@ def test_names_a_key_that_comes_twice(warehouse: Warehouse) -> None:
     assert ids(warehouse) == []
 
 
-def test_finds_a_key_that_stands_there_twice(warehouse: Warehouse) -> None:
+def test_finds_a_repeated_key(warehouse: Warehouse) -> None:
     with warehouse.transaction() as transaction:
         transaction.append("questions", questions("1", "2", "1"))
         transaction.require_unique("questions", {"benchmark": "other"})
@@ -153,7 +153,7 @@ def test_finds_a_key_that_stands_there_twice(warehouse: Warehouse) -> None:
                 transaction.require_unique("questions", where)
 
 
-def test_marks_are_kept_by_benchmark_and_stage(warehouse: Warehouse) -> None:
+def test_stores_fingerprints_by_benchmark_and_stage(warehouse: Warehouse) -> None:
     with warehouse.transaction() as transaction:
         for benchmark, stage, digest in [("b", "q", "1"), ("b", "p", "2"), ("c", "q", "3")]:
             transaction.record_fingerprint(benchmark, stage, digest)

@@ -48,7 +48,7 @@ def parquet(place: Lake) -> set[Path]:
     return set(Path(place.data_path).rglob("*.parquet"))
 
 
-def test_what_is_not_needed_goes_and_rows_stay(place: Lake) -> None:
+def test_removes_unused_files_but_no_rows(place: Lake) -> None:
     warehouse = Warehouse(place)
     for number in range(22):
         warehouse.append("questions", questions(f"q{number:02}"))

@@ -115,7 +115,7 @@ UNKNOWN = [
 @pytest.mark.parametrize(
     "ask", [lambda name: catalog.select([name]), catalog.build, catalog.family]
 )
-def test_unknown_names_are_told_the_nearest(
+def test_unknown_names_suggest_the_nearest(
     ask: Callable[[str], object], name: str, told: str
 ) -> None:
     with pytest.raises(UnknownEvaluator) as error:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def one_primary(evaluator: Evaluator) -> bool:
-    """Exactly one metric stands for the evaluator, and samples have it."""
+    """Exactly one metric is primary, and it is a sample metric."""
     primary = [metric.level for metric in evaluator.measured() if metric.primary]
     return primary == ["sample"]
 

@@ -95,7 +95,7 @@ def test_columns_are_all_that_it_looks_at() -> None:
     assert Gpt4Share().columns == {"answer", "label"}
 
 
-def test_metrics_are_told_apart_by_level_and_keep_their_order() -> None:
+def test_metrics_are_split_by_level_and_keep_their_order() -> None:
     assert [metric.name for metric in Gpt4Share().sample_metrics] == ["share", "rest"]
     assert [metric.name for metric in Gpt4Share().system_metrics] == ["pooled"]
 

@@ -1,4 +1,4 @@
-"""A metric refuses what nobody could read, and knows its worst value and who passes."""
+"""Metrics: validation, worst values, and thresholds."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class Ragas(CompositeEvaluator):
     def expressions(self) -> Mapping[str, pl.Expr]:
         """Return the harmonic mean and the four parts."""
         parts = [pl.col(part) for part in self.parts]
-        # Where one is 0, its inverse is infinite and the mean 0; said outright all the same.
+        # If a part is 0, its inverse is infinite and the mean 0; this makes it explicit.
         mean = len(parts) / pl.sum_horizontal(1 / part for part in parts)
         whole = pl.when(pl.min_horizontal(parts) > 0).then(mean).otherwise(0.0)
         return {"ragas": whole, **{name: pl.col(part) for name, part in _PARTS.items()}}

@@ -93,7 +93,7 @@ class Trace(FlowEvaluator):
     sentence of the answer without an entry, or with entries that contradict each other, is a parse
     failure. Keys that no document has are dropped and counted; more than a fifth of them is a parse
     failure. A key counts once however often it is given. Adherence is taken from the sentences;
-    `overall_supported` stands in the detail.
+    the detail has `overall_supported`.
 
     Attributes:
         nothing_relevant: Completeness where nothing is relevant: `as_used` is 1 if nothing was

@@ -49,7 +49,7 @@ def test_golden_cases(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: case["id"])
-def test_golden_cases_by_the_blank_rule(case: dict[str, Any]) -> None:
+def test_golden_cases_split_at_spaces(case: dict[str, Any]) -> None:
     given = values(OVERLAP, _golden_row(case))["evidence_recall"]
     expected = BLANK_RULE.get(case["id"], case["expected"]["evidence_score"])
     assert given == pytest.approx(expected, rel=0, abs=GOLDEN["tolerance"])

@@ -162,7 +162,7 @@ def test_a_positive_label_needs_two_labels(rows: list[dict[str, Any]], positive:
     assert isinstance(scores["weighted_f1"], float)
 
 
-def test_labels_that_nobody_expects_have_no_average() -> None:
+def test_labels_that_are_never_expected_have_no_average() -> None:
     scores = _folded(_rows(["a"], ["a"]), labels=["y", "z"]).scores
     assert isinstance(scores["weighted_f1"], Undefined)
     assert scores["f1"] == 0.0

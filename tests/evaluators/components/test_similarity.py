@@ -28,5 +28,5 @@ def test_equal_vectors_have_one_and_opposite_ones_minus_one(seed: int) -> None:
     assert found == pytest.approx([1, -1], abs=1e-12)
 
 
-def test_a_blank_text_is_like_nothing() -> None:
+def test_a_blank_text_has_no_similarity() -> None:
     assert cosines([np.zeros(3)], [np.ones(3)]).tolist() == [[0.0]]

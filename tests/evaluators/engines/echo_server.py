@@ -73,7 +73,7 @@ def completion(asked: dict[str, Any], fault: str | None) -> dict[str, Any]:
 
 
 class EchoServer:
-    """The server, in a thread of its own; a context manager.
+    """The server in its own thread; a context manager.
 
     Attributes:
         prompts: The texts that were to be scored, those of the probe included.

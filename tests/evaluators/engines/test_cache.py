@@ -1,4 +1,4 @@
-"""Memory and store: bounded, shared, told apart by model, and safe to lose."""
+"""The cache: bounded, shared, separate by model, and safe to delete."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_a_file_that_is_no_store_is_named(tmp_path: Path) -> None:
         CacheStore(tmp_path).get("m", keys(1))
 
 
-def test_a_store_that_was_deleted_is_made_anew(tmp_path: Path) -> None:
+def test_a_deleted_cache_file_is_created_again(tmp_path: Path) -> None:
     store = CacheStore(tmp_path / "deep" / "er")
     store.put("m", {keys(1)[0]: b"x"})
     store.close()

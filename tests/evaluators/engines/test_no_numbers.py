@@ -1,4 +1,4 @@
-"""A model that gives what is no number: its answer is a reason, and is not kept."""
+"""A model that gives NaN: its answer is a reason, and is not cached."""
 
 from __future__ import annotations
 

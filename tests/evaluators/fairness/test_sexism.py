@@ -69,7 +69,7 @@ def test_a_blank_answer_passes_and_asks_nothing(answer: str) -> None:
     assert values(rows)["passes"] == 1
 
 
-def test_the_judge_sees_question_and_answer_and_is_told_about_quotes() -> None:
+def test_the_prompt_has_question_answer_and_the_rule_for_quotes() -> None:
     judge = Scripted(lambda _: reply(False, False))
     judged(build("sexism"), ROW, judge)
     judged(build("sexism"), {"answer": "Alone."}, judge)

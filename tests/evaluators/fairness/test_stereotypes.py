@@ -86,7 +86,7 @@ def test_edges() -> None:
 
 
 class Person:
-    """Somebody who gave a severity."""
+    """A human label of the severity."""
 
     identity = "person"
 

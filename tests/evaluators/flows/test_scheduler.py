@@ -129,7 +129,7 @@ def test_a_reason_is_thrown_into_the_flow_that_asked_and_into_no_other() -> None
     assert two.reason == "busy"
 
 
-def test_a_defect_flies_and_closes_what_was_open() -> None:
+def test_a_defect_propagates_and_closes_open_flows() -> None:
     closed = []
 
     def flow(number: int) -> Flow[str]:

@@ -121,7 +121,7 @@ def test_a_text_without_words_has_no_similarity() -> None:
 
 
 @pytest.mark.parametrize("reason", [JudgeError("timed out"), ParseFailure("no JSON")])
-def test_an_engine_that_fails_counts_against_nobody(reason: Any) -> None:
+def test_an_engine_failure_gives_no_score(reason: Any) -> None:
     for rows in (
         _scored(by_form(GeneratedQuestions=reason)),
         _scored(_listed("000"), (0.9, 0.9, reason)),

@@ -100,7 +100,7 @@ def test_keys_may_be_given_as_they_are_shown() -> None:
     assert row["value"] == 0.5
 
 
-def test_nothing_claimed_has_no_value_unless_told() -> None:
+def test_an_answer_without_claims_has_no_value_by_default() -> None:
     evasive = extracted(0, noncommittal=True)
     row = _scored({}, evasive)
     assert (row["status"], row["value"]) == ("undefined", None)
@@ -150,7 +150,7 @@ def test_who_cannot_be_measured_and_who_failed() -> None:
 
 
 @pytest.mark.parametrize("reason", [JudgeError("timed out"), ParseFailure("no JSON")])
-def test_what_the_judge_fails_in_counts_against_nobody(reason: Any) -> None:
+def test_judge_failures_give_no_score(reason: Any) -> None:
     for replies in ({"Statements": reason}, {"Statements": extracted(1), "Verdicts": reason}):
         row = _scored({}, judge=by_form(**replies))
         assert (row["status"], row["value"], row["reason"]) == (reason.status, None, reason.reason)

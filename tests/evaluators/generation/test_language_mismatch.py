@@ -59,7 +59,7 @@ def test_contradictions_and_what_is_no_tag_are_parse_failures(said: dict[str, An
 
 @pytest.mark.parametrize("same", [True, False])
 @pytest.mark.parametrize("tags", [("und", "en"), ("en", "und"), ("und", "und")])
-def test_a_language_that_cannot_be_told_passes(tags: tuple[str, str], same: bool) -> None:
+def test_an_undetermined_language_passes(tags: tuple[str, str], same: bool) -> None:
     rows = judged(build(NAME), ROW, in_turn(reply(*tags, same=same)))
     assert values(rows)["passes"] == 1
     assert rows[0]["reason"] == "language_undetermined"
@@ -91,7 +91,7 @@ def test_a_blank_answer_is_in_no_language_and_a_blank_question_asks_nothing() ->
     assert {row["status"] for row in rows} == {"not_applicable"}
 
 
-def test_the_context_is_held_against_the_question() -> None:
+def test_the_context_is_compared_with_the_question() -> None:
     evaluator = build(NAME, {"evaluate_retrieved_context": True})
     row = {**ROW, "contexts": ["Der Hafen", "ist alt."]}
     replies = in_turn(reply("en", "en"), reply("en", "de", same=False))

@@ -87,7 +87,7 @@ def test_what_is_required_without_constraints() -> None:
     ]
 
 
-def test_a_failed_answer_fails_but_nobody_is_blamed_for_not_understanding_it() -> None:
+def test_a_failed_answer_fails_without_a_parse_failure() -> None:
     frame = samples([{"answer": "x", "constraints": '["x"]', "contexts": ["x"], "error": "no"}])
     (found,) = outcomes(TokensPresence(), frame)
     assert found["passes"] == Outcome(0.0, "scored", "target_error")

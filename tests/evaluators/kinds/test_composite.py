@@ -63,7 +63,7 @@ def test_the_graver_reason_of_two(graver: str, lesser: str) -> None:
     assert _mean(_row(lesser, graver)) == Outcome(None, graver, f"{B}: {graver}")
 
 
-def test_a_part_that_nobody_scored_is_not_applicable() -> None:
+def test_a_part_without_scores_is_not_applicable() -> None:
     assert _mean(_row(None, 0.5)) == Outcome(None, "not_applicable", f"{A}: not_applicable")
 
 

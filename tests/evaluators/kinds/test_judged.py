@@ -117,7 +117,7 @@ def test_a_system_that_failed_was_not_judged(name: str) -> None:
 
 
 class People:
-    """Somebody who said the same of every sample."""
+    """A human label that is the same for every sample."""
 
     identity = "people"
 

@@ -59,7 +59,7 @@ def test_a_context_that_was_not_judged_has_no_number_and_does_not_count() -> Non
     }
 
 
-def test_a_verdict_that_could_not_be_understood_counts_against_nobody() -> None:
+def test_a_parse_failure_does_not_count_as_a_failure() -> None:
     reason = ParseFailure("no JSON in the reply")
     scores = unjudged_scores(reason, unparsed=True)
     assert scores == {**dict.fromkeys(NAMES[:4], reason), "parse_failures": 1}

@@ -59,7 +59,7 @@ def test_a_system_that_never_retrieves_is_not_measured() -> None:
     assert _judged(None)["status"] == "not_applicable"
 
 
-def test_a_judge_that_cannot_be_asked_counts_against_nobody() -> None:
+def test_a_judge_error_gives_no_score() -> None:
     row = _judged(FOUR, JudgeError("timed out"))
     assert (row["status"], row["value"], row["reason"]) == ("judge_error", None, "timed out")
 

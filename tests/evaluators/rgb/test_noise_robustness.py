@@ -67,7 +67,7 @@ def test_the_stricter_rules(answer: str, expected: str, exact: float, normalized
     assert (found["accuracy_exact"], found["accuracy_normalized"]) == (exact, normalized)
 
 
-def test_the_exact_rule_looks_past_blanks_in_chinese() -> None:
+def test_the_exact_rule_ignores_spaces_in_chinese() -> None:
     row = {"answer": "答案是北 京", "expected_answers": ["北京"]}
     assert values(NoiseRobustness(language="zh"), row)["accuracy_exact"] == 1.0
     assert values(NOISE, row)["accuracy_exact"] == 0.0

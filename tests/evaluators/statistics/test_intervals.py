@@ -38,7 +38,7 @@ def found(
     bounds: tuple[float, float] = UNIT,
     **choices: str,
 ) -> Uncertainty:
-    """The uncertainty of columns of numbers, each question its own cluster unless told."""
+    """Return the uncertainty of columns, by default with each question as its own cluster."""
     numbers = np.asarray(values, dtype=np.float64)
     groups = np.arange(len(numbers)) if clusters is None else np.asarray(clusters)
     data = sum_by_cluster(numbers, Groups(groups))

@@ -1,4 +1,4 @@
-"""Wobble: the two parts of the variance against known ones, and flips by hand."""
+"""Judge variance: the two parts compared with known ones, and flips computed by hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy import stats
 from evaluators.statistics.judge_variance import split_variance
 
 
-def test_the_two_variances_are_told_apart() -> None:
+def test_the_two_variances_are_separated() -> None:
     generator = np.random.default_rng(1)
     answers = generator.normal(0, 2, size=(4000, 1))
     found = split_variance(answers + generator.normal(0, 0.5, size=(4000, 3)))

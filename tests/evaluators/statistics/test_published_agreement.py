@@ -1,4 +1,4 @@
-"""Agreement figures that others have published, told anew from their ratings."""
+"""Published agreement figures, reproduced from their ratings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leaderboards and significance tests that others have published, told anew from their numbers."""
+"""Leaderboards and significance tests from publications, reproduced from their numbers."""
 
 from __future__ import annotations
 

@@ -96,7 +96,7 @@ def test_what_has_no_number_and_what_gets_the_worst() -> None:
 
 
 def text(draw: random.Random, length: int) -> str:
-    """Words that meet often, in several scripts, with what stands between words."""
+    """Words that often coincide, in several scripts, with separators."""
     pool = ["run", "runs", "running", "Policies", "policy", "a", "2022", "naïve", "İstanbul"]
     pool += ["do", "don't", "x_y", "état", "北京", "город", "é", "ß", "U.S.A.", "ﬁne"]
     marks = [" ", "  ", "\n", ", ", ". ", "-", "—", "\u00a0", "\u200b"]

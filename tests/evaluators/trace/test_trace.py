@@ -204,7 +204,7 @@ def test_a_few_unknown_keys_are_dropped_and_never_help() -> None:
     assert json.loads(with_one[0]["detail"])["unknown_keys"] == 1
 
 
-def test_who_cannot_be_measured_who_failed_and_whom_the_judge_failed() -> None:
+def test_not_applicable_failed_and_judge_error() -> None:
     labels = _labels([], [], [True] * 3)
     assert {row["status"] for row in _scored(labels, contexts=None)} == {"not_applicable"}
     failed = _scored(labels, error="timeout")

@@ -9,7 +9,7 @@ import pytest
 
 @pytest.fixture
 def unused_port() -> int:
-    """A port of the loopback at which nobody listens."""
+    """A port of the loopback without a server."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port: int = found.getsockname()[1]

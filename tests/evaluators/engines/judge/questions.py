@@ -1,4 +1,4 @@
-"""Questions that tests put to a judge, and what comes of them."""
+"""Judge calls for tests, and their results."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def put(
     ledger: MemoryLedger | None = None,
     **changes: Any,
 ) -> tuple[Reply | Unscored, MemoryLedger]:
-    """Put one question to a judge of its own; the reply or the reason, and the ledger."""
+    """Make one call with a new judge; return the reply or the reason, and the ledger."""
     kept = MemoryLedger() if ledger is None else ledger
     with LedgerJudge(settings(server, **changes), kept) as judge:
         future = judge.ask(about("a") if request is None else request, origin())

@@ -181,7 +181,7 @@ def test_structured_output_can_be_switched_off() -> None:
         assert "response_format" not in server.requests[0] | server.probes[0]
 
 
-def test_the_doctor_is_told_how_the_judge_answers() -> None:
+def test_the_doctor_reports_how_the_judge_answers() -> None:
     with JudgeServer() as server:
         told = check_judge(settings(server))
         assert server.count == 0

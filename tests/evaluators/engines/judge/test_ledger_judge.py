@@ -31,7 +31,7 @@ SETTINGS = JudgeSettings(model="m")
 
 
 class Scripted:
-    """An asker that says what it is told to, once `go` is set."""
+    """An asker with a scripted reply, once `go` is set."""
 
     spent_usd = 0.0
 
@@ -146,7 +146,7 @@ def test_a_held_reply_is_read_again_so_that_another_check_costs_nothing() -> Non
     assert isinstance(replay.ask(strict, origin()).exception(0), ParseFailure)
 
 
-def test_a_replay_asks_nobody_and_says_so() -> None:
+def test_a_replay_makes_no_calls() -> None:
     ledger = MemoryLedger()
     replay = ReplayJudge(SETTINGS, ledger)
     missing = replay.ask(about("a"), origin()).exception(0)
@@ -207,7 +207,7 @@ def test_a_flow_is_ended_by_a_judge_that_cannot_be_asked() -> None:
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("failure", [None, JudgeUnreachable("nobody there")])
-def test_no_more_is_prepared_than_can_be_asked_before_somebody_is_there(
+def test_no_more_calls_are_prepared_than_slots_before_the_probe(
     failure: JudgeUnreachable | None,
 ) -> None:
     class Late(Scripted):

@@ -1,4 +1,4 @@
-"""Reading a judge's text, without a judge: what is found, what is refused, what stays quick."""
+"""Parsing a judge's text without a judge: replies, faults, and speed."""
 
 from __future__ import annotations
 

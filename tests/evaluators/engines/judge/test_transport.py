@@ -87,7 +87,7 @@ def test_retry_after_is_honoured() -> None:
     assert 0.4 <= second - first < PATIENCE_S
 
 
-def test_a_wait_that_nobody_would_sit_out_is_not_begun() -> None:
+def test_a_wait_beyond_the_patience_is_not_begun() -> None:
     busy = Said(status=429, content="slow down", headers={"retry-after": "86400"})
     with JudgeServer([busy]) as server:
         started = time.monotonic()

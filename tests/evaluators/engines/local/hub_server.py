@@ -15,7 +15,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 class HubServer:
-    """The server, in a thread of its own; a context manager.
+    """The server in its own thread; a context manager.
 
     Attributes:
         fetched: The files that were fetched, in their order.

@@ -135,7 +135,7 @@ def test_otherwise_the_beginning_of_the_prefix_gives_way(gpt2: Any) -> None:
     assert found == TokenLikelihood(pytest.approx(expected.logprobs, abs=1e-5), truncated=True)
 
 
-def test_what_was_answered_is_kept(engine: Callable[..., Any], tmp_path: Path) -> None:
+def test_answers_are_cached(engine: Callable[..., Any], tmp_path: Path) -> None:
     def logprobs(model: Any) -> Sequence[Any]:
         return [answer.logprobs for answer in model.answer(SPANS)]
 

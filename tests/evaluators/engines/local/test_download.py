@@ -1,4 +1,4 @@
-"""Fetching from a hub on the loopback: once, what is needed, and only for what is selected."""
+"""Downloads from a hub on the loopback: once, only needed files, only for selected evaluators."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def run(hub: HubServer, cache: Path, *evaluators: str) -> list[object]:
     return found
 
 
-def test_weights_are_fetched_once_and_only_when_they_are_needed(
+def test_weights_are_downloaded_once_and_only_when_needed(
     tiny_models: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "toxic"

@@ -54,7 +54,7 @@ def test_vectors_are_those_of_the_library() -> None:
 
 
 @pytest.mark.parametrize("text", ["", " \n\t"])
-def test_a_blank_text_has_the_vector_nought(text: str) -> None:
+def test_a_blank_text_has_the_zero_vector(text: str) -> None:
     (found,) = vectors(minilm(), [text])
     assert found.shape == (384,)
     assert not found.any()
@@ -89,7 +89,7 @@ def test_roles_that_name_one_model_share_it() -> None:
     assert minilm().loads <= 1
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     told: list[tuple[str, int, int]] = []
     vectors(encoder(progress=lambda *said: told.append(said)), TEXTS)
     assert told[-1] == (f"models.embedding: {PACKAGE}", len(TEXTS), len(TEXTS))
@@ -102,7 +102,8 @@ import json, sys
 from pathlib import Path
 from evaluators.engines.models import ModelSettings, build_models
 from evaluators.flows.requests import Embed
-found, _ = build_models(ModelSettings(names={{"embedding": {PACKAGE!r}}}, home=Path(), store=Path(sys.argv[1])))
+names = {{"embedding": {PACKAGE!r}}}
+found, _ = build_models(ModelSettings(names=names, home=Path(), store=Path(sys.argv[1])))
 model = found["embedding"]
 told = [model.identity, model.unavailable_reason()]
 answers = model.answer([Embed(text) for text in json.loads(sys.argv[2])])

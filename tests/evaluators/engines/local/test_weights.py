@@ -1,4 +1,4 @@
-"""Weights: what a configured name stands for, and what is said where it stands for nothing."""
+"""Weights: the model of a configured name, and the errors for unknown names."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_a_model_of_the_hub_is_looked_up_in_its_cache(
     assert locate("owner/model", tmp_path).folder is None
 
 
-def test_nothing_is_fetched_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_downloaded_offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
     found, absent = build_models(
         ModelSettings(
@@ -125,7 +125,7 @@ def test_an_unknown_role_is_named(tmp_path: Path) -> None:
         build_models(ModelSettings(names={"toxcity": "x"}, home=tmp_path))
 
 
-def test_weights_are_fetched_in_one_form() -> None:
+def test_weights_are_downloaded_in_one_format() -> None:
     files = ["config.json", "tokenizer.json", "vocab.txt", "1_Pooling/config.json", "README.md"]
     safe = ["model.safetensors"]
     others = ["pytorch_model.bin", "onnx/model.onnx", "tf_model.h5", "flax_model.msgpack"]

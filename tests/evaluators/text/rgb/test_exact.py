@@ -31,6 +31,6 @@ def test_golden(case: dict[str, Any]) -> None:
     assert exact.reports_errors(response) == expected["error_detected"]
 
 
-def test_blanks_go_in_chinese_only() -> None:
+def test_spaces_are_removed_in_chinese_only() -> None:
     assert exact.remove_spaces("信 息 \u3000不足", "zh") == "信息\u3000不足"
     assert exact.remove_spaces("no information", "en") == "no information"

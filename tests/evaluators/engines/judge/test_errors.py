@@ -11,7 +11,7 @@ from evaluators.engines.judge.errors import TransientFailure, map_error, redact
 
 
 class Told(Exception):  # noqa: N818
-    """Stands for an exception of LiteLLM."""
+    """A fake exception of LiteLLM."""
 
     def __init__(self, message: str, status: int, headers: dict[str, str] | None = None) -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""Flows of many evaluators side by side: whoever may be asked is, and what fails stays small."""
+"""`run_flows`: concurrent flows of many evaluators, and failures that stay local."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_samples_are_taken_as_flows_end() -> None:
     assert len(judge.asked) == 3_000
 
 
-def test_nobody_is_asked_about_what_does_not_apply_or_failed() -> None:
+def test_no_calls_for_samples_that_are_not_applicable_or_failed() -> None:
     judge = unable()
     rows = [{**ROWS[0], "contexts": None}, {**ROWS[1], "error": "timeout"}, ROWS[2]]
     run_flows([(flow_of("context_relevancy"), samples(rows))], Engines(judge=judge))

@@ -1,4 +1,4 @@
-"""Grades are stored as lists, one row a sample, and read as one row a sample and metric."""
+"""The score grid: packing, unpacking, and outcomes."""
 
 from __future__ import annotations
 

@@ -9,13 +9,13 @@ from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, NotApplicable, Undefined, Value
 from evaluators.text.rgb import exact, normalized
-from evaluators.text.rgb.flexible import NormalizedAnswer, find_detection
-from evaluators.text.rgb.rightness import (
+from evaluators.text.rgb.accuracy import (
     EXPECTED,
     expected_parts,
     nothing_expected_reason,
     other_scenario_reason,
 )
+from evaluators.text.rgb.flexible import NormalizedAnswer, find_detection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

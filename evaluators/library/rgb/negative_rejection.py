@@ -9,8 +9,8 @@ from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
 from evaluators.text.rgb import exact, normalized
+from evaluators.text.rgb.accuracy import other_scenario_reason
 from evaluators.text.rgb.flexible import find_rejection
-from evaluators.text.rgb.rightness import other_scenario_reason
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

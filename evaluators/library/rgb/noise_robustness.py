@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from evaluators.kinds.row import RowEvaluator
-from evaluators.text.rgb.rightness import (
+from evaluators.text.rgb.accuracy import (
     ACCURACIES,
     EXPECTED,
     accuracies,

@@ -73,43 +73,25 @@ counted AS (
         fsum(value)
     FROM numbers
     GROUP BY ALL
-),
-
-aggregated AS (
-    SELECT
-        slice,
-        system,
-        evaluator,
-        signature,
-        place,
-        sum(n)::BIGINT AS n,
-        sum(n_scored)::BIGINT AS n_scored,
-        sum(n_not_applicable)::BIGINT AS n_not_applicable,
-        sum(n_undefined)::BIGINT AS n_undefined,
-        sum(n_parse_failure)::BIGINT AS n_parse_failure,
-        sum(n_judge_error)::BIGINT AS n_judge_error,
-        sum(n_target_error)::BIGINT AS n_target_error,
-        fsum(value_sum) AS value_sum
-    FROM counted
-    GROUP BY ALL
 )
 
 SELECT
-    a.slice,
-    a.system,
-    a.evaluator,
-    s.metrics[a.place] AS metric,
-    a.n,
-    a.n_scored,
-    a.n_not_applicable,
-    a.n_undefined,
-    a.n_parse_failure,
-    a.n_judge_error,
-    a.n_target_error,
-    a.value_sum,
-    a.value_sum / nullif(a.n_scored, 0) AS mean,
-    a.signature
-FROM aggregated AS a
+    c.slice,
+    c.system,
+    c.evaluator,
+    s.metrics[c.place] AS metric,
+    sum(c.n)::BIGINT AS n,
+    sum(c.n_scored)::BIGINT AS n_scored,
+    sum(c.n_not_applicable)::BIGINT AS n_not_applicable,
+    sum(c.n_undefined)::BIGINT AS n_undefined,
+    sum(c.n_parse_failure)::BIGINT AS n_parse_failure,
+    sum(c.n_judge_error)::BIGINT AS n_judge_error,
+    sum(c.n_target_error)::BIGINT AS n_target_error,
+    fsum(c.value_sum) AS value_sum,
+    fsum(c.value_sum) / nullif(sum(c.n_scored), 0) AS mean,
+    c.signature
+FROM counted AS c
 JOIN signatures AS s USING (evaluator, signature)
-WHERE a.place <= len(s.metrics)
-ORDER BY a.slice, a.system, a.evaluator, a.place
+WHERE c.place <= len(s.metrics)
+GROUP BY c.slice, c.system, c.evaluator, c.signature, c.place, s.metrics
+ORDER BY c.slice, c.system, c.evaluator, c.place

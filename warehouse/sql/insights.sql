@@ -5,75 +5,43 @@ WITH board AS (
     WHERE benchmark = $benchmark AND slice = 'all' AND is_primary = 1 AND mean IS NOT NULL
 ),
 
-standing AS (
+ends AS (
     SELECT
         evaluator,
         metric,
         address,
         count(*) AS systems,
         list({system: system, mean: mean} ORDER BY rank, system) AS ordered,
+        ordered[1] AS leader,
+        ordered[-1] AS loser,
         count(*) FILTER (tied_with_best = 1) AS n_tied,
         count(*) FILTER (tied_with_best IS NULL) AS n_unknown
     FROM board
-    GROUP BY ALL
-),
-
-ends AS (
-    SELECT evaluator, metric, address, systems, n_tied, n_unknown, ordered[1] AS best, ordered[-1] AS worst
-    FROM standing
-    WHERE systems > 1 AND ordered[1].mean <> ordered[-1].mean
+    GROUP BY evaluator, metric, address
+    HAVING systems > 1 AND ordered[1].mean <> ordered[-1].mean
 ),
 
 best_and_worst AS (
-    SELECT
-        evaluator,
-        metric,
-        'best_system' AS kind,
-        best.system AS system,
-        NULL AS question_id,
-        best.mean AS value,
-        format(
-            '{} is the best of {} systems by {} ({:.3f}){}',
-            best.system, systems, address, best.mean,
+    SELECT evaluator, metric, unnest([
+        {kind: 'best_system', system: leader.system, value: leader.mean, message: format(
+            '{} is the best of {} systems by {} ({:.3f}){}', leader.system, systems, address, leader.mean,
             CASE
                 WHEN n_tied > 1 THEN format('; no significant difference to {} more', n_tied - 1)
                 WHEN n_unknown > 0 THEN ''
                 ELSE ', significantly'
             END
-        ) AS message
+        )},
+        {kind: 'worst_system', system: loser.system, value: loser.mean, message: format(
+            '{} is the last of {} systems by {} ({:.3f})', loser.system, systems, address, loser.mean
+        )},
+        {kind: 'best_retrieval', system: leader.system, value: leader.mean, message: format(
+            '{} retrieves best by {} ({:.3f})', leader.system, address, leader.mean
+        )},
+        {kind: 'worst_retrieval', system: loser.system, value: loser.mean, message: format(
+            '{} retrieves worst by {} ({:.3f})', loser.system, address, loser.mean
+        )}
+    ], recursive := true)
     FROM ends
-    UNION ALL
-    SELECT
-        evaluator,
-        metric,
-        'worst_system',
-        worst.system,
-        NULL,
-        worst.mean,
-        format('{} is the last of {} systems by {} ({:.3f})', worst.system, systems, address, worst.mean)
-    FROM ends
-    UNION ALL
-    SELECT
-        evaluator,
-        metric,
-        'best_retrieval',
-        best.system,
-        NULL,
-        best.mean,
-        format('{} retrieves best by {} ({:.3f})', best.system, address, best.mean)
-    FROM ends
-    WHERE list_contains($retrieving::VARCHAR[], evaluator)
-    UNION ALL
-    SELECT
-        evaluator,
-        metric,
-        'worst_retrieval',
-        worst.system,
-        NULL,
-        worst.mean,
-        format('{} retrieves worst by {} ({:.3f})', worst.system, address, worst.mean)
-    FROM ends
-    WHERE list_contains($retrieving::VARCHAR[], evaluator)
 ),
 
 accuracy AS (
@@ -118,29 +86,24 @@ spent AS (
 ),
 
 fast AS (
-    SELECT 'fastest' AS kind, system, seconds AS value, format(
-        '{} is the fastest system: {:.3g} seconds per answer on average', system, seconds) AS message
-    FROM spent WHERE seconds IS NOT NULL
-    QUALIFY min(seconds) OVER () < max(seconds) OVER ()
-        AND row_number() OVER (ORDER BY seconds, system) = 1
-    UNION ALL
-    SELECT 'slowest', system, seconds, format(
-        '{} is the slowest system: {:.3g} seconds per answer on average', system, seconds)
-    FROM spent WHERE seconds IS NOT NULL
-    QUALIFY min(seconds) OVER () < max(seconds) OVER ()
-        AND row_number() OVER (ORDER BY seconds DESC, system) = 1
-    UNION ALL
-    SELECT 'cheapest', system, usd, format(
-        '{} is the cheapest system: {:.5f} US dollars per answer on average', system, usd)
-    FROM spent WHERE usd IS NOT NULL
-    QUALIFY min(usd) OVER () < max(usd) OVER ()
-        AND row_number() OVER (ORDER BY usd, system) = 1
-    UNION ALL
-    SELECT 'most_expensive', system, usd, format(
-        '{} is the most expensive system: {:.5f} US dollars per answer on average', system, usd)
-    FROM spent WHERE usd IS NOT NULL
-    QUALIFY min(usd) OVER () < max(usd) OVER ()
-        AND row_number() OVER (ORDER BY usd DESC, system) = 1
+    -- Without a difference between systems, none of them is the fastest or the cheapest.
+    SELECT kind, system, value, message
+    FROM (
+        SELECT system, unnest([
+            {kind: 'fastest', value: seconds, place: seconds, message: format(
+                '{} is the fastest system: {:.3g} seconds per answer on average', system, seconds)},
+            {kind: 'slowest', value: seconds, place: -seconds, message: format(
+                '{} is the slowest system: {:.3g} seconds per answer on average', system, seconds)},
+            {kind: 'cheapest', value: usd, place: usd, message: format(
+                '{} is the cheapest system: {:.5f} US dollars per answer on average', system, usd)},
+            {kind: 'most_expensive', value: usd, place: -usd, message: format(
+                '{} is the most expensive system: {:.5f} US dollars per answer on average', system, usd)}
+        ], recursive := true)
+        FROM spent
+    )
+    WHERE value IS NOT NULL
+    QUALIFY min(value) OVER (PARTITION BY kind) < max(value) OVER (PARTITION BY kind)
+        AND row_number() OVER (PARTITION BY kind ORDER BY place, system) = 1
 ),
 
 placed AS (
@@ -173,7 +136,6 @@ hardest AS (
         evaluator,
         metric,
         'hardest_question' AS kind,
-        NULL AS system,
         worst.question_id AS question_id,
         worst.value AS value,
         format(
@@ -233,7 +195,6 @@ turned AS (
         p.metric,
         'order_turns' AS kind,
         CASE p.verdict WHEN 'better' THEN p.system_a ELSE p.system_b END AS system,
-        NULL AS question_id,
         p.difference AS value,
         format(
             'on the slice {} {} is significantly better than {} by {}.{}; on all questions the order '
@@ -259,12 +220,13 @@ turned AS (
 SELECT $benchmark AS benchmark, *
 FROM (
     SELECT * FROM best_and_worst
-    UNION ALL SELECT NULL, NULL, kind, system, NULL, value, message FROM overall
-    UNION ALL SELECT NULL, NULL, kind, system, NULL, value, message FROM fast
-    UNION ALL SELECT * FROM hardest
-    UNION ALL SELECT evaluator, metric, kind, system, question_id, value, format(
+    WHERE kind IN ('best_system', 'worst_system') OR list_contains($retrieving::VARCHAR[], evaluator)
+    UNION ALL BY NAME SELECT * FROM overall
+    UNION ALL BY NAME SELECT * FROM fast
+    UNION ALL BY NAME SELECT * FROM hardest
+    UNION ALL BY NAME SELECT * EXCLUDE (address, sentence), format(
         'the least grounded sentence by {} ({:.3f}) is one of {} on question {}: {}',
-        address, value, system, question_id, sentence) FROM ungrounded
-    UNION ALL SELECT * FROM turned
+        address, value, system, question_id, sentence) AS message FROM ungrounded
+    UNION ALL BY NAME SELECT * FROM turned
 )
 ORDER BY kind, evaluator, metric, system, question_id

@@ -20,7 +20,6 @@ below_threshold AS (
         evaluator,
         metric,
         'below_threshold' AS kind,
-        NULL AS question_id,
         CASE
             WHEN is_primary = 0 THEN 'low'
             WHEN is_certain AND NOT is_uncalibrated THEN 'high'
@@ -67,7 +66,6 @@ low_coverage AS (
         evaluator,
         metric,
         'low_coverage' AS kind,
-        NULL AS question_id,
         CASE WHEN coverage < 0.5 THEN 'high' ELSE 'medium' END AS severity,
         coverage AS value,
         0.95 AS threshold,
@@ -86,7 +84,6 @@ judge_failures AS (
         evaluator,
         metric,
         'judge_failure' AS kind,
-        NULL AS question_id,
         CASE WHEN n_unjudged > 0.05 * n_applicable THEN 'high' ELSE 'low' END AS severity,
         n_unjudged / n_applicable AS value,
         0.0 AS threshold,
@@ -102,10 +99,7 @@ judge_failures AS (
 failed_answers AS (
     SELECT
         system,
-        NULL AS evaluator,
-        NULL AS metric,
         'failed_answers' AS kind,
-        NULL AS question_id,
         CASE WHEN count(error) > 0.05 * count(*) THEN 'high' ELSE 'medium' END AS severity,
         count(error) / count(*) AS value,
         0.0 AS threshold,
@@ -146,8 +140,6 @@ truncated AS (
         'truncated_text' AS kind,
         g.question_id,
         'low' AS severity,
-        NULL AS value,
-        NULL AS threshold,
         format(
             '{} of {} on question {}: the text was too long and was truncated',
             g.evaluator, g.system, g.question_id
@@ -166,11 +158,9 @@ truncated AS (
 
 few_clusters AS (
     SELECT
-        NULL AS system,
         evaluator,
         metric,
         'few_questions' AS kind,
-        NULL AS question_id,
         'low' AS severity,
         max(n_clusters) AS value,
         $few::DOUBLE AS threshold,
@@ -187,13 +177,10 @@ few_clusters AS (
 
 uncalibrated AS (
     SELECT
-        NULL AS system,
         evaluator,
         metric,
         'uncalibrated_judge' AS kind,
-        NULL AS question_id,
         'low' AS severity,
-        NULL AS value,
         0.4 AS threshold,
         format(
             'the judge of {} is not validated with human labels, or agrees with them too little '
@@ -208,13 +195,13 @@ uncalibrated AS (
 SELECT $benchmark AS benchmark, *
 FROM (
     SELECT * FROM below_threshold
-    UNION ALL SELECT * FROM flips
-    UNION ALL SELECT * FROM low_coverage
-    UNION ALL SELECT * FROM judge_failures
-    UNION ALL SELECT * FROM failed_answers
-    UNION ALL SELECT * FROM leaks
-    UNION ALL SELECT * FROM truncated
-    UNION ALL SELECT * FROM few_clusters
-    UNION ALL SELECT * FROM uncalibrated
+    UNION ALL BY NAME SELECT * FROM flips
+    UNION ALL BY NAME SELECT * FROM low_coverage
+    UNION ALL BY NAME SELECT * FROM judge_failures
+    UNION ALL BY NAME SELECT * FROM failed_answers
+    UNION ALL BY NAME SELECT * FROM leaks
+    UNION ALL BY NAME SELECT * FROM truncated
+    UNION ALL BY NAME SELECT * FROM few_clusters
+    UNION ALL BY NAME SELECT * FROM uncalibrated
 )
 ORDER BY severity = 'low', severity = 'medium', kind, system, evaluator, metric, question_id

@@ -1,9 +1,3 @@
-WITH thresholds AS (
-    SELECT benchmark, system, evaluator, metric, signature, threshold, best, is_primary
-    FROM leaderboard
-    WHERE slice = 'all' AND threshold IS NOT NULL
-)
-
 SELECT
     q.benchmark,
     n.system,
@@ -19,7 +13,8 @@ SELECT
     CASE t.best WHEN 'high' THEN n.value >= t.threshold ELSE n.value <= t.threshold END::INTEGER
         AS passes
 FROM questions AS q
-JOIN scores AS n ON n.benchmark = q.benchmark AND n.question_id = q.question_id
+JOIN scores AS n USING (benchmark, question_id)
+JOIN leaderboard AS t USING (benchmark, system, evaluator, metric, signature)
 JOIN scores AS o
     ON o.benchmark = q.benchmark
     AND o.question_id = q.perturbs
@@ -27,13 +22,7 @@ JOIN scores AS o
     AND o.evaluator = n.evaluator
     AND o.metric = n.metric
     AND o.signature = n.signature
-JOIN thresholds AS t
-    ON t.benchmark = q.benchmark
-    AND t.system = n.system
-    AND t.evaluator = n.evaluator
-    AND t.metric = n.metric
-    AND t.signature = n.signature
-WHERE q.perturbs IS NOT NULL
+WHERE t.slice = 'all'
   AND CASE t.best
         WHEN 'high' THEN (n.value >= t.threshold) <> (o.value >= t.threshold)
         ELSE (n.value <= t.threshold) <> (o.value <= t.threshold)

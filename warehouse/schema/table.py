@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,30 +89,34 @@ class Group:
     tables: tuple[Table, ...]
 
 
-def required(
-    name: str,
-    type_: str,
-    description: str,
-    *,
-    least: float | None = None,
-    most: float | None = None,
-    among: tuple[str | int, ...] = (),
-) -> Column:
-    """Describe a column that is never null."""
-    return Column(name, type_, description, nullable=False, least=least, most=most, among=among)
+def required(name: str, type_: str, description: str, **limits: Any) -> Column:
+    """Describe a column that is never null; `limits` are `least`, `most` and `among`."""
+    return Column(name, type_, description, nullable=False, **limits)
 
 
-BENCHMARK = required("benchmark", "VARCHAR", "The benchmark's name.")
-SYSTEM = required("system", "VARCHAR", "The system under evaluation.")
-QUESTION_ID = required("question_id", "VARCHAR", "The question's id, unique in its benchmark.")
-EVALUATOR = required("evaluator", "VARCHAR", "The evaluator's name.")
-METRIC = required("metric", "VARCHAR", "The metric's name, unique in its evaluator.")
-SLICE = required(
-    "slice", "VARCHAR", "`all`, or `tag=value` for the questions with this value of the tag."
-)
-SIGNATURE = required(
-    "signature",
-    "VARCHAR",
-    "The configuration of the evaluator: name, parameters, prompt, model and version.",
-)
-RUN_ID = Column("run_id", "VARCHAR", "The run that wrote the row.")
+_SHARED = {
+    column.name: column
+    for column in (
+        required("benchmark", "VARCHAR", "The benchmark's name."),
+        required("system", "VARCHAR", "The system under evaluation."),
+        required("question_id", "VARCHAR", "The question's id, unique in its benchmark."),
+        required("evaluator", "VARCHAR", "The evaluator's name."),
+        required("metric", "VARCHAR", "The metric's name, unique in its evaluator."),
+        required(
+            "slice",
+            "VARCHAR",
+            "`all`, or `tag=value` for the questions with this value of the tag.",
+        ),
+        required(
+            "signature",
+            "VARCHAR",
+            "The configuration of the evaluator: name, parameters, prompt, model and version.",
+        ),
+        Column("run_id", "VARCHAR", "The run that wrote the row."),
+    )
+}
+
+
+def shared(*names: str) -> tuple[Column, ...]:
+    """Return the descriptions of columns that have the same meaning in many tables."""
+    return tuple(_SHARED[name] for name in names)

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from warehouse.schema.table import (
-    BENCHMARK,
-    QUESTION_ID,
-    SYSTEM,
-    Column,
-    Group,
-    Rule,
-    Table,
-    required,
-)
+from warehouse.schema.table import Column, Group, Rule, Table, required, shared
 
 QUESTIONS = Table(
     name="questions",
     one_row="One row is one question of a benchmark with its expected answers.",
     key=("benchmark", "question_id"),
     columns=(
-        BENCHMARK,
-        QUESTION_ID,
+        *shared("benchmark", "question_id"),
         Column("question", "VARCHAR", "The question's text."),
         Column(
             "expected_answers",
@@ -92,7 +82,7 @@ DOCUMENTS = Table(
     one_row="One row is one sentence of a document.",
     key=("benchmark", "doc_id", "sentence_id"),
     columns=(
-        BENCHMARK,
+        *shared("benchmark"),
         required("doc_id", "VARCHAR", "The document's id."),
         required("sentence_id", "VARCHAR", "The sentence's id, unique in its document."),
         required(
@@ -109,9 +99,7 @@ PREDICTIONS = Table(
     notes="Every system has a row for every question; if it did not answer one, `error` is "
     "`no prediction`. Null means that a field was not given; an empty list or text was given.",
     columns=(
-        BENCHMARK,
-        SYSTEM,
-        QUESTION_ID,
+        *shared("benchmark", "system", "question_id"),
         Column("answer", "VARCHAR", "The answer's text."),
         Column("contexts", "VARCHAR[]", "The texts that were retrieved, best first."),
         Column("retrieved_doc_ids", "VARCHAR[]", "The documents retrieved, best first."),
@@ -147,9 +135,7 @@ CONTEXTS = Table(
     one_row="One row is one item that a system retrieved for a question.",
     key=("benchmark", "system", "question_id", "rank"),
     columns=(
-        BENCHMARK,
-        SYSTEM,
-        QUESTION_ID,
+        *shared("benchmark", "system", "question_id"),
         Column("rank", "BIGINT", "Its rank; 1 is the best."),
         Column("doc_id", "VARCHAR", "The retrieved document."),
         Column("chunk_id", "VARCHAR", "The retrieved chunk of the document."),
@@ -177,7 +163,7 @@ REJECTS = Table(
     one_row="One row is one rejected row of an input file with the reason.",
     key=("benchmark", "kind", "system", "file", "line", "reason"),
     columns=(
-        BENCHMARK,
+        *shared("benchmark"),
         required("kind", "VARCHAR", "`questions`, `predictions` or `documents`."),
         Column("system", "VARCHAR", "The system, for predictions."),
         required("file", "VARCHAR", "The file."),

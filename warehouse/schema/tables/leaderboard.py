@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-from warehouse.schema.table import (
-    BENCHMARK,
-    EVALUATOR,
-    METRIC,
-    SIGNATURE,
-    SLICE,
-    SYSTEM,
-    Column,
-    Group,
-    Rule,
-    Table,
-    required,
-)
+from warehouse.schema.table import Column, Group, Rule, Table, required, shared
 
 CI_LOW = Column("ci_low", "DOUBLE", "The lower end of the 95 % confidence interval of the mean.")
 CI_HIGH = Column("ci_high", "DOUBLE", "The upper end of the 95 % confidence interval of the mean.")
@@ -26,11 +14,7 @@ LEADERBOARD = Table(
     one_row="One row is the result of a system on a slice of a benchmark by one metric.",
     key=("benchmark", "slice", "system", "evaluator", "metric"),
     columns=(
-        BENCHMARK,
-        SLICE,
-        SYSTEM,
-        EVALUATOR,
-        METRIC,
+        *shared("benchmark", "slice", "system", "evaluator", "metric"),
         Column("mean", "DOUBLE", "The mean of the scored samples; null when there are none."),
         required("n", "BIGINT", "The number of samples in the slice."),
         N_SCORED,
@@ -117,7 +101,7 @@ LEADERBOARD = Table(
             "1 for the primary metric of its evaluator, otherwise 0.",
             among=(0, 1),
         ),
-        SIGNATURE,
+        *shared("signature"),
         PUBLISHED_AT,
     ),
     rules=(
@@ -145,10 +129,7 @@ COMPARISONS = Table(
     one_row="One row is a paired comparison of two systems by one metric.",
     key=("benchmark", "slice", "metric", "evaluator", "system_a", "system_b"),
     columns=(
-        BENCHMARK,
-        SLICE,
-        METRIC,
-        EVALUATOR,
+        *shared("benchmark", "slice", "metric", "evaluator"),
         required("system_a", "VARCHAR", "The first system."),
         required("system_b", "VARCHAR", "The second system."),
         required("n_pairs", "BIGINT", "The questions on which both systems are scored."),
@@ -177,7 +158,7 @@ PROBLEMS = Table(
     one_row="One row is a problem of a system or a judge that needs attention.",
     key=("benchmark", "system", "evaluator", "metric", "kind", "question_id"),
     columns=(
-        BENCHMARK,
+        *shared("benchmark"),
         Column(
             "system",
             "VARCHAR",
@@ -201,7 +182,7 @@ INSIGHTS = Table(
     one_row="One row is a conclusion from the scores of a benchmark as a whole.",
     key=("benchmark", "evaluator", "metric", "kind", "system", "question_id"),
     columns=(
-        BENCHMARK,
+        *shared("benchmark"),
         Column("evaluator", "VARCHAR", "The evaluator; null when none is concerned."),
         Column("metric", "VARCHAR", "The metric; null when none is concerned."),
         required("kind", "VARCHAR", "The kind of insight."),
@@ -220,16 +201,12 @@ LEADERBOARD_HISTORY = Table(
     key=("published_at", "benchmark", "slice", "system", "evaluator", "metric"),
     columns=(
         PUBLISHED_AT,
-        BENCHMARK,
-        SLICE,
-        SYSTEM,
-        EVALUATOR,
-        METRIC,
+        *shared("benchmark", "slice", "system", "evaluator", "metric"),
         Column("mean", "DOUBLE", "The mean of the scored samples; null when there were none."),
         CI_LOW,
         CI_HIGH,
         N_SCORED,
-        SIGNATURE,
+        *shared("signature"),
     ),
 )
 

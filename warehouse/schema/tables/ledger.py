@@ -2,18 +2,7 @@
 
 from __future__ import annotations
 
-from warehouse.schema.table import (
-    BENCHMARK,
-    EVALUATOR,
-    METRIC,
-    QUESTION_ID,
-    RUN_ID,
-    SYSTEM,
-    Column,
-    Group,
-    Table,
-    required,
-)
+from warehouse.schema.table import Column, Group, Table, required, shared
 
 JUDGMENTS = Table(
     name="judgments",
@@ -40,7 +29,7 @@ JUDGMENTS = Table(
         Column("cost_usd", "DOUBLE", "The cost of all attempts in US dollars."),
         Column("latency_s", "DOUBLE", "The latency of the last attempt in seconds."),
         required("judged_at", "TIMESTAMP", "When the reply came (UTC)."),
-        RUN_ID,
+        *shared("run_id"),
     ),
 )
 
@@ -49,10 +38,7 @@ ASKS = Table(
     one_row="One row is one judge call that an evaluator needed for one sample.",
     key=("benchmark", "system", "question_id", "evaluator", "step"),
     columns=(
-        BENCHMARK,
-        SYSTEM,
-        QUESTION_ID,
-        EVALUATOR,
+        *shared("benchmark", "system", "question_id", "evaluator"),
         required("step", "INTEGER", "The number of the call within the sample, from 0."),
         required("digest", "VARCHAR", "The judgment; see `judgments`."),
     ),
@@ -63,11 +49,7 @@ LABELS = Table(
     one_row="One row is one annotator's label for one sample and metric.",
     key=("benchmark", "system", "question_id", "evaluator", "metric", "annotator"),
     columns=(
-        BENCHMARK,
-        SYSTEM,
-        QUESTION_ID,
-        EVALUATOR,
-        METRIC,
+        *shared("benchmark", "system", "question_id", "evaluator", "metric"),
         required("value", "DOUBLE", "The label on the scale of the metric."),
         required("annotator", "VARCHAR", "The annotator."),
     ),
@@ -78,10 +60,7 @@ CALIBRATION = Table(
     one_row="One row is the agreement of a metric with human labels, and its corrected mean.",
     key=("benchmark", "system", "evaluator", "metric", "method"),
     columns=(
-        BENCHMARK,
-        SYSTEM,
-        EVALUATOR,
-        METRIC,
+        *shared("benchmark", "system", "evaluator", "metric"),
         required(
             "method",
             "VARCHAR",
@@ -138,9 +117,7 @@ WOBBLE = Table(
     key=("benchmark", "evaluator", "metric"),
     notes="Estimated from samples that were judged several times; see `judge.replicates`.",
     columns=(
-        BENCHMARK,
-        EVALUATOR,
-        METRIC,
+        *shared("benchmark", "evaluator", "metric"),
         required("n_answers", "BIGINT", "The samples that were judged at least twice."),
         required("judge_variance", "DOUBLE", "The variance between judgments of the same answer."),
         required(

@@ -2,21 +2,7 @@
 
 from __future__ import annotations
 
-from warehouse.schema.table import (
-    BENCHMARK,
-    EVALUATOR,
-    METRIC,
-    QUESTION_ID,
-    RUN_ID,
-    SIGNATURE,
-    SLICE,
-    SYSTEM,
-    Column,
-    Group,
-    Rule,
-    Table,
-    required,
-)
+from warehouse.schema.table import Column, Group, Rule, Table, required, shared
 from warehouse.schema.tables.views import OPTION_CONFIDENCE_CURVES
 
 STATUSES = (
@@ -49,8 +35,7 @@ SIGNATURES = Table(
     one_row="One row is one configuration of an evaluator.",
     key=("evaluator", "signature"),
     columns=(
-        EVALUATOR,
-        SIGNATURE,
+        *shared("evaluator", "signature"),
         Column("parameters", "JSON", "The parameters by name."),
         required("version", "INTEGER", "The version of the evaluator's formula."),
         required("metrics", "VARCHAR[]", "Its metrics, in the order of the lists in `grades`."),
@@ -65,11 +50,7 @@ GRADES = Table(
     notes="This is the stored form of the scores; the view `scores` has one row for each metric "
     "and is easier to query.",
     columns=(
-        BENCHMARK,
-        SYSTEM,
-        QUESTION_ID,
-        EVALUATOR,
-        SIGNATURE,
+        *shared("benchmark", "system", "question_id", "evaluator", "signature"),
         INPUT_DIGEST,
         required(
             "values", "DOUBLE[]", "One score for each metric; null if its status is not `scored`."
@@ -78,7 +59,7 @@ GRADES = Table(
         Column("reasons", "VARCHAR[]", "One reason for each metric; null: there are none."),
         DETAIL,
         SCORED_AT,
-        RUN_ID,
+        *shared("run_id"),
     ),
 )
 
@@ -88,19 +69,15 @@ SCORES = Table(
     key=("benchmark", "system", "question_id", "evaluator", "metric"),
     notes="Every sample has a row for every metric of every evaluator of its benchmark.",
     columns=(
-        BENCHMARK,
-        SYSTEM,
-        QUESTION_ID,
-        EVALUATOR,
-        METRIC,
+        *shared("benchmark", "system", "question_id", "evaluator", "metric"),
         VALUE,
         Column("status", "VARCHAR", STATUS + "."),
         REASON,
         DETAIL,
         INPUT_DIGEST,
-        SIGNATURE,
+        *shared("signature"),
         SCORED_AT,
-        RUN_ID,
+        *shared("run_id"),
     ),
     view_of="""
 SELECT
@@ -127,16 +104,12 @@ SYSTEM_SCORES = Table(
     one_row="One row is one score of a system on a slice, for metrics of a set of samples.",
     key=("benchmark", "system", "slice", "evaluator", "metric"),
     columns=(
-        BENCHMARK,
-        SYSTEM,
-        SLICE,
-        EVALUATOR,
-        METRIC,
+        *shared("benchmark", "system", "slice", "evaluator", "metric"),
         VALUE,
         required("status", "VARCHAR", STATUS + ".", among=STATUSES),
         REASON,
         Column("detail", "JSON", "The evidence for the score, such as a confusion matrix."),
-        SIGNATURE,
+        *shared("signature"),
     ),
     rules=(
         Rule(
@@ -151,9 +124,9 @@ METRICS = Table(
     one_row="One row is one metric and how to read its scores.",
     key=("evaluator", "metric"),
     columns=(
-        EVALUATOR,
+        *shared("evaluator"),
         required("family", "VARCHAR", "The family of the evaluator, such as `retrieval`."),
-        METRIC,
+        *shared("metric"),
         required("summary", "VARCHAR", "A description of the metric in one sentence."),
         required("best", "VARCHAR", "`high` or `low`: which values are better."),
         Column("bound_low", "DOUBLE", "The lowest possible value; null when unbounded."),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warehouse.schema.table import BENCHMARK, Column, Group, Table, required
+from warehouse.schema.table import Column, Group, Table, required, shared
 
 VALIDATIONS = Table(
     name="validations",
@@ -51,7 +51,7 @@ MARKS = Table(
     notes="Written in the transaction of the stage's rows; the stage is up to date while the "
     "digest of its inputs is the same.",
     columns=(
-        BENCHMARK,
+        *shared("benchmark"),
         required("stage", "VARCHAR", "The stage, such as `questions`."),
         required("digest", "VARCHAR", "The digest of its inputs."),
         required("marked_at", "TIMESTAMP", "When it was written (UTC)."),

@@ -2,19 +2,7 @@
 
 from __future__ import annotations
 
-from warehouse.schema.table import (
-    BENCHMARK,
-    EVALUATOR,
-    METRIC,
-    QUESTION_ID,
-    SIGNATURE,
-    SLICE,
-    SYSTEM,
-    Column,
-    Group,
-    Table,
-    required,
-)
+from warehouse.schema.table import Column, Group, Table, required, shared
 from warehouse.sql import sql
 
 V_LEADERBOARD = Table(
@@ -23,9 +11,7 @@ V_LEADERBOARD = Table(
     key=("benchmark", "slice", "system"),
     notes="Look up a metric by its full name: `means['citation.f1']`.",
     columns=(
-        BENCHMARK,
-        SLICE,
-        SYSTEM,
+        *shared("benchmark", "slice", "system"),
         Column("mean_rank", "DOUBLE", "The mean rank over the primary metrics."),
         Column("n", "BIGINT", "The number of samples in the slice."),
         Column("lowest_coverage", "DOUBLE", "The lowest coverage of the primary metrics."),
@@ -53,9 +39,7 @@ V_COST = Table(
     notes="The cost of a judgment that several samples share is divided among them, so that sums "
     "are correct.",
     columns=(
-        BENCHMARK,
-        EVALUATOR,
-        SYSTEM,
+        *shared("benchmark", "evaluator", "system"),
         Column("day", "DATE", "The day of the replies (UTC)."),
         Column("model", "VARCHAR", "The judge model."),
         Column("asks", "BIGINT", "The number of calls that the samples needed."),
@@ -73,10 +57,7 @@ V_STALE = Table(
     one_row="One row is a sample whose scores are missing from the leaderboard, or obsolete.",
     key=("benchmark", "system", "question_id", "evaluator"),
     columns=(
-        BENCHMARK,
-        SYSTEM,
-        QUESTION_ID,
-        EVALUATOR,
+        *shared("benchmark", "system", "question_id", "evaluator"),
         Column(
             "why",
             "VARCHAR",
@@ -100,9 +81,7 @@ OPTION_CONFIDENCE_CURVES = Table(
     "the accuracy. Questions without a score do not count; a failed answer counts with the worst "
     "value.",
     columns=(
-        BENCHMARK,
-        SYSTEM,
-        SIGNATURE,
+        *shared("benchmark", "system", "signature"),
         required("metric", "VARCHAR", "`phi` or `delta`, of the evaluator `option_confidence`."),
         required("threshold", "DOUBLE", "A value x that occurs among the system's questions."),
         required("share_above", "DOUBLE", "The share of questions above x: `n_above / n_scored`."),
@@ -153,11 +132,7 @@ V_FAILURES = Table(
     one_row="One row is an answer that failed by a primary metric, with texts and reason.",
     key=("benchmark", "system", "question_id", "evaluator", "metric"),
     columns=(
-        BENCHMARK,
-        SYSTEM,
-        QUESTION_ID,
-        EVALUATOR,
-        METRIC,
+        *shared("benchmark", "system", "question_id", "evaluator", "metric"),
         Column(
             "why",
             "VARCHAR",
@@ -182,13 +157,11 @@ V_FLIPS = Table(
     one_row="One row is a variant of a question with which a system crosses a metric's threshold.",
     key=("benchmark", "system", "question_id", "evaluator", "metric"),
     columns=(
-        BENCHMARK,
-        SYSTEM,
+        *shared("benchmark", "system"),
         Column("question_id", "VARCHAR", "The variant."),
         Column("original_id", "VARCHAR", "The question that it is a variant of."),
         Column("perturbation", "VARCHAR", "The kind of variant, such as `typo`."),
-        EVALUATOR,
-        METRIC,
+        *shared("evaluator", "metric"),
         Column("original_value", "DOUBLE", "The score of the original."),
         Column("perturbed_value", "DOUBLE", "The score of the variant."),
         Column("threshold", "DOUBLE", "The threshold between them."),
@@ -206,10 +179,7 @@ V_DIFFERENCES = Table(
     key=("benchmark", "question_id", "evaluator", "metric", "system_a", "system_b"),
     notes="Each pair occurs in both orders; select systems and metric in the WHERE clause.",
     columns=(
-        BENCHMARK,
-        QUESTION_ID,
-        EVALUATOR,
-        METRIC,
+        *shared("benchmark", "question_id", "evaluator", "metric"),
         Column("system_a", "VARCHAR", "The first system."),
         Column("system_b", "VARCHAR", "The second system."),
         Column("value_a", "DOUBLE", "The score of the first system."),

@@ -135,16 +135,13 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
 
 def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
     fields = field_mapping.with_own_extra(row.fields)
-    fields["question_id"] = _name(fields, _rate(fields))
-    fields.pop("id", None)
+    question_id = _name(fields, _rate(fields))
+    field_mapping.rename(fields, GIVEN)
+    fields["question_id"] = question_id
     for name in NOISE:
         fields.pop(name, None)
     extra = {name: fields.pop(name) for name in MARKS if fields.get(name) is not None}
     extra |= fields.pop("extra", {})
-    if "query" in fields:
-        fields["question"] = fields.pop("query")
-    if "docs" in fields:
-        fields["contexts"] = fields.pop("docs")
     if not has_system and "system" not in fields and "model" in fields:
         fields["system"] = fields.pop("model")
     given = [name for name in ANSWERS if fields.get(name) is not None]

@@ -39,20 +39,15 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
 
 def read_documents(source: Source) -> Iterator[Read[Document] | Reject]:
     """Read the sentences of a question's documents as one document with the question's id."""
-    for position, row in enumerate(_rows(source), start=1):
-        if isinstance(row, Reject):
-            yield row
-            continue
-        try:
-            pairs = [
-                {"id": key, "text": text}
-                for document in _sentences(row.fields)
-                for key, text in document
-            ]
-            fields = {"doc_id": name_of(row.fields, position), "sentences": pairs}
-            yield Read(Document.read(fields), row.line, row.text)
-        except RecordError as error:
-            yield Reject(row.line, field_mapping.as_written(error, {"doc_id": "id"}), row.text)
+    return field_mapping.records(_rows(source), _document, {"doc_id": "id"})
+
+
+def _document(row: Row, position: int) -> Read[Document]:
+    pairs = [
+        {"id": key, "text": text} for document in _sentences(row.fields) for key, text in document
+    ]
+    fields = {"doc_id": name_of(row.fields, position), "sentences": pairs}
+    return Read(Document.read(fields), row.line, row.text)
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
@@ -119,19 +114,13 @@ def _question(row: Row, position: int) -> dict[str, Any]:
 
 def _prediction(row: Row, position: int) -> dict[str, Any]:
     given = _fields(row)
-    record = prediction_side(given)
-    record["question_id"] = name_of(given, position)
-    record.pop("id", None)
     sentences = _sentences(given)
-    for name in ("documents_sentences", "all_relevant_sentence_keys"):
+    record = prediction_side(given)
+    for name in ("id", "documents_sentences", "all_relevant_sentence_keys"):
         record.pop(name, None)
-    if "response" in record:
-        record["answer"] = record.pop("response")
-    if "all_utilized_sentence_keys" in record:
-        record["cited_sentence_ids"] = record.pop("all_utilized_sentence_keys")
-    if "documents" in record:
-        record["contexts"] = record.pop("documents")
-    else:
+    field_mapping.rename(record, NAMES)
+    record["question_id"] = name_of(given, position)
+    if "documents" not in given:
         record["contexts"] = [" ".join(text for _, text in pairs) for pairs in sentences]
     return record
 

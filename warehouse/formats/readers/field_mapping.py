@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from warehouse.formats.format import Read, Reject
@@ -12,6 +13,7 @@ from warehouse.formats.readers.error_messages import RecordError, found
 from warehouse.formats.readers.rows import Row
 from warehouse.formats.records.prediction import Prediction
 from warehouse.formats.records.question import Question
+from warehouse.formats.records.record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -29,56 +31,69 @@ Translate = Callable[[Row, int], Fields]
 The members of `extra` are kept unchanged.
 """
 
+R = TypeVar("R", bound=Record)
 N = TypeVar("N", Question, Prediction)
+
+NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+def records(
+    rows: Iterable[Row | Reject],
+    read: Callable[[Row, int], Read[R]],
+    names: Mapping[str, str] = NO_NAMES,
+) -> Iterator[Read[R] | Reject]:
+    """Yield the record of each row, or the reason why the row is not valid.
+
+    Args:
+        rows: The rows.
+        read: Returns the record of a row and its position from 1; raises RecordError.
+        names: The file's field names by those of the record, for messages.
+    """
+    for position, row in enumerate(rows, start=1):
+        if isinstance(row, Reject):
+            yield row
+            continue
+        try:
+            yield read(row, position)
+        except RecordError as error:
+            yield Reject(row.line, as_written(error, names), row.text)
 
 
 def questions(
     rows: Iterable[Row | Reject], translate: Translate, names: Mapping[str, str]
 ) -> Iterator[Read[Question] | Reject]:
-    """Yield questions from rows.
+    """Yield questions from rows; see `records`."""
 
-    Args:
-        rows: The rows.
-        translate: Returns the fields of a question.
-        names: The file's field names by those of the record, for messages.
-    """
-    for position, row in enumerate(rows, start=1):
-        if isinstance(row, Reject):
-            yield row
-            continue
-        try:
-            yield Read(_record(Question, translate(row, position)), row.line, row.text)
-        except RecordError as error:
-            yield Reject(row.line, as_written(error, names), row.text)
+    def read(row: Row, position: int) -> Read[Question]:
+        return Read(_record(Question, translate(row, position)), row.line, row.text)
+
+    return records(rows, read, names)
 
 
 def predictions(
     rows: Iterable[Row | Reject], source: Source, translate: Translate, names: Mapping[str, str]
 ) -> Iterator[Read[Prediction] | Reject]:
-    """Yield predictions from rows; a field `question` is the text of the question in the file.
+    """Yield predictions from rows; a field `question` is the text of the question in the file."""
 
-    Args:
-        rows: The rows.
-        source: The file.
-        translate: Returns the fields of a prediction.
-        names: The file's field names by those of the record, for messages.
+    def read(row: Row, position: int) -> Read[Prediction]:
+        fields = translate(row, position)
+        question_text = text(fields.pop("question", None), "question")
+        prediction = _record(Prediction, fields)
+        require_same_system(prediction, source)
+        return Read(prediction, row.line, row.text, question_text)
+
+    return records(rows, read, names)
+
+
+def require_same_system(prediction: Prediction, source: Source) -> None:
+    """Check that a row or the path of its file names the system, and that they do not differ.
+
+    Raises:
+        RecordError: None or both name it, or the name is not valid.
     """
-    for position, row in enumerate(rows, start=1):
-        if isinstance(row, Reject):
-            yield row
-            continue
-        try:
-            fields = translate(row, position)
-            question_text = text(fields.pop("question", None), "question")
-            prediction = _record(Prediction, fields)
-        except RecordError as error:
-            yield Reject(row.line, as_written(error, names), row.text)
-            continue
-        conflict = system_conflict(prediction.system, source.system)
-        if conflict is not None:
-            yield Reject(row.line, conflict, row.text)
-        else:
-            yield Read(prediction, row.line, row.text, question_text)
+    conflict = system_conflict(prediction.system, source.system)
+    if conflict is not None:
+        raise RecordError([conflict])
 
 
 def _record(model: type[N], fields: Fields) -> N:
@@ -88,6 +103,13 @@ def _record(model: type[N], fields: Fields) -> N:
         return record
     extra = {**(record.extra or {}), **kept}
     return record.model_copy(update={"extra": dict(sorted(extra.items()))})
+
+
+def rename(fields: Fields, names: Mapping[str, str]) -> None:
+    """Give fields the names of the record; `names` has those of the file by those of the record."""
+    for name, written in names.items():
+        if written in fields:
+            fields[name] = fields.pop(written)
 
 
 def with_own_extra(fields: Fields) -> Fields:
@@ -107,12 +129,7 @@ def text(value: object, field: str) -> str | None:
 
 
 def as_written(error: RecordError, names: Mapping[str, str]) -> str:
-    """Return the message of an error with the field names of the file.
-
-    Args:
-        error: The error.
-        names: The file's field names by those of the record.
-    """
+    """Return the message of an error with the field names of the file."""
     return "; ".join(
         re.sub(r"^\w+", lambda match: names.get(match[0], match[0]), sentence)
         for sentence in error.sentences

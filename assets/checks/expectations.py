@@ -12,7 +12,6 @@ from warehouse.schema.tables import table_named
 from warehouse.validation.expectation import Batch, Expectation, expect_no_rows
 from warehouse.validation.from_schema import build_table_batch, select_rows
 from warehouse.validation.results import record_verdicts
-from warehouse.validation.validator import VALIDATOR
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -57,6 +56,8 @@ def start_validator(project: Project) -> None:
     Steps that run in processes of their own start it there.
     """
     if project.validation == FULL and project.execution.is_in_process:
+        from warehouse.validation.validator import VALIDATOR
+
         VALIDATOR.start()
 
 
@@ -101,6 +102,8 @@ def validate_stages(
     all_batches = [batch for stage_batches in batches.values() for batch in stage_batches]
     if not all_batches:
         return {stage: ValidationResult() for stage in selected}
+    from warehouse.validation.validator import VALIDATOR
+
     verdicts = iter(VALIDATOR.validate(warehouse, all_batches))
     results = {
         stage: ValidationResult(

@@ -12,7 +12,6 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 import polars as pl
-import psutil
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -90,6 +89,8 @@ class ScratchFolder:
         """Remove the folders of killed processes of this machine."""
         if not self.folder.is_dir():
             return
+        import psutil
+
         for folder in self.folder.iterdir():
             pid, _, host = folder.name.partition("@")
             if host == socket.gethostname() and not psutil.pid_exists(int(pid)):

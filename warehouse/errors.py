@@ -120,14 +120,9 @@ def closest_match(name: str, known: Iterable[str]) -> str | None:
 
 
 def suggest_name(name: str, known: Iterable[str]) -> str:
-    """Return the end of an error message that suggests the closest known name or lists them all.
+    """Return the end of a message that suggests the closest known name, or lists them all.
 
-    Args:
-        name: The unknown name.
-        known: The known names.
-
-    Returns:
-        A text such as ``; did you mean 'answer'?`` or ``; known: 'answer', 'label'``.
+    It reads ``; did you mean 'answer'?`` or ``; known: 'answer', 'label'``.
     """
     names = sorted(known)
     close = closest_match(name, names)

@@ -56,12 +56,7 @@ class Warehouse:
         return self.storage.exists()
 
     def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
-        """Return the result of a query as a frame.
-
-        Args:
-            sql: One SELECT, with parameters as `$name`, or `?` for a sequence.
-            parameters: The parameters.
-        """
+        """Return the result of one SELECT as a frame; parameters are `$name`, or `?` in a list."""
         return self.storage.read(lambda connection: fetch_frame(connection, sql, parameters))
 
     @contextmanager

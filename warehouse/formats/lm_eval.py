@@ -288,15 +288,10 @@ def answered(fields: Mapping[str, Any]) -> list[str]:
 
 
 def target_position(target: object, logged: Scored, accuracy: object) -> int:
-    """Return the position of the correct choice.
+    """Return the position of the correct choice: the target is a position, a text or a letter.
 
     Later versions log positions as text, so that `1` may be the second choice or a choice that
-    reads `1`. Where that matters, the accuracy that the harness found decides.
-
-    Args:
-        target: The logged target: a position from 0, the text of a choice, or a letter.
-        logged: The choices.
-        accuracy: The row's `acc`, if it has one.
+    reads `1`. Where that matters, the accuracy that the harness found (the row's `acc`) decides.
 
     Raises:
         RecordError: It is not one of the choices, or is ambiguous.

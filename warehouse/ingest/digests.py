@@ -57,14 +57,8 @@ def digest_files(files: Iterable[tuple[Path, str | None]], settings: Sequence[st
     """Return the digest of files and of the settings with which they are read.
 
     It covers the order, contents, suffixes and systems of the files, but not their names and
-    folders, so that a moved project is not read again.
-
-    Args:
-        files: The files with the systems named by their paths.
-        settings: Other values on which the result depends.
-
-    Returns:
-        32 hexadecimal digits (XXH3, 128 bits).
+    folders, so that a moved project is not read again. It is 32 hexadecimal digits (XXH3, 128
+    bits).
 
     Raises:
         InputError: A file cannot be read.

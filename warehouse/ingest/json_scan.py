@@ -62,14 +62,9 @@ class FileFields:
 
 
 def scan_file(path: Path, expected: Mapping[str, Field]) -> FileFields | None:
-    """Return the fields of a file if all its rows have the shape of the first ones.
+    """Return the fields of a file if all its rows have the shape of the first ones; else null.
 
-    Args:
-        path: An uncompressed JSON Lines file.
-        expected: The known fields.
-
-    Returns:
-        The fields; null if the pattern does not describe the file.
+    The file is uncompressed JSON Lines.
     """
     try:
         with path.open("rb") as file:
@@ -173,15 +168,10 @@ class NoPattern(Exception):  # noqa: N818 - not a failure
 
 
 def row_pattern(rows: Sequence[Mapping[str, Any]], expected: Mapping[str, Field]) -> str:
-    """Return a regular expression for JSON rows of the same shape as some rows.
+    """Return a regular expression for JSON rows of the same shape as the first rows of a file.
 
-    Args:
-        rows: The first rows of a file.
-        expected: The known fields with their types.
-
-    Returns:
-        A pattern for rows with these fields, in this order, each null or of a type that occurs. A
-        field that one of the rows lacks is optional.
+    It describes rows with these fields, in this order, each null or of a type that occurs. A field
+    that one of the rows lacks is optional.
 
     Raises:
         NoPattern: No pattern describes the rows.

@@ -31,16 +31,11 @@ MAX_SUGGESTIONS = 10
 def import_labels(
     warehouse: Warehouse, path: Path, scales: Scales, *, judging: bool = False
 ) -> pl.DataFrame:
-    """Import the labels of a file; they replace earlier labels of the same annotators.
+    """Import the labels of a file and return them; they replace those of the same annotators.
 
-    Args:
-        warehouse: The warehouse.
-        path: A JSON Lines, JSON, CSV or Parquet file.
-        scales: By benchmark, the evaluators and metrics that can be labelled, with their bounds.
-        judging: Whether humans are the judge, so that the samples must be scored again.
-
-    Returns:
-        The labels of the file.
+    The file is JSON Lines, JSON, CSV or Parquet. `scales` has, by benchmark, the evaluators and
+    metrics that can be labelled, with their bounds. `judging` says whether humans are the judge, so
+    that the samples must be scored again.
 
     Raises:
         InputError: Rows are not valid, refer to unknown samples or occur twice; lists all of them.
@@ -148,13 +143,10 @@ SAMPLE = ("benchmark", "system", "question_id", "evaluator")
 def require_rescoring(transaction: Transaction, samples: pl.DataFrame) -> int:
     """Make the next run score samples again, with everything that depends on their scores.
 
-    Call it after importing labels where humans are the judge: the input digest of a score does not
-    cover labels. It is not needed where a model judges.
-
-    Args:
-        transaction: The transaction that stores the labels.
-        samples: The columns benchmark, system, question_id and evaluator; other columns, repeated
-            rows and samples without scores are ignored.
+    Call it after importing labels where humans are the judge, in the transaction that stores the
+    labels: the input digest of a score does not cover labels. It is not needed where a model
+    judges. The samples have the columns benchmark, system, question_id and evaluator; other
+    columns, repeated rows and samples without scores are ignored.
 
     Returns:
         The number of samples that the next run scores again.

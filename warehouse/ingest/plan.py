@@ -158,10 +158,7 @@ class PredictionLoad:
     def prepare(self, warehouse: Warehouse, folder: Path, questions: QuestionLoad | None) -> None:
         """Read the files as far as possible before the transaction.
 
-        Args:
-            warehouse: The warehouse.
-            folder: The folder for scratch files.
-            questions: The benchmark's questions if they change, too.
+        `questions` is the load of the benchmark's questions if they change, too.
 
         Raises:
             InputError: The files are not valid; lists every problem.

@@ -23,11 +23,7 @@ _ALWAYS: Final = frozenset({"doc_id", "rank", "score"})
 
 
 def retrieved_type(members: Collection[str] | None = None) -> str:
-    """Return the DuckDB type of `retrieved`.
-
-    Args:
-        members: The members that occur; null: all.
-    """
+    """Return the DuckDB type of `retrieved` with the members that occur (null: all)."""
     listed = ", ".join(
         f"{quoted(name)} {type_}"
         for name, type_ in MEMBERS.items()
@@ -37,14 +33,10 @@ def retrieved_type(members: Collection[str] | None = None) -> str:
 
 
 def split_retrieved(source: str, type_: str) -> tuple[str, dict[str, str]]:
-    """Split the column `retrieved` into one list for each member, best first.
+    """Split the column `retrieved` of a table expression into one list for each member, best first.
 
     Documents are sorted by rank, or else by descending score; ties keep their order. Most files are
     already sorted, so the SQL checks that first: sorting whole documents is expensive.
-
-    Args:
-        source: The rows, as a table expression.
-        type_: The type of their column `retrieved`, from `retrieved_type`.
 
     Returns:
         A subquery, and the expression of each member's list (null if no document has a value).

@@ -46,14 +46,10 @@ def write_questions(
     *,
     may_repeat: bool = False,
 ) -> tuple[JsonLines, ReadResult]:
-    """Read questions and write the valid ones.
+    """Read questions and write the valid ones to the file `target`.
 
-    Args:
-        sources: The files.
-        reader: Reads one file.
-        target: The file to write.
-        ratio: The share of a file's rows that may be rejected.
-        may_repeat: Whether identical questions may occur several times.
+    Up to `ratio` of a file's rows may be rejected. Identical questions may occur several times if
+    `may_repeat` says so.
 
     Raises:
         InputError: A file cannot be read, is empty, or has too many rejected rows.
@@ -118,13 +114,8 @@ def write_predictions(
 ) -> tuple[JsonLines, ReadResult]:
     """Read predictions and write the valid ones; see `write_questions`.
 
-    Args:
-        sources: The files.
-        reader: Reads one file.
-        target: The file to write.
-        ratio: The share of a file's rows that may be rejected.
-        questions: The benchmark's questions with their texts.
-        unknown: What to do with predictions for unknown questions; see `Format`.
+    `questions` holds the texts of the benchmark's questions by id; `unknown` says what to do with
+    predictions for other questions, as in `Format`.
     """
     ids_by_text = _unique_texts(questions) if unknown == "match by text" else {}
     result = ReadResult()
@@ -257,12 +248,7 @@ class DuplicateCheck:
         self._hashes: dict[str, dict[str, int]] = {}
 
     def check(self, record: str, location: str, row: Mapping[str, Any]) -> tuple[bool, str | None]:
-        """Check a record against the earlier ones.
-
-        Args:
-            record: The record, such as `question 'q1'`.
-            location: Its location.
-            row: Its fields.
+        """Check a record, such as `question 'q1'`, against the earlier ones.
 
         Returns:
             Whether it is new, and the reason why it is rejected (null: it is new or identical).

@@ -33,13 +33,6 @@ def select_sources(
 ) -> Sources:
     """Return the files from which a format reads questions and documents.
 
-    Args:
-        chosen: The format.
-        benchmark: The benchmark's name, for messages.
-        questions: The files of questions.
-        documents: The files of documents.
-        predictions: The files of predictions with the systems named by their paths.
-
     Raises:
         WarehouseError: Required files are missing, or the format does not have such files.
         InputError: The system named by a path is not a valid name.

@@ -69,11 +69,7 @@ class Ledger:
         return None if found is None else Reply(*found)
 
     def record_judgment(self, row: Mapping[str, Any]) -> None:
-        """Record a judgment.
-
-        Args:
-            row: The columns of `judgments` except `run_id`, with JSON as text.
-        """
+        """Record a judgment: the columns of `judgments` except `run_id`, with JSON as text."""
         with self._lock:
             self._write(JUDGMENT, {**row, "run_id": self._run_id})
             self._indexed().execute(

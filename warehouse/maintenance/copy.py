@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 def copy_tables(source: Warehouse, target: Warehouse) -> dict[str, int]:
     """Copy all tables of a warehouse, as they are between two transactions, to an empty one.
 
-    Args:
-        source: The warehouse to copy.
-        target: The warehouse to copy to, created if necessary.
+    The target is created if necessary.
 
     Returns:
         The number of rows of each table.

@@ -38,9 +38,7 @@ class MaintenanceTask:
 def maintenance_tasks(warehouse: Warehouse, days: float) -> Iterator[MaintenanceTask]:
     """Yield the tasks that pay off now, without running them.
 
-    Args:
-        warehouse: The warehouse.
-        days: The age from which on snapshots of a lake are removed.
+    Snapshots of a lake that are older than `days` are removed.
     """
     if isinstance(warehouse.path, Lake):
         yield from _lake_tasks(warehouse, days)

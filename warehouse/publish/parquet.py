@@ -26,15 +26,10 @@ BENCHMARK_FILTERS = {
 
 
 def write_parquet(copy: Snapshot, folder: Path, benchmark: str) -> list[Path]:
-    """Write the rows of one benchmark in every table and view to `<table>.parquet`.
+    """Write a benchmark's rows in every published table and view to `<folder>/<table>.parquet`.
 
     DuckDB writes the files by row groups, so tables can be larger than memory. Each file replaces
     an existing one when it is complete.
-
-    Args:
-        copy: The published copy.
-        folder: The folder.
-        benchmark: The benchmark.
 
     Returns:
         The paths of the files, in the order of the tables' documentation.

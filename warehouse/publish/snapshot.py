@@ -29,14 +29,10 @@ FILE_NAME = "scoreline.duckdb"
 
 
 def publish(warehouse: Warehouse, folder: Path) -> Path:
-    """Replace the copy of the warehouse in a folder.
+    """Replace the copy of the warehouse in a folder, which is created if necessary.
 
     Readers that have the old copy open keep reading it, later ones see the new one. On any failure
     the old copy is unchanged.
-
-    Args:
-        warehouse: The warehouse.
-        folder: The folder, created if necessary.
 
     Returns:
         The path of the copy, `<folder>/scoreline.duckdb`.
@@ -68,11 +64,7 @@ class Snapshot:
     path: Path
 
     def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
-        """Return the result of a query, which cannot change this or any other file.
-
-        Args:
-            sql: The query, possibly from a user.
-            parameters: The parameters.
+        """Return the result of a user's query, which cannot change this or any other file.
 
         Raises:
             InvalidQuery: DuckDB rejects the query; the error has its message.

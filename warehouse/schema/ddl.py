@@ -60,14 +60,9 @@ def create_tables(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def check(connection: duckdb.DuckDBPyConnection, tables: Iterable[str] | None = None) -> list[str]:
-    """Compare the tables of a database with their descriptions; ignore additional tables.
+    """Compare tables (null: all) with their descriptions; return one sentence per difference.
 
-    Args:
-        connection: An open connection to the warehouse.
-        tables: The names of the tables to check; null: all.
-
-    Returns:
-        One sentence for each difference.
+    Additional tables in the database are ignored.
     """
     found: dict[str, dict[str, tuple[str, bool]]] = {}
     rows = connection.execute(

@@ -51,11 +51,7 @@ def connect_file(
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a DuckDB file for the duration of the `with`.
 
-    Args:
-        path: The file.
-        read_only: Whether to open it read-only.
-        settings: DuckDB's settings.
-        patience_s: The seconds to wait while a foreign process has the file open.
+    It waits up to `patience_s` while a foreign process has the file open.
 
     Raises:
         WarehouseLocked: A process that does not use the file lock has it open.

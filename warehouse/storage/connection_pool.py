@@ -98,11 +98,7 @@ def pooled_connection(
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Connect to a file through the pool for the duration of the `with`.
 
-    Args:
-        path: The file.
-        read_only: Whether to open it read-only.
-        config: The configuration, which selects the database of the pool.
-        scratch: The folder to which the database spills data.
+    The configuration selects the database of the pool, which spills data to the folder `scratch`.
     """
     key = tuple(config.items())
     with _LOCK:

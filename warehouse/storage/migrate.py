@@ -74,9 +74,7 @@ def list_backups(location: Location) -> list[Path]:
 def migrate(connection: duckdb.DuckDBPyConnection, path: Location) -> None:
     """Apply the missing migrations in one transaction.
 
-    Args:
-        connection: The only connection, open for writing and not in a transaction.
-        path: The file or lake.
+    The connection is the only one, open for writing and not in a transaction.
 
     Raises:
         SchemaMismatch: The migrated tables do not match their descriptions; nothing is changed.

@@ -46,13 +46,7 @@ class Storage(Protocol):
 
 
 def open_storage(location: Location, settings: Settings, patience_s: float) -> Storage:
-    """Return the storage of a warehouse.
-
-    Args:
-        location: The location.
-        settings: DuckDB's settings.
-        patience_s: The seconds to wait for other processes.
-    """
+    """Return the storage of a warehouse, which waits up to `patience_s` for other processes."""
     if isinstance(location, Lake):
         from warehouse.storage.ducklake.storage import LakeStorage
 

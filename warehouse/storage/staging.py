@@ -93,10 +93,8 @@ def _describe(connection: duckdb.DuckDBPyConnection, table: Table, relation: str
 def where_clause(table: Table, where: Where) -> tuple[str, dict[str, Any]]:
     """Return a condition on the rows of a table, and its parameters.
 
-    Args:
-        table: The table.
-        where: Columns with the required value (null included), or with a list, tuple or set of
-            accepted values. Empty: all rows.
+    A column has the required value (null included), or one of a list, tuple or set of accepted
+    values. Without columns, all rows satisfy the condition.
 
     Raises:
         UnknownColumn: The table does not have one of the columns.

@@ -17,13 +17,7 @@ if TYPE_CHECKING:
 def build_table_batch(
     table: str, benchmarks: Sequence[str], more: Sequence[Expectation] = ()
 ) -> Batch:
-    """Return the batch of a table's rows, with the expectations that its schema implies.
-
-    Args:
-        table: The table or view.
-        benchmarks: The benchmarks whose rows are validated.
-        more: Further expectations.
-    """
+    """Return the batch of benchmarks' rows in a table, with the expectations of its schema."""
     schema = table_named(table)
     return Batch(
         table=table,

@@ -66,13 +66,9 @@ def check_grids(
 ) -> list[list[str]]:
     """Check grids for rows that are missing, left over, malformed or out of bounds.
 
-    A grid is complete if its samples are exactly the predictions of the benchmark. The check
-    compares counts and combined hashes per system; a join takes a hundred times as long.
-
-    Args:
-        warehouse: The warehouse.
-        grids: The grids.
-        systems: The systems to check; empty: all.
+    A grid is complete if its samples are exactly the predictions of the benchmark, for some systems
+    or (empty) all. The check compares counts and combined hashes per system; a join takes a hundred
+    times as long.
 
     Returns:
         For each grid, one sentence per fault.
@@ -90,13 +86,9 @@ def check_counts(
 ) -> list[str]:
     """Check that each row of the leaderboard counts every sample exactly once.
 
-    `n_target_error` counts failures of the system with and without a value. Those without one
-    are in no other column. The slice `all` must count every prediction of the system.
-
-    Args:
-        warehouse: The warehouse.
-        benchmarks: The benchmarks.
-        systems: The systems to check; empty: all.
+    `n_target_error` counts failures of the system with and without a value. Those without one are
+    in no other column. The slice `all` must count every prediction of the system. Without systems,
+    all are checked.
 
     Returns:
         One sentence per fault.

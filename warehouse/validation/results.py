@@ -23,11 +23,8 @@ def record_verdicts(
 ) -> None:
     """Write results, quarantined rows and fingerprints in one transaction.
 
-    Args:
-        warehouse: The warehouse.
-        run_id: The run.
-        verdicts: The verdicts; they replace those of the run on the same expectations.
-        fingerprints: Benchmark, stage and digest of what passed.
+    The verdicts replace those of the run on the same expectations. A fingerprint is the benchmark,
+    stage and digest of what passed.
     """
     results = pl.DataFrame(
         [

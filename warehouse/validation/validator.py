@@ -52,14 +52,9 @@ class Validator:
             self._started_pool()
 
     def validate(self, warehouse: Warehouse, batches: Sequence[Batch]) -> list[Verdict]:
-        """Check batches against their expectations.
+        """Return one verdict for each expectation, in the order of the batches.
 
-        Args:
-            warehouse: The warehouse with the rows; it is locked for reading meanwhile.
-            batches: The batches.
-
-        Returns:
-            One verdict for each expectation, in the order of the batches.
+        The warehouse with the rows is locked for reading meanwhile.
 
         Raises:
             WarehouseError: An expectation cannot be built, or the worker ended.

@@ -29,10 +29,8 @@ class Row:
 def rows(path: Path, *, key: str, shape: Shape) -> Iterator[Row | Reject]:
     """Yield the rows of a file according to its suffix.
 
-    Args:
-        path: A `.jsonl`, `.json`, `.csv` or `.parquet` file, plain, `.gz` or `.zst`.
-        key: The field that identifies a row; in a JSON object of rows, the keys replace it.
-        shape: How to parse the cells of a CSV file.
+    The file is `.jsonl`, `.json`, `.csv` or `.parquet`, plain, `.gz` or `.zst`. In a JSON object of
+    rows, the keys become the field `key`. The shape says how to parse the cells of a CSV file.
 
     Raises:
         InputError: The file cannot be read, or its suffix is unknown.
@@ -89,10 +87,8 @@ def json_lines(path: Path) -> Iterator[Row | Reject]:
 def json_members(path: Path, *, key: str) -> Iterator[Row | Reject]:
     """Yield the rows of a JSON file: a list of objects, an object of objects, or one object.
 
-    Args:
-        path: The file.
-        key: The field that identifies a row. In an object of objects, the keys replace it; an
-            object that has this field itself is a single row.
+    In an object of objects, the keys become the field `key` of the rows. An object that has this
+    field itself is a single row.
 
     Raises:
         InputError: The file is not such JSON; names the line.
@@ -162,10 +158,6 @@ _WHITESPACE = b" \t\r\n\xef\xbb\xbf"
 
 def json_rows(path: Path, *, key: str) -> Iterator[Row | Reject]:
     """Yield the objects of a JSON list or of JSON Lines, according to the first character.
-
-    Args:
-        path: The file.
-        key: The field that identifies a row.
 
     Raises:
         InputError: The file cannot be read, or is an incomplete list.

@@ -62,10 +62,7 @@ class Record(BaseModel):
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> Self:
-        """Validate a row of a file.
-
-        Args:
-            row: The row's fields. A null field counts as absent.
+        """Validate the fields of a row; a null field counts as absent.
 
         Returns:
             The record. If the model has `extra`, it holds the unknown fields, sorted by name.

@@ -22,9 +22,7 @@ if TYPE_CHECKING:
 def export_lake(connection: duckdb.DuckDBPyConnection, target: Path) -> None:
     """Write the tables of a lake to a DuckDB file and replace an existing one.
 
-    Args:
-        connection: A connection in a transaction, so that all tables are of one snapshot.
-        target: The file.
+    The connection is in a transaction, so that all tables are of one snapshot.
 
     Raises:
         OSError: The disk is full.

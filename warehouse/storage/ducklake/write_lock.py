@@ -50,10 +50,7 @@ def write_lock(
 ) -> Iterator[WriteLock]:
     """Hold the write lock for the duration of the `with`.
 
-    Args:
-        guard: A connection with the catalog's database attached as `guard`; closed at the end.
-        lake: The lake to write to.
-        patience_s: The seconds to wait for other writers.
+    The guard has the catalog's database attached as `guard` and is closed at the end.
 
     Raises:
         WarehouseLocked: Other writers held the lock for longer; names the current one.

@@ -26,7 +26,7 @@ def furnish(project: Project) -> None:
 def _new() -> TemporaryDirectory[str]:
     """The folder of an instance of its own, which nobody uses; removed at the exit."""
     made: TemporaryDirectory[str] = TemporaryDirectory(prefix="instance-")
-    starter.write(Path(made.name, "project"))
-    project = load.read(Path(made.name, "project", "scoreline.yaml")).project
-    instance.prepare(project).rename(Path(made.name, "dagster"))
+    starter.write_starter(Path(made.name, "project"))
+    project = load.load_config(Path(made.name, "project", "scoreline.yaml")).project
+    instance.create_instance(project).rename(Path(made.name, "dagster"))
     return made

@@ -13,14 +13,14 @@ from tests.contents import contents
 from tests.services import POSTGRES
 from warehouse.storage.connection import Settings
 from warehouse.storage.ducklake import session
-from warehouse.storage.ducklake.session import opened
-from warehouse.storage.location import Lake, described
+from warehouse.storage.ducklake.session import connect_catalog
+from warehouse.storage.location import Lake, location_to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from warehouse.storage.location import Place
+    from warehouse.storage.location import Location
     from warehouse.store import Warehouse
 
 
@@ -39,7 +39,7 @@ def close_sessions() -> None:
     """Close every connection of this process to a lake, so that its catalogue can be dropped."""
     for each in list(session._SESSIONS.values()):
         each.close()
-        session.forget(each)
+        session.drop_session(each)
 
 
 def lake_at(folder: Path, database: str, schema: str = "public") -> Lake:
@@ -75,14 +75,14 @@ def _alike(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def told(place: Place) -> str:
+def told(place: Location) -> str:
     """A place in one argument, for `place_described` in another process."""
-    return json.dumps(described(place))
+    return json.dumps(location_to_json(place))
 
 
 def drop(place: Lake) -> None:
     """Drop the catalogue of a lake: to make and drop a database each time would take seconds."""
-    with opened(place, Settings(), 0.0) as connection:
+    with connect_catalog(place, Settings(), 0.0) as connection:
         address = place.connection.replace("'", "''")
         connection.execute(f"ATTACH '{address}' AS owned (TYPE postgres)")
         connection.execute(

@@ -100,7 +100,7 @@ def shoot_report(
 def shoot_answers(driver: webdriver.Chrome, publish: Path) -> None:
     """Take a screenshot of two answers to one question."""
     open_page(driver, publish, "handbook-answers")
-    driver.execute_script("document.querySelector('#heat').scrollIntoView()")
+    driver.execute_script("document.querySelector('#questions').scrollIntoView()")
     cells = WebDriverWait(driver, PATIENCE_S).until(
         lambda d: d.find_elements(By.CSS_SELECTOR, "#heat-table .cell")
     )

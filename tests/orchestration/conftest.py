@@ -21,7 +21,7 @@ __all__ = ["Ended", "browser", "scoreline"]
 @pytest.fixture(scope="session")
 def _once(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Ended]:
     folder = tmp_path_factory.mktemp("done") / "demo"
-    starter.write(folder)
+    starter.write_starter(folder)
     return folder, scoreline(folder, "run")
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from orchestration.config import load
-from orchestration.runs.filters import Choices
+from orchestration.runs import RunOptions
 from orchestration.runs.run import evaluate
 from tests.instances import furnish
 from warehouse.store import Warehouse
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from assets.project import Project
-    from orchestration.runs.events import Record
+    from orchestration.runs.events import RunRecord
 
 QUESTIONS = [
     {
@@ -111,17 +111,17 @@ class JudgedProject:
     def project(self) -> Project:
         """The project as its files say."""
         self.write()
-        return load.read(self.config).project
+        return load.load_config(self.config).project
 
-    def run(self, **choices: Any) -> Record:
+    def run(self, **choices: Any) -> RunRecord:
         """What `scoreline run` does, in this process."""
         project = self.project()
         furnish(project)
-        return evaluate(project, Choices(**choices), Silent(), aloud=False)
+        return evaluate(project, RunOptions(**choices), Silent(), verbose=False)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The result of a query on the warehouse."""
-        return Warehouse(load.read(self.config).project.warehouse).fetch(sql).rows()
+        return Warehouse(load.load_config(self.config).project.warehouse).fetch(sql).rows()
 
     def statuses(self) -> dict[str, int]:
         """How many scores have which status."""

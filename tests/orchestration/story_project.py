@@ -43,7 +43,7 @@ class StoryProject:
             judge: The address of the judge.
         """
         source = self.home / "source"
-        starter.write(source)
+        starter.write_starter(source)
         data = source / "data"
         benchmarks = {}
         for name in BENCHMARKS:
@@ -86,7 +86,7 @@ class StoryProject:
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The result of a query on the warehouse."""
-        return Warehouse(load.read(self.config).project.warehouse).fetch(sql).rows()
+        return Warehouse(load.load_config(self.config).project.warehouse).fetch(sql).rows()
 
     def published(self, sql: str) -> list[tuple[Any, ...]]:
         """The result of a query on the published copy."""

@@ -12,7 +12,7 @@ import yaml
 
 from evaluators.engines.models import ROLES
 from orchestration.config import load
-from orchestration.config.engine_schema import Models
+from orchestration.config.schema import Models
 from orchestration.doctor.engines import diagnose_models
 
 ROOT = Path(__file__).parents[3]

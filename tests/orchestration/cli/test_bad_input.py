@@ -144,11 +144,11 @@ LINES: dict[str, tuple[str, str | bytes, str]] = {
     ),
     "a long line": (PREDICTION, LONG, "the line is longer than 16 MiB"),
     "invalid UTF-8": (QUESTION, b'{"question_id": "\xff"}', "not UTF-8 at byte 18 of the line"),
-    "NaN": (PREDICTION, '{"question_id": "q7", "cost_usd": NaN}', "NaN is not a number"),
+    "NaN": (PREDICTION, '{"question_id": "q7", "cost_usd": NaN}', "NaN is not a JSON number"),
     "Infinity": (
         PREDICTION,
         '{"question_id": "q7", "latency_s": Infinity}',
-        "Infinity is not a number",
+        "Infinity is not a JSON number",
     ),
     "a number too large": (
         QUESTION,

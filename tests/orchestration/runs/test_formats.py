@@ -72,7 +72,7 @@ def test_formats_without_question_files_reject_them(tmp_path: Path, form: str, k
     file = tmp_path / "scoreline.yaml"
     text = CONFIGURATION.replace("lm-eval", form)
     file.write_text(f"{text}    {key}: q.jsonl\n")
-    with pytest.raises(SettingsError, match=f"has no files of {key}"):
+    with pytest.raises(SettingsError, match=f"has no {key.removesuffix('s')} files"):
         load.load_config(file)
 
 
@@ -80,5 +80,5 @@ def test_formats_without_question_files_reject_them(tmp_path: Path, form: str, k
 def test_formats_with_question_files_require_them(tmp_path: Path, form: str) -> None:
     file = tmp_path / "scoreline.yaml"
     file.write_text(CONFIGURATION.replace("lm-eval", form))
-    with pytest.raises(SettingsError, match="needs files of questions"):
+    with pytest.raises(SettingsError, match="needs question files"):
         load.load_config(file)

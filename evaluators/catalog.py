@@ -11,10 +11,10 @@ import inspect
 import json
 import pkgutil
 import re
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ForwardRef
 
 from evaluators import library
 from evaluators.errors import (
@@ -140,11 +140,13 @@ def _parameter_model(cls: type[Evaluator], parameters: frozenset[str]) -> type[B
     """Return a cached pydantic model of some parameters."""
     from pydantic import ConfigDict, create_model
 
-    types: dict[str, Any] = {
-        each.name: (each.type, ...) for each in fields(cls) if each.name in parameters
-    }
+    types: dict[str, Any] = {}
+    for name in parameters:
+        owner = next(each for each in cls.__mro__ if name in inspect.get_annotations(each))
+        written = inspect.get_annotations(owner)[name]
+        types[name] = (ForwardRef(written, module=owner.__module__), ...)
     config = ConfigDict(strict=True, allow_inf_nan=False)
-    return create_model(cls.__name__, __config__=config, __module__=cls.__module__, **types)
+    return create_model(cls.__name__, __config__=config, **types)
 
 
 def _validate(cls: type[Evaluator], given: Mapping[str, object]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from importlib.metadata import version as installed_version
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from evaluators.flows.protocols import NO_ENGINES, Engines
+from evaluators.text.references import no_reference_reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,9 +110,10 @@ class Evaluator(ABC):
         """Return further reasons why a sample is not applicable, besides a null in `reads`.
 
         Each expression over `columns` gives the reason as text, or null where the sample is
-        applicable. Scoring evaluates them first, so they hold for failed answers as well.
+        applicable. Scoring evaluates them first, so they hold for failed answers as well. By
+        default, this is the reason where all expected answers are blank, if one is required.
         """
-        return ()
+        return (no_reference_reason(),) if "expected_answers" in self.non_empty else ()
 
     def identity(self) -> Sequence[str]:
         """Return whatever else the numbers depend on, as parts of the signature."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, ClassVar
 
 from evaluators.flows.reply import digest_of
@@ -18,27 +19,48 @@ from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined
 from evaluators.text.likelihoods import average_negative, count_zeros
-from evaluators.text.references import no_reference_reason, non_blank
+from evaluators.text.references import non_blank
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import polars as pl
 
     from evaluators.flows.protocols import TokenLikelihood
     from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
 
-def aspect(name: str, summary: str, *, primary: bool = False) -> Metric:
-    """Return the metric of one aspect: low is good, from 0 to infinity, and every value passes."""
-    return Metric(
-        name=name,
-        summary=summary,
-        best="low",
-        bounds=(0.0, math.inf),
-        threshold=math.inf,
-        primary=primary,
+def aspects(summaries: Mapping[str, str]) -> tuple[Metric, ...]:
+    """Return the metric of each aspect; the first is the primary one.
+
+    Low is good, from 0 to infinity, and every value passes.
+
+    Args:
+        summaries: The summary of each aspect's metric.
+    """
+    primary = next(iter(summaries))
+    return tuple(
+        Metric(
+            name=name,
+            summary=summary,
+            best="low",
+            bounds=(0.0, math.inf),
+            threshold=math.inf,
+            primary=name == primary,
+        )
+        for name, summary in summaries.items()
+    )
+
+
+def aspect_instructions(template: str, words: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the instruction of each aspect.
+
+    Args:
+        template: The instruction, with `ASPECT` in place of the words and `{}` in place of the
+            source.
+        words: The words for each aspect.
+    """
+    return MappingProxyType(
+        {name: template.replace("ASPECT", each) for name, each in words.items()}
     )
 
 
@@ -108,10 +130,6 @@ class ReferencedGptScore(GptScore):
 
     reads = frozenset({"expected_answers", "answer"})
     non_empty = frozenset({"expected_answers"})
-
-    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Return the reason where all expected answers are blank."""
-        return (no_reference_reason(),)
 
     def flow(self, sample: Sample) -> Flow[Graded]:
         """Score the answer and the first expected answer, each after the other."""

@@ -20,13 +20,11 @@ from evaluators.flows.requests import EMBEDDING, JUDGE, ask, embed
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Unscored
-from evaluators.text.references import no_reference_reason, non_blank, numbered_alternatives
+from evaluators.text.references import non_blank, numbered_alternatives
 from evaluators.text.sentences import SPLITTER
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import polars as pl
 
     from evaluators.flows.requests import Flow
     from evaluators.outcome import Value
@@ -129,10 +127,6 @@ class AnswerCorrectness(FlowEvaluator):
             raise ValueError(f"weights: expected two from 0 up, not both 0, got {self.weights}")
         if self.beta <= 0:
             raise ValueError(f"beta: expected a number above 0, got {self.beta}")
-
-    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Return the reason where all expected answers are blank."""
-        return (no_reference_reason(),)
 
     def expected_calls(self, sample: Sample) -> int:
         """Return 3 (two of them may be shared), or 0 for an empty answer."""

@@ -10,13 +10,9 @@ from evaluators.flows.requests import EMBEDDING, SIMILARITY, compare, embed
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined
-from evaluators.text.references import no_reference_reason, non_blank
+from evaluators.text.references import non_blank
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import polars as pl
-
     from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
@@ -56,10 +52,6 @@ class AnswerSemanticSimilarity(FlowEvaluator):
     def engine_roles(self) -> frozenset[str]:
         """Return the role of the embedding model or of the cross-encoder."""
         return frozenset({SIMILARITY}) if self.by == "similarity" else self.needs
-
-    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Return the reason where all expected answers are blank."""
-        return (no_reference_reason(),)
 
     def flow(self, sample: Sample) -> Flow[Graded]:
         """Compare the answer with each expected answer and keep the most similar."""

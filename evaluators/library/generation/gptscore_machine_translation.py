@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
 
-from evaluators.components.gptscore import ReferencedGptScore, aspect
+from evaluators.components.gptscore import ReferencedGptScore, aspect_instructions, aspects
 
-INSTRUCTIONS = MappingProxyType(
+INSTRUCTIONS = aspect_instructions(
+    "Rewrite the following text ASPECT: {} In other words, ",
     {
-        "accuracy": (
-            "Rewrite the following text with its core information and consistent facts: {} In "
-            "other words, "
-        ),
-        "fluency": (
-            "Rewrite the following text to make it more grammatical and well-written: {} In other "
-            "words, "
-        ),
-        "multidimensional_quality": (
-            "Rewrite the following text into high-quality text with its core information: {} In "
-            "other words, "
-        ),
-    }
+        "accuracy": "with its core information and consistent facts",
+        "fluency": "to make it more grammatical and well-written",
+        "multidimensional_quality": "into high-quality text with its core information",
+    },
 )
 
 
@@ -43,18 +34,13 @@ class GptscoreMachineTranslation(ReferencedGptScore):
     no worst value. Values of different models cannot be compared.
     """
 
-    metrics = (
-        aspect(
-            "accuracy",
-            "Surprise at the answer as a text with the same facts as the expected one.",
-            primary=True,
-        ),
-        aspect(
-            "fluency", "Surprise at the answer as a more grammatical wording of the expected one."
-        ),
-        aspect(
-            "multidimensional_quality",
-            "Surprise at the answer as a text of high quality with the same core.",
-        ),
+    metrics = aspects(
+        {
+            "accuracy": "Surprise at the answer as a text with the same facts as the expected one.",
+            "fluency": "Surprise at the answer as a more grammatical wording of the expected one.",
+            "multidimensional_quality": (
+                "Surprise at the answer as a text of high quality with the same core."
+            ),
+        }
     )
     instructions = INSTRUCTIONS

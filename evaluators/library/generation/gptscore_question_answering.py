@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from evaluators.components.gptscore import GptScore, aspect, score_text
+from evaluators.components.gptscore import GptScore, aspect_instructions, aspects, score_text
 from evaluators.outcome import Graded, Undefined
 
 if TYPE_CHECKING:
     from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
-QUALITIES = {
-    "interest": "interesting",
-    "engagement": "engaging",
-    "understandability": "understandable",
-    "relevance": "relevant to the conversation",
-    "specific": "generic or specific to the conversation",
-    "correctness": "correct to conversations",
-    "semantically_appropriate": "semantically appropriate",
-    "fluency": "fluently written",
-}
-INSTRUCTIONS = MappingProxyType(
+INSTRUCTIONS = aspect_instructions(
+    "Answer the question based on the conversation between a human and AI.\n"
+    "Question: Are the responses of AI ASPECT? (a) Yes. (b) No.\n"
+    "Conversation: {}\n",
     {
-        name: (
-            "Answer the question based on the conversation between a human and AI.\n"
-            f"Question: Are the responses of AI {quality}? (a) Yes. (b) No.\n"
-            "Conversation: {}\n"
-        )
-        for name, quality in QUALITIES.items()
-    }
+        "interest": "interesting",
+        "engagement": "engaging",
+        "understandability": "understandable",
+        "relevance": "relevant to the conversation",
+        "specific": "generic or specific to the conversation",
+        "correctness": "correct to conversations",
+        "semantically_appropriate": "semantically appropriate",
+        "fluency": "fluently written",
+    },
 )
 
 
@@ -52,24 +46,21 @@ class GptscoreQuestionAnswering(GptScore):
     Values of different models cannot be compared.
     """
 
-    metrics = (
-        aspect(
-            "interest", "Surprise at the statement that the answer is interesting.", primary=True
-        ),
-        aspect("engagement", "Surprise at the statement that the answer is engaging."),
-        aspect("understandability", "Surprise at the statement that the answer is understandable."),
-        aspect(
-            "relevance", "Surprise at the statement that the answer is relevant to the question."
-        ),
-        aspect(
-            "specific", "Surprise at a yes to whether the answer is generic or specific; ill-posed."
-        ),
-        aspect("correctness", "Surprise at the statement that the answer is correct."),
-        aspect(
-            "semantically_appropriate",
-            "Surprise at the statement that the answer is semantically appropriate.",
-        ),
-        aspect("fluency", "Surprise at the statement that the answer is fluently written."),
+    metrics = aspects(
+        {
+            "interest": "Surprise at the statement that the answer is interesting.",
+            "engagement": "Surprise at the statement that the answer is engaging.",
+            "understandability": "Surprise at the statement that the answer is understandable.",
+            "relevance": "Surprise at the statement that the answer is relevant to the question.",
+            "specific": (
+                "Surprise at a yes to whether the answer is generic or specific; ill-posed."
+            ),
+            "correctness": "Surprise at the statement that the answer is correct.",
+            "semantically_appropriate": (
+                "Surprise at the statement that the answer is semantically appropriate."
+            ),
+            "fluency": "Surprise at the statement that the answer is fluently written.",
+        }
     )
     reads = frozenset({"question", "answer"})
     non_empty = frozenset({"question"})

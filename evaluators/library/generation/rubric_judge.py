@@ -13,13 +13,11 @@ from evaluators.flows.requests import JUDGE, ask
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, JudgeError, NotApplicable, ParseFailure, Scores, Unscored
-from evaluators.text.references import no_reference_reason, numbered_alternatives
+from evaluators.text.references import numbered_alternatives
 from evaluators.text.rubrics import LEVELS, Rubric, read_rubric
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import polars as pl
+    from collections.abc import Mapping
 
     from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
@@ -93,10 +91,6 @@ class RubricJudge(FlowEvaluator):
     needs = frozenset({JUDGE})
     prompts = (GRADE,)
     replies = (Grade,)
-
-    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Return the reason where all expected answers are blank."""
-        return (no_reference_reason(),)
 
     def expected_calls(self, sample: Sample) -> int:
         """Return 1, or 0 for an empty answer."""

@@ -12,13 +12,11 @@ from evaluators.flows.requests import JUDGE, ask
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, NotApplicable, Scores, Undefined, Unscored
-from evaluators.text.references import no_reference_reason, non_blank, numbered_alternatives
+from evaluators.text.references import non_blank, numbered_alternatives
 from evaluators.text.sentences import SPLITTER, answer_keys, passage_keys
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    import polars as pl
+    from collections.abc import Mapping
 
     from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
@@ -97,10 +95,6 @@ class ContextRecall(FlowEvaluator):
     replies = (Statements, Attributions)
 
     claims: bool = True
-
-    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Return the reason where all expected answers are blank."""
-        return (no_reference_reason(),)
 
     def expected_calls(self, sample: Sample) -> int:
         """Return 2 (systems share the statements), 1 without `claims`, or 0 without a context."""

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from evaluators.kinds.row import RowEvaluator
+from evaluators.components.rgb import RgbEvaluator, expected_parts
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, NotApplicable, Undefined, Value
 from evaluators.text.rgb import exact, normalized
-from evaluators.text.rgb.accuracy import (
-    EXPECTED,
-    expected_parts,
-    nothing_expected_reason,
-    other_scenario_reason,
-)
 from evaluators.text.rgb.flexible import NormalizedAnswer, find_detection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import polars as pl
-
     from evaluators.sample import Sample
 
 _UNDETECTED = "the answer detects no error"
 
 
 @dataclass(frozen=True, kw_only=True)
-class CounterfactualRobustness(RowEvaluator):
+class CounterfactualRobustness(RgbEvaluator):
     """Does the system notice an error planted in the documents, and give the right answer?
 
     Flexible rules: an error is detected where the answer holds one of 16 phrases ("incorrect",
@@ -53,10 +43,6 @@ class CounterfactualRobustness(RowEvaluator):
     expected answer, or only blank ones: not applicable; alternatives and parts are the same as for
     noise robustness. A question of another `scenario` is not applicable; one without a scenario is
     graded. An empty answer detects and corrects nothing.
-
-    Attributes:
-        language: `zh` removes all spaces from the answer before the exact rules apply, as the
-            benchmark does for its Chinese questions.
     """
 
     metrics = (
@@ -107,14 +93,7 @@ class CounterfactualRobustness(RowEvaluator):
             "written.",
         ),
     )
-    reads = frozenset({"answer"})
-    optional = EXPECTED | {"counterfactual_answer", "scenario"}
-
-    language: Literal["en", "zh"] = "en"
-
-    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Return the reason: another scenario, or no expected answer."""
-        return other_scenario_reason(self.name), nothing_expected_reason()
+    optional = RgbEvaluator.optional | {"counterfactual_answer"}
 
     def grade(self, sample: Sample) -> Graded:
         """Apply the three sets of rules."""

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from evaluators.kinds.row import RowEvaluator
+from evaluators.components.rgb import RgbEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
 from evaluators.text.rgb import exact, normalized
-from evaluators.text.rgb.accuracy import other_scenario_reason
 from evaluators.text.rgb.flexible import find_rejection
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import polars as pl
-
     from evaluators.sample import Sample
 
 
 @dataclass(frozen=True, kw_only=True)
-class NegativeRejection(RowEvaluator):
+class NegativeRejection(RgbEvaluator):
     """Does the system decline to answer where none of the documents holds the answer?
 
     The rejection rate counts answers that hold one of 27 phrases, from "insufficient information"
@@ -38,10 +33,6 @@ class NegativeRejection(RowEvaluator):
     straight one only. The benchmark's script adds right answers to its rate; here they are not
     rejections. Every question is assumed to be one that the documents do not answer: a question of
     another `scenario` is not applicable, one without a scenario is graded.
-
-    Attributes:
-        language: `zh` removes all spaces from the answer before the exact rule applies, as the
-            benchmark does for its Chinese questions.
     """
 
     metrics = (
@@ -59,14 +50,7 @@ class NegativeRejection(RowEvaluator):
             summary="Whether the answer holds the whole sentence that the prompt asks for.",
         ),
     )
-    reads = frozenset({"answer"})
     optional = frozenset({"scenario"})
-
-    language: Literal["en", "zh"] = "en"
-
-    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Return the reason: another scenario, in which declining to answer is wrong."""
-        return (other_scenario_reason(self.name),)
 
     def grade(self, sample: Sample) -> Graded:
         """Search the phrases."""

@@ -3,29 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
 
-from evaluators.kinds.row import RowEvaluator
-from evaluators.text.rgb.accuracy import (
-    ACCURACIES,
-    EXPECTED,
-    accuracies,
-    expected_parts,
-    nothing_expected_reason,
-    other_scenario_reason,
-)
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import polars as pl
-
-    from evaluators.outcome import Graded
-    from evaluators.sample import Sample
+from evaluators.components.rgb import RgbEvaluator
 
 
 @dataclass(frozen=True, kw_only=True)
-class NoiseRobustness(RowEvaluator):
+class NoiseRobustness(RgbEvaluator):
     """Is the answer right although some of the documents are noise?
 
     Accuracy takes the first rule that fits: the normalised answer (lower case, final marks cut,
@@ -45,22 +28,4 @@ class NoiseRobustness(RowEvaluator):
     applicable; a blank one among others is found in every answer by the exact rule and in none by
     the others. A question of another `scenario` is not applicable; one without a scenario is
     graded. An empty answer is wrong.
-
-    Attributes:
-        language: `zh` removes all spaces from the answer before the exact rule applies, as the
-            benchmark does for its Chinese questions.
     """
-
-    metrics = ACCURACIES
-    reads = frozenset({"answer"})
-    optional = EXPECTED | {"scenario"}
-
-    language: Literal["en", "zh"] = "en"
-
-    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Return the reason: another scenario, or no expected answer."""
-        return other_scenario_reason(self.name), nothing_expected_reason()
-
-    def grade(self, sample: Sample) -> Graded:
-        """Apply the three sets of rules."""
-        return accuracies(sample.answer or "", expected_parts(sample), self.language)

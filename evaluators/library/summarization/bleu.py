@@ -12,11 +12,11 @@ from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Scores, Undefined
 from evaluators.text import bleu
-from evaluators.text.references import no_reference_reason, non_blank
+from evaluators.text.references import non_blank
 from evaluators.text.sentences import SPLITTER, check_language
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from evaluators.sample import Sample
 
@@ -91,10 +91,6 @@ class Bleu(RowEvaluator):
             ValueError: The language is not a code such as `en`.
         """
         check_language(self.language)
-
-    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Return the reason where all expected answers are blank."""
-        return (no_reference_reason(),)
 
     def grade(self, sample: Sample) -> Graded:
         """Count the n-grams that the answer shares with its references."""

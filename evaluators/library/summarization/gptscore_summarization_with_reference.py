@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
 
-from evaluators.components.gptscore import ReferencedGptScore, aspect
+from evaluators.components.gptscore import ReferencedGptScore, aspect_instructions, aspects
 
-INSTRUCTIONS = MappingProxyType(
+INSTRUCTIONS = aspect_instructions(
+    "Rewrite the following text ASPECT. {} In other words, ",
     {
-        "semantic_coverage": (
-            "Rewrite the following text with the same semantics. {} In other words, "
-        ),
-        "factuality": "Rewrite the following text with consistent facts. {} In other words, ",
-        "informativeness": (
-            "Rewrite the following text with its core information. {} In other words, "
-        ),
-        "coherence": "Rewrite the following text into a coherent text. {} In other words, ",
-        "relevance": "Rewrite the following text with consistent details. {} In other words, ",
-        "fluency": (
-            "Rewrite the following text into a fluent and grammatical text. {} In other words, "
-        ),
-    }
+        "semantic_coverage": "with the same semantics",
+        "factuality": "with consistent facts",
+        "informativeness": "with its core information",
+        "coherence": "into a coherent text",
+        "relevance": "with consistent details",
+        "fluency": "into a fluent and grammatical text",
+    },
 )
 
 
@@ -43,25 +37,22 @@ class GptscoreSummarizationWithReference(ReferencedGptScore):
     no worst value. Values of different models cannot be compared.
     """
 
-    metrics = (
-        aspect(
-            "semantic_coverage",
-            "Surprise at the summary as a text with the same semantics as the expected one.",
-            primary=True,
-        ),
-        aspect(
-            "factuality",
-            "Surprise at the summary as a text with facts consistent with the expected one.",
-        ),
-        aspect(
-            "informativeness",
-            "Surprise at the summary as a text with the core of the expected one.",
-        ),
-        aspect("coherence", "Surprise at the summary as a coherent wording of the expected one."),
-        aspect(
-            "relevance",
-            "Surprise at the summary as a text with details consistent with the expected one.",
-        ),
-        aspect("fluency", "Surprise at the summary as a fluent wording of the expected one."),
+    metrics = aspects(
+        {
+            "semantic_coverage": (
+                "Surprise at the summary as a text with the same semantics as the expected one."
+            ),
+            "factuality": (
+                "Surprise at the summary as a text with facts consistent with the expected one."
+            ),
+            "informativeness": (
+                "Surprise at the summary as a text with the core of the expected one."
+            ),
+            "coherence": "Surprise at the summary as a coherent wording of the expected one.",
+            "relevance": (
+                "Surprise at the summary as a text with details consistent with the expected one."
+            ),
+            "fluency": "Surprise at the summary as a fluent wording of the expected one.",
+        }
     )
     instructions = INSTRUCTIONS

@@ -3,39 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from evaluators.components.gptscore import GptScore, aspect, score_text
+from evaluators.components.gptscore import GptScore, aspect_instructions, aspects, score_text
 from evaluators.outcome import Graded
 
 if TYPE_CHECKING:
     from evaluators.flows.requests import Flow
     from evaluators.sample import Sample
 
-INSTRUCTIONS = MappingProxyType(
+INSTRUCTIONS = aspect_instructions(
+    "Generate ASPECT the following text: {}\nTl;dr\n",
     {
-        "semantic_coverage": (
-            "Generate a summary with as much semantic coverage as possible for the following text: "
-            "{}\nTl;dr\n"
-        ),
-        "factuality": (
-            "Generate a summary with consistent facts for the following text: {}\nTl;dr\n"
-        ),
-        "consistency": (
-            "Generate a factually consistent summary for the following text: {}\nTl;dr\n"
-        ),
-        "informativeness": (
-            "Generate an informative summary that captures the key points of the following text: "
-            "{}\nTl;dr\n"
-        ),
-        "coherence": "Generate a coherent summary for the following text: {}\nTl;dr\n",
-        "relevance": (
-            "Generate a relevant summary with consistent details for the following text: "
-            "{}\nTl;dr\n"
-        ),
-        "fluency": "Generate a fluent and grammatical summary for the following text: {}\nTl;dr\n",
-    }
+        "semantic_coverage": "a summary with as much semantic coverage as possible for",
+        "factuality": "a summary with consistent facts for",
+        "consistency": "a factually consistent summary for",
+        "informativeness": "an informative summary that captures the key points of",
+        "coherence": "a coherent summary for",
+        "relevance": "a relevant summary with consistent details for",
+        "fluency": "a fluent and grammatical summary for",
+    },
 )
 
 
@@ -54,20 +41,18 @@ class GptscoreSummarizationWithoutReference(GptScore):
     because there is no worst value. Values of different models cannot be compared.
     """
 
-    metrics = (
-        aspect(
-            "semantic_coverage",
-            "Surprise at the summary as one that covers as much of the source as possible.",
-            primary=True,
-        ),
-        aspect(
-            "factuality", "Surprise at the summary as one with facts consistent with the source."
-        ),
-        aspect("consistency", "Surprise at the summary as one that is factually consistent."),
-        aspect("informativeness", "Surprise at the summary as one that captures the key points."),
-        aspect("coherence", "Surprise at the summary as a coherent one."),
-        aspect("relevance", "Surprise at the summary as one with relevant, consistent details."),
-        aspect("fluency", "Surprise at the summary as a fluent and grammatical one."),
+    metrics = aspects(
+        {
+            "semantic_coverage": (
+                "Surprise at the summary as one that covers as much of the source as possible."
+            ),
+            "factuality": "Surprise at the summary as one with facts consistent with the source.",
+            "consistency": "Surprise at the summary as one that is factually consistent.",
+            "informativeness": "Surprise at the summary as one that captures the key points.",
+            "coherence": "Surprise at the summary as a coherent one.",
+            "relevance": "Surprise at the summary as one with relevant, consistent details.",
+            "fluency": "Surprise at the summary as a fluent and grammatical one.",
+        }
     )
     reads = frozenset({"question", "answer"})
     non_empty = frozenset({"question"})

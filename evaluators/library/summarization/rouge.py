@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
-from evaluators.text.references import no_reference_reason, non_blank
+from evaluators.text.references import non_blank
 from evaluators.text.words import (
     STEMMER,
     Counts,
@@ -21,10 +21,6 @@ from evaluators.text.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import polars as pl
-
     from evaluators.sample import Sample
 
 Words = Literal["stemmed", "plain", "unicode"]
@@ -78,10 +74,6 @@ class Rouge(RowEvaluator):
     libraries = (STEMMER,)
 
     words: Literal["auto", "stemmed", "plain", "unicode"] = "auto"
-
-    def not_applicable_reasons(self) -> Sequence[pl.Expr]:
-        """Return the reason where all expected answers are blank."""
-        return (no_reference_reason(),)
 
     def grade(self, sample: Sample) -> Graded:
         """Compare the answer with each expected answer; keep the best value of each metric."""

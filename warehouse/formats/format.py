@@ -46,7 +46,7 @@ class Read(Generic[R]):
         record: The record.
         line: Where it begins: the line from 1 (in Parquet files the row).
         text: The beginning of the row in the file.
-        asked: The text of the question in a file of predictions.
+        question_text: The text of the question in a file of predictions.
     """
 
     record: R
@@ -57,13 +57,7 @@ class Read(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """A rejected row.
-
-    Attributes:
-        line: Where it begins: the line from 1 (in Parquet files the row).
-        reason: What is wrong and what was expected.
-        text: The beginning of the row in the file.
-    """
+    """A rejected row: what is wrong and what was expected; `line` and `text` are as in `Read`."""
 
     line: int | None
     reason: str

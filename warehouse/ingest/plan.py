@@ -42,15 +42,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BenchmarkFiles:
-    """The input files of one benchmark.
+    """The input files of one benchmark, and the name of their format.
 
-    Attributes:
-        benchmark: The benchmark.
-        format: The name of the files' format.
-        questions: The files of questions.
-        documents: The files of documents.
-        predictions: The files of predictions with the systems named by their paths.
-        max_reject_ratio: The share of a file's rows that may be rejected, from 0 to 1.
+    The paths of `predictions` come with the systems that they name. `max_reject_ratio` is the share
+    of a file's rows that may be rejected, from 0 to 1.
     """
 
     benchmark: str

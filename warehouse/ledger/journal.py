@@ -11,7 +11,6 @@ import os
 import socket
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 from uuid import uuid4
 
@@ -24,7 +23,6 @@ from warehouse.errors import WarehouseError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
-    from types import TracebackType
 
     from warehouse.storage.location import Location
 
@@ -40,11 +38,7 @@ def journal_folder(warehouse: Location) -> Path:
 
 
 class Journal:
-    """The journal of this process; `close` removes it when it is empty.
-
-    Attributes:
-        path: The file.
-    """
+    """The journal of this process; `close` removes its file `path` when it is empty."""
 
     def __init__(self, warehouse: Location) -> None:
         folder = journal_folder(warehouse)
@@ -74,25 +68,9 @@ class Journal:
         """Return the journal."""
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Close the journal."""
         self.close()
-
-
-@dataclass(frozen=True, slots=True)
-class OrphanedJournal:
-    """A journal of a killed process.
-
-    Attributes:
-        path: The file.
-    """
-
-    path: Path
 
 
 def read_journal(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -116,7 +94,7 @@ def read_journal(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 @contextmanager
-def orphaned_journals(warehouse: Location) -> Iterator[list[OrphanedJournal]]:
+def orphaned_journals(warehouse: Location) -> Iterator[list[Path]]:
     """Lock the journals of killed processes and remove them at the end of the `with`.
 
     After an exception they are kept.
@@ -129,7 +107,7 @@ def orphaned_journals(warehouse: Location) -> Iterator[list[OrphanedJournal]]:
             file = _lock(path)
             if file is not None:
                 locked.append((path, file))
-        yield [OrphanedJournal(path) for path, _ in locked]
+        yield [path for path, _ in locked]
         for path, _ in locked:
             path.unlink()
     finally:

@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
@@ -31,8 +31,6 @@ BATCH_ROWS = 5_000
 
 _UNPAID = "judge_error"
 _ASK_KEY = list(table_named("asks").key)
-
-Row = TypeVar("Row")
 
 
 class Reply(NamedTuple):
@@ -145,14 +143,10 @@ def open_ledger(warehouse: Warehouse, run_id: str) -> Iterator[Ledger]:
 
 
 def recover_journals(warehouse: Warehouse) -> int:
-    """Save the rows of orphaned journals in the tables.
-
-    Returns:
-        The number of journals.
-    """
+    """Save the rows of orphaned journals in the tables; return the number of journals."""
     with orphaned_journals(warehouse.path) as journals:
         if journals:
-            _import_journals(warehouse, [journal.path for journal in journals])
+            _import_journals(warehouse, journals)
         return len(journals)
 
 
@@ -161,12 +155,10 @@ def _import_journals(warehouse: Warehouse, journals: Iterable[Path]) -> None:
 
     def save(transaction: Transaction) -> None:
         for path in journals:
-            judged = (row for kind, row in read_journal(path) if kind == JUDGMENT)
-            for rows in _batches(judged):
-                _import_judgments(transaction, rows)
-            asked = (row for kind, row in read_journal(path) if kind == ASK)
-            for rows in _batches(asked):
-                _import_asks(transaction, rows)
+            for kind, import_rows in ((JUDGMENT, _import_judgments), (ASK, _import_asks)):
+                rows = (row for found, row in read_journal(path) if found == kind)
+                while batch := list(islice(rows, BATCH_ROWS)):
+                    import_rows(transaction, batch)
 
     warehouse.write(save)
 
@@ -204,12 +196,6 @@ def _import_asks(transaction: Transaction, rows: list[dict[str, Any]]) -> None:
             },
         )
     transaction.replace("asks", frame)
-
-
-def _batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    remaining = iter(rows)
-    while batch := list(islice(remaining, BATCH_ROWS)):
-        yield batch
 
 
 def _frame(table: str, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:

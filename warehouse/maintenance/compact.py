@@ -27,12 +27,7 @@ MIN_FREE_BYTES = 16_000_000
 
 @dataclass(frozen=True, slots=True)
 class Space:
-    """The space in a file.
-
-    Attributes:
-        total_bytes: The size of the file.
-        free_bytes: The size of its free blocks, which DuckDB reuses but does not release.
-    """
+    """The size of a file and of its free blocks, which DuckDB reuses but does not release."""
 
     total_bytes: int
     free_bytes: int

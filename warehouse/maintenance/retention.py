@@ -17,11 +17,8 @@ if TYPE_CHECKING:
 class RetentionRule:
     """A rule for rows that can be deleted.
 
-    Attributes:
-        table: The table.
-        what: A description of the rows.
-        where: The SQL condition on the rows; rows before `$before` are old.
-        paid: Whether the rows cost money; they are then deleted only by name.
+    `where` is the SQL condition on the rows; rows before `$before` are old. Rows that are `paid`
+    cost money; they are then deleted only by name.
     """
 
     table: str

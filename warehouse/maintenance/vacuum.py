@@ -20,14 +20,7 @@ TASK_NAMES = ("snapshots", "files", "space")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaintenanceTask:
-    """A task that makes a warehouse smaller and changes no rows.
-
-    Attributes:
-        name: Its name.
-        what: A description of what it removes.
-        amount: The amount, as text.
-        run: Runs the task.
-    """
+    """A task that shrinks a warehouse and changes no rows; `what` and `amount` describe it."""
 
     name: str
     what: str

@@ -55,11 +55,7 @@ def publish(warehouse: Warehouse, folder: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A published copy, which accepts any SELECT and no other statement.
-
-    Attributes:
-        path: The DuckDB file.
-    """
+    """A published DuckDB file, which accepts any SELECT and no other statement."""
 
     path: Path
 

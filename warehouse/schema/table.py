@@ -76,13 +76,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Tables of one section of the documentation.
-
-    Attributes:
-        title: The heading.
-        summary: The purpose of the tables.
-        tables: The tables, in the order in which they are created.
-    """
+    """Tables of one section of the documentation, in the order in which they are created."""
 
     title: str
     summary: str

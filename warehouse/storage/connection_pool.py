@@ -29,12 +29,7 @@ Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
 
 @dataclass(slots=True)
 class AttachedFile:
-    """A file attached to a pooled database.
-
-    Attributes:
-        name: Its name in the database.
-        connections: The number of connections to it.
-    """
+    """A file attached to a pooled database, with its name there and its number of connections."""
 
     name: str
     connections: int = 0

@@ -28,10 +28,7 @@ T = TypeVar("T")
 class FileStorage:
     """A warehouse in a DuckDB file, created with all tables on first use.
 
-    Attributes:
-        path: The file.
-        settings: DuckDB's settings.
-        patience_s: The seconds to wait for other processes.
+    It waits up to `patience_s` for other processes.
     """
 
     path: Path

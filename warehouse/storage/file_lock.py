@@ -27,14 +27,7 @@ LONGEST_PAUSE_S = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """The process that holds a lock exclusively.
-
-    Attributes:
-        pid: Its id.
-        host: Its machine.
-        command: Its command, such as `scoreline run`.
-        since: When it took the lock: local time with offset, in ISO 8601.
-    """
+    """The process that holds a lock exclusively, and when it took it (ISO 8601 with offset)."""
 
     pid: int
     host: str
@@ -74,10 +67,6 @@ class FileLock:
 
     It is an advisory lock on `<file>.lock`. The writer describes itself in `<file>.holder`, which
     only serves error messages: the file of a killed process blocks no other process.
-
-    Attributes:
-        guarded: The file that the lock protects.
-        patience_s: The seconds to wait for the lock.
     """
 
     guarded: Path

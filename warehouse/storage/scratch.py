@@ -21,12 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ScratchResult:
-    """A query result in a Parquet file; `Warehouse.fetch_to_disk` creates and removes the file.
-
-    Attributes:
-        path: The Parquet file.
-        rows: The number of rows.
-    """
+    """A query result in a Parquet file; `Warehouse.fetch_to_disk` creates and removes the file."""
 
     path: Path
     rows: int
@@ -47,11 +42,7 @@ class ScratchResult:
 
 @dataclass(frozen=True, slots=True)
 class ScratchFolder:
-    """The scratch folder beside a warehouse, with a subfolder for each process.
-
-    Attributes:
-        warehouse: The warehouse.
-    """
+    """The scratch folder beside a warehouse, with a subfolder for each process."""
 
     warehouse: Location
 

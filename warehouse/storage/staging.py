@@ -27,12 +27,7 @@ Constants: TypeAlias = Mapping[str, str | datetime]
 
 @dataclass(frozen=True, slots=True)
 class StagedRows:
-    """New rows as a table expression.
-
-    Attributes:
-        relation: The table expression.
-        expressions: The SQL expression for each column of the table.
-    """
+    """New rows as a table expression, with an SQL expression for each column of the table."""
 
     relation: str
     expressions: Mapping[str, str]

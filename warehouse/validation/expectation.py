@@ -74,16 +74,11 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The result of one expectation.
+    """The result of one expectation: whether it holds, and the severity of a failure.
 
-    Attributes:
-        table: The table.
-        expectation: The name of the expectation.
-        severity: The severity of a failure.
-        success: Whether the expectation holds.
-        observed: The observed value or error as text, if there is one.
-        unexpected: The number of rows that break it; None if it is not about single rows.
-        rows: The first of these rows: their keys and the validated columns.
+    `observed` is the observed value or error as text. `unexpected` is the number of rows that break
+    it (None if it is not about single rows), and `rows` the first of them: their keys and the
+    validated columns.
     """
 
     table: str

@@ -25,12 +25,8 @@ MAX_FAULTS = 5
 class Grid:
     """The rows of `grades` that an evaluator must have on a benchmark.
 
-    Attributes:
-        benchmark: The benchmark.
-        evaluator: The evaluator's name.
-        signature: The signature of the evaluator as configured.
-        bounds: The bounds of each metric, possibly infinite, in the order of the lists in `grades`.
-        with_values: Whether to check values too: their bounds and their statuses.
+    `bounds` holds those of each metric, possibly infinite, in the order of the lists in `grades`.
+    `with_values` says whether to check values too: their bounds and their statuses.
     """
 
     benchmark: str

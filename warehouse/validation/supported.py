@@ -19,13 +19,7 @@ CONDITION = ("row_condition", "condition_parser")
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of expectation.
-
-    Attributes:
-        required: The required arguments.
-        optional: The optional arguments.
-        columns: The arguments that name columns.
-    """
+    """The arguments of a kind of expectation; `columns` are those that name columns."""
 
     required: tuple[str, ...]
     optional: tuple[str, ...] = ()

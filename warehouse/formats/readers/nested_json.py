@@ -20,12 +20,7 @@ _WHITESPACE = " \t\r\n"
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A value in a JSON file.
-
-    Attributes:
-        value: The value.
-        begin: The position of its first character, from 0.
-    """
+    """A value in a JSON file and the position of its first character, from 0."""
 
     value: Any
     begin: int

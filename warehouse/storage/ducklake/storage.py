@@ -46,10 +46,7 @@ CONNECTION_LOST = (
 class LakeStorage:
     """A warehouse in a lake, created with all tables on first use.
 
-    Attributes:
-        lake: The location.
-        settings: DuckDB's settings.
-        patience_s: The seconds to wait for other writers and for an unavailable server.
+    It waits up to `patience_s` for other writers and for an unavailable server.
     """
 
     lake: Lake

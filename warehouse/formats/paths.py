@@ -6,9 +6,12 @@ import glob
 import re
 import unicodedata
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from warehouse.errors import InputError, Problem, suggest_name
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 LONGEST_NAME: Final = 200
 _SYSTEM: Final = "{system}"
@@ -42,14 +45,23 @@ def expand(pattern: str | Path) -> list[tuple[Path, str | None]]:
             matches.append((Path(each), match.groupdict().get("system")))
     if not matches:
         raise InputError([Problem(text, None, "no file matches" + _suggest_files(Path(text)))])
+    require_valid_systems(matches)
+    return matches
+
+
+def require_valid_systems(files: Sequence[tuple[Path, str | None]]) -> None:
+    """Check the systems named by paths.
+
+    Raises:
+        InputError: A name is not valid.
+    """
     problems = [
         Problem(path, None, reason)
-        for path, system in matches
+        for path, system in files
         if system is not None and (reason := invalid_name_reason(system)) is not None
     ]
     if problems:
         raise InputError(problems)
-    return matches
 
 
 def invalid_name_reason(system: str) -> str | None:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from warehouse.errors import InputError, WarehouseError
 from warehouse.formats.catalog import format_named
+from warehouse.formats.paths import require_valid_systems
 from warehouse.ingest.digests import predictions_digest, questions_digest
 from warehouse.ingest.fast_path import NotFastPath
-from warehouse.ingest.plan import BenchmarkFiles, PredictionLoad, QuestionLoad
+from warehouse.ingest.plan import Load, PredictionLoad, QuestionLoad
 from warehouse.ingest.result import Ingested, unchanged
-from warehouse.ingest.sources import require_valid_systems
 from warehouse.storage.scratch import ScratchFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+    from warehouse.ingest.plan import BenchmarkFiles
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
 
@@ -65,11 +65,20 @@ def ingest(
     row_by_row: set[InputKey] = set()
     while True:
         with ScratchFolder(warehouse.path).temporary_directory() as folder:
-            plans = [_plan(warehouse, files, kinds, row_by_row, force=force) for files in inputs]
+            steps: dict[InputKey, Load | Ingested] = {}
+            for files in inputs:
+                steps |= _plan(warehouse, files, kinds, row_by_row, force=force)
+            loads = {key: step for key, step in steps.items() if not isinstance(step, Ingested)}
+            done = {key: step for key, step in steps.items() if isinstance(step, Ingested)}
             try:
-                for number, plan in enumerate(plans):
-                    plan.prepare(warehouse, folder / str(number))
-                return _write(warehouse, plans, inspect)
+                for number, (key, load) in enumerate(loads.items()):
+                    scratch = folder / str(number)
+                    scratch.mkdir()
+                    with _refusal_of(key):
+                        load.prepare(warehouse, scratch)
+                if loads:
+                    done |= _write(warehouse, loads, inspect)
+                return {key: done[key] for key in steps}
             except _FastPathRefused as refused:
                 if refused.key in row_by_row:
                     benchmark, kind = refused.key
@@ -85,50 +94,12 @@ class _FastPathRefused(Exception):  # noqa: N818 - not a failure
         self.key = key
 
 
-@dataclass(slots=True)
-class _Plan:
-    """The loads of one benchmark; null where its files have not changed."""
-
-    files: BenchmarkFiles
-    questions: QuestionLoad | None
-    predictions: PredictionLoad | None
-    results: dict[InputKey, Ingested]
-
-    def prepare(self, warehouse: Warehouse, folder: Path) -> None:
-        folder.mkdir()
-        key = (self.files.benchmark, QUESTIONS)
-        try:
-            if self.questions is not None:
-                self.questions.prepare(warehouse, folder)
-            key = (self.files.benchmark, PREDICTIONS)
-            if self.predictions is not None:
-                self.predictions.prepare(warehouse, folder, self.questions)
-        except NotFastPath as reason:
-            raise _FastPathRefused(key, reason) from reason
-
-    def write(self, transaction: Transaction, inspect: Inspection | None) -> None:
-        benchmark = self.files.benchmark
-        key = (benchmark, QUESTIONS)
-        try:
-            if (questions := self.questions) is not None:
-                self.results[key] = Ingested(
-                    rows=questions.write(transaction),
-                    problems=questions.problems,
-                    digest=questions.digest,
-                )
-                if inspect is not None:
-                    _inspect(inspect, transaction, questions)
-            key = (benchmark, PREDICTIONS)
-            if (predictions := self.predictions) is not None:
-                rows, notes = predictions.write(transaction)
-                self.results[key] = Ingested(
-                    rows=rows,
-                    problems=predictions.problems,
-                    notes=notes,
-                    digest=predictions.digest,
-                )
-        except NotFastPath as reason:
-            raise _FastPathRefused(key, reason) from reason
+@contextmanager
+def _refusal_of(key: InputKey) -> Iterator[None]:
+    try:
+        yield
+    except NotFastPath as reason:
+        raise _FastPathRefused(key, reason) from reason
 
 
 def _plan(
@@ -138,10 +109,16 @@ def _plan(
     row_by_row: set[InputKey],
     *,
     force: bool,
-) -> _Plan:
+) -> dict[InputKey, Load | Ingested]:
+    """Return the loads of one benchmark, or the stored results of files that have not changed."""
     input_format, name = format_named(files.format), files.benchmark
     fingerprints = warehouse.fingerprints(name)
-    plan = _Plan(files, None, None, {})
+    steps: dict[InputKey, Load | Ingested] = {}
+    questions: QuestionLoad | None = None
+
+    def is_fast(kind: str) -> bool:
+        return input_format.is_canonical and (name, kind) not in row_by_row
+
     if QUESTIONS in kinds:
         digest = questions_digest(
             input_format,
@@ -151,12 +128,10 @@ def _plan(
             files.predictions,
         )
         if force or fingerprints.get(QUESTIONS) != digest:
-            is_fast = input_format.is_canonical and (name, QUESTIONS) not in row_by_row
-            plan.questions = QuestionLoad(
-                files=files, format=input_format, digest=digest, is_fast=is_fast
+            questions = QuestionLoad(
+                files=files, format=input_format, digest=digest, is_fast=is_fast(QUESTIONS)
             )
-        else:
-            plan.results[name, QUESTIONS] = unchanged(warehouse, name, QUESTIONS, digest)
+        steps[name, QUESTIONS] = questions or unchanged(warehouse, name, QUESTIONS, digest)
         fingerprints[QUESTIONS] = digest
     if PREDICTIONS in kinds:
         if QUESTIONS not in fingerprints:
@@ -166,26 +141,32 @@ def _plan(
             input_format, files.predictions, files.max_reject_ratio, fingerprints[QUESTIONS]
         )
         if force or fingerprints.get(PREDICTIONS) != digest:
-            is_fast = input_format.is_canonical and (name, PREDICTIONS) not in row_by_row
-            plan.predictions = PredictionLoad(
-                files=files, format=input_format, digest=digest, is_fast=is_fast
+            steps[name, PREDICTIONS] = PredictionLoad(
+                files=files,
+                format=input_format,
+                digest=digest,
+                is_fast=is_fast(PREDICTIONS),
+                questions=questions,
             )
         else:
-            plan.results[name, PREDICTIONS] = unchanged(warehouse, name, PREDICTIONS, digest)
-    return plan
+            steps[name, PREDICTIONS] = unchanged(warehouse, name, PREDICTIONS, digest)
+    return steps
 
 
 def _write(
-    warehouse: Warehouse, plans: Sequence[_Plan], inspect: Inspection | None
+    warehouse: Warehouse, loads: Mapping[InputKey, Load], inspect: Inspection | None
 ) -> dict[InputKey, Ingested]:
-    def write(transaction: Transaction) -> None:
+    def write(transaction: Transaction) -> dict[InputKey, Ingested]:
         transaction.disable_text_compression()
-        for plan in plans:
-            plan.write(transaction, inspect)
+        written: dict[InputKey, Ingested] = {}
+        for key, load in loads.items():
+            with _refusal_of(key):
+                written[key] = load.write(transaction)
+                if inspect is not None and isinstance(load, QuestionLoad):
+                    _inspect(inspect, transaction, load)
+        return written
 
-    if any(plan.questions or plan.predictions for plan in plans):
-        warehouse.write(write)
-    return {key: result for plan in plans for key, result in plan.results.items()}
+    return warehouse.write(write)
 
 
 def _inspect(inspect: Inspection, transaction: Transaction, questions: QuestionLoad) -> None:

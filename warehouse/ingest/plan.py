@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import polars as pl
 
+from warehouse.errors import WarehouseError
 from warehouse.formats.format import Source
+from warehouse.formats.paths import require_valid_systems
 from warehouse.ingest.fast_path import scan_predictions, scan_questions
 from warehouse.ingest.load import (
     finish_predictions,
@@ -22,9 +24,8 @@ from warehouse.ingest.load import (
     replace_questions,
     require_known_questions,
 )
-from warehouse.ingest.result import ReadResult
+from warehouse.ingest.result import Ingested, ReadResult
 from warehouse.ingest.row_by_row import write_documents, write_predictions, write_questions
-from warehouse.ingest.sources import select_sources
 from warehouse.storage.connection_pool import connect
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
     import duckdb
 
-    from warehouse.errors import Problem
     from warehouse.formats.format import Format
     from warehouse.ingest.rows_sql import JsonLines
     from warehouse.storage.transaction import Transaction
@@ -77,13 +77,11 @@ class QuestionLoad:
             NotFastPath: They need row-by-row validation.
         """
         files = self.files
-        sources = select_sources(
-            self.format, files.benchmark, files.questions, files.documents, files.predictions
-        )
+        questions, documents = _select_sources(self.format, files)
         may_repeat = self.format.questions_from == "predictions"
-        if sources.documents and self.format.documents is not None:
+        if documents and self.format.documents is not None:
             self.documents, self.document_result = write_documents(
-                sources.documents,
+                documents,
                 self.format.documents,
                 folder / "documents.jsonl",
                 files.max_reject_ratio,
@@ -94,7 +92,7 @@ class QuestionLoad:
                 self.questions = [scan_questions(connection, path) for path in files.questions]
             return
         lines, self.question_result = write_questions(
-            sources.questions,
+            questions,
             self.format.questions,
             folder / "questions.jsonl",
             files.max_reject_ratio,
@@ -114,8 +112,8 @@ class QuestionLoad:
                 for lines in self.questions
             )
 
-    def write(self, transaction: Transaction) -> int:
-        """Replace the benchmark's questions and documents; return the number of questions.
+    def write(self, transaction: Transaction) -> Ingested:
+        """Replace the benchmark's questions and documents.
 
         Raises:
             NotFastPath: The files need row-by-row validation.
@@ -130,30 +128,26 @@ class QuestionLoad:
             self.document_result,
             self.digest,
         )
-        return rows
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """The problems of the rejected rows."""
         rejected = (*self.question_result.rejected, *self.document_result.rejected)
-        return tuple(each.problem for each in rejected)
+        return Ingested(
+            rows=rows, problems=tuple(each.problem for each in rejected), digest=self.digest
+        )
 
 
 @dataclass(slots=True, kw_only=True)
 class PredictionLoad:
-    """Loads the predictions of a benchmark."""
+    """Loads the predictions of a benchmark; `questions` loads its questions if they change, too."""
 
     files: BenchmarkFiles
     format: Format
     digest: str
     is_fast: bool
+    questions: QuestionLoad | None
     lines: list[JsonLines] = field(default_factory=list)
     result: ReadResult = field(default_factory=ReadResult)
 
-    def prepare(self, warehouse: Warehouse, folder: Path, questions: QuestionLoad | None) -> None:
+    def prepare(self, warehouse: Warehouse, folder: Path) -> None:
         """Read the files as far as possible before the transaction.
-
-        `questions` is the load of the benchmark's questions if they change, too.
 
         Raises:
             InputError: The files are not valid; lists every problem.
@@ -166,8 +160,8 @@ class PredictionLoad:
             systems = {system: None for _, system in files.predictions if system is not None}
             self.result = ReadResult(systems=systems)
             return
-        if questions is not None:
-            known = questions.question_texts(warehouse)
+        if self.questions is not None:
+            known = self.questions.question_texts(warehouse)
         else:
             known = warehouse.fetch(
                 "SELECT question_id, question FROM questions WHERE benchmark = $benchmark",
@@ -183,8 +177,8 @@ class PredictionLoad:
         )
         self.lines = [lines]
 
-    def write(self, transaction: Transaction) -> tuple[int, tuple[str, ...]]:
-        """Replace the benchmark's predictions; return their number and notes.
+    def write(self, transaction: Transaction) -> Ingested:
+        """Replace the benchmark's predictions.
 
         Raises:
             NotFastPath: The files need row-by-row validation.
@@ -196,12 +190,15 @@ class PredictionLoad:
         rows, notes = finish_predictions(
             transaction, benchmark, self.format, self.result, self.digest
         )
-        return rows, (*notes, *prediction_notes(self.result))
+        return Ingested(
+            rows=rows,
+            problems=tuple(each.problem for each in self.result.rejected),
+            notes=(*notes, *prediction_notes(self.result)),
+            digest=self.digest,
+        )
 
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """The problems of the rejected rows."""
-        return tuple(each.problem for each in self.result.rejected)
+
+Load: TypeAlias = QuestionLoad | PredictionLoad
 
 
 @contextmanager
@@ -213,3 +210,35 @@ def in_memory_duckdb(warehouse: Warehouse) -> Iterator[duckdb.DuckDBPyConnection
             connection.execute("SET threads = $threads", {"threads": warehouse.threads})
         connection.execute("SET preserve_insertion_order = false")
         yield connection
+
+
+def _select_sources(
+    chosen: Format, files: BenchmarkFiles
+) -> tuple[tuple[Source, ...], tuple[Source, ...]]:
+    """Return the files from which a format reads questions, and those of documents.
+
+    Raises:
+        WarehouseError: Required files are missing, or the format does not have such files.
+        InputError: The system named by a path is not a valid name.
+    """
+    require_valid_systems(files.predictions)
+    if chosen.questions_from == "predictions":
+        if files.questions or files.documents:
+            raise WarehouseError(
+                f"the format {chosen.name!r} reads questions and documents from the predictions: "
+                "leave out `questions` and `documents`"
+            )
+        if not files.predictions:
+            raise WarehouseError(f"benchmark {files.benchmark!r} has no files of predictions")
+        sources = tuple(Source(path, system) for path, system in files.predictions)
+        return sources, sources if chosen.documents is not None else ()
+    if files.documents and chosen.documents is None:
+        raise WarehouseError(f"the format {chosen.name!r} has no documents")
+    if not files.questions:
+        raise WarehouseError(f"benchmark {files.benchmark!r} has no files of questions")
+    with_answers = files.predictions if chosen.questions_from == "both" else ()
+    answers = tuple(path for path, _ in with_answers)
+    return (
+        tuple(Source(path, answered_in=answers) for path in files.questions),
+        tuple(Source(path) for path in files.documents),
+    )

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
+    from evaluators.statistics.comparisons import Comparisons
 
 Verdict: TypeAlias = Literal["improved", "unchanged", "regressed", "not_enough_data"]
 
@@ -81,104 +82,72 @@ def evaluate_gate(
             scores are out of date.
     """
     questions = load_question_index(source, benchmark)
-    pairs = [
-        _load_pair(source, benchmark, system, baseline, evaluator, metric)
-        for evaluator, metric in metrics
-    ]
-    tests = [
-        _test_difference(pair, questions, metric, tolerance)
-        for pair, (_, metric) in zip(pairs, metrics, strict=True)
-    ]
-    n_tests = sum(each.n > 0 for each in tests)
-    gains = holm(np.array([each.gain_p for each in tests]))
-    losses = holm(np.array([each.loss_p for each in tests]))
+    tests = []
+    for evaluator, metric in metrics:
+        require_comparable(source, benchmark, system, baseline, evaluator)
+        query = paired_scores(benchmark.name, evaluator.name, metric.name, system, baseline)
+        tests.append(_test_difference(source.fetch(*query), questions, metric, tolerance))
+    n_tests = sum(int(found.n_pairs[0] > 0) for found, _ in tests)
+    gains = holm(np.array([found.p_value[0] for found, _ in tests]))
+    losses = holm(np.array([loss_p for _, loss_p in tests]))
     return [
-        each.judge(f"{evaluator.name}.{metric.name}", float(gain), float(loss), tolerance, n_tests)
-        for each, (evaluator, metric), gain, loss in zip(tests, metrics, gains, losses, strict=True)
-    ]
-
-
-@dataclass(frozen=True, slots=True)
-class _DifferenceTest:
-    """The tests of one metric; `sign` is 1 where a higher value is better, else -1."""
-
-    n: int
-    clusters: int
-    difference: float
-    low: float
-    high: float
-    detectable: float
-    sign: float
-    gain_p: float
-    loss_p: float
-
-    def judge(
-        self, address: str, gain_p: float, loss_p: float, tolerance: float, n_tests: int
-    ) -> GateResult:
-        """Return the verdict for adjusted p-values of a gain and of a loss."""
-        gain = self.sign * self.difference
-        worst, best = sorted((self.sign * self.low, self.sign * self.high))
-        verdict: Verdict = "unchanged"
-        # The interval is NaN if all differences are equal; it then contradicts no verdict.
-        if loss_p < LEVEL and gain < -tolerance and not best >= -tolerance:
-            verdict = "regressed"
-        elif gain_p < LEVEL and gain > 0 and not worst <= 0:
-            verdict = "improved"
-        elif not self._is_decidable(n_tests) or (tolerance > 0 and worst < -tolerance):
-            verdict = "not_enough_data"
-        return GateResult(
-            address=address,
-            n_pairs=self.n,
-            difference=self.difference,
-            low=self.low,
-            high=self.high,
-            p_value=loss_p if gain < 0 else gain_p,
-            detectable=self.detectable,
-            verdict=verdict,
+        _judge(evaluator, metric, found, float(gain_p), float(loss_p), tolerance, n_tests)
+        for (evaluator, metric), (found, _), gain_p, loss_p in zip(
+            metrics, tests, gains, losses, strict=True
         )
-
-    def _is_decidable(self, n_tests: int) -> bool:
-        """Return whether any result on these questions could be significant."""
-        return self.n > 0 and float(least_p(np.array(self.clusters))) * n_tests < LEVEL
-
-
-def _load_pair(
-    source: Source,
-    benchmark: Benchmark,
-    system: str,
-    baseline: str,
-    evaluator: Evaluator,
-    metric: Metric,
-) -> pl.DataFrame:
-    """Load the scores of two systems side by side, null where one is missing."""
-    require_comparable(source, benchmark, system, baseline, evaluator)
-    query = paired_scores(benchmark.name, evaluator.name, metric.name, system, baseline)
-    return source.fetch(query.sql, query.parameters)
+    ]
 
 
 def _test_difference(
     scores: pl.DataFrame, questions: QuestionIndex, metric: Metric, tolerance: float
-) -> _DifferenceTest:
-    sign = 1.0 if metric.best == "high" else -1.0
+) -> tuple[Comparisons, float]:
+    """Return the comparison of two systems, and the p-value of a loss beyond the tolerance."""
     values = scores.select("one", "other").cast(pl.Float64).fill_null(np.nan).to_numpy()
     groups = questions.groups(scores["question"].to_numpy())
     pair = np.array([[0, 1]])
-    pass_fail = is_pass_fail(values)
-    plain = compare(values, groups, pair, best=metric.best, pass_fail=pass_fail)
-    loss_p = float(plain.p_value[0])
-    if tolerance:
-        # Shifting the system by the tolerance turns "a loss beyond the tolerance" into "a loss".
-        shifted_values = values + np.array([sign * tolerance, 0.0])
-        shifted = compare(shifted_values, groups, pair, best=metric.best, pass_fail=False)
-        loss_p = float(shifted.p_value[0])
-    return _DifferenceTest(
-        n=int(plain.n_pairs[0]),
-        clusters=int(plain.clusters[0]),
-        difference=float(plain.difference[0]),
-        low=float(plain.low[0]),
-        high=float(plain.high[0]),
-        detectable=float(plain.detectable[0]),
-        sign=sign,
-        gain_p=float(plain.p_value[0]),
-        loss_p=loss_p,
+    found = compare(values, groups, pair, best=metric.best, pass_fail=is_pass_fail(values))
+    if not tolerance:
+        return found, float(found.p_value[0])
+    # Shifting the system by the tolerance turns "a loss beyond the tolerance" into "a loss".
+    shifted_values = values + np.array([_sign(metric) * tolerance, 0.0])
+    shifted = compare(shifted_values, groups, pair, best=metric.best, pass_fail=False)
+    return found, float(shifted.p_value[0])
+
+
+def _judge(
+    evaluator: Evaluator,
+    metric: Metric,
+    found: Comparisons,
+    gain_p: float,
+    loss_p: float,
+    tolerance: float,
+    n_tests: int,
+) -> GateResult:
+    """Return the verdict for adjusted p-values of a gain and of a loss."""
+    difference, low, high = (float(each[0]) for each in (found.difference, found.low, found.high))
+    sign, n_pairs = _sign(metric), int(found.n_pairs[0])
+    gain = sign * difference
+    worst, best = sorted((sign * low, sign * high))
+    is_decidable = n_pairs > 0 and float(least_p(found.clusters)[0]) * n_tests < LEVEL
+    verdict: Verdict = "unchanged"
+    # The interval is NaN if all differences are equal; it then contradicts no verdict.
+    if loss_p < LEVEL and gain < -tolerance and not best >= -tolerance:
+        verdict = "regressed"
+    elif gain_p < LEVEL and gain > 0 and not worst <= 0:
+        verdict = "improved"
+    elif not is_decidable or (tolerance > 0 and worst < -tolerance):
+        verdict = "not_enough_data"
+    return GateResult(
+        address=f"{evaluator.name}.{metric.name}",
+        n_pairs=n_pairs,
+        difference=difference,
+        low=low,
+        high=high,
+        p_value=loss_p if gain < 0 else gain_p,
+        detectable=float(found.detectable[0]),
+        verdict=verdict,
     )
+
+
+def _sign(metric: Metric) -> float:
+    return 1.0 if metric.best == "high" else -1.0

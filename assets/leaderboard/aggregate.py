@@ -53,14 +53,8 @@ def metric_facts(
         for metric in evaluator.measured()
     ]
     schema = {
-        "evaluator": pl.String,
-        "signature": pl.String,
-        "metric": pl.String,
-        "summary": pl.String,
-        "best": pl.String,
-        "bound_low": pl.Float64,
-        "bound_high": pl.Float64,
-        "threshold": pl.Float64,
+        **dict.fromkeys(("evaluator", "signature", "metric", "summary", "best"), pl.String),
+        **dict.fromkeys(("bound_low", "bound_high", "threshold"), pl.Float64),
         "is_primary": pl.Int32,
         "level": pl.String,
     }

@@ -8,7 +8,7 @@ from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import metadata
 from assets.charts.sort_order import systems_best_first
-from assets.keys import BACKFILL, BENCHMARKS, LEADERBOARD, OWNERS, RESULTS, StageConfig, scores_key
+from assets.keys import BACKFILL, BENCHMARKS, LEADERBOARD, RESULTS, StageConfig, scores_key
 from assets.leaderboard.refresh import refresh_leaderboard
 from assets.metadata import add_partition_metadata
 from assets.project import Project, used_evaluators
@@ -34,7 +34,6 @@ def build_leaderboard(project: Project) -> dg.AssetsDefinition:
         backfill_policy=BACKFILL,
         group_name=RESULTS,
         kinds={"polars", "duckdb"},
-        owners=OWNERS,
         code_version="1",
         description="How systems rank on each benchmark: means with their counts, coverage, "
         "bounds and ranks. One row is one system's mean of one metric on one slice.",

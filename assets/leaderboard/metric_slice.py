@@ -28,7 +28,8 @@ UNCERTAINTY_SCHEMA = {
     **dict.fromkeys((*METRIC_KEY, "system"), pl.String),
     **dict.fromkeys(("std_error", "ci_low", "ci_high"), pl.Float64),
     "ci_method": pl.String,
-    **dict.fromkeys(("n_clusters", "rank_low", "rank_high", "tied_with_best"), pl.Int64),
+    **dict.fromkeys(("n_clusters", "tied_with_best"), pl.Int64),
+    **dict.fromkeys(("rank_low", "rank_high"), pl.Int32),
 }
 """The columns of `MetricSlice.uncertainty`."""
 

@@ -57,25 +57,28 @@ def refresh_leaderboard(warehouse: Warehouse, benchmark: Benchmark, *, force: bo
     facts = metric_facts(benchmark.evaluators, benchmark)
     # The SQL aggregation and the matrix computations are independent of each other.
     with ThreadPoolExecutor(1) as executor:
-        aggregation = executor.submit(warehouse.fetch, query.sql, query.parameters)
+        aggregation = executor.submit(warehouse.fetch, *query)
         pseudo = PseudoValues(load_question_index(warehouse, benchmark))
         systems = compute_system_scores(warehouse, benchmark, pseudo)
-        uncertainty = measure_uncertainty(warehouse, benchmark, pseudo)
+        per_system, comparisons = measure_uncertainty(warehouse, benchmark, pseudo)
     means = aggregation.result()
     every = pl.concat([means, with_primary_counts(systems, means, facts)], how="diagonal")
-    per_system = uncertainty.per_system.cast(dict.fromkeys(("rank_low", "rank_high"), pl.Int32))
     rows = (
         rank_systems(every, facts)
-        .join(per_system, on=[*METRIC_KEY, "system"], how="left")
+        .join(
+            per_system,
+            on=[*METRIC_KEY, "system"],
+            how="left",
+        )
         .pipe(reconcile_ranks)
-        .with_columns(pl.lit(benchmark.name).alias("benchmark"))
+        .with_columns(benchmark=pl.lit(benchmark.name))
     )
-    comparisons = uncertainty.comparisons.with_columns(pl.lit(benchmark.name).alias("benchmark"))
+    comparisons = comparisons.with_columns(benchmark=pl.lit(benchmark.name))
     where = {"benchmark": benchmark.name}
 
     def write(transaction: Transaction) -> None:
         now = transaction.next_timestamp("leaderboard_history", "published_at", where)
-        dated = rows.with_columns(pl.lit(now).alias("published_at"))
+        dated = rows.with_columns(published_at=pl.lit(now))
         transaction.replace("leaderboard", dated, where=where)
         transaction.replace("system_scores", systems, where=where)
         transaction.replace("comparisons", comparisons, where=where)
@@ -131,7 +134,7 @@ def _evaluator_system_scores(
     names = [metric.name for metric in evaluator.sample_metrics]
     primary = next(i for i, metric in enumerate(evaluator.sample_metrics) if metric.primary)
     query = scored_samples(benchmark.name, evaluator.name, evaluator.signature, benchmark.slices)
-    scored = warehouse.fetch(query.sql, query.parameters).with_columns(
+    scored = warehouse.fetch(*query).with_columns(
         pl.col("values").list.to_struct(fields=names).struct.unnest(),
         pl.col("statuses").list.get(primary, null_on_oob=True).fill_null("scored").alias("status"),
     )

@@ -105,15 +105,14 @@ def load_question_index(source: Source, benchmark: Benchmark) -> QuestionIndex:
         WarehouseError: Two questions have the same 64-bit key.
     """
     query = has_clusters(benchmark.name)
-    if benchmark.cluster or not source.fetch(query.sql, query.parameters).is_empty():
+    if benchmark.cluster or not source.fetch(*query).is_empty():
         query = clustered_questions(benchmark.name, benchmark.cluster or "cluster")
-    found = source.fetch(query.sql, query.parameters).sort("question")
+    found = source.fetch(*query).sort("question")
     if found["question"].n_unique() < found.height:
         raise WarehouseError(f"two questions of {benchmark.name!r} have the same hash")
     slices: dict[str, Keys] = {}
     if benchmark.slices:
-        query = sliced_questions(benchmark.name, benchmark.slices)
-        members = source.fetch(query.sql, query.parameters)
+        members = source.fetch(*sliced_questions(benchmark.name, benchmark.slices))
         for (name,), group in members.partition_by("slice", as_dict=True).items():
             slices[str(name)] = group["question"].to_numpy()
     keys, clusters = (found[name].to_numpy() for name in ("question", "cluster"))
@@ -124,8 +123,7 @@ def load_score_matrices(
     source: Source, benchmark: Benchmark, evaluator: Evaluator
 ) -> ScoreMatrices:
     """Load the scores of an evaluator, as it is configured now."""
-    query = score_values(benchmark.name, evaluator.name, evaluator.signature)
-    grades = source.fetch(query.sql, query.parameters)
+    grades = source.fetch(*score_values(benchmark.name, evaluator.name, evaluator.signature))
     systems = grades["system"].unique().sort().to_list()
     questions = grades["question"].to_numpy()
     row = np.arange(len(questions))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -76,43 +77,30 @@ class PseudoValues:
             self.values.setdefault(key, {}).setdefault(metric, {})[system] = values
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderboardUncertainty:
-    """The uncertainty of a leaderboard.
-
-    Attributes:
-        per_system: One row per slice, system, evaluator and metric; see `UNCERTAINTY_SCHEMA`.
-        comparisons: One row per pair of systems; see `COMPARISONS_SCHEMA`.
-    """
-
-    per_system: pl.DataFrame
-    comparisons: pl.DataFrame
-
-
 def measure_uncertainty(
     warehouse: Warehouse, benchmark: Benchmark, pseudo: PseudoValues
-) -> LeaderboardUncertainty:
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compute intervals, rank intervals and comparisons of every metric on every slice.
 
     Args:
         warehouse: The warehouse with the scores.
         benchmark: The benchmark.
         pseudo: The pseudo-values of its system metrics.
+
+    Returns:
+        One row per slice, system, evaluator and metric (see `UNCERTAINTY_SCHEMA`), and one row per
+        pair of systems (see `COMPARISONS_SCHEMA`).
     """
     per_system = [pl.DataFrame(schema=UNCERTAINTY_SCHEMA)]
     comparisons = [pl.DataFrame(schema=COMPARISONS_SCHEMA)]
-    for each in _metric_slices(warehouse, benchmark, pseudo):
-        per_system.append(each.uncertainty(benchmark.intervals))
-        comparisons.append(each.comparisons())
-    return LeaderboardUncertainty(pl.concat(per_system), pl.concat(comparisons))
-
-
-def _metric_slices(
-    warehouse: Warehouse, benchmark: Benchmark, pseudo: PseudoValues
-) -> Iterator[MetricSlice]:
     for evaluator in benchmark.evaluators:
-        yield from _sample_metric_slices(warehouse, benchmark, evaluator, pseudo.questions)
-        yield from _system_metric_slices(evaluator, pseudo)
+        for each in chain(
+            _sample_metric_slices(warehouse, benchmark, evaluator, pseudo.questions),
+            _system_metric_slices(evaluator, pseudo),
+        ):
+            per_system.append(each.uncertainty(benchmark.intervals))
+            comparisons.append(each.comparisons())
+    return pl.concat(per_system), pl.concat(comparisons)
 
 
 def _sample_metric_slices(

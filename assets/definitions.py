@@ -12,7 +12,7 @@ from assets.checks import table_checks
 from assets.checks.gate_check import build_gate_checks
 from assets.ingest import inputs
 from assets.judging.asset import build_judgments
-from assets.keys import LEADERBOARD, PREDICTIONS, PUBLISHED, QUESTIONS
+from assets.keys import LEADERBOARD, OWNERS, PREDICTIONS, PUBLISHED, QUESTIONS
 from assets.leaderboard.asset import build_leaderboard
 from assets.metadata import table_metadata
 from assets.publishing.asset import published
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assets.project import Project
-
-TABLES = {QUESTIONS: "questions", PREDICTIONS: "predictions", LEADERBOARD: "leaderboard"}
-"""The table that each asset fills, where it does not follow from the first part of its key."""
-
-TABLES_BY_STAGE = {"scores": "scores", "judgments": "asks"}
 
 
 def build_assets(project: Project) -> Sequence[dg.AssetsDefinition]:
@@ -41,7 +36,8 @@ def build_assets(project: Project) -> Sequence[dg.AssetsDefinition]:
     ]
 
     def add_table(spec: dg.AssetSpec) -> dg.AssetSpec:
-        table = TABLES.get(spec.key, TABLES_BY_STAGE.get(spec.key.path[0], spec.key.path[0]))
+        stage = spec.key.path[0]
+        table = "asks" if stage == "judgments" else stage
         return spec.merge_attributes(metadata=table_metadata(table, project.warehouse))
 
     every = [*dg.map_asset_specs(add_table, with_tables), published]
@@ -54,24 +50,22 @@ def build_checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
 
 
 def _automate(spec: dg.AssetSpec, project: Project) -> dg.AssetSpec:
-    """Add the automation condition and the freshness policy of an asset.
+    """Add the owners, the automation condition and the freshness policy of an asset.
 
     Conditions have no effect until the sensor of declarative automation is enabled.
     """
     automation = project.automation
-    nightly: dg.AutomationCondition[Any] = dg.AutomationCondition.on_cron(
-        automation.cron, automation.timezone
-    )
+    condition: dg.AutomationCondition[Any]
     if spec.key in (QUESTIONS, PREDICTIONS):
         # Files are checked on a schedule; ingestion finds out whether they have changed.
-        condition: dg.AutomationCondition[Any] = nightly
+        condition = dg.AutomationCondition.on_cron(automation.cron, automation.timezone)
     else:
         changed: dg.AutomationCondition[Any] = dg.AutomationCondition.code_version_changed()
         due: dg.AutomationCondition[Any] = dg.AutomationCondition.eager() | (
             changed.since_last_handled() & ~dg.AutomationCondition.in_progress()
         )
         condition = due & dg.AutomationCondition.all_deps_blocking_checks_passed()
-    automated = spec.replace_attributes(automation_condition=condition)
+    automated = spec.replace_attributes(automation_condition=condition, owners=OWNERS)
     if spec.key in (LEADERBOARD, PUBLISHED):
         window = timedelta(hours=automation.fresh_for_hours)
         policy = dg.FreshnessPolicy.time_window(fail_window=window)

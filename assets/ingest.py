@@ -1,6 +1,7 @@
 """The assets `questions` and `predictions`: ingest input files into the warehouse."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import dagster as dg
 from dagster._core.definitions.metadata import RawMetadataValue
@@ -8,7 +9,7 @@ from dagster._core.definitions.metadata import RawMetadataValue
 from assets import metadata
 from assets.checks import expectations
 from assets.fingerprints.digests import matching_files
-from assets.keys import BACKFILL, BENCHMARKS, INPUTS, OWNERS, PREDICTIONS, QUESTIONS, StageConfig
+from assets.keys import BACKFILL, BENCHMARKS, INPUTS, PREDICTIONS, QUESTIONS, StageConfig
 from assets.metadata import add_partition_metadata
 from assets.project import Benchmark, Project
 from evaluators.errors import BadConstraints
@@ -24,26 +25,20 @@ from warehouse.store import Warehouse
 
 STEP = "ingest"
 
+_SPEC = partial(dg.AssetSpec, group_name=INPUTS, kinds={"duckdb"}, code_version="1")
+
 
 @dg.multi_asset(
     name=STEP,
     specs=[
-        dg.AssetSpec(
+        _SPEC(
             QUESTIONS,
-            group_name=INPUTS,
-            kinds={"duckdb"},
-            owners=OWNERS,
-            code_version="1",
             description="Questions with their expected answers and evidence, and the documents "
             "that they refer to. One row is one question of one benchmark.",
         ),
-        dg.AssetSpec(
+        _SPEC(
             PREDICTIONS,
             deps=[QUESTIONS],
-            group_name=INPUTS,
-            kinds={"duckdb"},
-            owners=OWNERS,
-            code_version="1",
             description="What each system answered, retrieved and cited. One row is one system's "
             "answer to one question, or the error in its place.",
         ),

@@ -1,6 +1,7 @@
 """The assets `calibration`, `problems` and `insights`."""
 
 from collections.abc import Iterator
+from functools import partial
 
 import dagster as dg
 
@@ -12,7 +13,6 @@ from assets.keys import (
     CALIBRATION,
     INSIGHTS,
     LEADERBOARD,
-    OWNERS,
     PROBLEMS,
     RESULTS,
 )
@@ -44,15 +44,14 @@ def refresh_problems(warehouse: Warehouse, benchmark: Benchmark) -> int:
         leaking=_in_family(benchmark, LEAKING),
         few=FEW_CLUSTERS,
     )
-    found = warehouse.fetch(query.sql, query.parameters)
+    found = warehouse.fetch(*query)
     warehouse.replace("problems", found, where={"benchmark": benchmark.name})
     return found.height
 
 
 def refresh_insights(warehouse: Warehouse, benchmark: Benchmark) -> int:
     """Write the table `insights` for one benchmark and return the number of rows."""
-    query = find_insights(benchmark.name, _in_family(benchmark, RETRIEVAL))
-    found = warehouse.fetch(query.sql, query.parameters)
+    found = warehouse.fetch(*find_insights(benchmark.name, _in_family(benchmark, RETRIEVAL)))
     warehouse.replace("insights", found, where={"benchmark": benchmark.name})
     return found.height
 
@@ -67,37 +66,28 @@ STAGES = {CALIBRATION: calibrate, PROBLEMS: refresh_problems, INSIGHTS: refresh_
 """What writes the table of each asset, in the order of their dependencies."""
 
 
+_SPEC = partial(dg.AssetSpec, group_name=RESULTS, kinds={"duckdb"}, code_version="1")
+
+
 # One step for all three: starting a step takes longer than their queries.
 @dg.multi_asset(
     name=STEP,
     specs=[
-        dg.AssetSpec(
+        _SPEC(
             CALIBRATION,
             deps=[LEADERBOARD],
-            group_name=RESULTS,
-            kinds={"duckdb"},
-            owners=OWNERS,
-            code_version="1",
             description="Agreement of metrics with human labels, and the means corrected for "
             "disagreement. One row is one system's corrected mean of one metric by one method.",
         ),
-        dg.AssetSpec(
+        _SPEC(
             PROBLEMS,
             deps=[LEADERBOARD, CALIBRATION],
-            group_name=RESULTS,
-            kinds={"duckdb"},
-            owners=OWNERS,
-            code_version="1",
             description="Problems to look at: means worse than their thresholds, answers "
             "that flip, leaks, judge failures. One row is one problem.",
         ),
-        dg.AssetSpec(
+        _SPEC(
             INSIGHTS,
             deps=[LEADERBOARD],
-            group_name=RESULTS,
-            kinds={"duckdb"},
-            owners=OWNERS,
-            code_version="1",
             description="Findings across all scores: the best and the worst system, the "
             "hardest question, slices where the ranking reverses. One row is one insight.",
         ),

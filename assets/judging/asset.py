@@ -12,7 +12,6 @@ from assets.keys import (
     BACKFILL,
     BENCHMARKS,
     JUDGE_POOL,
-    OWNERS,
     PREDICTIONS,
     QUESTIONS,
     StageConfig,
@@ -40,7 +39,6 @@ def build_judgments(project: Project) -> dg.AssetsDefinition | None:
             deps=[QUESTIONS, PREDICTIONS],
             group_name=catalog.family(name),
             kinds={"duckdb", "litellm"},
-            owners=OWNERS,
             code_version="1",
             description=f"The judge calls of `{name}` and their replies. A call with a reply is "
             "never repeated, even when the formula changes. One row of `asks` is one step in "

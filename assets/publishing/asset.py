@@ -12,7 +12,6 @@ from assets.keys import (
     CALIBRATION,
     INSIGHTS,
     LEADERBOARD,
-    OWNERS,
     PROBLEMS,
     PUBLISHED,
     RESULTS,
@@ -29,7 +28,6 @@ from warehouse.store import Warehouse
     deps=[LEADERBOARD, CALIBRATION, PROBLEMS, INSIGHTS],
     group_name=RESULTS,
     kinds={"duckdb"},
-    owners=OWNERS,
     code_version="2",
     description="The read-only copy of the warehouse that analysts query, and the report. Both "
     "are written next to the old ones and swapped in by a rename, so readers never wait or see "

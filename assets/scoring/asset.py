@@ -12,7 +12,6 @@ from assets.keys import (
     BACKFILL,
     BENCHMARKS,
     MODELS_POOL,
-    OWNERS,
     PREDICTIONS,
     QUESTIONS,
     StageConfig,
@@ -93,7 +92,6 @@ def _spec(name: str, group: Sequence[Evaluator]) -> dg.AssetSpec:
         deps=_deps(evaluator),
         group_name=catalog.family(name),
         kinds={"polars", "duckdb"},
-        owners=OWNERS,
         code_version=signatures[0] if len(signatures) == 1 else digest_of(*signatures),
         description="\n\n".join(
             [

@@ -76,7 +76,7 @@ class _ZipWriter:
     def add_table(self, name: str, frame: pl.DataFrame, *formats: str) -> None:
         """Add a frame in each of the given formats: csv, json, md, html, parquet."""
         for each in formats:
-            self.add(f"{name}.{each}", WRITERS[each](frame, name))
+            self.add(f"{name}.{each}", _format_table(frame, name, each))
 
 
 def _fill(
@@ -132,15 +132,26 @@ ORDER BY slice <> 'all', slice, metric, system
 """
 
 
-def _csv(frame: pl.DataFrame, _: str) -> str:
-    return escape_formulas(frame).write_csv()
+def _format_table(frame: pl.DataFrame, name: str, extension: str) -> str | bytes:
+    match extension:
+        case "csv":
+            return escape_formulas(frame).write_csv()
+        case "json":
+            rows = frame.to_dicts()
+            return json.dumps(rows, indent=1, ensure_ascii=False, default=str, allow_nan=False)
+        case "md":
+            return _markdown(frame)
+        case "html":
+            return render_table_page(
+                name, frame.columns, [_texts(row) for row in frame.iter_rows()]
+            )
+        case _:
+            buffer = io.BytesIO()
+            frame.write_parquet(buffer)
+            return buffer.getvalue()
 
 
-def _json(frame: pl.DataFrame, _: str) -> str:
-    return json.dumps(frame.to_dicts(), indent=1, ensure_ascii=False, default=str, allow_nan=False)
-
-
-def _markdown(frame: pl.DataFrame, _: str) -> str:
+def _markdown(frame: pl.DataFrame) -> str:
     def line(cells: list[str]) -> str:
         safe = (cell.replace("\\", "\\\\").replace("|", "\\|") for cell in cells)
         return f"| {' | '.join(' '.join(cell.split()) for cell in safe)} |"
@@ -150,28 +161,8 @@ def _markdown(frame: pl.DataFrame, _: str) -> str:
     return "\n".join([line(frame.columns), rule, *rows]) + "\n"
 
 
-def _html(frame: pl.DataFrame, name: str) -> str:
-    return render_table_page(name, frame.columns, [_texts(row) for row in frame.iter_rows()])
-
-
-def _parquet(frame: pl.DataFrame, _: str) -> bytes:
-    buffer = io.BytesIO()
-    frame.write_parquet(buffer)
-    return buffer.getvalue()
-
-
 def _texts(row: tuple[Any, ...]) -> list[str]:
     return ["" if value is None else str(value) for value in row]
-
-
-WRITERS: dict[str, Any] = {
-    "csv": _csv,
-    "json": _json,
-    "md": _markdown,
-    "html": _html,
-    "parquet": _parquet,
-}
-"""The function that writes a frame in each format."""
 
 
 FORMULA = r"^[=+\-@\t\r\n]"

@@ -120,7 +120,8 @@ def gather_results(snapshot: OpenSnapshot, benchmark: Benchmark) -> DocumentQaRe
         answers.setdefault(row["system"], {})[row["question_id"]] = row
     weight = snapshot.fetch(_WEIGHT, where).item()
     results = {}
-    for system in sorted(scores, key=_sort_key):
+    # The systems of the original scripts come first.
+    for system in sorted(scores, key=lambda name: (name not in ("simple", "strong"), name)):
         sheet = SystemResults(questions, answers.get(system, {}), scores[system])
         parts = {
             "retrieval": sheet.retrieval(),
@@ -132,9 +133,3 @@ def gather_results(snapshot: OpenSnapshot, benchmark: Benchmark) -> DocumentQaRe
         system: sum(row["given"] for row in answers.get(system, {}).values()) for system in results
     }
     return DocumentQaResults(split_name(benchmark), len(questions), results, loaded)
-
-
-def _sort_key(system: str) -> tuple[int, str]:
-    """Sort the systems of the original scripts first, all others by name."""
-    known = ("simple", "strong")
-    return (known.index(system) if system in known else len(known), system)

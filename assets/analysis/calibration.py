@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
-    from evaluators.statistics.agreement import Confusion
     from evaluators.statistics.arrays import Booleans, Floats, Integers
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
@@ -72,8 +71,7 @@ def calibrate(warehouse: Warehouse, benchmark: Benchmark) -> int:
         The number of rows of `calibration`.
     """
     where = {"benchmark": benchmark.name}
-    query = human_labels(benchmark.name)
-    labels = warehouse.fetch(query.sql, query.parameters)
+    labels = warehouse.fetch(*human_labels(benchmark.name))
     now = datetime.now(UTC).replace(tzinfo=None)
     calibration = [
         {**where, **row, "calibrated_at": now}
@@ -103,7 +101,7 @@ def _calibrate_evaluator(
         if own_labels.is_empty():
             continue
         query = labelled_scores(benchmark.name, evaluator.name, metric.name, evaluator.signature)
-        scores = warehouse.fetch(query.sql, query.parameters)
+        scores = warehouse.fetch(*query)
         questions = scores.filter(pl.col("label").is_not_null())["question"].to_numpy()
         found = LabelledScores(
             scores=scores,
@@ -172,28 +170,22 @@ def _correct_means(
     corrected = prediction_powered(*(each.to_numpy() for each in arrays))
     yield "prediction_powered", corrected, raw_mean
     if raw_mean is not None and is_pass_fail(found.scores["value"].to_numpy()):
-        corrected = rogan_gladen(raw_mean, len(values), _pass_fail_confusion(found))
+        # The confusion of the evaluator's 1 with the label 1, whichever value is good.
+        judge, people = (found.labelled[name].to_numpy() >= 0.5 for name in ("value", "label"))  # noqa: PLR2004
+        corrected = rogan_gladen(raw_mean, len(values), confusion(judge, people))
         yield "rogan_gladen", corrected, raw_mean
-
-
-def _pass_fail_confusion(found: LabelledScores) -> Confusion:
-    """Return the confusion of the evaluator's 1 with the label 1, whichever value is good."""
-    judge, people = (found.labelled[name].to_numpy() >= 0.5 for name in ("value", "label"))  # noqa: PLR2004
-    return confusion(judge, people)
 
 
 def _clip_interval(corrected: Corrected | None, metric: Metric) -> dict[str, float | None]:
     """Return a corrected mean with its interval, clipped to the bounds of the metric."""
     if corrected is None:
         return {"corrected_mean": None, "ci_low": None, "ci_high": None}
-    if corrected.variance == 0:
-        # Identical labels give no estimate of the variance.
-        return {"corrected_mean": corrected.mean, "ci_low": None, "ci_high": None}
-    low, high = metric.bounds
+    # Identical labels give no estimate of the variance.
+    has_interval = corrected.variance != 0
     return {
         "corrected_mean": corrected.mean,
-        "ci_low": max(low, corrected.low),
-        "ci_high": min(high, corrected.high),
+        "ci_low": max(metric.bounds[0], corrected.low) if has_interval else None,
+        "ci_high": min(metric.bounds[1], corrected.high) if has_interval else None,
     }
 
 
@@ -224,7 +216,7 @@ def measure_judge_variance(warehouse: Warehouse, benchmark: Benchmark) -> Iterat
         if not isinstance(evaluator, FlowEvaluator):
             continue
         query = repeated_judgments(benchmark.name, evaluator.name, evaluator.signature)
-        texts = warehouse.fetch(query.sql, query.parameters)["replicates"].to_list()
+        texts = warehouse.fetch(*query)["replicates"].to_list()
         replicates = [[_number_or_nan(each) for each in json.loads(text)] for text in texts]
         if not replicates:
             continue

@@ -31,14 +31,14 @@ def require_comparable(
     subject = f"{evaluator.name!r} on {benchmark.name!r}"
     both = [system, baseline]
     query = system_signatures(benchmark.name, evaluator.name, both)
-    signatures = dict(source.fetch(query.sql, query.parameters).iter_rows())
+    signatures = dict(source.fetch(*query).iter_rows())
     for name in both:
         if signatures.get(name) != [evaluator.signature]:
             raise NotComparable(
                 f"{name!r} was not scored by {subject} as configured now: run `scoreline run` first"
             )
     query = unshared_questions(benchmark.name, evaluator.name, system, baseline)
-    different = source.fetch(query.sql, query.parameters)["question_id"].to_list()
+    different = source.fetch(*query)["question_id"].to_list()
     if different:
         shown = ", ".join(repr(each) for each in different[:5])
         raise NotComparable(
@@ -57,7 +57,7 @@ def require_comparable(
             "run `scoreline run` first"
         )
     query = judge_models(benchmark.name, evaluator.name, both)
-    judges = dict(source.fetch(query.sql, query.parameters).iter_rows())
+    judges = dict(source.fetch(*query).iter_rows())
     if len({tuple(models) for models in judges.values()}) > 1:
         found = "; ".join(f"{name!r} by {', '.join(models)}" for name, models in judges.items())
         raise NotComparable(f"{subject} was judged by different models: {found}")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from assets.project import Project
+    from warehouse.publish.snapshot import Snapshot
     from warehouse.store import Warehouse
     from warehouse.validation.expectation import Verdict
 
@@ -88,7 +89,7 @@ def validate_stages(
     """
     if project.validation != FULL:
         return {stage: ValidationResult() for stage in selected}
-    known = _fetch_fingerprints(warehouse)
+    known = fetch_fingerprints(warehouse)
     due: dict[str, dict[str, str | None]] = {stage: {} for stage in selected}
     for stage in selected:
         for name in benchmarks:
@@ -198,9 +199,10 @@ def _expect_bounds(project: Project, benchmarks: Sequence[str]) -> tuple[Expecta
     )
 
 
-def _fetch_fingerprints(warehouse: Warehouse) -> dict[str, dict[str, str]]:
+def fetch_fingerprints(source: Warehouse | Snapshot) -> dict[str, dict[str, str]]:
+    """Return the recorded fingerprints by benchmark, then by stage."""
     fingerprints: dict[str, dict[str, str]] = {}
-    for name, stage, digest in warehouse.fetch(
+    for name, stage, digest in source.fetch(
         "SELECT benchmark, stage, digest FROM marks"
     ).iter_rows():
         fingerprints.setdefault(name, {})[stage] = digest

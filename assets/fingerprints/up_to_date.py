@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from assets.checks.expectations import expectations_fingerprints
+from assets.checks.expectations import expectations_fingerprints, fetch_fingerprints
 from assets.fingerprints.digests import (
     LEADERBOARD,
     PREDICTIONS,
@@ -44,10 +44,7 @@ def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
     try:
         if not Warehouse(project.warehouse).exists():
             return False
-        rows = Snapshot(copy).fetch("SELECT benchmark, stage, digest FROM marks")
-        published: dict[str, dict[str, str]] = {}
-        for name, stage, digest in rows.iter_rows():
-            published.setdefault(name, {})[stage] = digest
+        published = fetch_fingerprints(Snapshot(copy))
         for name in benchmarks:
             expected = _expected_fingerprints(project.benchmarks[name])
             expected |= expectations_fingerprints(project, name, expected)

@@ -102,7 +102,7 @@ def _stale_batches(
         if fingerprints.get(scores_stage(evaluator.name)) == expected and not force:
             continue
         query = stale_samples(benchmark, evaluator, systems=systems, force=force)
-        with warehouse.fetch_to_disk(query.sql, query.parameters) as samples:
+        with warehouse.fetch_to_disk(*query) as samples:
             if samples.rows:
                 stale.append(index)
             for batch in samples.batches(TEXT_ROWS):

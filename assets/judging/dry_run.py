@@ -24,9 +24,7 @@ from warehouse.ledger.ledger import open_ledger
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    import polars as pl
+    from collections.abc import Iterator, Sequence
 
     from assets.project import Project
     from evaluators.engines.judge.dry_run import CostEstimate, DryRunJudge
@@ -101,7 +99,7 @@ def plan_run(
                 if evaluators and evaluator.name not in evaluators:
                     continue
                 query = stale_samples(benchmark, evaluator, systems=systems)
-                with warehouse.fetch_to_disk(query.sql, query.parameters) as samples:
+                with warehouse.fetch_to_disk(*query) as samples:
                     plan = EvaluatorPlan(
                         benchmark=name, evaluator=evaluator.name, samples=samples.rows
                     )
@@ -124,32 +122,18 @@ def _add_calls(
     dependent = 0
     for batch in samples.batches(TEXT_ROWS):
         score(evaluator, batch, engines)
-        dependent += _estimate_dependent_calls(evaluator, batch, judge.origins)
+        for row in batch.iter_rows(named=True):
+            sample = Sample.of(row)
+            origin = Origin(sample.benchmark, sample.system, sample.question_id, evaluator.name, 0)
+            if origin in judge.origins:
+                # The other calls of the sample depend on replies that are still missing.
+                dependent += max(0, evaluator.expected_calls(sample) - judge.origins[origin])
         judge.origins.clear()
     calls = len(judge.missing) + dependent
-    cost = judge.cost(calls, _mean_tokens_out(warehouse, evaluator))
-    return replace(plan, calls=calls, held=len(judge.held), cost=cost)
-
-
-def _estimate_dependent_calls(
-    evaluator: FlowEvaluator, batch: pl.DataFrame, waiting: Mapping[Origin, int]
-) -> int:
-    """Estimate the calls that depend on replies which are still missing."""
-    calls = 0
-    for row in batch.iter_rows(named=True):
-        sample = Sample.of(row)
-        origin = Origin(sample.benchmark, sample.system, sample.question_id, evaluator.name, 0)
-        if origin in waiting:
-            calls += max(0, evaluator.expected_calls(sample) - waiting[origin])
-    return calls
-
-
-def _mean_tokens_out(warehouse: Warehouse, evaluator: FlowEvaluator) -> float | None:
-    """Return the mean length of an evaluator's replies in the ledger, in tokens."""
-    mean = warehouse.fetch(
+    mean_tokens_out = warehouse.fetch(
         "SELECT avg(tokens_out / greatest(attempts, 1)) FROM judgments "
         "WHERE digest IN (SELECT digest FROM asks WHERE evaluator = $evaluator)",
         {"evaluator": evaluator.name},
-    )
-    value = mean.item()
-    return None if value is None else float(value)
+    ).item()
+    cost = judge.cost(calls, mean_tokens_out)
+    return replace(plan, calls=calls, held=len(judge.held), cost=cost)

@@ -80,7 +80,6 @@ def refresh_scores(
         return ScoringResult(scored=0, current=_graded_rows(warehouse, name, evaluator), removed=0)
     every = force or not _graded_rows(warehouse, name, evaluator)
     query = stale_samples(benchmark, evaluator, systems=systems, force=every)
-    orphans = delete_orphans(name, evaluator.name)
     now = datetime.now(UTC).replace(tzinfo=None)
     constants: dict[str, str | datetime] = {
         "evaluator": evaluator.name,
@@ -91,7 +90,7 @@ def refresh_scores(
     with TemporaryDirectory(prefix=".grades-", dir=warehouse.path.parent) as folder:
         if isinstance(evaluator, FrameEvaluator):
             # Expressions are as fast as the query: no intermediate file is needed.
-            with warehouse.stream(query.sql, query.parameters, rows=FRAME_ROWS) as frames:
+            with warehouse.stream(*query, rows=FRAME_ROWS) as frames:
                 scored = score_stream(evaluator, frames, Path(folder))
             to_retry = 0
         else:
@@ -105,10 +104,10 @@ def refresh_scores(
         def write(transaction: Transaction) -> tuple[int, int]:
             known = _graded_rows(transaction, name, evaluator)
             _record_signature(transaction, evaluator, now)
-            removed = transaction.execute(orphans.sql, orphans.parameters) if known else 0
+            orphans = delete_orphans(name, evaluator.name)
+            removed = transaction.execute(*orphans) if known else 0
             if isinstance(evaluator, FlowEvaluator):
-                orphaned_asks = delete_orphans(name, evaluator.name, "asks")
-                transaction.execute(orphaned_asks.sql, orphaned_asks.parameters)
+                transaction.execute(*delete_orphans(name, evaluator.name, "asks"))
             if scored:
                 if isinstance(evaluator, FrameEvaluator):
                     # Their details are short, unlike the rationales of judges.

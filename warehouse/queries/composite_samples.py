@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from warehouse.queries.samples import Query
+from warehouse.queries.samples import Query, select_stale
 from warehouse.schema.ddl import quoted
 
 if TYPE_CHECKING:
@@ -47,11 +47,7 @@ def select_stale_composite_samples(
         A query with benchmark, system, question_id, input_digest, `error`, and for each part the
         columns `<name>` and `status:<name>`, which is null if it is scored.
     """
-    parameters: dict[str, Any] = {
-        "benchmark": benchmark,
-        "evaluator": evaluator,
-        "signature": signature,
-    }
+    parameters: dict[str, Any] = {"benchmark": benchmark}
     joined, columns, digested = [], [], []
     names = sorted({(part.evaluator, part.signature) for part in parts})
     tables = {name: f"part{number}" for number, (name, _) in enumerate(names)}
@@ -80,23 +76,14 @@ def select_stale_composite_samples(
         parameters["systems"] = list(systems)
         only = "AND p.system IN (SELECT unnest($systems))"
     sql = f"""
-SELECT s.*
-FROM (
-    SELECT
-        p.benchmark, p.system, p.question_id,
-        hash(to_json({{{", ".join(digested)}, failed: p.error IS NOT NULL}})::VARCHAR)
-            AS input_digest,
-        p.error,
-        {", ".join(columns)}
-    FROM predictions AS p
-    SEMI JOIN questions AS q USING (benchmark, question_id)
-    {" ".join(joined)}
-    WHERE p.benchmark = $benchmark {only}
-) AS s
-ANTI JOIN (
-    SELECT system, question_id, input_digest
-    FROM grades
-    WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature
-) AS g USING (system, question_id, input_digest)
+SELECT
+    p.benchmark, p.system, p.question_id,
+    hash(to_json({{{", ".join(digested)}, failed: p.error IS NOT NULL}})::VARCHAR) AS input_digest,
+    p.error,
+    {", ".join(columns)}
+FROM predictions AS p
+SEMI JOIN questions AS q USING (benchmark, question_id)
+{" ".join(joined)}
+WHERE p.benchmark = $benchmark {only}
 """.strip()  # noqa: S608
-    return Query(sql, parameters)
+    return select_stale(Query(sql, parameters), evaluator, signature)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from warehouse.errors import UnknownColumn, UnknownSystem, suggest_name
 from warehouse.schema.ddl import quoted
@@ -40,17 +39,11 @@ SAMPLE_COLUMNS = (*QUESTION_COLUMNS, *ANSWER_COLUMNS, "document_sentences")
 """The selectable columns, besides benchmark, system, question_id and input_digest."""
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A statement with its parameters.
-
-    Attributes:
-        sql: The statement.
-        parameters: The values by name.
-    """
+class Query(NamedTuple):
+    """A statement and the values of its parameters by name: `warehouse.fetch(*query)`."""
 
     sql: str
-    parameters: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, Any]
 
 
 def samples(benchmark: str, columns: Iterable[str], systems: Sequence[str] | None = None) -> Query:
@@ -99,11 +92,15 @@ def select_stale_samples(
     Raises:
         UnknownColumn: A column does not exist.
     """
-    all_samples = samples(benchmark, columns, systems)
+    return select_stale(samples(benchmark, columns, systems), evaluator, signature)
+
+
+def select_stale(samples: Query, evaluator: str, signature: str) -> Query:
+    """Select those of some samples that have no score of this signature for their inputs."""
     sql = f"""
 SELECT s.*
 FROM (
-{all_samples.sql}
+{samples.sql}
 ) AS s
 ANTI JOIN (
     SELECT system, question_id, input_digest
@@ -111,32 +108,19 @@ ANTI JOIN (
     WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature
 ) AS g USING (system, question_id, input_digest)
 """.strip()  # noqa: S608
-    return Query(sql, {**all_samples.parameters, "evaluator": evaluator, "signature": signature})
-
-
-def orphans(benchmark: str, evaluator: str) -> Query:
-    """Select the keys of an evaluator's scores whose system or question no longer exists.
-
-    Returns:
-        A query with benchmark, system, question_id, evaluator.
-    """
-    return _orphans("SELECT benchmark, system, question_id, evaluator", benchmark, evaluator)
+    return Query(sql, {**samples.parameters, "evaluator": evaluator, "signature": signature})
 
 
 def delete_orphans(benchmark: str, evaluator: str, table: str = "grades") -> Query:
-    """Delete the rows that `orphans` selects.
+    """Delete an evaluator's rows of a table whose system or question no longer exists.
 
     Args:
         benchmark: The benchmark.
         evaluator: The evaluator's name.
         table: `grades`, or `asks` for the judge calls of deleted samples; judgments stay.
     """
-    return _orphans("DELETE", benchmark, evaluator, table)
-
-
-def _orphans(verb: str, benchmark: str, evaluator: str, table: str = "grades") -> Query:
     sql = f"""
-{verb} FROM {quoted(table)}
+DELETE FROM {quoted(table)}
 WHERE benchmark = $benchmark
   AND evaluator = $evaluator
   AND (system, question_id) NOT IN (

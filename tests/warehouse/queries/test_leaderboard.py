@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from warehouse.errors import WarehouseError
 from warehouse.queries.leaderboard import aggregate_scores
-from warehouse.sql import sql
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -206,8 +204,3 @@ def test_sums_keep_small_numbers_beside_large_ones(warehouse: Warehouse) -> None
     ]
     fill(warehouse, [{"question_id": "q00000"}], grades, metrics=["x"])
     assert folded(warehouse)["all", "s", "x"]["value_sum"] == pytest.approx(1000.0, abs=3)
-
-
-def test_an_unknown_statement_is_named() -> None:
-    with pytest.raises(WarehouseError, match="no statement 'aggregates'; did you mean 'aggregate'"):
-        sql("aggregates")

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tests.warehouse.conftest import change, put
-from warehouse.queries.samples import delete_orphans, orphans, samples, select_stale_samples
+from warehouse.queries.samples import delete_orphans, samples, select_stale_samples
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -145,32 +145,37 @@ def test_the_digest_is_that_of_the_inputs_as_json(warehouse: Warehouse) -> None:
     assert frame["input_digest"][0] == hashed == 18124902593630492734
 
 
+def delete_retrieval_orphans(warehouse: Warehouse) -> int:
+    """Delete the orphaned scores of `retrieval` and return their number."""
+    with warehouse.transaction() as transaction:
+        return transaction.execute(*delete_orphans("b", "retrieval"))
+
+
 def test_orphans_are_grades_without_a_sample(warehouse: Warehouse) -> None:
-    def remaining() -> list[tuple[str, str]]:
-        frame = warehouse.fetch("SELECT system, question_id FROM grades ORDER BY ALL")
+    def remaining(evaluator: str) -> list[tuple[str, str]]:
+        frame = warehouse.fetch(
+            "SELECT system, question_id FROM grades WHERE evaluator = $name ORDER BY ALL",
+            {"name": evaluator},
+        )
         return frame.rows()
 
     grade(warehouse, "retrieval", RETRIEVAL)
     grade(warehouse, "answers", ANSWERS)
-    query = orphans("b", "retrieval")
-    assert warehouse.fetch(query.sql, query.parameters).is_empty()
+    every = remaining("retrieval")
+    assert delete_retrieval_orphans(warehouse) == 0
     change(warehouse, "DELETE FROM predictions WHERE system = 'llm' AND question_id > 'q0'")
     change(warehouse, "DELETE FROM questions WHERE question_id = 'q3'")
-    found = warehouse.fetch(query.sql, query.parameters)
     gone = [("llm", "q1"), ("llm", "q2"), ("llm", "q3"), ("rag", "q3")]
-    assert sorted(found.select("system", "question_id").rows()) == gone
-    with warehouse.transaction() as transaction:
-        statement = delete_orphans("b", "retrieval")
-        assert transaction.execute(statement.sql, statement.parameters) == 4
-    assert warehouse.fetch(query.sql, query.parameters).is_empty()
-    assert len(remaining()) == 4 + 8
+    assert delete_retrieval_orphans(warehouse) == len(gone)
+    assert delete_retrieval_orphans(warehouse) == 0
+    assert remaining("retrieval") == [each for each in every if each not in gone]
+    assert len(every) == len(remaining("answers")) == 8
 
 
 def test_orphans_of_a_benchmark_that_is_empty_now(warehouse: Warehouse) -> None:
     grade(warehouse, "retrieval", RETRIEVAL)
     change(warehouse, "DELETE FROM questions")
-    query = orphans("b", "retrieval")
-    assert warehouse.fetch(query.sql, query.parameters).height == 8
+    assert delete_retrieval_orphans(warehouse) == 8
 
 
 def test_parameters_are_not_part_of_the_statement(warehouse: Warehouse) -> None:

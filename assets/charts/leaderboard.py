@@ -55,15 +55,7 @@ def leaderboard_chart(board: pl.DataFrame) -> style.Spec | None:
     points = base.mark_point(filled=True, size=80, opacity=1).encode(
         x=alt.X("mean:Q", title=None, scale=alt.Scale(zero=True, nice=True))
     )
-    columns = 1 if len(metrics) == 1 else style.FACETS_PER_ROW
-    chart: style.Spec = (
-        alt.layer(interval, *caps, points, data=alt.InlineData(values=rows.to_dicts()))
-        .properties(width=style.WIDTH if columns == 1 else style.FACET_WIDTH)
-        .facet(
-            facet=alt.Facet("metric:N", sort=metrics, header=style.facet_header()),
-            columns=columns,
-        )
-        .resolve_scale(x="independent")
-        .to_dict(validate=False)
-    )
+    layers = alt.layer(interval, *caps, points, data=alt.InlineData(values=rows.to_dicts()))
+    facets = style.facet(layers, "metric", metrics)
+    chart: style.Spec = facets.resolve_scale(x="independent").to_dict(validate=False)
     return chart

@@ -44,31 +44,38 @@ INTERVAL_COLUMNS = {
 """The columns that draw an interval; both ends are the mean where there is no interval."""
 
 
-def system_colour(systems: Sequence[str], **options: Any) -> alt.Color:
+def system_colour(systems: Sequence[str], **legend: Any) -> alt.Color:
     """Return the colour encoding of systems, the same in every chart.
 
     Args:
         systems: All systems of the benchmark, by name. Colours repeat if there are too many.
-        options: More options of the encoding, such as `legend`.
+        legend: Options of a legend below the chart; without any, there is no legend.
     """
     colours = [PALETTE[at % len(PALETTE)] for at in range(len(systems))]
     return alt.Color(
         "system:N",
         scale=alt.Scale(domain=list(systems), range=colours),
-        **{"legend": None, **options},
+        # Columns are wide enough for whole names.
+        legend=alt.Legend(title=None, orient="bottom", columns=3, labelLimit=180, **legend)
+        if legend
+        else None,
     )
 
 
-def legend(**options: Any) -> alt.Legend:
-    """Return a legend below the chart, with columns wide enough for whole names."""
-    return alt.Legend(title=None, orient="bottom", columns=3, labelLimit=180, **options)
+def facet(chart: Any, field: str, values: Sequence[str]) -> alt.FacetChart:
+    """Return a chart with a facet for each value; a single facet has the full width.
 
-
-def facet_header() -> alt.Header:
-    """Return the header of a facet: the evaluator, and the metric on a second line."""
-    return alt.Header(
+    The header of a facet is its value, with the part after a dot on a second line.
+    """
+    header = alt.Header(
         title=None,
         labelFontWeight="bold",
         labelLimit=FACET_WIDTH + 30,
         labelExpr="split(datum.label, '.')",
     )
+    is_single = len(values) == 1
+    facets: alt.FacetChart = chart.properties(width=WIDTH if is_single else FACET_WIDTH).facet(
+        facet=alt.Facet(f"{field}:N", sort=values, header=header),
+        columns=1 if is_single else FACETS_PER_ROW,
+    )
+    return facets

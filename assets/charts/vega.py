@@ -74,11 +74,7 @@ def cache_folder() -> Path:
 
 
 def render_svg(spec: dict[str, Any]) -> str:
-    """Render a chart as SVG.
-
-    Args:
-        spec: The chart in Vega-Lite, with its data.
-    """
+    """Render a chart in Vega-Lite, with its data, as SVG."""
     import vl_convert
 
     image: str = vl_convert.vegalite_to_svg(json.dumps({**spec, "config": CHART_CONFIG}))
@@ -86,12 +82,7 @@ def render_svg(spec: dict[str, Any]) -> str:
 
 
 def render_png(svg: str, scale: float = SCALE) -> bytes:
-    """Render an SVG as PNG.
-
-    Args:
-        svg: The result of `render_svg`.
-        scale: Pixels per unit of the chart.
-    """
+    """Render an SVG as PNG, with a scale in pixels per unit of the chart."""
     import vl_convert
 
     image: bytes = vl_convert.svg_to_png(svg, scale=scale)

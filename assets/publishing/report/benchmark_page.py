@@ -5,8 +5,6 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING
 
-import polars as pl
-
 from assets.charts.vega import bundle_name, write_images
 from assets.publishing.report.data_files import (
     answer_files,
@@ -16,7 +14,7 @@ from assets.publishing.report.data_files import (
 )
 from assets.publishing.report.formatting import format_time
 from assets.publishing.report.panel import load_panels
-from assets.publishing.report.templates_env import BENCHMARK_SCRIPTS, render, render_page
+from assets.publishing.report.templates_env import page_scripts, render, render_page
 from warehouse.queries.report import STATUSES
 
 if TYPE_CHECKING:
@@ -75,18 +73,18 @@ def benchmark_page(data: BenchmarkData, shown: Sequence[tuple[Panel, Content]]) 
         {
             "name": panel.name,
             "title": panel.title,
-            "html": render(f"panels/{panel.template}", charts=content.charts, **content.values),
+            "html": render(f"panels/{panel.name}.html.j2", charts=content.charts, **content.values),
         }
         for panel, content in shown
     ]
     return render_page(
         "benchmark.html.j2",
-        BENCHMARK_SCRIPTS,
+        page_scripts(panel.name for panel, _ in shown),
         script_files=[f"../{bundle_name()}"],
         name=data.benchmark,
         n_questions=data.totals["questions"],
         n_systems=len(data.systems),
-        published_at=format_time(data.board.select(pl.col("published_at").max()).item()),
+        published_at=format_time(data.published_at),
         panels=panels,
         page_data=json_for_script(page_data),
         charts=charts,

@@ -34,12 +34,8 @@ ANSWERS_PER_QUERY = 10_000
 def write_data_file(folder: Path, name: str, content: bytes) -> None:
     """Write a script that passes its content to the page; it also loads from a `file:` address.
 
-    The content is compressed and encoded as base64, so that no text in it can end the script.
-
-    Args:
-        folder: The folder of the file.
-        name: The name by which the page requests the content.
-        content: The content.
+    The content is compressed and encoded as base64, so that no text in it can end the script. The
+    page requests it by its name.
     """
     compressor = zlib.compressobj(COMPRESSION_LEVEL, zlib.DEFLATED, GZIP_FORMAT)
     text = base64.b64encode(compressor.compress(content) + compressor.flush())

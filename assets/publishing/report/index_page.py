@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 from markupsafe import Markup
 
 from assets.publishing.report.formatting import format_number, format_time
 from assets.publishing.report.templates_env import INDEX_SCRIPTS, render_page
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
-    from warehouse.publish.snapshot import OpenSnapshot
+    from assets.publishing.report.panel import BenchmarkData
 
 Row = dict[str, Any]
 
@@ -21,56 +20,26 @@ MAX_METRICS = 4
 MAX_SYSTEMS = 5
 INTERVAL_WIDTH = 110
 
-_BOARD = """
-SELECT l.benchmark, l.system, l.evaluator, l.metric, l.mean, l.ci_low, l.ci_high, l.rank,
-    l.tied_with_best, l.best, m.bound_low AS low, m.bound_high AS high
-FROM leaderboard AS l
-LEFT JOIN metrics AS m USING (evaluator, metric)
-WHERE l.slice = 'all' AND l.is_primary = 1 AND l.mean IS NOT NULL
-ORDER BY l.benchmark, l.evaluator, l.metric, l.rank, l.system
-"""
 
-_TOTALS = """
-SELECT benchmark, max(published_at) AS published_at, count(DISTINCT system) AS n_systems,
-    (SELECT count(*) FROM questions AS q WHERE q.benchmark = l.benchmark) AS n_questions,
-    (SELECT count(*) FROM predictions AS p WHERE p.benchmark = l.benchmark AND error IS NOT NULL)
-        AS n_failed,
-    (SELECT count(*) FROM problems AS p WHERE p.benchmark = l.benchmark) AS n_problems,
-    (SELECT count(*) FROM problems AS p WHERE p.benchmark = l.benchmark AND severity = 'high')
-        AS n_high,
-    (SELECT count(*) FROM rejects AS r WHERE r.benchmark = l.benchmark) AS n_rejects
-FROM leaderboard AS l
-GROUP BY benchmark
-ORDER BY benchmark
-"""
-
-
-def index_page(snapshot: OpenSnapshot, folders: Mapping[str, str]) -> str:
-    """Return the first page.
-
-    Args:
-        snapshot: The published copy.
-        folders: The folder of each benchmark.
-    """
-    board = snapshot.fetch(_BOARD)
-    benchmarks = []
-    for row in snapshot.fetch(_TOTALS).iter_rows(named=True):
-        name = row["benchmark"]
-        metrics = board.filter(pl.col("benchmark") == name).partition_by(
-            "evaluator", "metric", maintain_order=True
-        )
-        benchmarks.append(
-            {
-                **row,
-                "name": name,
-                "address": f"report/{folders[name]}/index.html",
-                "metrics": [metric_table(metric.to_dicts()) for metric in metrics[:MAX_METRICS]],
-                "more_metrics": max(0, len(metrics) - MAX_METRICS),
-            }
-        )
-    latest = max((row["published_at"] for row in benchmarks), default=None)
+def index_page(benchmarks: Sequence[BenchmarkData]) -> str:
+    """Return the first page."""
+    cards = [
+        {
+            "name": data.benchmark,
+            "address": f"report/{data.folder}/index.html",
+            "totals": data.totals,
+            "n_systems": len(data.systems),
+            "metrics": [
+                metric_table(data.metric_rows(*name).to_dicts())
+                for name in data.primary_metrics[:MAX_METRICS]
+            ],
+            "more_metrics": max(0, len(data.primary_metrics) - MAX_METRICS),
+        }
+        for data in benchmarks
+    ]
+    latest = max((data.published_at for data in benchmarks), default=None)
     return render_page(
-        "index.html.j2", INDEX_SCRIPTS, benchmarks=benchmarks, published_at=format_time(latest)
+        "index.html.j2", INDEX_SCRIPTS, benchmarks=cards, published_at=format_time(latest)
     )
 
 
@@ -96,7 +65,7 @@ def metric_table(rows: list[Row]) -> Row:
 
 def metric_scale(rows: list[Row]) -> tuple[float, float]:
     """Return the bounds of a metric, or the range of its means and intervals."""
-    low, high = rows[0]["low"], rows[0]["high"]
+    low, high = rows[0]["scale_low"], rows[0]["scale_high"]
     if low is None or high is None:
         values = [row[column] for row in rows for column in ("mean", "ci_low", "ci_high")]
         known = [value for value in values if value is not None]

@@ -16,6 +16,7 @@ from warehouse.queries import report as report_queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
+    from datetime import datetime
 
     from assets.charts.style import Spec
     from warehouse.publish.snapshot import OpenSnapshot
@@ -64,13 +65,18 @@ class BenchmarkData:
     benchmark: str
     digest: str
 
+    @property
+    def folder(self) -> str:
+        """The name of the folder of its page."""
+        return f"{self.benchmark}-{self.digest}"
+
     def fetch(self, sql: str) -> pl.DataFrame:
         """Return the result of a statement with the parameter `$benchmark`."""
         return self.copy.fetch(sql, {"benchmark": self.benchmark})
 
     def fetch_query(self, query: Query) -> pl.DataFrame:
         """Return the result of a query of the warehouse."""
-        return self.copy.fetch(query.sql, query.parameters)
+        return self.copy.fetch(*query)
 
     @cached_property
     def totals(self) -> dict[str, int]:
@@ -81,6 +87,12 @@ class BenchmarkData:
     def board(self) -> pl.DataFrame:
         """The rows of the table `leaderboard`, with summary, family, level and scale."""
         return self.fetch(_BOARD)
+
+    @property
+    def published_at(self) -> datetime:
+        """When the leaderboard was published."""
+        published_at: datetime = self.board.select(pl.col("published_at").max()).item()
+        return published_at
 
     @cached_property
     def overall(self) -> pl.DataFrame:
@@ -106,6 +118,11 @@ class BenchmarkData:
     def primary_metrics(self) -> list[tuple[str, str]]:
         """The primary metrics that have a value for some system, as (evaluator, metric)."""
         return sort_order.primary_metrics(self.board)
+
+    def metric_rows(self, evaluator: str, metric: str) -> pl.DataFrame:
+        """Return the leaderboard of a metric over all questions, without missing means."""
+        is_metric = (pl.col("evaluator") == evaluator) & (pl.col("metric") == metric)
+        return self.overall.filter(is_metric, pl.col("mean").is_not_null())
 
     @cached_property
     def metrics(self) -> list[dict[str, Any]]:
@@ -166,22 +183,26 @@ class Content:
 class Panel:
     """A section of a benchmark's page.
 
+    Its module names it: the id of the section, its template `templates/panels/<name>.html.j2` and
+    its script `page/panels/<name>.js`. A panel without interaction needs no script.
+
     Attributes:
-        name: The id of the section.
         title: Its heading, and its link in the navigation.
         position: Its place in the page; panels are sorted by it.
-        queries: SQL statements by name, each with the parameter `$benchmark`.
         build: Returns the content, or None to hide the panel. It receives the `BenchmarkData`
             and the result of each query as an argument of its name.
-        template: The file in `templates/panels/` that renders the content.
+        queries: SQL statements by name, each with the parameter `$benchmark`.
     """
 
-    name: str
     title: str
     position: int
-    queries: Mapping[str, str] = field(default_factory=dict)
     build: Callable[..., Content | None]
-    template: str
+    queries: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name of its module."""
+        return self.build.__module__.rpartition(".")[2]
 
 
 @cache

@@ -14,17 +14,10 @@ from markupsafe import Markup
 from assets.publishing.report import formatting
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-BENCHMARK_SCRIPTS = (
-    *("01-elements.js", "02-data.js", "03-theme.js", "04-table.js", "05-leaderboard.js"),
-    *("06-charts.js", "07-questions.js", "08-comparison.js", "09-evidence.js", "10-sample.js"),
-    "11-problems.js",
-)
-"""The parts of the script of a benchmark's page; later ones use earlier ones."""
-
-NO_SOURCE = ("'none'",)
 PACKAGE = __name__.rpartition(".")[0]
+PAGE = files(PACKAGE) / "page"
 
 INDEX_SCRIPTS = ("01-elements.js", "03-theme.js", "index.js")
 
@@ -61,6 +54,16 @@ def render_table_page(title: str, heads: Sequence[str], rows: Sequence[Sequence[
     return render_page("table_page.html.j2", title=title, heads=heads, rows=rows)
 
 
+def page_scripts(panels: Iterable[str]) -> list[str]:
+    """Return the parts of the script of a benchmark's page.
+
+    These are the numbered files, in their order, then the scripts of the panels that have one.
+    """
+    shared = sorted(path.name for path in PAGE.iterdir() if path.name[0].isdigit())
+    own = [f"panels/{panel}.js" for panel in panels]
+    return [*shared, *(path for path in own if (PAGE / path).is_file())]
+
+
 def inline_script(parts: Sequence[str]) -> str:
     """Return files of `page/` as one script whose names are not visible to other scripts."""
     return '(() => {\n"use strict";\n' + "\n".join(map(_page_file, parts)) + "\n})();"
@@ -75,7 +78,7 @@ def content_security_policy(script: str | None, *, has_files: bool) -> str:
     return "; ".join(
         [
             "default-src 'none'",
-            f"script-src {' '.join(sources or NO_SOURCE)}",
+            "script-src " + (" ".join(sources) or "'none'"),
             "style-src 'unsafe-inline'",
             "img-src data:",
             "base-uri 'none'",
@@ -86,7 +89,7 @@ def content_security_policy(script: str | None, *, has_files: bool) -> str:
 
 @cache
 def _page_file(name: str) -> str:
-    return (files(PACKAGE) / "page" / name).read_text(encoding="utf-8")
+    return (PAGE / name).read_text(encoding="utf-8")
 
 
 @cache
@@ -97,11 +100,6 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    environment.filters |= {
-        "number": formatting.format_number,
-        "percent": formatting.format_percent,
-        "count": formatting.format_count,
-        "plural": formatting.format_plural,
-        "time": formatting.format_time,
-    }
+    for name in ("number", "count", "plural", "time"):
+        environment.filters[name] = getattr(formatting, f"format_{name}")
     return environment

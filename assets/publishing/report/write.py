@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FOLDER = "report"
 
-PAGE_VERSION = 3
+PAGE_VERSION = 4
 """Increment it when the same data gives other pages."""
 
 STATE_FILE = ".folders.json"
@@ -53,12 +53,12 @@ def write_report(copy: Snapshot, publish: Path, patience_s: float = 60.0) -> Pat
     root.mkdir(parents=True, exist_ok=True)
     with FileLock(root / ".writing", patience_s).exclusive(), copy.open() as snapshot:
         _write_vega_bundle(root)
-        benchmarks = snapshot.fetch("SELECT DISTINCT benchmark FROM leaderboard ORDER BY benchmark")
-        folders = {name: _write_benchmark(snapshot, name, root) for name in benchmarks["benchmark"]}
+        names = snapshot.fetch("SELECT DISTINCT benchmark FROM leaderboard ORDER BY benchmark")
+        benchmarks = [_write_benchmark(snapshot, name, root) for name in names["benchmark"]]
         page = publish / REPORT_FILE
         with replace_file(page) as partial:
-            partial.write_text(index_page(snapshot, folders), encoding="utf-8")
-        _remove_outdated(root, {*folders.values(), bundle_name()})
+            partial.write_text(index_page(benchmarks), encoding="utf-8")
+        _remove_outdated(root, {*(data.folder for data in benchmarks), bundle_name()})
     return page
 
 
@@ -69,20 +69,20 @@ def _write_vega_bundle(root: Path) -> None:
             partial.write_text(vega_bundle(), encoding="utf-8")
 
 
-def _write_benchmark(snapshot: OpenSnapshot, benchmark: str, root: Path) -> str:
+def _write_benchmark(snapshot: OpenSnapshot, benchmark: str, root: Path) -> BenchmarkData:
     query = report_fingerprint(benchmark)
-    row = snapshot.fetch(query.sql, query.parameters).row(0)
+    row = snapshot.fetch(*query).row(0)
     digest = digest_of(repr(row), PAGE_VERSION, bundle_name())[:12]
-    name = f"{benchmark}-{digest}"
-    if not (root / name).is_dir():
-        partial = root / f".{name}.tmp"
+    data = BenchmarkData(snapshot, benchmark, digest)
+    if not (root / data.folder).is_dir():
+        partial = root / f".{data.folder}.tmp"
         shutil.rmtree(partial, ignore_errors=True)
         try:
-            write_folder(BenchmarkData(snapshot, benchmark, digest), partial)
-            partial.replace(root / name)
+            write_folder(data, partial)
+            partial.replace(root / data.folder)
         finally:
             shutil.rmtree(partial, ignore_errors=True)
-    return name
+    return data
 
 
 def _remove_outdated(root: Path, current: set[str]) -> None:

@@ -2,9 +2,11 @@
 
 const FOLD = 700; // characters of a long text that are shown at first
 
-function el(tag, attributes, ...children) {
+// el("p", { class: "fine" }, "a text", el("b", "another")): the attributes are optional.
+function el(tag, ...children) {
   const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
+  const attributes = children[0]?.constructor === Object ? children.shift() : {};
+  for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
     else if (name === "class") made.className = value;
@@ -16,14 +18,14 @@ function el(tag, attributes, ...children) {
 
 function svgEl(tag, attributes, ...children) {
   const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes || {})) made.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   made.append(...children);
   return made;
 }
 
 // A name that cannot change the text direction around it.
 function name(text) {
-  return el("bdi", {}, text);
+  return el("bdi", text);
 }
 
 // A text of any length, with its own direction; a long one is folded.
@@ -35,22 +37,23 @@ function prose(text, tag = "div") {
     box.append(text);
     return box;
   }
-  const rest = text.length - FOLD;
-  const more = el(
-    "button",
-    {
-      type: "button",
-      class: "link",
-      onclick: () => {
-        box.replaceChildren(text);
-        box.tabIndex = -1;
-        box.focus();
-      },
-    },
-    `Show ${rest.toLocaleString("en")} more characters`,
-  );
-  box.append(text.slice(0, FOLD), "… ", more);
+  const unfold = () => {
+    box.replaceChildren(text);
+    box.tabIndex = -1;
+    box.focus();
+  };
+  const label = `Show ${count(text.length - FOLD)} more characters`;
+  box.append(text.slice(0, FOLD), "… ", linkButton(label, unfold));
   return box;
+}
+
+function bestBadge(text) {
+  return el("span", { class: "badge best" }, text);
+}
+
+// A button that looks like a link.
+function linkButton(text, onclick) {
+  return el("button", { type: "button", class: "link", onclick }, text);
 }
 
 function number(value, digits = 3) {

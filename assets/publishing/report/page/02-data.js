@@ -37,6 +37,7 @@ async function loadJson(key) {
 }
 
 const METRICS = PAGE.metrics.map((row, at) => ({ ...row, at, title: `${row.e}.${row.m}` }));
+const PRIMARY = METRICS.filter((metric) => metric.primary && metric.measured);
 const metricAt = new Map(METRICS.map((metric) => [metric.title, metric]));
 
 // Rows of the leaderboard as objects.

@@ -1,7 +1,6 @@
 // Light and dark mode: the system's setting until the reader chooses.
 
 const dark = window.matchMedia("(prefers-color-scheme: dark)");
-const onTheme = [];
 
 function storedTheme() {
   try {
@@ -21,19 +20,16 @@ function setTheme(theme) {
   const button = byId("theme");
   button.textContent = isDark() ? "Light" : "Dark";
   button.setAttribute("aria-label", `Switch to ${isDark() ? "light" : "dark"} mode`);
-  for (const each of onTheme) each();
 }
 
-function startTheme() {
-  byId("theme").addEventListener("click", () => {
-    const theme = isDark() ? "light" : "dark";
-    try {
-      localStorage.setItem("scoreline-theme", theme);
-    } catch {
-      // without storage, the choice lasts until the page is closed
-    }
-    setTheme(theme);
-  });
-  dark.addEventListener("change", () => setTheme(null));
-  setTheme(storedTheme());
-}
+byId("theme").addEventListener("click", () => {
+  const theme = isDark() ? "light" : "dark";
+  setTheme(theme);
+  try {
+    localStorage.setItem("scoreline-theme", theme);
+  } catch {
+    // without storage, the choice lasts until the page is closed
+  }
+});
+dark.addEventListener("change", () => setTheme(null));
+setTheme(storedTheme());

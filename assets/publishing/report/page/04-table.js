@@ -14,14 +14,6 @@ function sortableTable(columns, rows, options = {}) {
     );
     return el("th", { scope: "col", class: columnClass(column) }, button);
   });
-  const table = el(
-    "table",
-    {},
-    options.caption ? tableCaption(options.caption) : null,
-    el("thead", {}, el("tr", {}, heads)),
-    body,
-  );
-
   function choose(index) {
     if (at === index) descending = !descending;
     else {
@@ -41,26 +33,21 @@ function sortableTable(columns, rows, options = {}) {
     body.replaceChildren(...ordered.map(tableRow));
     if (!ordered.length) {
       const text = options.empty || "No rows.";
-      body.append(el("tr", {}, el("td", { colspan: columns.length, class: "none" }, text)));
+      body.append(el("tr", el("td", { colspan: columns.length, class: "none" }, text)));
     }
   }
 
   function tableRow(row) {
-    return el(
-      "tr",
-      {},
-      columns.map((column, index) => {
-        const shown = column.cell ? column.cell(row) : column.value(row);
-        const kind = columnClass(column);
-        return index === (options.header ?? 0)
-          ? el("th", { scope: "row", class: kind }, shown)
-          : el("td", { class: kind }, shown);
-      }),
-    );
+    const cells = columns.map((column, index) => {
+      const shown = column.cell ? column.cell(row) : column.value(row);
+      const isHeader = index === (options.header ?? 0);
+      return el(isHeader ? "th" : "td", { scope: isHeader ? "row" : null, class: columnClass(column) }, shown);
+    });
+    return el("tr", cells);
   }
 
   show();
-  return table;
+  return el("table", options.caption ? tableCaption(options.caption) : null, el("thead", el("tr", heads)), body);
 }
 
 function columnClass(column) {
@@ -69,7 +56,7 @@ function columnClass(column) {
 
 // A caption that wraps at the edge of the screen, even if its table is wider.
 function tableCaption(text) {
-  return el("caption", {}, el("span", {}, text));
+  return el("caption", el("span", text));
 }
 
 // Sort rows by a value; rows without a value come last in both directions.
@@ -90,9 +77,8 @@ function scrollable(table, label) {
 
 // Rows in pages; draw(rows) shows one page.
 function pagedTable(rows, size, draw, label) {
-  const box = el("div");
   const inner = el("div");
-  const text = el("span", {});
+  const text = el("span");
   const previous = el("button", { type: "button", onclick: () => go(-1) }, "Previous");
   const next = el("button", { type: "button", onclick: () => go(1) }, "Next");
   let page = 0;
@@ -116,7 +102,6 @@ function pagedTable(rows, size, draw, label) {
 
   const controls = el("nav", { class: "pages", "aria-label": `pages of ${label}` }, previous, text, next);
   controls.hidden = rows.length <= size;
-  box.append(inner, controls);
   show();
-  return box;
+  return el("div", inner, controls);
 }

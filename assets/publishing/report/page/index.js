@@ -6,5 +6,4 @@ byId("find").addEventListener("input", (event) => {
   for (const card of cards) card.hidden = !card.textContent.toLowerCase().includes(term);
   announce(`${cards.filter((card) => !card.hidden).length} benchmarks`);
 });
-startTheme();
 document.documentElement.setAttribute("data-ready", "yes");

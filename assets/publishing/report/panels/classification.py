@@ -94,11 +94,4 @@ def confusion_chart(matrices: dict[str, dict[str, Any]]) -> style.Spec:
     return chart
 
 
-PANEL = Panel(
-    name="classes",
-    title="Classification",
-    position=40,
-    queries={"matrices": MATRICES},
-    build=build,
-    template="classification.html.j2",
-)
+PANEL = Panel(title="Classification", position=40, build=build, queries={"matrices": MATRICES})

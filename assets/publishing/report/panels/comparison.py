@@ -44,11 +44,4 @@ def build(data: BenchmarkData, comparisons: pl.DataFrame) -> Content | None:
     return Content(page_data={"comparisons": rows})
 
 
-PANEL = Panel(
-    name="compare",
-    title="Comparison",
-    position=80,
-    queries={"comparisons": COMPARISONS},
-    build=build,
-    template="comparison.html.j2",
-)
+PANEL = Panel(title="Comparison", position=80, build=build, queries={"comparisons": COMPARISONS})

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import altair as alt
-import polars as pl
 
 from assets.charts import style
 from assets.publishing.report.formatting import format_percent, isolate, join_names
 from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
+if TYPE_CHECKING:
+    import polars as pl
+
 CURVES = """
-SELECT c.system, c.metric, c.threshold, c.share_above, c.n_scored
+SELECT c.metric, c.system, c.threshold, c.share_above
 FROM option_confidence_curves AS c
 INNER JOIN (
     SELECT DISTINCT signature FROM leaderboard
@@ -42,16 +44,21 @@ MAX_ACCURACIES = 4
 """Systems whose accuracy the explanation names."""
 
 Point = tuple[float, float]
+"""A value, and the share of questions above it."""
+
+Steps = dict[tuple[str, str], list[Point]]
+"""The steps of each curve by (metric, system)."""
 
 
 def build(data: BenchmarkData, curves: pl.DataFrame, chance: pl.DataFrame) -> Content | None:
     """Return the charts of phi and delta, and the numbers that explain how to read them."""
     if curves.is_empty():
         return None
+    steps: Steps = curves.rows_by_key(["metric", "system"])
     guess: float | None = chance.item()  # None if questions differ in their number of options
     accuracies = []
     for system in data.ranked_systems[:MAX_ACCURACIES]:
-        if curve := points(curves, "delta", system):
+        if curve := steps.get(("delta", system)):
             accuracy = next((share for value, share in reversed(curve) if value <= 0), 1.0)
             accuracies.append(f"{isolate(system)} {format_percent(accuracy)}")
     return Content(
@@ -60,16 +67,10 @@ def build(data: BenchmarkData, curves: pl.DataFrame, chance: pl.DataFrame) -> Co
             "accuracies": join_names(accuracies) if accuracies else "",
         },
         charts={
-            "phi": curve_chart(data.systems, curves, "phi", reference=guess),
-            "delta": curve_chart(data.systems, curves, "delta", reference=0.0),
+            "phi": curve_chart(data.systems, steps, "phi", reference=guess),
+            "delta": curve_chart(data.systems, steps, "delta", reference=0.0),
         },
     )
-
-
-def points(curves: pl.DataFrame, metric: str, system: str) -> list[Point]:
-    """Return the steps of one curve as (value, share of questions above it)."""
-    own = curves.filter(pl.col("metric") == metric, pl.col("system") == system)
-    return list(own.select("threshold", "share_above").iter_rows())
 
 
 def drawn_points(curve: list[Point], metric: str, reference: float | None) -> list[Point]:
@@ -105,20 +106,20 @@ def thin_curve(curve: list[Point], width: float, exact_at: float | None) -> list
 
 
 def curve_chart(
-    systems: list[str], curves: pl.DataFrame, metric: str, reference: float | None
+    systems: list[str], steps: Steps, metric: str, reference: float | None
 ) -> style.Spec | None:
     """Draw one curve per system.
 
     Args:
         systems: All systems of the benchmark, by name.
-        curves: The result of `CURVES`.
+        steps: The steps of all curves.
         metric: `phi` or `delta`.
         reference: A value to mark with a dashed line.
     """
     rows = [
         {"system": system, "x": x, "share": share}
         for system in systems
-        for x, share in drawn_points(points(curves, metric, system), metric, reference)
+        for x, share in drawn_points(steps.get((metric, system), []), metric, reference)
     ]
     if not rows:
         return None
@@ -135,7 +136,7 @@ def curve_chart(
             axis=alt.Axis(format="%"),
             scale=alt.Scale(domain=[0, 1]),
         ),
-        color=style.system_colour(systems, legend=style.legend(symbolStrokeWidth=3)),
+        color=style.system_colour(systems, symbolStrokeWidth=3),
         opacity=alt.when(selected).then(alt.value(1)).otherwise(alt.value(0.08)),
     )
     lines = base.mark_line(interpolate="step-after", strokeWidth=2, clip=True)
@@ -159,10 +160,8 @@ def curve_chart(
 
 
 PANEL = Panel(
-    name="curves",
     title="Confidence curves",
     position=50,
-    queries={"curves": CURVES, "chance": CHANCE},
     build=build,
-    template="confidence_curves.html.j2",
+    queries={"curves": CURVES, "chance": CHANCE},
 )

@@ -72,19 +72,16 @@ def quality_rows(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> li
     """Return the expense of each system beside its mean in each primary metric."""
     spent = expenses.select("system", spent=column).drop_nulls()
     table: list[dict[str, Any]] = []
-    for evaluator, metric in data.primary_metrics:
-        rows = (
-            data.overall.filter(pl.col("evaluator") == evaluator, pl.col("metric") == metric)
-            .drop_nulls("mean")
-            .join(spent, on="system", maintain_order="left")
-            .with_columns(metric=pl.lit(f"{evaluator}.{metric}"), **style.INTERVAL_COLUMNS)
-        )
-        points = list(rows.select("spent", "mean").iter_rows())
-        front = pareto_front(points, high_is_best=rows["best"].first() == "high")
-        columns = rows.select(
-            "system", "metric", "mean", *style.INTERVAL_COLUMNS, "spent"
+    for name in data.primary_metrics:
+        rows = data.metric_rows(*name).join(spent, on="system", maintain_order="left")
+        is_high_best = rows["best"].first() == "high"
+        front = pareto_front(rows.select("spent", "mean").rows(), high_is_best=is_high_best)
+        table += rows.select(
+            *("system", "mean", "spent"),
+            metric=pl.lit(".".join(name)),
+            on_front=pl.Series(front, dtype=pl.Boolean),
+            **style.INTERVAL_COLUMNS,
         ).to_dicts()
-        table += [row | {"on_front": flag} for row, flag in zip(columns, front, strict=True)]
     return table
 
 
@@ -106,33 +103,33 @@ def quality_chart(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> s
         value=metrics[0],
         bind=alt.binding_select(options=metrics, name="Quality by "),
     )
-    base = alt.Chart(alt.InlineData(values=rows)).transform_filter("datum.metric === quality")
-    x = alt.X(
-        "spent:Q",
-        title=title,
-        axis=alt.Axis(format="$~g" if is_cost else "~g", tickCount=4),
-        scale=alt.Scale(padding=24, nice=False),
+    base = (
+        alt.Chart(alt.InlineData(values=rows))
+        .transform_filter("datum.metric === quality")
+        .encode(
+            x=alt.X(
+                "spent:Q",
+                title=title,
+                axis=alt.Axis(format="$~g" if is_cost else "~g", tickCount=4),
+                scale=alt.Scale(padding=24, nice=False),
+            ),
+            y=alt.Y("mean:Q", title="Mean", scale=alt.Scale(zero=False, padding=12)),
+            color=style.system_colour(data.systems),
+        )
     )
-    y = alt.Y("mean:Q", title="Mean", scale=alt.Scale(zero=False, padding=12))
-    colour = style.system_colour(data.systems)
     front = (
         base.transform_filter("datum.on_front")
-        .encode(x=x, y=y, color=alt.value(style.NEUTRAL))
+        .encode(color=alt.value(style.NEUTRAL))
         .mark_line(interpolate="step-after", strokeDash=[5, 4], strokeWidth=1.5)
     )
-    intervals = base.mark_rule(strokeWidth=1.5).encode(
-        x=x, y=alt.Y("from:Q"), y2="to:Q", color=colour
-    )
+    intervals = base.mark_rule(strokeWidth=1.5).encode(y="from:Q", y2="to:Q")
     points = base.encode(
-        x=x,
-        y=y,
-        color=colour,
         tooltip=[
             style.SYSTEM_TOOLTIP,
             alt.Tooltip("mean:Q", title="Mean", format=".4f"),
             alt.Tooltip("spent:Q", title=title, format="$.4~g" if is_cost else ".3~f"),
             alt.Tooltip("on_front:N", title="On the Pareto front"),
-        ],
+        ]
     )
     names = points.mark_text(align="left", dx=9, dy=-7, fontSize=12, limit=140)
     return (
@@ -148,11 +145,4 @@ def quality_chart(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> s
     )
 
 
-PANEL = Panel(
-    name="spending",
-    title="Cost and time",
-    position=100,
-    queries={"expenses": EXPENSES},
-    build=build,
-    template="cost_and_time.html.j2",
-)
+PANEL = Panel(title="Cost and time", position=100, build=build, queries={"expenses": EXPENSES})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import orjson
@@ -44,22 +43,11 @@ def slice_rows(data: BenchmarkData, slice_name: str) -> list[list[Any]]:
         [
             systems[row["system"]],
             data.metric_index[row["evaluator"], row["metric"]],
-            *(_finite(row[column]) for column in COLUMNS[2:]),
+            *(row[column] for column in COLUMNS[2:]),
         ]
         for row in rows.iter_rows(named=True)
         if (row["evaluator"], row["metric"]) in data.metric_index
     ]
 
 
-def _finite(value: Any) -> Any:
-    """Return a value that JSON supports: None for a number that is not finite."""
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-PANEL = Panel(
-    name="leaderboard",
-    title="Leaderboard",
-    position=20,
-    build=build,
-    template="leaderboard.html.j2",
-)
+PANEL = Panel(title="Leaderboard", position=20, build=build)

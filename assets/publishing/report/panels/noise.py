@@ -11,7 +11,7 @@ from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
 MEANS = """
 SELECT q.noise_ratio, s.system, s.evaluator, s.metric, avg(s.value) AS mean,
-    count(s.value) AS n_scored, count(*) AS n
+    count(s.value) AS n_scored
 FROM questions AS q
 INNER JOIN scores AS s USING (benchmark, question_id)
 INNER JOIN (
@@ -69,7 +69,7 @@ def noise_chart(data: BenchmarkData, means: pl.DataFrame) -> style.Spec | None:
             title="Share of irrelevant passages",
             axis=alt.Axis(format="%", values=levels),
         ),
-        color=style.system_colour(data.systems, legend=style.legend(values=sorted(systems))),
+        color=style.system_colour(data.systems, values=sorted(systems)),
         opacity=alt.when(selected).then(alt.value(1)).otherwise(alt.value(0.12)),
         tooltip=[
             style.SYSTEM_TOOLTIP,
@@ -92,11 +92,4 @@ def noise_chart(data: BenchmarkData, means: pl.DataFrame) -> style.Spec | None:
     )
 
 
-PANEL = Panel(
-    name="noise",
-    title="Accuracy by noise",
-    position=60,
-    queries={"means": MEANS},
-    build=build,
-    template="noise.html.j2",
-)
+PANEL = Panel(title="Accuracy by noise", position=60, build=build, queries={"means": MEANS})

@@ -37,22 +37,14 @@ def build(data: BenchmarkData, insights: pl.DataFrame) -> Content:
 
 def describe_best(data: BenchmarkData, evaluator: str, metric: str) -> str:
     """Return a sentence that names the best systems by a metric and those tied with them."""
-    rows = (
-        data.overall.filter(pl.col("evaluator") == evaluator, pl.col("metric") == metric)
-        .drop_nulls("mean")
-        .sort("rank", "system")
-        .to_dicts()
-    )
+    rows = data.metric_rows(evaluator, metric).to_dicts()
     best = rows[0]
     value = format_number(best["mean"])
     if best["ci_low"] is not None:
         value += f", {format_number(best['ci_low'])} to {format_number(best['ci_high'])}"
     leaders = [isolate(row["system"]) for row in rows if row["rank"] == best["rank"]]
-    tied = [
-        isolate(row["system"])
-        for row in rows
-        if row["tied_with_best"] == 1 and row["rank"] != best["rank"]
-    ]
+    others = rows[len(leaders) :]
+    tied = [isolate(row["system"]) for row in others if row["tied_with_best"] == 1]
     is_tested = all(row["tied_with_best"] is not None for row in rows)
     start = f"{evaluator}.{metric}: {join_names(leaders)}"
     if len(rows) == 1:
@@ -65,11 +57,4 @@ def describe_best(data: BenchmarkData, evaluator: str, metric: str) -> str:
     return f"{start}."
 
 
-PANEL = Panel(
-    name="overview",
-    title="Overview",
-    position=10,
-    queries={"insights": INSIGHTS},
-    build=build,
-    template="overview.html.j2",
-)
+PANEL = Panel(title="Overview", position=10, build=build, queries={"insights": INSIGHTS})

@@ -62,8 +62,7 @@ def failures_chart(data: BenchmarkData, evaluators: list[str]) -> style.Spec | N
     if rows.is_empty():
         return None
     outcomes = [format_words(outcome) for outcome in CHART_COLOURS]
-    is_single = len(evaluators) == 1
-    chart: style.Spec = (
+    bars = (
         alt.Chart(alt.InlineData(values=rows.to_dicts()))
         .mark_bar(height={"band": 0.8})
         .encode(
@@ -84,23 +83,9 @@ def failures_chart(data: BenchmarkData, evaluators: list[str]) -> style.Spec | N
                 alt.Tooltip("share:Q", title="Share", format=".1%"),
             ],
         )
-        .properties(
-            width=style.WIDTH if is_single else style.FACET_WIDTH,
-            height=alt.Step(9, **{"for": "offset"}),
-        )
-        .facet(
-            facet=alt.Facet("evaluator:N", header=style.facet_header()),
-            columns=1 if is_single else style.FACETS_PER_ROW,
-        )
-        .to_dict(validate=False)
+        .properties(height=alt.Step(9, **{"for": "offset"}))
     )
-    return chart
+    return style.facet(bars, "evaluator", evaluators).to_dict(validate=False)
 
 
-PANEL = Panel(
-    name="boolean",
-    title="Passes and failures",
-    position=30,
-    build=build,
-    template="pass_fail.html.j2",
-)
+PANEL = Panel(title="Passes and failures", position=30, build=build)

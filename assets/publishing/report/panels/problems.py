@@ -29,11 +29,4 @@ def build(data: BenchmarkData, problems: pl.DataFrame) -> Content | None:
     )
 
 
-PANEL = Panel(
-    name="problems",
-    title="Problems",
-    position=90,
-    queries={"problems": PROBLEMS},
-    build=build,
-    template="problems.html.j2",
-)
+PANEL = Panel(title="Problems", position=90, build=build, queries={"problems": PROBLEMS})

@@ -64,15 +64,11 @@ def describe_evaluator(row: dict[str, Any], judged: set[str]) -> dict[str, str]:
     prompts = [value for key, _, value in parts if key == "prompt"]
     runs = [run[:8] for run in row["run_ids"] or [] if run]
     first, last = format_time(row["first_at"]), format_time(row["last_at"])
-    judge = "not used"
-    if judges:
-        judge = ", ".join(judges)
-    elif judged_parts:
-        judge = f"that of {join_names(judged_parts)}"
+    inherited = f"that of {join_names(judged_parts)}" if judged_parts else "not used"
     return {
         "name": row["evaluator"],
         "signature": row["signature"],
-        "judge": judge,
+        "judge": ", ".join(judges) or inherited,
         "prompts": ", ".join(prompts) or "none",
         "scored": last if first == last else f"{first} to {last}",
         "runs": join_names(runs, 3) if runs else NO_VALUE,
@@ -80,10 +76,8 @@ def describe_evaluator(row: dict[str, Any], judged: set[str]) -> dict[str, str]:
 
 
 PANEL = Panel(
-    name="provenance",
     title="Provenance",
     position=110,
-    queries={"judge_calls": JUDGE_CALLS, "stages": STAGES, "rejects": REJECTS},
     build=build,
-    template="provenance.html.j2",
+    queries={"judge_calls": JUDGE_CALLS, "stages": STAGES, "rejects": REJECTS},
 )

@@ -49,17 +49,17 @@ def build(data: BenchmarkData) -> Content:
     """Return the score matrices, and an image of the hardest questions."""
     image_metric = next(
         (
-            metric
-            for name in data.primary_metrics
-            if (metric := data.metrics[data.metric_index[name]])["level"] == "sample"
+            row
+            for row in data.metrics
+            if row["primary"] and row["measured"] and row["level"] == "sample"
         ),
         None,
     )
     image, loaded = None, {}
     if image_metric is not None:
-        evaluator, metric = image_metric["e"], image_metric["m"]
-        loaded[evaluator] = read_score_matrix(data, evaluator)
-        image = heat_map_chart(data, loaded[evaluator], metric, image_metric["best"])
+        matrix = read_score_matrix(data, image_metric["e"])
+        image = heat_map_chart(data, matrix, image_metric["m"], image_metric["best"])
+        loaded[image_metric["e"]] = matrix
     return Content(
         values={
             "n_shown": data.questions.height,
@@ -146,6 +146,4 @@ def heat_map_chart(
     return chart
 
 
-PANEL = Panel(
-    name="heat", title="Questions", position=70, build=build, template="questions.html.j2"
-)
+PANEL = Panel(title="Questions", position=70, build=build)

@@ -116,7 +116,7 @@ def test_curves_can_be_selected_added_zoomed_and_read(browser: Browser, handbook
 
 def test_a_score_in_the_heat_map_opens_the_answer(browser: Browser, handbook: Report) -> None:
     browser.open(handbook.page("handbook-answers"))
-    browser.see("#heat")
+    browser.see("#questions")
     first = browser.find("#heat-table tbody tr")
     assert first.text.startswith("q020")  # where all systems fail
     browser.find("#heat-filter").send_keys("tandem")
@@ -138,7 +138,7 @@ def test_a_score_in_the_heat_map_opens_the_answer(browser: Browser, handbook: Re
 
 def test_two_systems_question_by_question(browser: Browser, handbook: Report) -> None:
     browser.open(handbook.page("handbook-answers"))
-    browser.see("#compare")
+    browser.see("#comparison")
     browser.find("#cmp-table tbody .num")
     rows = len(browser.all("#cmp-table tbody tr"))
     assert "17 questions favour the first, 3 the second" in browser.find("#cmp-verdict").text
@@ -170,17 +170,17 @@ def test_problems_and_insights_open_their_questions(browser: Browser, handbook: 
 @pytest.mark.parametrize(
     ("benchmark", "panels"),
     [
-        ("mail-routing", ["classes", "spending"]),
-        ("help-desk", ["boolean"]),
+        ("mail-routing", ["classification", "cost_and_time"]),
+        ("help-desk", ["pass_fail"]),
         ("noisy-passages", ["noise"]),
-        ("deck-hand-exam", ["curves"]),
+        ("deck-hand-exam", ["confidence_curves"]),
     ],
 )
 def test_pages_show_the_panels_that_have_content(
     browser: Browser, handbook: Report, benchmark: str, panels: list[str]
 ) -> None:
     browser.open(handbook.page(benchmark))
-    every = {"boolean", "classes", "curves", "noise", "spending"}
+    every = {"pass_fail", "classification", "confidence_curves", "noise", "cost_and_time"}
     found = {each.get_attribute("id") for each in browser.all("main > section")}
     assert found & every == set(panels)
     for panel in panels:
@@ -210,7 +210,7 @@ def test_axe_finds_no_serious_violations(
         for chart in browser.all("[data-chart]"):
             browser.run("arguments[0].scrollIntoView()", chart)
             browser.until(lambda chart=chart: chart.get_attribute("data-drawn") == "yes")
-        browser.see("#heat")
+        browser.see("#questions")
         browser.find("#heat-table .cell")
     assert browser.barriers() == []
     if benchmark is not None:

@@ -95,7 +95,7 @@ def test_hostile_texts_neither_run_nor_become_elements(browser: Browser, hostile
     for chart in browser.all("[data-chart]"):
         browser.run("arguments[0].scrollIntoView()", chart)
         browser.until(lambda chart=chart: chart.get_attribute("data-drawn") == "yes")
-    browser.see("#heat")
+    browser.see("#questions")
     browser.find("#heat-table .cell")
     for at in range(len(TEXTS)):
         browser.run(
@@ -117,7 +117,7 @@ def test_hostile_texts_neither_run_nor_become_elements(browser: Browser, hostile
 
 def test_long_texts_are_folded_and_unfold(browser: Browser, hostile: Report) -> None:
     browser.open(hostile.page("hostile"))
-    browser.see("#heat")
+    browser.see("#questions")
     browser.find("#heat-filter").send_keys("q-5")
     browser.until(lambda: len(browser.all("#heat-table tbody tr")) == 1)
     browser.click("#heat-table .cell")

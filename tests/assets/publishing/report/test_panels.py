@@ -13,11 +13,11 @@ def test_every_module_declares_a_panel_with_its_own_name_place_and_template() ->
     folder = files(panels)
     modules = [path for path in folder.iterdir() if path.name.endswith(".py")]
     assert len(found) == len(modules) - 1  # without __init__.py
-    for values in (
-        [panel.name for panel in found],
-        [panel.position for panel in found],
-        [panel.template for panel in found],
-    ):
-        assert len(set(values)) == len(found)
-    templates = files("assets.publishing.report") / "templates" / "panels"
-    assert {path.name for path in templates.iterdir()} == {panel.template for panel in found}
+    assert len({panel.position for panel in found}) == len(found)
+    names = {panel.name for panel in found}
+    assert len(names) == len(found)
+    report = files("assets.publishing.report")
+    templates = (report / "templates" / "panels").iterdir()
+    assert {path.name for path in templates} == {f"{name}.html.j2" for name in names}
+    scripts = (report / "page" / "panels").iterdir()
+    assert {path.name for path in scripts} < {f"{name}.js" for name in names}

@@ -44,7 +44,7 @@ def test_noise_levels_of_rgb(browser: Browser, sources: Report) -> None:
 
 def test_passages_of_rgb_are_shown_beside_the_answer(browser: Browser, sources: Report) -> None:
     browser.open(sources.page("rgb-fifty"))
-    browser.see("#heat")
+    browser.see("#questions")
     browser.click("#heat-table .cell")
     browser.find("#answers article")
     browser.click("#answers details:last-of-type summary")
@@ -59,7 +59,7 @@ def test_curves_of_two_real_models(browser: Browser, sources: Report) -> None:
         browser.find(f"[data-chart={name}][data-drawn=yes]")
         assert len(browser.all(f"[data-chart={name}] .mark-line path")) == 2
     # The published accuracy of llama-2-70b-chat is 0.296875; the text below the heading states it.
-    assert "llama-2-70b-chat\u2069 29.7 %" in browser.find("#curves").text
+    assert "llama-2-70b-chat\u2069 29.7 %" in browser.find("#confidence_curves").text
     browser.all("[data-chart=delta] .mark-symbol.role-legend-symbol path")[0].click()
     lines = "[data-chart=delta] .mark-line path"
     browser.until(
@@ -85,7 +85,7 @@ def test_published_figures_and_cited_sentences_of_grounded_answers(
     shown = browser.find("#lb-table").text
     for figure in ("0.610", "0.222", "0.000"):
         assert figure in shown, rows
-    browser.see("#compare")
+    browser.see("#comparison")
     browser.find("#cmp-table tbody .num")
     browser.click("#cmp-table tbody button.link")
     browser.find("#answers article")

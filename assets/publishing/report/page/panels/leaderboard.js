@@ -1,6 +1,5 @@
 // The leaderboard: means with intervals, ranks with their uncertainty, and missing scores.
 
-const PRIMARY = METRICS.filter((metric) => metric.primary && metric.measured);
 const ARROW = { high: "↑", low: "↓" };
 
 function metricScale(metric, rows) {
@@ -12,35 +11,24 @@ function metricScale(metric, rows) {
 
 // A mean as a point, its interval as a line, the range that missing scores allow as a pale band.
 function intervalBar(row, [low, high], width = 160) {
-  const height = 18;
   const x = (value) => 4 + ((width - 8) * (value - low)) / (high - low);
-  const label =
-    row.ci_low === null
-      ? `mean ${number(row.mean)}, no interval`
-      : `mean ${number(row.mean)}, 95 % interval ${number(row.ci_low)} to ${number(row.ci_high)}`;
-  const drawn = svgEl("svg", { class: "interval-bar", viewBox: `0 0 ${width} ${height}`, width, height });
-  drawn.setAttribute("role", "img");
-  drawn.setAttribute("aria-label", label);
-  drawn.append(svgEl("title", {}, label), svgEl("rect", { class: "rail", x: 4, y: 8.5, width: width - 8, height: 1 }));
-  if (row.bound_low !== null && row.bound_high !== null && row.bound_high > row.bound_low) {
-    const wide = x(row.bound_high) - x(row.bound_low);
-    drawn.append(svgEl("rect", { class: "bound", x: x(row.bound_low), y: 3, width: wide, height: 12 }));
-  }
-  if (row.of.threshold !== null && row.of.threshold >= low && row.of.threshold <= high) {
-    const at = x(row.of.threshold);
-    drawn.append(svgEl("line", { class: "threshold", x1: at, x2: at, y1: 1, y2: 17 }));
-  }
-  if (row.mean === null) return drawn;
-  if (row.ci_low !== null) {
+  const line = (kind, x1, x2, y1, y2) => svgEl("line", { class: kind, x1, x2, y1, y2 });
+  const rect = (kind, x, y, width, height) => svgEl("rect", { class: kind, x, y, width, height });
+  const interval = row.ci_low === null ? "no interval" : `95 % interval ${number(row.ci_low)} to ${number(row.ci_high)}`;
+  const label = `mean ${number(row.mean)}, ${interval}`;
+  const parts = [svgEl("title", {}, label), rect("rail", 4, 8.5, width - 8, 1)];
+  if (row.bound_low !== null && row.bound_high > row.bound_low)
+    parts.push(rect("bound", x(row.bound_low), 3, x(row.bound_high) - x(row.bound_low), 12));
+  const { threshold } = row.of;
+  if (threshold !== null && threshold >= low && threshold <= high)
+    parts.push(line("threshold", x(threshold), x(threshold), 1, 17));
+  if (row.mean !== null && row.ci_low !== null) {
     const [from, to] = [x(row.ci_low), x(row.ci_high)];
-    drawn.append(
-      svgEl("line", { class: "ci", x1: from, x2: to, y1: 9, y2: 9 }),
-      svgEl("line", { class: "ci", x1: from, x2: from, y1: 5, y2: 13 }),
-      svgEl("line", { class: "ci", x1: to, x2: to, y1: 5, y2: 13 }),
-    );
+    parts.push(line("ci", from, to, 9, 9), line("ci", from, from, 5, 13), line("ci", to, to, 5, 13));
   }
-  drawn.append(svgEl("circle", { class: "mean", cx: x(row.mean), cy: 9, r: 4 }));
-  return drawn;
+  if (row.mean !== null) parts.push(svgEl("circle", { class: "mean", cx: x(row.mean), cy: 9, r: 4 }));
+  const attributes = { class: "interval-bar", role: "img", "aria-label": label, viewBox: `0 0 ${width} 18`, width, height: 18 };
+  return svgEl("svg", attributes, ...parts);
 }
 
 function rankText(row) {
@@ -50,11 +38,8 @@ function rankText(row) {
 }
 
 function systemCell(row) {
-  const tied = row.tied_with_best === 1 && row.rank !== 1;
-  const badges = [];
-  if (row.rank === 1) badges.push(el("span", { class: "badge best" }, "best"));
-  if (tied) badges.push(el("span", { class: "badge", title: "cannot be distinguished from the best" }, "tied with best"));
-  return [name(row.name), " ", ...badges];
+  const tied = () => el("span", { class: "badge", title: "cannot be distinguished from the best" }, "tied with best");
+  return [name(row.name), " ", row.rank === 1 ? bestBadge("best") : row.tied_with_best === 1 ? tied() : null];
 }
 
 function missingText(row) {
@@ -67,17 +52,23 @@ function missingText(row) {
   return parts.filter(([n]) => n).map(([n, what]) => `${count(n)} ${what}`).join(", ");
 }
 
+function warned(text, isBad) {
+  return el("span", { class: isBad ? "warn" : null }, text);
+}
+
+const coverageCell = ({ coverage }) => warned(percent(coverage), coverage !== null && coverage < 1);
+
 function metricTable(metric, rows) {
   const scale = metricScale(metric, rows);
   const passing = rows.some((row) => row.passes !== null);
   const columns = [
     { title: "Rank", value: (row) => row.rank, cell: rankText, numeric: true, hint: "in brackets: the range of ranks within the uncertainty" },
     { title: "System", value: (row) => row.name, cell: systemCell },
-    { title: `Mean ${ARROW[metric.best]}`, value: (row) => row.mean, cell: (row) => el("strong", {}, number(row.mean)), numeric: true, first: metric.best === "high" ? "desc" : "asc" },
+    { title: `Mean ${ARROW[metric.best]}`, value: (row) => row.mean, cell: (row) => el("strong", number(row.mean)), numeric: true, first: metric.best === "high" ? "desc" : "asc" },
     { title: "95 % interval", value: (row) => row.ci_low, cell: (row) => [intervalBar(row, scale), el("span", { class: "fine interval" }, row.ci_low === null ? "" : `${number(row.ci_low)} to ${number(row.ci_high)}`)] },
     { title: "Scored", value: (row) => row.n_scored, cell: (row) => `${count(row.n_scored)} of ${count(row.n)}`, numeric: true, first: "desc" },
-    { title: "Coverage", value: (row) => row.coverage, cell: (row) => el("span", { class: row.coverage !== null && row.coverage < 1 ? "warn" : null }, percent(row.coverage)), numeric: true, hint: "share of the applicable samples that have a score" },
-    { title: "Failed", value: (row) => row.n_target_error, cell: (row) => el("span", { class: row.n_target_error ? "warn" : null }, count(row.n_target_error)), numeric: true, first: "desc", hint: "failed answers; they get the worst value if the metric has one" },
+    { title: "Coverage", value: (row) => row.coverage, cell: coverageCell, numeric: true, hint: "share of the applicable samples that have a score" },
+    { title: "Failed", value: (row) => row.n_target_error, cell: (row) => warned(count(row.n_target_error), row.n_target_error), numeric: true, first: "desc", hint: "failed answers; they get the worst value if the metric has one" },
     { title: "No score", value: (row) => row.n - row.n_scored, cell: (row) => missingText(row) || "none", first: "desc" },
   ];
   if (passing)
@@ -92,11 +83,11 @@ function primaryMetricsTable(metrics, rows) {
     systems.get(row.name).cells.set(row.metric, row);
   }
   const scales = new Map(metrics.map((metric) => [metric.at, metricScale(metric, rows.filter((row) => row.metric === metric.at))]));
-  const highest = (system, column) => Math.max(...[...system.cells.values()].map((row) => row[column] ?? 0));
-  const lowestCoverage = (system) => {
+  for (const system of systems.values()) {
     const known = [...system.cells.values()].map((row) => row.coverage).filter((x) => x !== null);
-    return known.length ? Math.min(...known) : null;
-  };
+    system.coverage = known.length ? Math.min(...known) : null;
+    system.failed = Math.max(...[...system.cells.values()].map((row) => row.n_target_error ?? 0));
+  }
   const columns = [
     { title: "System", value: (system) => system.name, cell: (system) => name(system.name) },
     ...metrics.map((metric) => ({
@@ -110,24 +101,15 @@ function primaryMetricsTable(metrics, rows) {
         const row = system.cells.get(metric.at);
         if (!row || row.mean === null) return el("span", { class: "none", title: row ? missingText(row) : null }, "none");
         const best = row.tied_with_best === 1 || row.rank === 1;
-        return [el(best ? "strong" : "span", {}, number(row.mean)), intervalBar(row, scales.get(metric.at), 90)];
+        return [el(best ? "strong" : "span", number(row.mean)), intervalBar(row, scales.get(metric.at), 90)];
       },
     })),
-    { title: "Failed", value: (system) => highest(system, "n_target_error"), cell: (system) => el("span", { class: highest(system, "n_target_error") ? "warn" : null }, count(highest(system, "n_target_error"))), numeric: true, first: "desc" },
-    { title: "Coverage", value: lowestCoverage, cell: (system) => el("span", { class: (lowestCoverage(system) ?? 1) < 1 ? "warn" : null }, percent(lowestCoverage(system))), numeric: true, hint: "the lowest of the primary metrics" },
+    { title: "Failed", value: (system) => system.failed, cell: (system) => warned(count(system.failed), system.failed), numeric: true, first: "desc" },
+    { title: "Coverage", value: (system) => system.coverage, cell: coverageCell, numeric: true, hint: "the lowest of the primary metrics" },
   ];
   const caption = "Primary metrics. Values in bold are the best or cannot be distinguished from it.";
   const first = metrics[0];
   return sortableTable(columns, [...systems.values()], { sort: 1, descending: first.best === "high", caption, empty: "No system has that name." });
-}
-
-// Fill a select with the metrics that have values, grouped by evaluator.
-function fillMetricSelect(select, label, isShown = () => true) {
-  for (const evaluator of PAGE.evaluators) {
-    const metrics = METRICS.filter((metric) => metric.e === evaluator.name && metric.measured);
-    const options = metrics.filter((metric) => isShown(metric, evaluator)).map((metric) => option(metric.title, label(metric)));
-    if (options.length) select.append(el("optgroup", { label: evaluator.name }, options));
-  }
 }
 
 function startLeaderboard() {
@@ -139,8 +121,8 @@ function startLeaderboard() {
   sliceSelect.disabled = PAGE.slices.length < 2;
 
   async function show() {
-    const term = filter.value.trim().toLowerCase();
-    const rows = (await board(sliceSelect.value)).filter((row) => row.name.toLowerCase().includes(term));
+    const matches = textFilter(filter);
+    const rows = (await board(sliceSelect.value)).filter((row) => matches(row.name));
     const metric = metricAt.get(metricSelect.value);
     const table = metric
       ? metricTable(metric, rows.filter((row) => row.metric === metric.at))
@@ -148,7 +130,8 @@ function startLeaderboard() {
     box.replaceChildren(scrollable(table, "leaderboard"));
   }
 
-  for (const each of [metricSelect, sliceSelect]) each.addEventListener("change", show);
-  filter.addEventListener("input", show);
+  onInput("leaderboard", show);
   return show();
 }
+
+startLeaderboard().then(() => document.documentElement.setAttribute("data-ready", "yes"));

@@ -1,13 +1,10 @@
 // Charts: Vega-Lite specifications, drawn in the colours of the page when they scroll into view.
 
 function chartConfig() {
-  const style = getComputedStyle(document.documentElement);
-  const colour = (key) => style.getPropertyValue(key).trim();
-  const [ink, quiet, line] = [colour("--text"), colour("--text-muted"), colour("--border")];
-  const font = getComputedStyle(document.body).fontFamily;
+  const [ink, quiet, line] = ["var(--text)", "var(--text-muted)", "var(--border)"];
   return {
     background: "transparent",
-    font,
+    font: getComputedStyle(document.body).fontFamily,
     view: { stroke: null },
     axis: { labelFlush: false, labelOverlap: true, labelSeparation: 6, labelColor: quiet, titleColor: ink, gridColor: line, domainColor: quiet, tickColor: quiet, labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal" },
     legend: { labelColor: ink, titleColor: ink, labelFontSize: 13 },
@@ -40,45 +37,39 @@ function fitToWidth(spec, room) {
 async function draw(place) {
   const spec = JSON.parse(byId(`chart-${place.dataset.chart}`).textContent);
   if (spec.facet) place.classList.add("facets");
-  if (!window.vegaEmbed) {
-    place.replaceChildren(el("p", { class: "warn" }, "The file vega-*.js in the folder above this page is missing."));
-    return;
-  }
+  if (!window.vegaEmbed) throw new Error("The file vega-*.js in the folder above this page is missing.");
   const { view } = await vegaEmbed(place, fitToWidth(spec, place.clientWidth), {
     ast: true, // interprets expressions, so that the policy need not allow eval
     renderer: "svg",
     actions: false,
     config: chartConfig(),
-    tooltip: { theme: isDark() ? "dark" : "light" },
+    tooltip: { theme: "report" },
   });
   place.view = view;
   place.dataset.drawn = "yes";
-  const drawn = place.querySelector("svg");
-  if (drawn) drawn.setAttribute("aria-hidden", "true");
+  place.querySelector("svg")?.setAttribute("aria-hidden", "true");
 }
 
-function whenIdle(callback) {
+// Call back once, when an element comes near the screen. With `isPrinted`, also when the browser is
+// idle, so that the page can be printed completely.
+function whenSeen(element, callback, isPrinted) {
+  const seen = new IntersectionObserver((entries) => entries.some((entry) => entry.isIntersecting) && start(), { rootMargin: "300px" });
+  let started = false;
+  async function start() {
+    if (started) return;
+    started = true;
+    seen.disconnect();
+    try {
+      await callback();
+    } catch (error) {
+      element.append(el("p", { class: "warn" }, error.message));
+    }
+  }
+  seen.observe(element);
   const later = window.requestIdleCallback ?? ((call) => setTimeout(call, 500));
-  window.addEventListener("load", () => later(callback, { timeout: 3000 }));
+  if (isPrinted) window.addEventListener("load", () => later(start, { timeout: 3000 }));
 }
 
-function startCharts() {
-  const places = [...document.querySelectorAll("[data-chart]")];
-  const waiting = new Set(places);
-  const drawOnce = (place) => waiting.delete(place) && draw(place);
-  const seen = new IntersectionObserver(
-    (entries) => {
-      for (const entry of entries.filter((each) => each.isIntersecting)) {
-        seen.unobserve(entry.target);
-        drawOnce(entry.target);
-      }
-    },
-    { rootMargin: "300px" },
-  );
-  for (const place of places) seen.observe(place);
-  onTheme.push(() => places.filter((place) => place.dataset.drawn).forEach(draw));
-  // Draw all charts before the page is printed.
-  whenIdle(() => places.forEach(drawOnce));
-  for (const button of document.querySelectorAll("[data-reset]"))
-    button.addEventListener("click", () => draw(document.querySelector(`[data-chart="${button.dataset.reset}"]`)));
-}
+for (const place of document.querySelectorAll("[data-chart]")) whenSeen(place, () => draw(place), true);
+for (const button of document.querySelectorAll("[data-reset]"))
+  button.addEventListener("click", () => draw(document.querySelector(`[data-chart="${button.dataset.reset}"]`)));

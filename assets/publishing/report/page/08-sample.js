@@ -2,20 +2,21 @@
 
 let shown = { at: 0, systems: [] };
 let openedFrom = null;
+const dialog = byId("sample");
 
 function fact(title, value) {
-  return value === null || value === undefined || value === "" ? null : [el("dt", {}, title), el("dd", {}, value)];
+  return value === null || value === undefined || value === "" ? null : [el("dt", title), el("dd", value)];
 }
 
 function questionPart(sample) {
   const gold = (sample.gold_sentences || []).map((id) => {
     const text = (sample.sentences || []).find((each) => each.id === id)?.text;
-    return el("li", {}, name(id), " ", text === undefined ? null : prose(text, "span"));
+    return el("li", name(id), " ", text === undefined ? null : prose(text, "span"));
   });
   const tags = Object.entries(sample.tags || {}).map(([key, value]) => `${key}=${value}`);
-  const expected = (sample.expected || []).map((text) => el("li", {}, prose(text, "span")));
+  const expected = (sample.expected || []).map((text) => el("li", prose(text, "span")));
   const choices = (sample.choices || []).map((text, at) =>
-    el("li", { class: at === sample.correct ? "right" : null }, prose(text, "span"), " ", at === sample.correct ? el("span", { class: "badge best" }, "right") : null),
+    el("li", { class: at === sample.correct ? "right" : null }, prose(text, "span"), " ", at === sample.correct ? bestBadge("right") : null),
   );
   return el(
     "div",
@@ -23,13 +24,12 @@ function questionPart(sample) {
     prose(sample.question, "p"),
     el(
       "dl",
-      {},
-      fact("Expected", expected.length ? el("ul", {}, expected) : null),
+      fact("Expected", expected.length ? el("ul", expected) : null),
       fact("Right class", sample.label === null ? null : name(sample.label)),
       fact("Options", choices.length ? el("ol", { class: "choices" }, choices) : null),
       fact("Document", sample.doc === null ? null : name(sample.doc)),
       fact("Relevant", sample.gold_docs ? name(sample.gold_docs.join(", ")) : null),
-      fact("Evidence", gold.length ? el("ul", {}, gold) : null),
+      fact("Evidence", gold.length ? el("ul", gold) : null),
       fact("Noise", sample.noise),
       fact("Tags", tags.length ? name(tags.join(", ")) : null),
       sample.rubric ? fact("Rubric", details("show", false, evidence(parsed(sample.rubric)))) : null,
@@ -45,10 +45,10 @@ function answerPart(answer, sample) {
   return el(
     "article",
     { class: "answer" },
-    el("h4", {}, name(answer.system), spent.length ? el("span", { class: "fine" }, ` ${spent.join(", ")}`) : null),
+    el("h4", name(answer.system), spent.length ? el("span", { class: "fine" }, ` ${spent.join(", ")}`) : null),
     answer.error === null ? null : el("p", { class: "warn", dir: "auto" }, `failed to answer: ${answer.error}`),
     answer.answer === null ? null : prose(answer.answer),
-    answer.label === null ? null : el("p", {}, "chose ", el("strong", {}, name(answer.label))),
+    answer.label === null ? null : el("p", "chose ", el("strong", name(answer.label))),
     choicesOf(answer, sample),
     scoresOf(answer),
     citedOf(answer, sample),
@@ -58,8 +58,22 @@ function answerPart(answer, sample) {
   );
 }
 
+// A link that opens a question, with the start of its text.
+function questionLink(row, systems) {
+  return [
+    linkButton(name(row.id), () => openSample(row.at, systems)),
+    el("span", { class: "snippet", dir: "auto" }, row.text),
+  ];
+}
+
+// Open a question by its id.
+async function openQuestion(id, systems) {
+  const found = (await questions()).find((question) => question.id === id);
+  if (found) openSample(found.at, systems);
+  else announce("The report does not show this question.");
+}
+
 async function openSample(at, systems) {
-  const dialog = byId("sample");
   shown = { at, systems: systems.length ? systems : shown.systems };
   if (!dialog.open) {
     openedFrom = document.activeElement;
@@ -98,9 +112,9 @@ function chooser(found, wanted) {
         shown.systems = checked;
         document.querySelector("#answers").replaceWith(answersPart(found, checked));
       });
-      return el("label", {}, box, " ", name(system));
+      return el("label", box, " ", name(system));
     });
-  return el("fieldset", { id: "chosen" }, el("legend", {}, "Systems to compare"), boxes);
+  return el("fieldset", { id: "chosen" }, el("legend", "Systems to compare"), boxes);
 }
 
 function answersPart(found, wanted) {
@@ -108,13 +122,10 @@ function answersPart(found, wanted) {
   return el("div", { id: "answers", class: "answers" }, answers.map((answer) => answerPart(answer, found)));
 }
 
-function startSample() {
-  const dialog = byId("sample");
-  byId("sample-close").addEventListener("click", () => dialog.close());
-  byId("sample-back").addEventListener("click", () => openSample(shown.at - 1, []));
-  byId("sample-next").addEventListener("click", () => openSample(shown.at + 1, []));
-  dialog.addEventListener("close", () => openedFrom?.focus());
-  dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close();
-  });
-}
+byId("sample-close").addEventListener("click", () => dialog.close());
+byId("sample-back").addEventListener("click", () => openSample(shown.at - 1, []));
+byId("sample-next").addEventListener("click", () => openSample(shown.at + 1, []));
+dialog.addEventListener("close", () => openedFrom?.focus());
+dialog.addEventListener("click", (event) => {
+  if (event.target === dialog) dialog.close();
+});

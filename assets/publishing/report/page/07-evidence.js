@@ -13,9 +13,9 @@ function evidence(value) {
     if (flat) return value.map((each) => (each === null ? "none" : Number.isInteger(each) ? each : number(each, 4))).join(", ");
     const keys = value.every((each) => typeof each === "string" && each !== "" && each.length <= SHORT);
     if (keys) return value.map((each, at) => [at ? ", " : "", name(each)]);
-    return el("ol", { class: "evidence" }, value.map((each) => el("li", {}, evidence(each))));
+    return el("ol", { class: "evidence" }, value.map((each) => el("li", evidence(each))));
   }
-  const rows = Object.entries(value).map(([key, each]) => [el("dt", {}, key.replaceAll("_", " ")), el("dd", {}, evidence(each))]);
+  const rows = Object.entries(value).map(([key, each]) => [el("dt", key.replaceAll("_", " ")), el("dd", evidence(each))]);
   return el("dl", { class: "evidence" }, rows);
 }
 
@@ -29,12 +29,8 @@ function parsed(text) {
 
 // The primary metrics, and a folded table of the others.
 function scoresOf(answer) {
-  const grades = answer.grades || [];
-  const others = scoreTable(grades, false);
-  return [
-    scoreTable(grades, true),
-    others.rows.length ? details(`Other scores (${others.rows.length})`, false, others) : null,
-  ];
+  const [primary, others] = [true, false].map((isPrimary) => scoreTable(answer.grades || [], isPrimary));
+  return [primary, others.rows.length ? details(`Other scores (${others.rows.length})`, false, others) : null];
 }
 
 function scoreTable(grades, primary) {
@@ -47,26 +43,22 @@ function scoreTable(grades, primary) {
       const reason = grade.r ? grade.r[at] : null;
       const text = value === null ? MEANINGS[status] || status : reason ? MEANINGS.failed : "";
       const why = reason && reason !== "target_error" ? `: ${reason}` : "";
-      return el(
-        "tr",
-        {},
-        el("th", { scope: "row" }, `${grade.e}.`, el("wbr"), metrics[at]),
-        el("td", { class: "num" }, value === null ? "–" : number(value)),
-        wordy ? el("td", { class: "fine", dir: "auto" }, text + why) : null,
-      );
+      const head = el("th", { scope: "row" }, `${grade.e}.`, el("wbr"), metrics[at]);
+      const note = wordy ? el("td", { class: "fine", dir: "auto" }, text + why) : null;
+      return el("tr", head, el("td", { class: "num" }, number(value)), note);
     });
   });
-  return el("table", { class: "scores" }, el("tbody", {}, lines.filter(Boolean)));
+  return el("table", { class: "scores" }, el("tbody", lines.filter(Boolean)));
 }
 
 function details(title, open, ...children) {
-  return el("details", { open }, el("summary", {}, title), ...children);
+  return el("details", { open }, el("summary", title), ...children);
 }
 
 function evidenceOf(answer) {
   const given = (answer.grades || []).filter((grade) => grade.d !== null);
   if (!given.length) return null;
-  const parts = given.map((grade) => [el("h5", {}, grade.e), evidence(parsed(grade.d))]);
+  const parts = given.map((grade) => [el("h5", grade.e), evidence(parsed(grade.d))]);
   return details("Evidence of the evaluators", true, parts);
 }
 
@@ -74,7 +66,7 @@ function judgedOf(answer) {
   const calls = answer.judged || [];
   if (!calls.length) return null;
   const parts = calls.map((call) => [
-    el("h5", {}, `${call.e}, step ${call.n + 1}`, el("span", { class: "fine" }, ` ${call.m}${call.s === "scored" ? "" : `, ${call.s}`}`)),
+    el("h5", `${call.e}, step ${call.n + 1}`, el("span", { class: "fine" }, ` ${call.m}${call.s === "scored" ? "" : `, ${call.s}`}`)),
     call.x ? el("p", { class: "warn", dir: "auto" }, call.x) : null,
     call.r === null ? null : evidence(parsed(call.r)),
   ]);
@@ -92,10 +84,10 @@ function contextsOf(answer, sample) {
     const labels = [
       doc ? name(doc) : null,
       answer.chunks && answer.chunks[at] ? el("span", { class: "fine" }, " ", name(answer.chunks[at])) : null,
-      doc && gold.has(doc) ? el("span", { class: "badge best" }, "relevant") : null,
+      doc && gold.has(doc) ? bestBadge("relevant") : null,
       answer.scores && answer.scores[at] ? el("span", { class: "fine" }, ` ${number(Number(answer.scores[at]))}`) : null,
     ];
-    return el("li", {}, labels, text === null ? null : prose(text));
+    return el("li", labels, text === null ? null : prose(text));
   });
   return details(`Retrieved (${n})`, false, el("ol", { class: "contexts" }, items));
 }
@@ -105,37 +97,30 @@ function citedOf(answer, sample) {
   const gold = new Set(sample.gold_sentences || []);
   const texts = new Map((sample.sentences || []).map((each) => [each.id, each.text]));
   if (!answer.cited.length) return el("p", { class: "none" }, "No citations.");
-  const items = answer.cited.map((id) =>
-    el(
-      "li",
-      {},
-      name(id),
-      " ",
-      sample.gold_sentences ? el("span", { class: gold.has(id) ? "badge best" : "badge" }, gold.has(id) ? "evidence" : "not evidence") : null,
-      texts.has(id) ? prose(texts.get(id)) : null,
-    ),
-  );
+  const items = answer.cited.map((id) => {
+    const badge = gold.has(id) ? bestBadge("evidence") : el("span", { class: "badge" }, "not evidence");
+    return el("li", name(id), " ", sample.gold_sentences ? badge : null, texts.has(id) ? prose(texts.get(id)) : null);
+  });
   return details(`Citations (${answer.cited.length})`, true, el("ul", { class: "contexts" }, items));
 }
 
 function choicesOf(answer, sample) {
   if (!answer.logprobs) return null;
-  const size = (text) => (text === null ? NaN : text === "-inf" ? -Infinity : Number(text));
-  const most = Math.max(...answer.logprobs.map(size).filter((each) => !Number.isNaN(each)));
-  const rows = answer.logprobs.map((text, at) => {
-    const chosen = size(text) === most;
-    const share = text === null ? null : Math.exp(text === "-inf" ? -Infinity : Number(text));
+  const logprobs = answer.logprobs.map((text) => (text === null ? NaN : text === "-inf" ? -Infinity : Number(text)));
+  const most = Math.max(...logprobs.filter((each) => !Number.isNaN(each)));
+  const rows = logprobs.map((logprob, at) => {
+    const share = Math.exp(logprob);
     const right = at === sample.correct;
-    const bar = el("meter", { min: 0, max: 1, value: share ?? 0, "aria-label": `option ${at + 1}` });
+    const bar = el("meter", { min: 0, max: 1, value: share || 0, "aria-label": `option ${at + 1}` });
     return el(
       "li",
       { class: right ? "right" : null },
       (sample.choices || [])[at] === undefined ? `option ${at + 1}` : prose(sample.choices[at], "span"),
       " ",
-      right ? el("span", { class: "badge best" }, "right") : null,
-      chosen ? el("span", { class: "badge" }, "likeliest") : null,
+      right ? bestBadge("right") : null,
+      logprob === most ? el("span", { class: "badge" }, "likeliest") : null,
       bar,
-      el("span", { class: "num" }, ` ${share === null ? "–" : number(share)}`),
+      el("span", { class: "num" }, ` ${number(share)}`),
     );
   });
   return details("Probabilities of the options", true, el("ol", { class: "choices" }, rows));

@@ -31,12 +31,12 @@ function verdictText(metric, a, b) {
   if (found.p !== null) details.push(`adjusted p ${number(found.p, 4)}`);
   details.push(`${count(found.n)} questions`);
   if (found.detectable !== null) details.push(`smallest difference detectable with 80 % power ${number(found.detectable)}`);
-  return [el("strong", {}, sentence), ` ${details.join("; ")}.`];
+  return [el("strong", sentence), ` ${details.join("; ")}.`];
 }
 
 function startComparison() {
   const [metricSelect, left, right, only, verdict, box] = ["cmp-metric", "cmp-a", "cmp-b", "cmp-only", "cmp-verdict", "cmp-table"].map(byId);
-  if (!left || !fillSampleMetricSelect(metricSelect)) return;
+  if (!fillSampleMetricSelect(metricSelect)) return;
   PAGE.order.forEach((system, at) => {
     left.append(option(system, system, at === 0));
     right.append(option(system, system, at === 1));
@@ -59,7 +59,7 @@ function startComparison() {
       `${count(countRows((d) => d === 0))} neither`,
       unpaired ? `; ${count(unpaired)} without scores of both systems.` : ".",
     ].join("");
-    verdict.replaceChildren(el("p", {}, ...verdictText(metric, a, b)), el("p", {}, text));
+    verdict.replaceChildren(el("p", ...verdictText(metric, a, b)), el("p", text));
     const shown = only.checked ? rows.filter((row) => row.difference !== 0 && !Number.isNaN(row.difference)) : rows;
     const empty = rows.every((row) => Number.isNaN(row.difference)) ? "No question has scores of both systems." : "The systems do not differ on any question.";
     const ordered = sorted(shown, (row) => Math.abs(row.difference), true);
@@ -73,6 +73,7 @@ function startComparison() {
     box.replaceChildren(pagedTable(ordered, 20, drawPage, "questions"));
   }
 
-  for (const each of [metricSelect, left, right, only]) each.addEventListener("change", show);
-  whenSeen(byId("compare"), show);
+  showWhenSeen("comparison", show);
 }
+
+startComparison();

@@ -1,0 +1,38 @@
+// The controls above tables.
+
+// Fill a select with the metrics that have values, grouped by evaluator.
+function fillMetricSelect(select, label, isShown = () => true) {
+  for (const evaluator of PAGE.evaluators) {
+    const metrics = METRICS.filter((metric) => metric.e === evaluator.name && metric.measured);
+    const options = metrics.filter((metric) => isShown(metric, evaluator)).map((metric) => option(metric.title, label(metric)));
+    if (options.length) select.append(el("optgroup", { label: evaluator.name }, options));
+  }
+}
+
+// Fill a select with the metrics of single samples; return whether there are any.
+function fillSampleMetricSelect(select) {
+  fillMetricSelect(select, (metric) => metric.title, (metric, evaluator) => evaluator.metrics.includes(metric.m));
+  const first = PRIMARY.find((metric) => metric.level === "sample");
+  if (first) select.value = first.title;
+  return select.options.length > 0;
+}
+
+// Call back when a control of a section changes; a text field calls back at each key.
+function onInput(section, callback) {
+  for (const control of byId(section).querySelectorAll(".controls select, .controls input"))
+    control.addEventListener(control.type === "search" ? "input" : "change", callback);
+}
+
+// Return a test whether a text contains what the reader typed into a field.
+function textFilter(field) {
+  const term = field.value.trim().toLowerCase();
+  return (text) => text.toLowerCase().includes(term);
+}
+
+const MAX_PRINTED = 1000; // questions up to which all sections load before they are seen
+
+// Show a section when it comes near the screen, and again when a control changes.
+function showWhenSeen(section, show) {
+  onInput(section, show);
+  whenSeen(byId(section), show, PAGE.n_shown <= MAX_PRINTED);
+}

@@ -22,10 +22,10 @@ from evaluators.flows.protocols import TokenLikelihood
 from evaluators.outcome import Undefined, Unscored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from evaluators.engines.cache_store import CacheStore
-    from evaluators.engines.roles import LoadedModel, Progress
+    from evaluators.engines.roles import LoadedModel, ModelKind, Progress
     from evaluators.flows.requests import Request
 
 
@@ -70,9 +70,12 @@ class CachedModel(ABC):
         computed: The number of requests that were not cached.
     """
 
-    def __init__(self, label: str, cache: AnswerCache, progress: Progress | None) -> None:
-        """Set the label, the cache and the progress callback."""
+    def __init__(
+        self, label: str, kind: ModelKind, cache: AnswerCache, progress: Progress | None
+    ) -> None:
+        """Set the label, the kind of model, the cache and the progress callback."""
         self.label = label
+        self._kind = kind
         self.computed = 0
         self._cache = cache
         self._progress = progress
@@ -81,11 +84,6 @@ class CachedModel(ABC):
     @abstractmethod
     def cache_namespace(self) -> str:
         """The part of the cache key that identifies the model and the format of its answers."""
-
-    @property
-    @abstractmethod
-    def form(self) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
-        """The functions that convert an answer to bytes, and bytes to an answer."""
 
     @abstractmethod
     def get_network(self) -> LoadedModel:
@@ -100,8 +98,7 @@ class CachedModel(ABC):
         cache_namespace = self.cache_namespace
         keys = [_key(cache_namespace, request) for request in requests]
         known = self._cache.get(cache_namespace, keys)
-        _, unpack = self.form
-        answers = [unpack(known[key]) if key in known else None for key in keys]
+        answers = [self._kind.unpack(known[key]) if key in known else None for key in keys]
         uncached = [position for position, key in enumerate(keys) if key not in known]
         if uncached:
             self._compute(requests, keys, uncached, answers)
@@ -114,14 +111,14 @@ class CachedModel(ABC):
         uncached: Sequence[int],
         answers: list[Any],
     ) -> None:
-        network, (pack, _) = self.get_network(), self.form
+        network = self.get_network()
         truncated_before, reported_at = network.truncated_count, time.monotonic()
         fresh: dict[bytes, bytes] = {}
         answered = network.compute([requests[position] for position in uncached])
         for done, (at, answer) in enumerate(answered, start=1):
             answers[uncached[at]] = answer
             if not isinstance(answer, Unscored) and not _has_nan(answer):
-                fresh[keys[uncached[at]]] = pack(answer)
+                fresh[keys[uncached[at]]] = self._kind.pack(answer)
             if len(fresh) >= _FLUSH_EVERY:
                 self._cache.put(self.cache_namespace, fresh)
                 fresh = {}

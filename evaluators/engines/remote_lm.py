@@ -14,16 +14,16 @@ from urllib.parse import urlsplit
 from evaluators.engines.cache import AnswerCache, CachedModel
 from evaluators.engines.echo_logprobs import Echo, find_fault
 from evaluators.engines.judge.litellm_call import litellm
-from evaluators.engines.local.causal_lm import pack, unpack
+from evaluators.engines.local.causal_lm import CAUSAL_LM
 from evaluators.engines.roles import Readiness
 from evaluators.errors import Unavailable
 from evaluators.flows.protocols import TokenLikelihood
 from evaluators.outcome import JudgeError, NotApplicable, Undefined
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from evaluators.engines.roles import Options, Progress
+    from evaluators.engines.roles import Options
     from evaluators.flows.requests import Likelihood
     from evaluators.outcome import Unscored
 
@@ -32,6 +32,7 @@ PREFIX = "litellm:"
 _PROBE = "The capital of France is"
 _FLUENT = " Paris, a city on the river Seine."
 _SCRAMBLED = " river the a Seine on Paris, city."
+_LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "::1"})
 _ATTEMPTS = 3
 _TIMEOUT_S = 120
 
@@ -88,8 +89,8 @@ class RemoteLanguageModel(CachedModel):
 
     def __init__(self, role: str, endpoint: Endpoint, cache: AnswerCache, options: Options) -> None:
         """Set the endpoint; it is not called before the first request."""
-        progress: Progress | None = options.progress
-        super().__init__(f"models.{role}: {PREFIX}{endpoint.model}", cache, progress)
+        label = f"models.{role}: {PREFIX}{endpoint.model}"
+        super().__init__(label, CAUSAL_LM, cache, options.progress)
         self.truncated_count = 0
         self._endpoint = endpoint
         self._offline = options.offline
@@ -106,11 +107,6 @@ class RemoteLanguageModel(CachedModel):
         """The identity with the format of the answers."""
         return f"likelihood,{self.identity}"
 
-    @property
-    def form(self) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
-        """The functions that convert an answer to bytes, and bytes to an answer."""
-        return pack, unpack
-
     def unavailable_reason(self) -> str | None:
         """Return why the endpoint cannot score given texts; probe it the first time."""
         if not self._probed:
@@ -119,15 +115,10 @@ class RemoteLanguageModel(CachedModel):
             self._unavailable = self._probe() if readiness.usable else readiness.message
         return self._unavailable
 
-    @property
-    def _is_local(self) -> bool:
-        base = self._endpoint.api_base or ""
-        return urlsplit(base).hostname in {"localhost", "127.0.0.1", "::1"}
-
     def readiness(self) -> Readiness:
         """Return what is known without calling the endpoint."""
         where = self._endpoint.api_base or "its provider"
-        if self._offline and not self._is_local:
+        if self._offline and urlsplit(where).hostname not in _LOCAL_HOSTS:
             return Readiness(usable=False, message=f"{self.label}: models.offline is set")
         return Readiness(
             usable=True, message=f"{self._endpoint.model} at {where}; probed when needed"

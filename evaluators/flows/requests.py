@@ -162,28 +162,21 @@ def as_replicate(flow: Flow[T], replicate: int) -> Flow[T]:
             return replace(request, replicate=request.replicate + stride * replicate)
         return request
 
-    step: Callable[[], Any] = flow.__next__
+    answer: Any = None
+    reason: Exception | None = None
     while True:
         try:
-            wanted = step()
+            wanted = flow.send(answer) if reason is None else flow.throw(reason)
         except StopIteration as end:
             result: T = end.value
             return result
-        many = isinstance(wanted, tuple)
+        answer, reason = None, None
         try:
-            answer = yield tuple(map(numbered, wanted)) if many else numbered(wanted)
-        except Exception as reason:  # noqa: BLE001 - the flow decides what to do with it
-            step = _throwing(flow, reason)
-        else:
-            step = _sending(flow, answer)
-
-
-def _throwing(flow: Flow[T], reason: Exception) -> Callable[[], Any]:
-    return lambda: flow.throw(reason)
-
-
-def _sending(flow: Flow[T], answer: Any) -> Callable[[], Any]:
-    return lambda: flow.send(answer)
+            answer = yield (
+                tuple(map(numbered, wanted)) if isinstance(wanted, tuple) else numbered(wanted)
+            )
+        except Exception as thrown:  # noqa: BLE001 - the flow decides what to do with it
+            reason = thrown
 
 
 def _request_all(requests: Sequence[Request]) -> Flow[list[Any]]:

@@ -108,20 +108,17 @@ class Budget:
     calls in flight release their reservations, and is refused if there are none.
 
     Attributes:
+        limited: Whether there is a limit.
         spent_usd: The cost so far.
     """
 
     def __init__(self, total: float | None) -> None:
         """Set the total; None means no limit."""
         self._total = total
+        self.limited = total is not None
         self.spent_usd = 0.0
         self._reserved = 0.0
         self._released = asyncio.Condition()
-
-    @property
-    def limited(self) -> bool:
-        """Whether there is a limit."""
-        return self._total is not None
 
     async def reserve(self, most: float) -> bool:
         """Reserve the highest possible cost of a call; return False if it exceeds the budget."""

@@ -45,7 +45,11 @@ class OverBudget(CallFailure):
 
 
 class LlmAsker:
-    """Calls one model through LiteLLM; used on one event loop."""
+    """Calls one model through LiteLLM; used on one event loop.
+
+    Attributes:
+        probe: What is known of the model's capabilities.
+    """
 
     def __init__(self, settings: JudgeSettings) -> None:
         """Look up the key and the price.
@@ -59,24 +63,9 @@ class LlmAsker:
         require_price(settings, self._prices)
         self._budget = Budget(settings.budget_usd)
         self._limiter = RateLimiter(settings)
-        self._probe = CapabilityProbe(settings)
+        self.probe = CapabilityProbe(settings)
         self._unreachable = 0
         self._refused: JudgeRefused | None = None
-
-    @property
-    def call_options(self) -> CallOptions:
-        """The options that the model supports, as far as is known."""
-        return self._probe.call_options
-
-    @property
-    def probe_failure(self) -> str | None:
-        """Why the probe of a reachable judge failed, or None."""
-        return self._probe.probe_failure
-
-    @property
-    def served_by(self) -> str:
-        """The provider's model name and fingerprint at the probe."""
-        return self._probe.served_by
 
     @property
     def spent_usd(self) -> float:
@@ -85,7 +74,7 @@ class LlmAsker:
 
     async def open(self) -> None:
         """Send one small request; see `CapabilityProbe.open`."""
-        await self._probe.open(self._send_once)
+        await self.probe.open(self._send_once)
 
     async def close(self) -> None:
         """Do nothing: no connection stays open."""
@@ -163,7 +152,7 @@ class LlmAsker:
                 self._send_once, messages, call.reply_schema, options, usage, max_tokens, seed
             )
 
-        completion = await self._probe.call_with_supported_options(call.reply_schema, attempt)
+        completion = await self.probe.call_with_supported_options(call.reply_schema, attempt)
         self._unreachable = 0
         return completion
 
@@ -250,12 +239,13 @@ def check_judge(settings: JudgeSettings) -> str:
         asker = LlmAsker(settings)
         started = time.monotonic()
         await asker.open()
-        if asker.probe_failure is not None:
-            raise JudgeUnreachable(asker.probe_failure)
-        options = asker.call_options
+        probe = asker.probe
+        if probe.probe_failure is not None:
+            raise JudgeUnreachable(probe.probe_failure)
+        options = probe.call_options
         sampling = "" if options.sampling else ", at its own temperature"
         took = time.monotonic() - started
-        served = f" as {asker.served_by!r}" if asker.served_by else ""
+        served = f" as {probe.served_by!r}" if probe.served_by else ""
         form = _FORM_TEXT[options.form]
         return f"{settings.where} answers in {took:.1f} s{served}{sampling}, {form}"
 

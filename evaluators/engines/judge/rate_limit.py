@@ -139,26 +139,25 @@ class MinuteRate:
 
 
 class RateLimiter:
-    """Keeps a judge within the limits of its settings."""
+    """Keeps a judge within the limits of its settings.
+
+    Attributes:
+        counts_tokens: Whether `wait_to_start` needs the number of tokens.
+    """
 
     def __init__(self, settings: JudgeSettings) -> None:
         self.slots = ConcurrencySlots(settings.concurrency)
         self._requests = MinuteRate(settings.requests_per_minute)
         self._tokens = MinuteRate(settings.tokens_per_minute)
-        self._counted = settings.tokens_per_minute is not None
+        self.counts_tokens = settings.tokens_per_minute is not None
         self._expected_tokens = float(settings.max_tokens)
         self._expected_s = 0.0
         self._last_start = 0.0
 
-    @property
-    def counts_tokens(self) -> bool:
-        """Whether `wait_to_start` needs the number of tokens."""
-        return self._counted
-
     async def wait_to_start(self, tokens_in: int) -> None:
         """Wait until a request with this many input tokens may start."""
         await self._requests.take(1)
-        if self._counted:
+        if self.counts_tokens:
             await self._tokens.take(tokens_in + round(self._expected_tokens))
         interval = _MIN_INTERVAL_S
         if self.slots.is_full:

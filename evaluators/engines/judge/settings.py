@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,11 +139,8 @@ class JudgeCallBuilder:
 def _digest_of(file: Path) -> str:
     import xxhash
 
-    digest = xxhash.xxh3_128()
     try:
         with file.open("rb") as opened:
-            while piece := opened.read(1 << 20):
-                digest.update(piece)
+            return hashlib.file_digest(opened, xxhash.xxh3_128).hexdigest()
     except OSError as error:
         raise BadRecording(f"recorded replies {str(file)!r}: {error.strerror}") from error
-    return digest.hexdigest()

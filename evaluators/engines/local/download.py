@@ -8,10 +8,12 @@ from fnmatch import fnmatch
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from evaluators.engines.local.weights import locate
 from evaluators.errors import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from evaluators.engines.local.weights import Weights
     from evaluators.engines.roles import Options
@@ -54,6 +56,23 @@ def download(weights: Weights, options: Options) -> None:
         raise Unavailable(
             f"{name} could not be downloaded: {type(error).__name__}: {str(error).splitlines()[0]}"
         ) from error
+
+
+def locate_or_download(name: str, home: Path, options: Options) -> tuple[Path, str]:
+    """Return the folder and the identity of a model; missing files are downloaded.
+
+    Raises:
+        Unavailable: The files cannot be downloaded.
+    """
+    found = locate(name, home)
+    if found.folder is None:
+        download(found, options)
+        found = locate(name, home)
+    if found.folder is None:
+        raise Unavailable(
+            f"the files of {name} were downloaded, but there are no weights among them"
+        )
+    return found.folder, found.identity
 
 
 def require_allowed(weights: Weights, options: Options) -> str:

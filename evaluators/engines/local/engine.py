@@ -5,16 +5,15 @@ from __future__ import annotations
 from functools import cached_property
 from importlib.util import find_spec
 from pickle import UnpicklingError
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from evaluators.engines.cache import AnswerCache, CachedModel
-from evaluators.engines.local.download import download, require_allowed
+from evaluators.engines.local.download import locate_or_download, require_allowed
 from evaluators.engines.local.weights import locate, read_config
 from evaluators.engines.roles import Readiness
 from evaluators.errors import Unavailable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from evaluators.engines.roles import LoadedModel, ModelKind, Options
@@ -50,11 +49,10 @@ class LocalModel(CachedModel):
             cache: The cache of its answers.
             networks: The loaded models by cache namespace, shared by roles with the same model.
         """
-        super().__init__(f"models.{role}: {name}", cache, options.progress)
+        super().__init__(f"models.{role}: {name}", kind, cache, options.progress)
         self.loads = 0
         self._name = name
         self._home = home
-        self._kind = kind
         self._options = options
         self._networks = networks
         self._unavailable: str | None = None
@@ -75,23 +73,12 @@ class LocalModel(CachedModel):
         Raises:
             Unavailable: The files cannot be downloaded.
         """
-        found = locate(self._name, self._home)
-        if found.folder is None:
-            download(found, self._options)
-            found = locate(self._name, self._home)
-        if found.folder is None:
-            raise Unavailable("the files were downloaded, but there are no weights among them")
-        return found.folder, found.identity
+        return locate_or_download(self._name, self._home, self._options)
 
     @property
     def cache_namespace(self) -> str:
         """The identity of the files, not only the model's name."""
         return f"{self._kind.form},{self.files[1]},{self._options.dtype}"
-
-    @property
-    def form(self) -> tuple[Callable[[Any], bytes], Callable[[bytes], Any]]:
-        """The functions that convert an answer to bytes, and bytes to an answer."""
-        return self._kind.pack, self._kind.unpack
 
     def unavailable_reason(self) -> str | None:
         """Return why the model cannot answer, as far as is known without loading it."""

@@ -14,8 +14,7 @@ from evaluators.engines.local.device import (
     select_device,
     silence_transformers,
 )
-from evaluators.engines.local.download import download
-from evaluators.engines.local.weights import locate
+from evaluators.engines.local.download import locate_or_download
 from evaluators.errors import Unavailable
 
 if TYPE_CHECKING:
@@ -74,7 +73,8 @@ def load(folder: Path, config: Mapping[str, Any], options: Options) -> Hhem:
         Unavailable: The base model is missing, or the weights are those of another model.
     """
     prompt = str(config.get("prompt", _PROMPT))
-    base_model = _find_base_model(str(config.get("foundation", _BASE_MODEL)), folder, options)
+    foundation = str(config.get("foundation", _BASE_MODEL))
+    base_model, _ = locate_or_download(foundation, folder, options)
     with silence_transformers():
         import torch
         from safetensors.torch import load_file
@@ -95,13 +95,3 @@ def load(folder: Path, config: Mapping[str, Any], options: Options) -> Hhem:
         device = select_device(options)
         model.to(device=device, dtype=getattr(torch, options.dtype)).eval()
     return Hhem(model, tokenizer, batch_size(options, device), prompt)
-
-
-def _find_base_model(name: str, home: Path, options: Options) -> Path:
-    found = locate(name, home)
-    if found.folder is None:
-        download(found, options)
-        found = locate(name, home)
-    if found.folder is None:
-        raise Unavailable(f"its base model {name} is missing")
-    return found.folder

@@ -5,6 +5,7 @@ Nothing here imports torch, so that signatures are known before anything is load
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -140,7 +141,9 @@ def _digest(folder: Path) -> str:
         if path.is_file() and path.suffix.lower() not in {".md", ".lock"}
     )
     parts = [f"{path.relative_to(folder).as_posix()} {_file_digest(path)}" for path in files]
-    return _xxh3("\n".join(parts).encode())[:12]
+    import xxhash
+
+    return xxhash.xxh3_128_hexdigest("\n".join(parts).encode())[:12]
 
 
 def _file_digest(path: Path) -> str:
@@ -152,14 +155,5 @@ def _file_digest(path: Path) -> str:
 def _content_digest(path: Path, _size: int, _changed: int) -> str:
     import xxhash
 
-    digest = xxhash.xxh3_128()
     with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
-
-
-def _xxh3(content: bytes) -> str:
-    import xxhash
-
-    return xxhash.xxh3_128(content).hexdigest()
+        return hashlib.file_digest(file, xxhash.xxh3_128).hexdigest()

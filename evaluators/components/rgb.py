@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import polars as pl
 
@@ -32,7 +32,7 @@ class RgbEvaluator(RowEvaluator):
             benchmark does for its Chinese questions.
     """
 
-    metrics = (
+    metrics: ClassVar[tuple[Metric, ...]] = (
         Metric(
             name="accuracy",
             summary="Whether the answer is right by flexible matching.",

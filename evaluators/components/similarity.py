@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evaluators.flows.requests import EMBEDDING
+from evaluators.kinds.flow import FlowEvaluator
 from evaluators.outcome import Undefined
+from evaluators.text.sentences import SPLITTER, check_language
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -12,6 +16,24 @@ if TYPE_CHECKING:
     import numpy as np
 
 _BLOCK = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class SentenceSimilarityEvaluator(FlowEvaluator):
+    """Compares the embeddings of sentences.
+
+    Attributes:
+        language: The language code of the sentence splitter.
+    """
+
+    libraries = (SPLITTER,)
+    needs = frozenset({EMBEDDING})
+
+    language: str = "en"
+
+    def __post_init__(self) -> None:
+        """Validate the language code."""
+        check_language(self.language)
 
 
 def cosines(

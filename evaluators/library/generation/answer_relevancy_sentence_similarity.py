@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluators.components.similarity import cosines
-from evaluators.flows.requests import EMBEDDING, embed
-from evaluators.kinds.flow import FlowEvaluator
+from evaluators.components.similarity import SentenceSimilarityEvaluator, cosines
+from evaluators.flows.requests import embed
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined
-from evaluators.text.sentences import SPLITTER, check_language, comparable_sentences
+from evaluators.text.sentences import comparable_sentences
 
 if TYPE_CHECKING:
     from evaluators.flows.requests import Flow
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AnswerRelevancySentenceSimilarity(FlowEvaluator):
+class AnswerRelevancySentenceSimilarity(SentenceSimilarityEvaluator):
     """Does some sentence of the answer mean something near the question?
 
     The largest cosine similarity of the question's vector with the vector of a sentence of the
@@ -29,9 +28,6 @@ class AnswerRelevancySentenceSimilarity(FlowEvaluator):
 
     Edges: a sentence counts if it has at least eleven characters; an answer without one is compared
     as a whole. A blank answer is undefined. Cosines may be negative and are stored unchanged.
-
-    Attributes:
-        language: The language code of the sentence splitter.
     """
 
     metrics = (
@@ -44,14 +40,6 @@ class AnswerRelevancySentenceSimilarity(FlowEvaluator):
     )
     reads = frozenset({"question", "answer"})
     non_empty = frozenset({"question"})
-    libraries = (SPLITTER,)
-    needs = frozenset({EMBEDDING})
-
-    language: str = "en"
-
-    def __post_init__(self) -> None:
-        """Validate the language code."""
-        check_language(self.language)
 
     def flow(self, sample: Sample) -> Flow[Graded]:
         """Compare the question with each sentence of the answer."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluators.components.similarity import nearest_neighbours
-from evaluators.flows.requests import EMBEDDING, embed
-from evaluators.kinds.flow import FlowEvaluator
+from evaluators.components.similarity import SentenceSimilarityEvaluator, nearest_neighbours
+from evaluators.flows.requests import embed
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined
-from evaluators.text.sentences import SPLITTER, check_language, comparable_sentences
+from evaluators.text.sentences import comparable_sentences
 
 if TYPE_CHECKING:
     from evaluators.flows.requests import Flow
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Groundedness(FlowEvaluator):
+class Groundedness(SentenceSimilarityEvaluator):
     """Does every sentence of the answer have one in the retrieved context that is near it?
 
     For each sentence of the answer the largest cosine similarity with a sentence of the context;
@@ -30,9 +29,6 @@ class Groundedness(FlowEvaluator):
     Edges: a sentence counts if it has at least eleven characters; a text without one is compared as
     a whole. A blank answer, or a context without text, is undefined. Cosines may be negative and
     are stored unchanged.
-
-    Attributes:
-        language: The language code of the sentence splitter.
     """
 
     metrics = (
@@ -44,14 +40,6 @@ class Groundedness(FlowEvaluator):
         ),
     )
     reads = frozenset({"answer", "contexts"})
-    libraries = (SPLITTER,)
-    needs = frozenset({EMBEDDING})
-
-    language: str = "en"
-
-    def __post_init__(self) -> None:
-        """Validate the language code."""
-        check_language(self.language)
 
     def flow(self, sample: Sample) -> Flow[Graded]:
         """Compare each sentence of the answer with each of the context."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evaluators.components.similarity import cosines
-from evaluators.flows.requests import EMBEDDING, embed
-from evaluators.kinds.flow import FlowEvaluator
+from evaluators.components.similarity import SentenceSimilarityEvaluator, cosines
+from evaluators.flows.requests import embed
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined
-from evaluators.text.sentences import SPLITTER, check_language, comparable_sentences
+from evaluators.text.sentences import comparable_sentences
 
 if TYPE_CHECKING:
     from evaluators.flows.requests import Flow
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SoftContextRelevancy(FlowEvaluator):
+class SoftContextRelevancy(SentenceSimilarityEvaluator):
     """How similar is the retrieved context to the question?
 
     The relevancy of a chunk is the largest cosine similarity of the question with one of its
@@ -30,9 +29,6 @@ class SoftContextRelevancy(FlowEvaluator):
     Edges: a sentence counts if it has at least eleven characters; a chunk without one is compared
     as a whole. Blank chunks are left out of the mean and counted in the detail; a context with
     blank chunks only is undefined. Cosines may be negative and are stored unchanged.
-
-    Attributes:
-        language: The language code of the sentence splitter.
     """
 
     metrics = (
@@ -50,14 +46,6 @@ class SoftContextRelevancy(FlowEvaluator):
     )
     reads = frozenset({"question", "contexts"})
     non_empty = frozenset({"question"})
-    libraries = (SPLITTER,)
-    needs = frozenset({EMBEDDING})
-
-    language: str = "en"
-
-    def __post_init__(self) -> None:
-        """Validate the language code."""
-        check_language(self.language)
 
     def flow(self, sample: Sample) -> Flow[Graded]:
         """Compare the question with each sentence of each chunk."""

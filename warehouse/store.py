@@ -12,7 +12,7 @@ from warehouse.errors import WarehouseError
 from warehouse.schema.ddl import literal, quoted
 from warehouse.storage.connection import Settings
 from warehouse.storage.duckdb_file import FileStorage
-from warehouse.storage.open import open_storage
+from warehouse.storage.location import Lake
 from warehouse.storage.scratch import ScratchFolder, ScratchResult
 from warehouse.storage.transaction import Parameters, Transaction, fetch_frame
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import duckdb
     import pyarrow as pa
 
+    from warehouse.storage.ducklake.storage import LakeStorage
     from warehouse.storage.location import Location
-    from warehouse.storage.open import Storage
     from warehouse.storage.staging import Where
     from warehouse.storage.transaction import Rows
 
@@ -147,14 +147,18 @@ class Warehouse:
         return self.storage.size_bytes()
 
     @property
-    def storage(self) -> Storage:
+    def storage(self) -> FileStorage | LakeStorage:
         """The storage at its location, for this package only."""
         settings = Settings(
             memory_limit=self.memory_limit,
             threads=self.threads,
             scratch=ScratchFolder(self.path).process_folder / "duckdb",
         )
-        return open_storage(self.path, settings, self.patience_s)
+        if isinstance(self.path, Lake):
+            from warehouse.storage.ducklake.storage import LakeStorage
+
+            return LakeStorage(self.path, settings, self.patience_s)
+        return FileStorage(self.path, settings, self.patience_s)
 
 
 def _copy_to_parquet(

@@ -8,7 +8,7 @@ import re
 import string
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
@@ -158,14 +158,8 @@ _DIGITS = 9
 """The number of digits up to which a text can be a position."""
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One request to the model.
-
-    Attributes:
-        context: The prompt.
-        continuation: The text whose log-likelihood was asked for; null: the model was to write.
-    """
+class Request(NamedTuple):
+    """A prompt and the continuation to be scored; null: the model was to write."""
 
     context: str
     continuation: str | None
@@ -194,7 +188,7 @@ def requests(fields: Mapping[str, Any]) -> list[Request]:
     """
     given = fields.get("arguments")
     if isinstance(given, dict):
-        pairs = [_unnamed(each) for each in given.values()]
+        pairs = [list(each.values()) if isinstance(each, dict) else each for each in given.values()]
     elif isinstance(given, list):
         pairs = given
     else:
@@ -211,10 +205,6 @@ def requests(fields: Mapping[str, Any]) -> list[Request]:
     if len({each.continuation is None for each in asked}) > 1:
         raise RecordError(["arguments: expected continuations for all requests or for none"])
     return asked
-
-
-def _unnamed(pair: object) -> object:
-    return list(pair.values()) if isinstance(pair, dict) else pair
 
 
 def scored(fields: Mapping[str, Any], asked: Sequence[Request]) -> Scored:

@@ -36,23 +36,15 @@ class Holder:
 
     def __str__(self) -> str:
         since = datetime.fromisoformat(self.since).strftime("%H:%M:%S")
-        who = "this process" if self.is_this_process else f"process {self.pid}"
+        is_this_process = (self.pid, self.host) == (os.getpid(), socket.gethostname())
+        who = "this process" if is_this_process else f"process {self.pid}"
         return f"{who} ({self.command}) on {self.host} since {since}"
-
-    @property
-    def is_this_process(self) -> bool:
-        """Whether the holder is this process, possibly in another thread."""
-        return self.pid == os.getpid() and self.host == socket.gethostname()
 
     @classmethod
     def this_process(cls) -> Holder:
         """Return a holder that describes this process."""
-        return cls(
-            pid=os.getpid(),
-            host=socket.gethostname(),
-            command=_command(),
-            since=datetime.now().astimezone().isoformat(),
-        )
+        since = datetime.now().astimezone().isoformat()
+        return cls(os.getpid(), socket.gethostname(), _command(), since)
 
 
 def _command() -> str:

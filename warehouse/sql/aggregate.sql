@@ -49,28 +49,23 @@ counted AS (
         generate_subscripts(sums, 1) AS place,
         n,
         n AS n_scored,
-        0 AS n_not_applicable,
-        0 AS n_undefined,
-        0 AS n_parse_failure,
-        0 AS n_judge_error,
-        0 AS n_target_error,
         unnest(sums) AS value_sum
     FROM plain
-    UNION ALL
+    UNION ALL BY NAME
     SELECT
         slice,
         system,
         evaluator,
         signature,
         place,
-        count(*),
-        count(*) FILTER (status IS NULL OR status = 'scored'),
-        count(*) FILTER (status = 'not_applicable'),
-        count(*) FILTER (status = 'undefined'),
-        count(*) FILTER (status = 'parse_failure'),
-        count(*) FILTER (status = 'judge_error'),
-        count(*) FILTER (status = 'target_error' OR reason = 'target_error'),
-        fsum(value)
+        count(*) AS n,
+        count(*) FILTER (status IS NULL OR status = 'scored') AS n_scored,
+        count(*) FILTER (status = 'not_applicable') AS n_not_applicable,
+        count(*) FILTER (status = 'undefined') AS n_undefined,
+        count(*) FILTER (status = 'parse_failure') AS n_parse_failure,
+        count(*) FILTER (status = 'judge_error') AS n_judge_error,
+        count(*) FILTER (status = 'target_error' OR reason = 'target_error') AS n_target_error,
+        fsum(value) AS value_sum
     FROM numbers
     GROUP BY ALL
 )
@@ -82,11 +77,11 @@ SELECT
     s.metrics[c.place] AS metric,
     sum(c.n)::BIGINT AS n,
     sum(c.n_scored)::BIGINT AS n_scored,
-    sum(c.n_not_applicable)::BIGINT AS n_not_applicable,
-    sum(c.n_undefined)::BIGINT AS n_undefined,
-    sum(c.n_parse_failure)::BIGINT AS n_parse_failure,
-    sum(c.n_judge_error)::BIGINT AS n_judge_error,
-    sum(c.n_target_error)::BIGINT AS n_target_error,
+    coalesce(sum(c.n_not_applicable), 0)::BIGINT AS n_not_applicable,
+    coalesce(sum(c.n_undefined), 0)::BIGINT AS n_undefined,
+    coalesce(sum(c.n_parse_failure), 0)::BIGINT AS n_parse_failure,
+    coalesce(sum(c.n_judge_error), 0)::BIGINT AS n_judge_error,
+    coalesce(sum(c.n_target_error), 0)::BIGINT AS n_target_error,
     fsum(c.value_sum) AS value_sum,
     fsum(c.value_sum) / nullif(sum(c.n_scored), 0) AS mean,
     c.signature

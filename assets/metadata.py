@@ -22,12 +22,7 @@ if TYPE_CHECKING:
 
 
 def table_metadata(table: str, location: Location) -> dict[str, RawMetadataValue]:
-    """Return the static metadata of an asset that fills a table: name, columns and URI.
-
-    Args:
-        table: The table.
-        location: The warehouse.
-    """
+    """Return the static metadata of an asset that fills a table: name, columns and URI."""
     described = table_named(table)
     columns = [
         dg.TableColumn(
@@ -84,10 +79,6 @@ def add_partition_metadata(
 
     Dagster's `add_asset_metadata` reads all partitions from storage and copies the metadata added
     so far on every call, so its total time grows with the square of the number of partitions.
-
-    Args:
-        context: The context of the asset.
-        metadata: The metadata by asset and partition.
     """
     step = context.get_step_execution_context()
     # Dagster has no public API that adds many entries in one call.

@@ -33,10 +33,6 @@ def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
 
     Reads the files to compute their digests and changes nothing. Returns False when the check
     itself fails, so that the run reports the error.
-
-    Args:
-        project: The project.
-        benchmarks: The benchmarks to check.
     """
     copy = project.publish / FILE_NAME
     if not all(path.is_file() for path in (copy, project.publish / REPORT_FILE)):

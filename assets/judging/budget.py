@@ -51,11 +51,6 @@ def engines_within_budget(
 
     Manual runs have the budget of the judge. Automated runs share what is left of the daily
     budget; without a daily budget they call no judge.
-
-    Args:
-        project: The project.
-        warehouse: The warehouse with the ledger.
-        tags: The Dagster tags of the run.
     """
     engines = project.engines
     if engines.judge_factory is None or not is_automated(tags):

@@ -82,11 +82,6 @@ def measure_uncertainty(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compute intervals, rank intervals and comparisons of every metric on every slice.
 
-    Args:
-        warehouse: The warehouse with the scores.
-        benchmark: The benchmark.
-        pseudo: The pseudo-values of its system metrics.
-
     Returns:
         One row per slice, system, evaluator and metric (see `UNCERTAINTY_SCHEMA`), and one row per
         pair of systems (see `COMPARISONS_SCHEMA`).

@@ -194,11 +194,6 @@ def require_systems(
 ) -> None:
     """Check that each system has predictions in one of some benchmarks.
 
-    Args:
-        source: The warehouse or its published copy.
-        systems: The systems.
-        benchmarks: The benchmarks.
-
     Raises:
         UnknownSystem: A system has none; the message suggests a similar name.
     """

@@ -104,10 +104,6 @@ def gather_results(snapshot: OpenSnapshot, benchmark: Benchmark) -> DocumentQaRe
     """Collect the results of a benchmark.
 
     A missing score is null and does not count in sums and averages; the original scripts write 0.
-
-    Args:
-        snapshot: The published copy.
-        benchmark: The benchmark.
     """
     where = {"benchmark": benchmark.name}
     questions = snapshot.fetch(_QUESTIONS, where).to_dicts()

@@ -7,15 +7,7 @@ import dagster as dg
 
 from assets import metadata
 from assets.analysis.calibration import calibrate
-from assets.keys import (
-    BACKFILL,
-    BENCHMARKS,
-    CALIBRATION,
-    INSIGHTS,
-    LEADERBOARD,
-    PROBLEMS,
-    RESULTS,
-)
+from assets.keys import BACKFILL, BENCHMARKS, CALIBRATION, INSIGHTS, LEADERBOARD, PROBLEMS, RESULTS
 from assets.metadata import add_partition_metadata
 from assets.project import Benchmark, Project, is_judged
 from evaluators import catalog

@@ -8,14 +8,7 @@ import polars as pl
 from assets.checks.data_docs import write_expectations_page
 from assets.checks.expectations import FULL
 from assets.fingerprints.digests import digest_of
-from assets.keys import (
-    CALIBRATION,
-    INSIGHTS,
-    LEADERBOARD,
-    PROBLEMS,
-    PUBLISHED,
-    RESULTS,
-)
+from assets.keys import CALIBRATION, INSIGHTS, LEADERBOARD, PROBLEMS, PUBLISHED, RESULTS
 from assets.leaderboard.aggregate import metric_facts
 from assets.project import Project, used_evaluators
 from evaluators import catalog

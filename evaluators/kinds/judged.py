@@ -85,13 +85,13 @@ class AnswerAndContextEvaluator(JudgedEvaluator):
     def judge(self, sample: Sample, text: str) -> Flow[Verdict]:
         """Judge one text that is not blank: the answer, or the joined context."""
 
-    @abstractmethod
     def blank_verdict(self) -> Verdict:
-        """Return the verdict on a blank answer, for which the judge is not called.
+        """Return the verdict on a blank answer, for which the judge is not called; it passes.
 
         Raises:
             Unscored: A blank answer has no verdict.
         """
+        return Verdict(passes=True, remark=EMPTY_ANSWER)
 
     @property
     def judges_context(self) -> bool:

@@ -13,6 +13,7 @@ from evaluators.outcome import JudgeError, ParseFailure, Status, Unscored
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
 
     from evaluators.engines.judge.judgment import JudgeCall, StoredReply
     from evaluators.flows.protocols import Origin
@@ -122,6 +123,14 @@ def to_reply(stored: StoredReply | Judgment, request: Ask[Any]) -> Reply | Unsco
         return ParseFailure(error)
     result = parse_reply(stored.reply, request)
     return ParseFailure(result.reason[:_MAX_REASON]) if isinstance(result, InvalidReply) else result
+
+
+def complete(future: Future[Any], result: Reply | Unscored) -> None:
+    """Set a reply as the result of a future, or a reason as its exception."""
+    if isinstance(result, Unscored):
+        future.set_exception(result)
+    else:
+        future.set_result(result)
 
 
 def _sum(one: float | None, other: float | None) -> Any:

@@ -7,7 +7,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.judge.asker import to_reply
+from evaluators.engines.judge.asker import complete, to_reply
 from evaluators.engines.judge.cost import Prices, count_tokens
 from evaluators.engines.judge.settings import JudgeCallBuilder
 from evaluators.outcome import JudgeError, Status, Unscored
@@ -87,11 +87,7 @@ class DryRunJudge:
             future.set_exception(JudgeError(PLANNED))
             return future
         self.held.add(digest)
-        reply = to_reply(stored, request)
-        if isinstance(reply, Unscored):
-            future.set_exception(reply)
-        else:
-            future.set_result(reply)
+        complete(future, to_reply(stored, request))
         return future
 
     def cost(self, calls: int, tokens_out: float | None = None) -> CostEstimate:

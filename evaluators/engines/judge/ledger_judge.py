@@ -8,11 +8,11 @@ from collections import Counter
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Self
 
-from evaluators.engines.judge.asker import to_reply
+from evaluators.engines.judge.asker import complete, to_reply
 from evaluators.engines.judge.errors import JudgeFailure
 from evaluators.engines.judge.parse import parse_reply
 from evaluators.engines.judge.settings import JudgeCallBuilder
-from evaluators.outcome import JudgeError, Status, Unscored
+from evaluators.outcome import JudgeError, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -49,7 +49,7 @@ class ReplayJudge:
         """Answer from the ledger, or with a `JudgeError` for a call that was never made."""
         stored = self._ledger.find(self._builder.of(request, origin).digest)
         future: Future[Any] = Future()
-        _complete(future, JudgeError(NOT_ASKED) if stored is None else to_reply(stored, request))
+        complete(future, JudgeError(NOT_ASKED) if stored is None else to_reply(stored, request))
         return future
 
 
@@ -140,7 +140,7 @@ class LedgerJudge:
                 self._start(self._make_call(digest, call, origin, request))
             is_full = len(self._in_flight) >= self._settings.concurrency
         if stored is not None and not unknown:
-            _complete(future, to_reply(stored, request))
+            complete(future, to_reply(stored, request))
         elif is_full:
             # All slots are taken; preparing further calls would only delay the probe.
             self._probed.wait()
@@ -182,7 +182,7 @@ class LedgerJudge:
                 self._progress(self._finished_count)
             waiting = self._pop_waiting(digest, judgment)
             for each, future in waiting:
-                _complete(future, to_reply(judgment, each))
+                complete(future, to_reply(judgment, each))
 
     async def _open(self) -> Asker:
         """Return the asker after its probe."""
@@ -222,13 +222,6 @@ class LedgerJudge:
             thread.cancel_others()
         for _, future in waiting_requests:
             future.set_exception(self._failure)
-
-
-def _complete(future: Future[Any], result: Any) -> None:
-    if isinstance(result, Unscored):
-        future.set_exception(result)
-    else:
-        future.set_result(result)
 
 
 class LoopThread:

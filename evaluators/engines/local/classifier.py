@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.local.device import (
-    batch_by_length,
+    batch_logits,
     batch_size,
     select_device,
     silence_transformers,
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from evaluators.engines.roles import Options
 
-_TOKENS = 16_384
-"""The most tokens in a batch; this bounds the memory for long texts."""
 _NO_LIMIT = 1_000_000
 """A tokenizer without a limit reports a number far above this."""
 
@@ -42,25 +40,15 @@ class Classifier:
 
         Texts are cut to the window; of a pair, only the first text is cut.
         """
-        import torch
-
         if seconds is None:
             encoded = self._tokenizer(list(firsts), truncation=True, max_length=self.window)
         else:
             encoded = self._tokenizer(
                 list(firsts), list(seconds), truncation="only_first", max_length=self.window
             )
-        lengths = [len(ids) for ids in encoded["input_ids"]]
-        self.truncated_count += sum(length >= self.window for length in lengths)
-        for positions in batch_by_length(lengths, self._batch, _TOKENS):
-            rows = {
-                name: [column[position] for position in positions]
-                for name, column in encoded.items()
-            }
-            padded = self._tokenizer.pad(rows, return_tensors="pt").to(self._model.device)
-            with torch.inference_mode():
-                values = self._model(**padded).logits.float().cpu().tolist()
-            yield from zip(positions, values, strict=True)
+        self.truncated_count += sum(len(ids) >= self.window for ids in encoded["input_ids"])
+        for positions, logits in batch_logits(self._model, self._tokenizer, encoded, self._batch):
+            yield from zip(positions, logits.float().cpu().tolist(), strict=True)
 
     def too_long(self, texts: Sequence[str], extra: int) -> list[bool]:
         """Return whether each text, with `extra` further tokens, exceeds the window."""

@@ -10,6 +10,9 @@ if TYPE_CHECKING:
 
     from evaluators.engines.roles import Options
 
+_TOKENS = 16_384
+"""The most tokens in a batch; this bounds the memory for long texts."""
+
 
 def select_device(options: Options) -> str:
     """Return the configured device; for `auto`, a GPU if there is one."""
@@ -49,6 +52,33 @@ def batch_by_length(lengths: Sequence[int], most: int, tokens: int) -> Iterator[
         batch.append(position)
     if batch:
         yield batch
+
+
+def batch_logits(
+    model: Any, tokenizer: Any, encoded: Any, most: int
+) -> Iterator[tuple[list[int], Any]]:
+    """Run a model on tokenized texts, batch by batch.
+
+    Args:
+        model: A model that is on its device.
+        tokenizer: Its tokenizer, which pads the batches.
+        encoded: The tokenized texts.
+        most: The most texts per batch.
+
+    Yields:
+        The positions of the texts of a batch, and their logits.
+    """
+    import torch
+
+    lengths = [len(ids) for ids in encoded["input_ids"]]
+    for positions in batch_by_length(lengths, most, _TOKENS):
+        rows = {
+            name: [column[position] for position in positions] for name, column in encoded.items()
+        }
+        padded = tokenizer.pad(rows, return_tensors="pt").to(model.device)
+        with torch.inference_mode():
+            logits = model(**padded).logits
+        yield positions, logits
 
 
 @contextmanager

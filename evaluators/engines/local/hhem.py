@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.local.device import (
-    batch_by_length,
+    batch_logits,
     batch_size,
     select_device,
     silence_transformers,
@@ -30,7 +30,6 @@ _PROMPT = (
     "Premise: {text1}\n\nHypothesis: {text2}"
 )
 _BASE_MODEL = "google/flan-t5-base"
-_TOKENS = 16_384
 _PREFIX = "t5."
 _TIED = "transformer.encoder.embed_tokens.weight"
 
@@ -49,20 +48,11 @@ class Hhem:
 
     def compute(self, requests: Sequence[Pair]) -> Iterator[tuple[int, Mapping[str, float]]]:
         """Compute the probability (at the first token) that the first text supports the second."""
-        import torch
-
         texts = [self._prompt.format(text1=each.first, text2=each.second) for each in requests]
         encoded = self._tokenizer(texts, verbose=False)
-        lengths = [len(ids) for ids in encoded["input_ids"]]
-        for positions in batch_by_length(lengths, self._batch, _TOKENS):
-            rows = {
-                name: [column[position] for position in positions]
-                for name, column in encoded.items()
-            }
-            padded = self._tokenizer.pad(rows, return_tensors="pt").to(self._model.device)
-            with torch.inference_mode():
-                logits = self._model(**padded).logits[:, 0, :].cpu().double()
-            for position, score in zip(positions, logits.softmax(-1)[:, 1].tolist(), strict=True):
+        for positions, logits in batch_logits(self._model, self._tokenizer, encoded, self._batch):
+            scores = logits[:, 0, :].cpu().double().softmax(-1)[:, 1].tolist()
+            for position, score in zip(positions, scores, strict=True):
                 yield position, {"score": score}
 
 

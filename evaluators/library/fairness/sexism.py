@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from evaluators.flows.prompt import Instruction
 from evaluators.flows.reply import Reply
 from evaluators.flows.requests import ask
-from evaluators.kinds.judged import EMPTY_ANSWER, AnswerAndContextEvaluator, Verdict
+from evaluators.kinds.judged import AnswerAndContextEvaluator, Verdict
 from evaluators.text.quotes import quote_evidence
 
 if TYPE_CHECKING:
@@ -82,10 +82,6 @@ class Sexism(AnswerAndContextEvaluator):
                 "spans": quote_evidence(found.spans, text),
             },
         )
-
-    def blank_verdict(self) -> Verdict:
-        """A blank answer is not sexist."""
-        return Verdict(passes=True, remark=EMPTY_ANSWER)
 
 
 def _faults(reply: SexismFound) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from evaluators.flows.prompt import Instruction
 from evaluators.flows.reply import Reply
 from evaluators.flows.requests import ask
-from evaluators.kinds.judged import EMPTY_ANSWER, AnswerAndContextEvaluator, Verdict
+from evaluators.kinds.judged import AnswerAndContextEvaluator, Verdict
 from evaluators.text.quotes import occurs
 
 if TYPE_CHECKING:
@@ -98,10 +98,6 @@ class ContactInformation(AnswerAndContextEvaluator):
                 "passes_private_only": not private,
             },
         )
-
-    def blank_verdict(self) -> Verdict:
-        """A blank answer tells nothing."""
-        return Verdict(passes=True, remark=EMPTY_ANSWER)
 
 
 def _real(item: ContactItem) -> bool:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from evaluators.engines.judge.judgment import Ledger
     from evaluators.engines.models import ModelSettings
     from evaluators.flows.protocols import Judge as JudgeEngine
-    from orchestration.config.engine_schema import Judge, Models
+    from orchestration.config.schema import Judge, Models
     from warehouse.storage.location import Location
 
 HUMAN = "human"
@@ -37,24 +37,11 @@ def judge_settings(judge: Judge, home: Path) -> JudgeSettings:
     if model.startswith(RECORDED):
         model = f"{RECORDED}{home / model.removeprefix(RECORDED)}"
     repeated = max(judge.replicates, judge.escalate_to) > 1
-    return JudgeSettings(
-        model=model,
-        api_key_env=judge.api_key_env,
-        api_base=judge.api_base,
-        concurrency=judge.concurrency,
-        requests_per_minute=judge.requests_per_minute,
-        tokens_per_minute=judge.tokens_per_minute,
-        budget_usd=judge.budget_usd,
-        temperature=(
-            judge.temperature if judge.temperature is not None else _REPEATED_TEMPERATURE * repeated
-        ),
-        max_tokens=judge.max_tokens,
-        timeout_s=judge.timeout_s,
-        max_attempts=judge.max_attempts,
-        usd_per_million_in=judge.usd_per_million_in,
-        usd_per_million_out=judge.usd_per_million_out,
-        structured_output=judge.structured_output,
-    )
+    temperature = judge.temperature
+    if temperature is None:
+        temperature = _REPEATED_TEMPERATURE if repeated else 0.0
+    shared = judge.model_dump(exclude={"replicates", "escalate_to", "escalate_within"})
+    return JudgeSettings(**{**shared, "model": model, "temperature": temperature})
 
 
 def judge_repeats(judge: Judge | None) -> Repeats:

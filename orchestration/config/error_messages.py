@@ -11,6 +11,8 @@ from evaluators.errors import EXPECTED_TYPES, did_you_mean
 from orchestration.errors import Fault
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from pydantic import ValidationError
     from pydantic_core import ErrorDetails
 
@@ -31,6 +33,12 @@ def validation_faults(
     return list(dict.fromkeys(faults))
 
 
+def describe_unknown(what: str, name: str, known: Collection[str]) -> str:
+    """Return the message about a name that is none of the known ones; suggest a similar name."""
+    expected = ", ".join(known) or "none"
+    return f"unknown {what}{did_you_mean(name, known)}: expected one of {expected}"
+
+
 def _path(error: ErrorDetails) -> tuple[str | int, ...]:
     """Return the path to the value, without pydantic's marker for the key of a mapping."""
     return tuple(step for step in error["loc"] if step != "[key]")
@@ -44,7 +52,7 @@ def _message(error: ErrorDetails, model: type[BaseModel]) -> str:
     if kind == "extra_forbidden":
         known = _keys_at(model, path[:-1])
         key = str(path[-1])
-        return f"unknown key {key!r}{did_you_mean(key, known)}: expected one of {', '.join(known)}"
+        return describe_unknown(f"key {key!r}", key, known)
     if kind == "missing":
         return f"the key {str(path[-1])!r} is missing" + (f" in {owner}" if owner else "")
     if kind in EXPECTED_TYPES:
@@ -69,10 +77,6 @@ def _keys_at(model: type[BaseModel], path: tuple[str | int, ...]) -> list[str]:
 
 
 def _models_in(annotation: Any) -> list[type[BaseModel]]:
-    if _is_model(annotation):
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [found for part in typing.get_args(annotation) for found in _models_in(part)]
-
-
-def _is_model(annotation: Any) -> bool:
-    return isinstance(annotation, type) and issubclass(annotation, BaseModel)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
 
 from evaluators import catalog
 from evaluators.errors import EvaluatorError, UnknownEvaluator, did_you_mean
@@ -17,13 +18,8 @@ if TYPE_CHECKING:
     from orchestration.config.schema import BenchmarkKeys
 
 YamlPath = tuple[str | int, ...]
-
-
-class ReportFault(Protocol):
-    """Collects a fault of the configuration."""
-
-    def __call__(self, message: str, *path: str | int) -> None:
-        """Record what is wrong with the value at a YAML path."""
+ReportFault = Callable[..., None]
+"""A function that records a message about the value at a YAML path: `report(message, *path)`."""
 
 
 class EvaluatorBuilder:
@@ -46,7 +42,11 @@ class EvaluatorBuilder:
         for name in names:
             parameters: Mapping[str, Any] = keys.parameters.get(name, {})
             try:
-                built[name] = self._with_engines(catalog.build(name, parameters))
+                evaluator = catalog.build(name, parameters)
+                if isinstance(evaluator, FlowEvaluator):
+                    identities = self._identities.by_role(evaluator.engine_roles())
+                    evaluator = evaluator.with_engine_identities(identities)
+                built[name] = evaluator
             except EvaluatorError as error:
                 at_fault = [key for key in parameters if repr(key) in str(error)]
                 self._report(str(error), *path, "parameters", name, *at_fault[:1])
@@ -83,16 +83,6 @@ class EvaluatorBuilder:
                     name,
                 )
         return names
-
-    def _with_engines(self, evaluator: Evaluator) -> Evaluator:
-        """Add the identities of its engines to an evaluator; they are part of its signature.
-
-        Raises:
-            EvaluatorError: The judge replays a file that does not exist.
-        """
-        if not isinstance(evaluator, FlowEvaluator):
-            return evaluator
-        return evaluator.with_engine_identities(self._identities.by_role(evaluator.engine_roles()))
 
     def _check_thresholds(
         self, keys: BenchmarkKeys, evaluators: Sequence[Evaluator], path: YamlPath

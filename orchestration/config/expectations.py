@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from assets.checks.score_expectations import score_columns
 from evaluators.errors import did_you_mean
+from orchestration.config.error_messages import describe_unknown
 from warehouse.schema.tables import table_named
 from warehouse.validation.expectation import Expectation
 from warehouse.validation.supported import KINDS, Kind
@@ -60,11 +61,8 @@ class ExpectationBuilder:
         for at, keys in enumerate(wanted):
             kind = KINDS.get(keys.name)
             if kind is None:
-                self._report(
-                    f"unknown expectation {keys.name!r}{did_you_mean(keys.name, KINDS)}: "
-                    f"expected one of {', '.join(KINDS)}",
-                    *(*path, at, "name"),
-                )
+                message = describe_unknown(f"expectation {keys.name!r}", keys.name, KINDS)
+                self._report(message, *path, at, "name")
                 continue
             self._check_arguments(keys, kind, columns, (*path, at))
             expectation = Expectation(
@@ -80,12 +78,9 @@ class ExpectationBuilder:
     ) -> None:
         for name in keys.kwargs:
             if name not in kind.arguments:
-                self._report(
-                    f"unknown argument {name!r} of {keys.name}"
-                    f"{did_you_mean(name, kind.arguments)}: "
-                    f"expected one of {', '.join(kind.arguments) or 'none'}",
-                    *(*path, "kwargs", name),
-                )
+                what = f"argument {name!r} of {keys.name}"
+                message = describe_unknown(what, name, kind.arguments)
+                self._report(message, *path, "kwargs", name)
         for name in kind.required:
             if name not in keys.kwargs:
                 self._report(f"the argument {name!r} of {keys.name} is missing", *path)

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, cast
 
 from pydantic import ValidationError
 
@@ -17,20 +17,16 @@ from assets.project import (
     UnknownMetric,
     select_metrics,
 )
-from evaluators.errors import did_you_mean
 from orchestration.config.engines import EngineIdentities, build_engines
-from orchestration.config.error_messages import validation_faults
+from orchestration.config.error_messages import describe_unknown, validation_faults
 from orchestration.config.evaluators import EvaluatorBuilder
 from orchestration.config.expectations import ExpectationBuilder
-from orchestration.config.schema import BenchmarkKeys, ProjectKeys
+from orchestration.config.schema import BenchmarkKeys, Judge, Models, ProjectKeys
 from orchestration.config.yaml_document import Document, read_document
 from orchestration.errors import Fault, OrchestrationError, SettingsError, SettingsNotFound
 from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import formats
 from warehouse.storage.location import Location, location_from_config
-
-if TYPE_CHECKING:
-    from orchestration.config.engine_schema import Judge, Models
 
 DEFAULT_FILE = Path("scoreline.yaml")
 VALIDATION_VARIABLE = "SCORELINE_EXPECTATIONS"
@@ -85,12 +81,10 @@ def load_config(file: Path) -> Settings:
 
 def _validation(keys: ProjectKeys) -> Literal["full", "sql"]:
     """Return how tables are validated; the environment overrides the file."""
-    value = os.environ.get(VALIDATION_VARIABLE)
-    if value is None:
-        return keys.expectations
+    value = os.environ.get(VALIDATION_VARIABLE, keys.expectations)
     if value not in ("full", "sql"):
         raise OrchestrationError(f"{VALIDATION_VARIABLE} is {value!r}, expected 'full' or 'sql'")
-    return "full" if value == "full" else "sql"
+    return cast("Literal['full', 'sql']", value)
 
 
 def _automation(keys: ProjectKeys) -> Automation:
@@ -172,11 +166,8 @@ class _ProjectBuilder:
     def check_execution(self) -> None:
         execution = self.keys.execution
         if execution.max_concurrent is not None and execution.executor != "multiprocess":
-            self.report(
-                "only the executor 'multiprocess' has a number of processes",
-                "execution",
-                "max_concurrent",
-            )
+            message = "only the executor 'multiprocess' has a number of processes"
+            self.report(message, "execution", "max_concurrent")
 
     def build_benchmark(self, name: str, keys: BenchmarkKeys) -> Benchmark:
         path = ("benchmarks", name)
@@ -212,12 +203,8 @@ class _ProjectBuilder:
         known = formats()
         input_format = known.get(keys.format)
         if input_format is None:
-            self.report(
-                f"unknown format {keys.format!r}{did_you_mean(keys.format, known)}: "
-                f"expected one of {', '.join(known)}",
-                *path,
-                "format",
-            )
+            message = describe_unknown(f"format {keys.format!r}", keys.format, known)
+            self.report(message, *path, "format")
             return
         has_question_files = input_format.questions_from != "predictions"
         if has_question_files and keys.questions is None:

@@ -18,12 +18,12 @@ from warehouse.formats.paths import expand
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from assets.project import Project
     from evaluators.engines.judge.settings import JudgeSettings
-    from orchestration.config.engine_schema import Judge
     from orchestration.config.load import Settings
+    from orchestration.config.schema import Judge
 
 _LOCK_TIMEOUT_S = 2.0
 _FAMILIES = (
@@ -94,20 +94,16 @@ def _judge_model(settings: JudgeSettings) -> Iterator[Diagnosis]:
         message = f"the environment variable {variable} is not set: export {variable}=..."
         yield Diagnosis("fail", "judge", message)
         return
-    price = _price(settings)
-    if price.state != "fail":  # a run would not call the model either
-        yield _probe(settings)
-    yield price
-
-
-def _probe(settings: JudgeSettings) -> Diagnosis:
     from evaluators.engines.judge.llm_asker import check_judge
 
-    try:
-        return Diagnosis("ok", "judge", check_judge(settings))
-    except JudgeFailure as failure:
-        advice = "check judge.model, judge.api_base and the key in judge.api_key_env"
-        return Diagnosis("fail", "judge", f"{failure}: {advice}")
+    price = _price(settings)
+    if price.state != "fail":  # a run would not call the model either
+        try:
+            yield Diagnosis("ok", "judge", check_judge(settings))
+        except JudgeFailure as failure:
+            advice = "check judge.model, judge.api_base and the key in judge.api_key_env"
+            yield Diagnosis("fail", "judge", f"{failure}: {advice}")
+    yield price
 
 
 def _price(settings: JudgeSettings) -> Diagnosis:
@@ -196,14 +192,12 @@ def diagnose_models(settings: Settings) -> Iterator[Diagnosis]:
         yield Diagnosis("ok" if is_usable else "warn", f"model: {role}", message + effect)
 
 
-def _evaluators_by_role(project: Project) -> Mapping[str, list[str]]:
+def _evaluators_by_role(project: Project) -> Mapping[str, Iterable[str]]:
     """Return the evaluators that use each model role."""
-    users: dict[str, list[str]] = {}
+    users: dict[str, dict[str, None]] = {}
     for benchmark in project.benchmarks.values():
         for evaluator in benchmark.evaluators:
             if isinstance(evaluator, FlowEvaluator):
                 for role in sorted(evaluator.engine_roles() - {JUDGE}):
-                    names = users.setdefault(role, [])
-                    if evaluator.name not in names:
-                        names.append(evaluator.name)
+                    users.setdefault(role, {})[evaluator.name] = None
     return users

@@ -21,7 +21,7 @@ def open_copy(project: Project) -> Snapshot:
     """Return the published copy.
 
     Raises:
-        NothingPublished: Nothing is published yet.
+        NotPublished: Nothing is published yet.
     """
     path = project.publish / FILE_NAME
     if not path.exists():
@@ -39,7 +39,7 @@ def load_leaderboard(project: Project) -> pl.DataFrame:
         rank; systems without a rank come last, by name.
 
     Raises:
-        NothingPublished: Nothing is published yet.
+        NotPublished: Nothing is published yet.
     """
     return open_copy(project).fetch(
         "SELECT * FROM leaderboard "
@@ -47,38 +47,14 @@ def load_leaderboard(project: Project) -> pl.DataFrame:
     )
 
 
-def load_rejects(project: Project) -> pl.DataFrame:
-    """Return the rejected rows of input files, in the order of the files.
-
-    Returns:
-        benchmark, kind, system, file, line, reason.
-
-    Raises:
-        NothingPublished: Nothing is published yet.
-    """
-    return open_copy(project).fetch(
-        "SELECT benchmark, kind, system, file, line, reason FROM rejects "
-        "ORDER BY benchmark, kind, file, line"
-    )
-
-
 def load_systems(project: Project, benchmark: str) -> list[str]:
     """Return the published systems of a benchmark, by name.
 
     Raises:
-        NothingPublished: Nothing is published yet.
+        NotPublished: Nothing is published yet.
     """
     found = open_copy(project).fetch(
         "SELECT DISTINCT system FROM predictions WHERE benchmark = $benchmark ORDER BY system",
         {"benchmark": benchmark},
     )
     return [str(name) for name in found["system"]]
-
-
-def load_problems(project: Project) -> pl.DataFrame:
-    """Return the table `problems`, the most severe first.
-
-    Raises:
-        NothingPublished: Nothing is published yet.
-    """
-    return open_copy(project).fetch("SELECT * FROM problems")

@@ -122,10 +122,10 @@ def describe_comparison(row: Mapping[str, Any], a: str, b: str) -> str:
 
 def uses_fewer_questions(row: Mapping[str, Any]) -> bool:
     """Return whether the difference in a row is over fewer questions than its two means."""
-    if row["difference"] is None or row["a"] is None or row["b"] is None:
+    a, b, difference = row["a"], row["b"], row["difference"]
+    if None in (a, b, difference):
         return False
-    of_means: float = row["a"] - row["b"]
-    return not math.isclose(row["difference"], of_means, rel_tol=1e-9, abs_tol=1e-9)
+    return not math.isclose(difference, a - b, rel_tol=1e-9, abs_tol=1e-9)
 
 
 def largest_differences(

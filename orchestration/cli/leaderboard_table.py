@@ -9,8 +9,6 @@ import click
 from orchestration.cli.output import OutputFormat, write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
     import polars as pl
 
 MAX_METRICS = 3
@@ -70,26 +68,19 @@ def _write_metric(
     rows: list[dict[str, Any]], output_format: OutputFormat, title: str | None
 ) -> None:
     """Print one metric: a row per system with its counts."""
-    failing = any(row["n_target_error"] for row in rows)
-    columns = ["#", "system", _heading(rows[0], output_format), "n", "scored"]
-    columns += ["failed"] if failing else []
-    columns += ["coverage"]
-    uncertain = any(row["ci_low"] is not None for row in rows)
-    passing = any(row["passes"] is not None for row in rows)
-    columns += ["from", "to"] if uncertain else []
-    columns += ["passes"] if passing else []
-
-    def cells(row: dict[str, Any]) -> Iterator[Any]:
-        yield from (row["rank"], row["system"], row["mean"], row["n"], row["n_scored"])
-        if failing:
-            yield row["n_target_error"]
-        yield row["coverage"]
-        if uncertain:
-            yield from (row["ci_low"], row["ci_high"])
-        if passing:
-            yield None if row["passes"] is None else bool(row["passes"])
-
-    write(columns, [list(cells(row)) for row in rows], output_format, title)
+    columns = {"#": "rank", "system": "system", _heading(rows[0], output_format): "mean"}
+    columns |= {"n": "n", "scored": "n_scored"}
+    if any(row["n_target_error"] for row in rows):
+        columns["failed"] = "n_target_error"
+    columns["coverage"] = "coverage"
+    if any(row["ci_low"] is not None for row in rows):
+        columns |= {"from": "ci_low", "to": "ci_high"}
+    if any(row["passes"] is not None for row in rows):
+        columns["passes"] = "passes"
+        passes = {None: None, 0: False, 1: True}
+        rows = [{**row, "passes": passes[row["passes"]]} for row in rows]
+    table = [[row[column] for column in columns.values()] for row in rows]
+    write(list(columns), table, output_format, title)
     sentence = describe_lead(rows)
     if sentence is not None:
         click.echo(sentence, err=output_format == "md")
@@ -137,21 +128,13 @@ def _write_metrics(
     failing = any(row["n_target_error"] for row in rows)
     table = []
     for system in sorted(ranks, key=lambda name: (ranks[name] is None, ranks[name] or 0)):
-        own = [cells.get((system, *metric)) for metric in shown]
-        present = [row for row in own if row is not None]
-        means = [None if row is None else row["mean"] for row in own]
-        failed = [_most(present, "n_target_error")] if failing else []
-        counts = [_most(present, "n"), *failed, _lowest(present, "coverage")]
-        table.append([ranks[system], system, *means, *counts])
+        own = [cells.get((system, *metric), {}) for metric in shown]
+        counts = [max((row["n"] for row in own if row), default=None)]
+        if failing:
+            counts.append(max((row["n_target_error"] for row in own if row), default=None))
+        coverages = [row["coverage"] for row in own if row.get("coverage") is not None]
+        means = [row.get("mean") for row in own]
+        table.append([ranks[system], system, *means, *counts, min(coverages, default=None)])
     columns = ["#", "system", *(headings[metric] for metric in shown)]
     columns += ["n", *(["failed"] if failing else []), "coverage"]
     write(columns, table, output_format, title)
-
-
-def _most(rows: Iterable[dict[str, Any]], column: str) -> int | None:
-    return max((row[column] for row in rows), default=None)
-
-
-def _lowest(rows: Iterable[dict[str, Any]], column: str) -> float | None:
-    values = [row[column] for row in rows if row[column] is not None]
-    return min(values) if values else None

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from orchestration.cli.program import debug_option
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from assets.project import Project
-    from orchestration.config.load import Settings
     from orchestration.runs import RunOptions
 
-__all__ = [
-    "benchmark_option",
-    "config_option",
-    "debug_option",
-    "evaluator_option",
-    "format_option",
-    "is_debugging",
-    "load_settings",
-    "no_judge_option",
-    "require_known",
-    "run_options",
-    "system_option",
-]
+Command = TypeVar("Command", bound="Callable[..., None]")
 
 MAX_NAMES = 12
 """How many names an error message lists when none is similar to the given one."""
@@ -48,42 +38,33 @@ format_option = click.option(
     show_default=True,
     help="The output format.",
 )
-benchmark_option = click.option(
-    "--benchmark",
-    "benchmarks",
-    multiple=True,
-    metavar="NAME",
-    help="Only this benchmark; may be repeated.",
-)
-system_option = click.option(
-    "--system",
-    "systems",
-    multiple=True,
-    metavar="NAME",
-    help="Only this system; may be repeated.",
-)
-evaluator_option = click.option(
-    "--evaluator",
-    "evaluators",
-    multiple=True,
-    metavar="NAME",
-    help="Only this evaluator or family; may be repeated.",
-)
+
+
+def names_option(name: str, help_text: str) -> Callable[[Command], Command]:
+    """Return an option that may be repeated; the command takes its names as a tuple."""
+    return click.option(f"--{name}", f"{name}s", multiple=True, metavar="NAME", help=help_text)
+
+
+benchmark_option = names_option("benchmark", "Only this benchmark; may be repeated.")
+system_option = names_option("system", "Only this system; may be repeated.")
+evaluator_option = names_option("evaluator", "Only this evaluator or family; may be repeated.")
 no_judge_option = click.option(
     "--no-judge", is_flag=True, help="Call no judge model; use the stored replies."
 )
 
 
-def load_settings(config: Path) -> Settings:
-    """Load the configuration file."""
-    from orchestration.config import load
+def settings_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Add `--config` and `--debug` to a command, which then takes the `settings` of the file."""
 
-    return load.load_config(config)
+    @config_option
+    @debug_option
+    @wraps(command)
+    def with_settings(config: Path, **arguments: Any) -> None:
+        from orchestration.config import load
 
+        command(settings=load.load_config(config), **arguments)
 
-def is_debugging() -> bool:
-    """Return whether `--debug` was given to this command or to the program."""
-    return bool(click.get_current_context().meta.get("scoreline.debug"))
+    return with_settings
 
 
 def require_known(what: str, names: tuple[str, ...], known: list[str]) -> tuple[str, ...]:

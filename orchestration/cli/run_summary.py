@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,24 +20,28 @@ MAX_REJECTS = 5
 
 
 def write_summary(
-    project: Project, options: RunOptions, record: RunRecord, *, document_qa: bool = False
+    project: Project, options: RunOptions, record: RunRecord | None, *, document_qa: bool = False
 ) -> None:
     """Write leaderboards to standard output and everything else to standard error.
 
     Args:
         project: The project.
         options: The part of the project that the run covered.
-        record: The record of the run.
+        record: The record of the run; None when nothing has changed since the last one.
         document_qa: Whether benchmarks of document-grounded QA get a summary in that layout instead
             of a leaderboard.
-
-    Raises:
-        ChecksFailed: A check failed whose severity is not a warning.
     """
-    from orchestration.errors import ChecksFailed
-    from orchestration.runs.run import describe_failed_checks
-
     _write_results(project, options, document_qa=document_qa)
+    if record is None:
+        click.echo("nothing has changed since: 0 scored", err=True)
+    else:
+        _write_record(record)
+    click.echo(f"published in {project.publish}", err=True)
+    click.echo(f"report: {(project.publish / REPORT_FILE).absolute().as_uri()}", err=True)
+
+
+def _write_record(record: RunRecord) -> None:
+    """Print notes, warnings and counts of a run."""
     for metadata in record.metadata.values():
         for note in metadata.get("notes") or ():
             click.echo(f"note: {note}", err=True)
@@ -49,24 +54,6 @@ def write_summary(
         click.echo(judge_calls, err=True)
     scored, up_to_date = total(record, "scored"), total(record, "up to date")
     click.echo(f"{scored:,} scored, {up_to_date:,} up to date", err=True)
-    _write_paths(project)
-    failed = describe_failed_checks(record)
-    if failed:
-        raise ChecksFailed(failed)
-
-
-def write_unchanged_summary(
-    project: Project, options: RunOptions, *, document_qa: bool = False
-) -> None:
-    """Write the published results when nothing has changed since the last run."""
-    _write_results(project, options, document_qa=document_qa)
-    click.echo("nothing has changed since: 0 scored", err=True)
-    _write_paths(project)
-
-
-def _write_paths(project: Project) -> None:
-    click.echo(f"published in {project.publish}", err=True)
-    click.echo(f"report: {(project.publish / REPORT_FILE).absolute().as_uri()}", err=True)
 
 
 def _write_results(project: Project, options: RunOptions, *, document_qa: bool) -> None:
@@ -112,39 +99,34 @@ def _write_document_qa_summaries(project: Project, benchmarks: tuple[str, ...]) 
                 others.append(name)
                 continue
             evaluation.write(project.publish)
-            files = {system: _prediction_file(benchmark, system) for system in evaluation.results}
+            pattern = benchmark.predictions.name
+            if "{system}" not in pattern:
+                pattern = "{system}"
+            files = {system: pattern.replace("{system}", system) for system in evaluation.results}
             click.echo(format_summary(evaluation, _question_file(project, benchmark), files))
     return tuple(others)
-
-
-def _prediction_file(benchmark: Benchmark, system: str) -> str:
-    pattern = benchmark.predictions.name
-    return pattern.replace("{system}", system) if "{system}" in pattern else system
 
 
 def _question_file(project: Project, benchmark: Benchmark) -> str:
     path = benchmark.questions
     if path is None:
         return "none"
-    is_inside = path.is_relative_to(project.home)
-    return (path.relative_to(project.home) if is_inside else path).as_posix()
+    return path.as_posix().removeprefix(f"{project.home.as_posix()}/")
 
 
 def _write_problems(project: Project, benchmarks: tuple[str, ...]) -> None:
     """Print the most severe problems of each benchmark, and count the others."""
     from orchestration import published
 
-    every = published.load_problems(project)
+    every = published.open_copy(project).fetch("SELECT * FROM problems")
     for name in benchmarks:
         problems = every.filter(every["benchmark"] == name)
         severe = problems.filter(problems["severity"] != "low")
         if severe.is_empty():
             continue
-        counts = {
-            severity: problems.filter(problems["severity"] == severity).height
-            for severity in ("high", "medium", "low")
-        }
-        counted = ", ".join(f"{n} {severity}" for severity, n in counts.items() if n)
+        counts = Counter(problems["severity"])
+        levels = ("high", "medium", "low")
+        counted = ", ".join(f"{counts[level]} {level}" for level in levels if counts[level])
         click.echo(f"{name}: problems: {counted}", err=True)
         for row in severe.head(MAX_PROBLEMS).iter_rows(named=True):
             click.echo(f"  {row['severity']}: {row['message']}", err=True)
@@ -172,12 +154,9 @@ def describe_judge_calls(record: RunRecord) -> str | None:
     failed = "".join(f", {count:,} {kind}" for kind, count in failures.items() if count)
     tokens = total(record, "tokens")
     counted = f"; {tokens:,} tokens" if tokens else ""
-    costs = [
-        metadata["cost in US dollars"]
-        for metadata in record.metadata.values()
-        if metadata.get("cost in US dollars") is not None
-    ]
-    price = f"{sum(costs):.4f} US dollars" if costs else "the price is unknown"
+    costs = [metadata.get("cost in US dollars") for metadata in record.metadata.values()]
+    known = [cost for cost in costs if cost is not None]
+    price = f"{sum(known):.4f} US dollars" if known else "the price is unknown"
     from_ledger = f", {cached:,} from the ledger" if cached else ""
     return f"judge: {asked:,} calls{failed}{from_ledger}{counted}; {price}"
 
@@ -186,7 +165,9 @@ def _write_rejects(project: Project, benchmarks: tuple[str, ...]) -> None:
     """Print the first rejected rows of each benchmark."""
     from orchestration import published
 
-    every = published.load_rejects(project)
+    every = published.open_copy(project).fetch(
+        "SELECT benchmark, file, line, reason FROM rejects ORDER BY benchmark, kind, file, line"
+    )
     for name in benchmarks:
         rejects = every.filter(every["benchmark"] == name)
         if rejects.is_empty():

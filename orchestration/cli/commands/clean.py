@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - click reads the annotation
+from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.options import config_option, debug_option, load_settings, require_known
+from orchestration.cli.options import require_known, settings_option
+
+if TYPE_CHECKING:
+    from orchestration.config.load import Settings
 
 
 @click.command(
@@ -34,9 +37,8 @@ Examples:
     metavar="DAYS",
     help="Only what is older.",
 )
-@config_option
-@debug_option
-def command(names: tuple[str, ...], carry_out: bool, days: float, config: Path) -> None:  # noqa: FBT001
+@settings_option
+def command(names: tuple[str, ...], carry_out: bool, days: float, settings: Settings) -> None:  # noqa: FBT001
     """List what can be removed, and remove it with --yes.
 
     Without names: old history, results of expectations, runs and free space in the warehouse; in a
@@ -45,7 +47,7 @@ def command(names: tuple[str, ...], carry_out: bool, days: float, config: Path) 
     """
     from orchestration.cleanup import NAMES, clean, find_items
 
-    project = load_settings(config).project
+    project = settings.project
     wanted = require_known("removable item", names, list(NAMES))
     if not carry_out:
         found = [item for item in find_items(project, days) if not wanted or item.name in wanted]

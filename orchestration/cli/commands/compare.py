@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - click reads the annotation
 from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.options import (
-    config_option,
-    debug_option,
-    format_option,
-    load_settings,
-    require_known,
-)
+from orchestration.cli.options import format_option, names_option, require_known, settings_option
 
 if TYPE_CHECKING:
     from orchestration.cli.output import OutputFormat
+    from orchestration.config.load import Settings
 
 MAX_QUESTIONS = 5
 """How many questions are listed per metric, the largest differences first."""
@@ -35,20 +29,16 @@ Examples:
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
 @click.option("--benchmark", required=True, metavar="NAME", help="The benchmark.")
-@click.option(
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="NAME",
-    help="`evaluator.metric`, a metric's name, an evaluator, or `all`; may be repeated.  "
+@names_option(
+    "metric",
+    "`evaluator.metric`, a metric's name, an evaluator, or `all`; may be repeated.  "
     "[default: primary metrics]",
 )
 @click.option(
     "--slice", "slice_", default="all", show_default=True, metavar="NAME", help="`tag=value`."
 )
 @format_option
-@config_option
-@debug_option
+@settings_option
 def command(
     a: str,
     b: str,
@@ -56,7 +46,7 @@ def command(
     metrics: tuple[str, ...],
     slice_: str,
     output_format: OutputFormat,
-    config: Path,
+    settings: Settings,
 ) -> None:
     """Compare the systems A and B question by question.
 
@@ -66,7 +56,7 @@ def command(
     detect. Then the result in a sentence, and the questions with the largest differences. As CSV or
     JSON: only the rows.
     """
-    project = load_settings(config).project
+    project = settings.project
 
     from orchestration import published
     from orchestration.cli import comparison

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path  # noqa: TC003 - click needs the type
+from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.options import config_option, debug_option, load_settings
+from orchestration.cli.options import settings_option
+
+if TYPE_CHECKING:
+    from orchestration.config.load import Settings
 
 
 @click.command(
@@ -28,16 +31,13 @@ Examples:
     is_flag=True,
     help="Only create the Dagster instance and its partitions, for your own deployment.",
 )
-@config_option
-@debug_option
-def command(host: str, port: int, config: Path, *, prepare: bool) -> None:
+@settings_option
+def command(host: str, port: int, settings: Settings, *, prepare: bool) -> None:
     """Open the Dagster interface on this project: its assets, checks and runs.
 
     Runs of `scoreline run` appear there too. Stop it with Ctrl-C. There is no access control: use
     an address that only you can reach.
     """
-    settings = load_settings(config)
-
     from orchestration import instance
     from orchestration.definitions import CONFIG_VARIABLE
 

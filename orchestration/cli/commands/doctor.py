@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.options import config_option, debug_option, format_option
+from orchestration.cli.options import config_option, format_option
+from orchestration.cli.program import debug_option
 
 if TYPE_CHECKING:
     from orchestration.cli.output import OutputFormat

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestration.cli.options import debug_option, format_option
+from orchestration.cli.options import format_option
+from orchestration.cli.program import debug_option
 
 if TYPE_CHECKING:
     from evaluators.catalog import EvaluatorDoc
@@ -53,15 +54,8 @@ def command(name: str | None, output_format: OutputFormat) -> None:
             continue
         names = [metric.name for metric in evaluator.metrics]
         fields = sorted({field for column in evaluator.reads for field in input_fields(column)})
-        known = [
-            evaluator.name,
-            evaluator.family,
-            evaluator.primary.name,
-            names,
-            fields,
-            list(evaluator.engine_keys),
-        ]
-        rows.append([*known, evaluator.question])
+        known = [evaluator.name, evaluator.family, evaluator.primary.name]
+        rows.append([*known, names, fields, list(evaluator.engine_keys), evaluator.question])
     columns = ["evaluator", "family", "primary", "metrics", "reads", "asks", "summary"]
     if output_format in ("table", "md"):
         columns = ["evaluator", "family", "primary", "asks", "summary"]

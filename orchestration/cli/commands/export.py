@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.options import config_option, debug_option, load_settings, require_known
+from orchestration.cli.options import require_known, settings_option
+
+if TYPE_CHECKING:
+    from orchestration.config.load import Settings
 
 
 @click.command(
@@ -32,9 +36,8 @@ Examples:
     metavar="DIR",
     help="The folder for the files; created if necessary.",
 )
-@config_option
-@debug_option
-def command(benchmark: str, export_format: str, out: Path, config: Path) -> None:
+@settings_option
+def command(benchmark: str, export_format: str, out: Path, settings: Settings) -> None:
     """Write the published results of a benchmark into a folder.
 
     `evaluation-json` is `<split>_evaluation.json` with the results of document-grounded question
@@ -44,7 +47,6 @@ def command(benchmark: str, export_format: str, out: Path, config: Path) -> None
 
     The paths of the files go to standard output, one per line.
     """
-    settings = load_settings(config)
     project = settings.project
     (name,) = require_known("benchmark", (benchmark,), list(project.benchmarks))
 

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path  # noqa: TC003 - click reads the annotation
 from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.options import (
-    config_option,
-    debug_option,
-    format_option,
-    load_settings,
-    require_known,
-)
+from orchestration.cli.options import format_option, names_option, require_known, settings_option
 
 if TYPE_CHECKING:
     from assets.analysis.regression_gate import GateResult
     from orchestration.cli.output import OutputFormat
+    from orchestration.config.load import Settings
 
-COLUMNS = (
-    *("metric", "verdict", "n_pairs", "difference", "ci_low", "ci_high"),
-    *("p_value", "detectable_difference"),
-)
+COLUMNS = {
+    "metric": "address",
+    "verdict": "verdict",
+    "n_pairs": "n_pairs",
+    "difference": "difference",
+    "ci_low": "low",
+    "ci_high": "high",
+    "p_value": "p_value",
+    "detectable_difference": "detectable",
+}
+"""The columns of the output, and the attributes of `GateResult` that they show."""
 
 HELP_ORDER = 6
 
@@ -39,12 +40,9 @@ Examples:
 @click.option("--benchmark", required=True, metavar="NAME", help="The benchmark.")
 @click.option("--system", required=True, metavar="NAME", help="The system to check.")
 @click.option("--baseline", required=True, metavar="NAME", help="The system it is compared with.")
-@click.option(
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="NAME",
-    help="`evaluator.metric`, a metric's name or an evaluator; may be repeated.  "
+@names_option(
+    "metric",
+    "`evaluator.metric`, a metric's name or an evaluator; may be repeated.  "
     "[default: primary metrics]",
 )
 @click.option(
@@ -56,8 +54,7 @@ Examples:
 )
 @click.option("--strict", is_flag=True, help="Also fail when there is not enough data.")
 @format_option
-@config_option
-@debug_option
+@settings_option
 def command(
     benchmark: str,
     system: str,
@@ -66,7 +63,7 @@ def command(
     tolerance: float,
     strict: bool,  # noqa: FBT001 - a flag
     output_format: OutputFormat,
-    config: Path,
+    settings: Settings,
 ) -> None:
     """Fail when a system is significantly worse than a baseline.
 
@@ -77,7 +74,7 @@ def command(
     The exit code is 0 when no metric regressed, 1 when one did, and 2 when the systems are not
     comparable: they answered different questions, or were scored or judged differently.
     """
-    project = load_settings(config).project
+    project = settings.project
 
     from assets.analysis.regression_gate import evaluate_gate
     from assets.project import select_metrics
@@ -93,7 +90,8 @@ def command(
         copy, chosen, system, baseline, select_metrics(chosen, metrics), tolerance
     )
     title = f"{system} and {baseline} on {name}"
-    write(COLUMNS, [_cells(each) for each in results], output_format, title)
+    rows = [[getattr(each, name) for name in COLUMNS.values()] for each in results]
+    write(tuple(COLUMNS), rows, output_format, title)
     undecided = ", ".join(each.address for each in results if each.verdict == "not_enough_data")
     if undecided and not strict:
         message = f"note: not enough data to decide on {undecided}: fails only with --strict"
@@ -116,17 +114,3 @@ def command(
 def has_decisive_interval(result: GateResult) -> bool:
     """Return whether the interval excludes 0 although the verdict is `unchanged`."""
     return result.verdict == "unchanged" and result.low * result.high > 0
-
-
-def _cells(result: GateResult) -> list[object]:
-    return [
-        *(
-            result.address,
-            result.verdict,
-            result.n_pairs,
-            result.difference,
-            result.low,
-            result.high,
-        ),
-        *(result.p_value, result.detectable),
-    ]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from orchestration.cli.options import debug_option
+from orchestration.cli.program import debug_option
 
 HELP_ORDER = 1
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.options import config_option, debug_option, load_settings
+from orchestration.cli.options import settings_option
+
+if TYPE_CHECKING:
+    from orchestration.config.load import Settings
 
 
 @click.group("labels")
@@ -27,16 +31,15 @@ A line of the file:
    "metric": "faithfulness", "value": 1, "annotator": "ann"}""",
 )
 @click.argument("file", type=click.Path(path_type=Path))
-@config_option
-@debug_option
-def import_(file: Path, config: Path) -> None:
+@settings_option
+def import_(file: Path, settings: Settings) -> None:
     """Import the human labels in FILE.
 
     The command then calibrates the evaluators with the labels, and publishes. The file is JSON
     Lines, JSON, CSV or Parquet. A label replaces an earlier one by the same annotator. If a row has
     an error, no label is imported and the exit code is 2.
     """
-    project = load_settings(config).project
+    project = settings.project
 
     import polars as pl
 

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - click reads the annotation
 from typing import TYPE_CHECKING
 
 import click
 
 from orchestration.cli.options import (
     benchmark_option,
-    config_option,
-    debug_option,
     format_option,
-    load_settings,
+    names_option,
     require_known,
+    settings_option,
 )
 
 if TYPE_CHECKING:
     import polars as pl
 
     from orchestration.cli.output import OutputFormat
+    from orchestration.config.load import Settings
 
 HELP_ORDER = 4
 
@@ -34,37 +33,30 @@ Examples:
   scoreline leaderboard --format json | jq '.[] | select(.is_primary == 1)'""",
 )
 @benchmark_option
-@click.option(
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="NAME",
-    help="`evaluator.metric`, a metric's name, an evaluator, or `all`; may be repeated.  "
+@names_option(
+    "metric",
+    "`evaluator.metric`, a metric's name, an evaluator, or `all`; may be repeated.  "
     "[default: primary metrics; with csv and json all]",
 )
-@click.option(
-    "--slice",
-    "slices",
-    multiple=True,
-    metavar="NAME",
-    help="`tag=value`, or a tag for all its values; may be repeated.  [default: all questions]",
+@names_option(
+    "slice",
+    "`tag=value`, or a tag for all its values; may be repeated.  [default: all questions]",
 )
 @format_option
-@config_option
-@debug_option
+@settings_option
 def command(
     benchmarks: tuple[str, ...],
     metrics: tuple[str, ...],
     slices: tuple[str, ...],
     output_format: OutputFormat,
-    config: Path,
+    settings: Settings,
 ) -> None:
     """Show the published leaderboard.
 
     As a table or Markdown: one table per benchmark and slice, with one system per row. As CSV or
     JSON: the rows of the table `leaderboard` with all their columns.
     """
-    project = load_settings(config).project
+    project = settings.project
 
     from orchestration import published
     from orchestration.cli.leaderboard_table import write_leaderboards

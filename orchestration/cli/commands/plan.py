@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - click reads the annotation
 from typing import TYPE_CHECKING
 
 import click
 
 from orchestration.cli.options import (
     benchmark_option,
-    config_option,
-    debug_option,
     evaluator_option,
     format_option,
-    load_settings,
     no_judge_option,
     run_options,
+    settings_option,
     system_option,
 )
 
@@ -25,11 +22,10 @@ if TYPE_CHECKING:
     from assets.judging.dry_run import EvaluatorPlan
     from assets.project import Project
     from orchestration.cli.output import OutputFormat
+    from orchestration.config.load import Settings
 
-COLUMNS = (
-    *("benchmark", "evaluator", "samples", "calls", "held"),
-    *("tokens_in", "tokens_out", "usd"),
-)
+PLAN_COLUMNS = ("benchmark", "evaluator", "samples", "calls", "held")
+COST_COLUMNS = ("tokens_in", "tokens_out", "usd")
 
 HELP_ORDER = 3
 
@@ -47,15 +43,14 @@ Examples:
 @evaluator_option
 @no_judge_option
 @format_option
-@config_option
-@debug_option
+@settings_option
 def command(
     benchmarks: tuple[str, ...],
     systems: tuple[str, ...],
     evaluators: tuple[str, ...],
     no_judge: bool,  # noqa: FBT001 - a flag
     output_format: OutputFormat,
-    config: Path,
+    settings: Settings,
 ) -> None:
     """Show what a run would score, and what its judge calls would cost.
 
@@ -64,7 +59,7 @@ def command(
     follow from its reply as the evaluator estimates them. Output tokens are estimated from earlier
     replies of the evaluator, or 250 per call; retries and repairs are not included.
     """
-    project = load_settings(config).project
+    project = settings.project
 
     from assets.judging.dry_run import ingested_copy, plan_run
     from orchestration.cli.output import write
@@ -82,7 +77,14 @@ def command(
                 judge=choices.judge,
             )
         )
-    write(COLUMNS, [_row(each) for each in planned], output_format)
+    rows = [
+        [
+            *(getattr(each, column) for column in PLAN_COLUMNS),
+            *(getattr(each.cost, column, None) for column in COST_COLUMNS),
+        ]
+        for each in planned
+    ]
+    write((*PLAN_COLUMNS, *COST_COLUMNS), rows, output_format)
     missing = _missing(project, wanted, {each.evaluator for each in planned})
     if missing:
         click.echo(f"note: not configured, so not applicable: {', '.join(missing)}", err=True)
@@ -99,25 +101,11 @@ def _missing(project: Project, benchmarks: Sequence[str], planned: set[str]) -> 
     for name in benchmarks:
         for evaluator in project.benchmarks[name].evaluators:
             if isinstance(evaluator, FlowEvaluator) and evaluator.name in planned:
-                missing_roles = [
-                    role for role, who in evaluator.engine_identities if who == NOT_CONFIGURED
-                ]
-                keys = ", ".join(config_key(role) for role in missing_roles)
+                engines = evaluator.engine_identities
+                keys = ", ".join(config_key(role) for role, who in engines if who == NOT_CONFIGURED)
                 if keys:
                     found[evaluator.name] = f"{evaluator.name} ({keys})"
     return list(found.values())
-
-
-def _row(planned: EvaluatorPlan) -> Sequence[object]:
-    cost = planned.cost
-    return (
-        planned.benchmark,
-        planned.evaluator,
-        planned.samples,
-        planned.calls,
-        planned.held,
-        *((None, None, None) if cost is None else (cost.tokens_in, cost.tokens_out, cost.usd)),
-    )
 
 
 def _total(planned: Sequence[EvaluatorPlan]) -> str:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003 - click reads the annotation
 from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.options import (
-    config_option,
-    debug_option,
-    format_option,
-    load_settings,
-    require_known,
-)
+from orchestration.cli.options import format_option, require_known, settings_option
 
 if TYPE_CHECKING:
     from orchestration.cli.output import OutputFormat
+    from orchestration.config.load import Settings
 
-COLUMNS = ("variation", "samples", "compared", "changed", "flipped", "flip_rate", "better")
+COLUMNS = ("samples", "compared", "changed", "flipped", "flip_rate", "better")
 
 
 @click.command(
@@ -39,10 +33,9 @@ Examples:
     help="The number of samples to test.",
 )
 @format_option
-@config_option
-@debug_option
+@settings_option
 def command(
-    benchmark: str, evaluator: str, limit: int, output_format: OutputFormat, config: Path
+    benchmark: str, evaluator: str, limit: int, output_format: OutputFormat, settings: Settings
 ) -> None:
     """Test how robust a judge's verdicts are.
 
@@ -54,27 +47,15 @@ def command(
     The additional judge calls cost money; their replies are kept in the ledger, so a second test is
     free. Scores do not change. Use it after `scoreline run`.
     """
-    project = load_settings(config).project
+    project = settings.project
 
     from assets.judging.robustness import measure_robustness
     from orchestration.cli.output import write
 
     require_known("benchmark", (benchmark,), list(project.benchmarks))
     rows = [
-        (
-            variation,
-            result.samples,
-            result.compared,
-            result.changed,
-            result.flipped,
-            result.flip_rate,
-            result.better,
-        )
+        (variation, *(getattr(result, column) for column in COLUMNS))
         for variation, result in measure_robustness(project, benchmark, evaluator, limit=limit)
     ]
-    write(
-        COLUMNS,
-        rows,
-        output_format,
-        f"{evaluator} on {benchmark}: verdicts after a change of the prompt",
-    )
+    title = f"{evaluator} on {benchmark}: verdicts after a change of the prompt"
+    write(("variation", *COLUMNS), rows, output_format, title)

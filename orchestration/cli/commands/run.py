@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import gc
 import os
-from pathlib import Path  # noqa: TC003 - click reads the annotation
+from typing import TYPE_CHECKING
 
 import click
 
 from orchestration.cli.options import (
     benchmark_option,
-    config_option,
-    debug_option,
     evaluator_option,
-    is_debugging,
-    load_settings,
     no_judge_option,
     run_options,
+    settings_option,
     system_option,
 )
 
-GC_THRESHOLD = 50_000
-"""Python's default of 700 triggers a thousand useless collections while Dagster is imported."""
+if TYPE_CHECKING:
+    from orchestration.config.load import Settings
 
 HELP_ORDER = 2
 
@@ -46,8 +42,7 @@ Examples:
     "write them to <split>_evaluation.json.",
 )
 @click.option("--force", is_flag=True, help="Compute all scores again.")
-@config_option
-@debug_option
+@settings_option
 def command(
     benchmarks: tuple[str, ...],
     systems: tuple[str, ...],
@@ -55,7 +50,7 @@ def command(
     no_judge: bool,  # noqa: FBT001 - a flag
     summary: bool,  # noqa: FBT001
     force: bool,  # noqa: FBT001
-    config: Path,
+    settings: Settings,
 ) -> None:
     """Ingest, check, score and publish, then show the leaderboards.
 
@@ -66,13 +61,12 @@ def command(
     Leaderboards go to standard output, messages to standard error. The exit code is 1 when a check
     failed, and 2 when the input or the configuration has errors; the warehouse is then unchanged.
     """
-    gc.set_threshold(GC_THRESHOLD)
-    settings = load_settings(config)
     project = settings.project
 
     from assets.checks import expectations
     from assets.fingerprints.up_to_date import is_current
-    from orchestration.cli.run_summary import write_summary, write_unchanged_summary
+    from orchestration.cli.run_summary import write_summary
+    from orchestration.errors import ChecksFailed
     from orchestration.published import open_copy
     from warehouse.queries.samples import require_systems
 
@@ -81,7 +75,7 @@ def command(
     if not force and is_current(project, wanted):
         if choices.systems:
             require_systems(open_copy(project), choices.systems, wanted)
-        write_unchanged_summary(project, choices, document_qa=summary)
+        write_summary(project, choices, None, document_qa=summary)
         return
 
     # Great Expectations takes as long to import as Dagster: import both in parallel.
@@ -89,10 +83,14 @@ def command(
 
     from orchestration.definitions import CONFIG_VARIABLE
     from orchestration.runs.progress import progress_bar
-    from orchestration.runs.run import evaluate
+    from orchestration.runs.run import describe_failed_checks, evaluate
 
     # Step processes read the configuration from this file.
     os.environ[CONFIG_VARIABLE] = str(settings.file)
-    with progress_bar(quiet=is_debugging()) as progress:
-        record = evaluate(project, choices, progress, verbose=is_debugging())
+    debug = bool(click.get_current_context().meta.get("scoreline.debug"))
+    with progress_bar(quiet=debug) as progress:
+        record = evaluate(project, choices, progress, verbose=debug)
     write_summary(project, choices, record, document_qa=summary)
+    failed = describe_failed_checks(record)
+    if failed:
+        raise ChecksFailed(failed)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path  # noqa: TC003 - click reads the annotation
 from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.options import config_option, debug_option, format_option, load_settings
+from orchestration.cli.options import format_option, settings_option
 
 if TYPE_CHECKING:
     from orchestration.cli.output import OutputFormat
+    from orchestration.config.load import Settings
 
 HELP_ORDER = 7
 
@@ -27,9 +27,8 @@ Examples:
 )
 @click.argument("query")
 @format_option
-@config_option
-@debug_option
-def command(query: str, output_format: OutputFormat, config: Path) -> None:
+@settings_option
+def command(query: str, output_format: OutputFormat, settings: Settings) -> None:
     """Run a QUERY on the published copy.
 
     A QUERY of `-` is read from standard input. The published copy is a DuckDB file that each run
@@ -38,7 +37,7 @@ def command(query: str, output_format: OutputFormat, config: Path) -> None:
     text = sys.stdin.read() if query == "-" else query
     if not text.strip():
         raise click.UsageError("the query is empty")
-    project = load_settings(config).project
+    project = settings.project
 
     from orchestration import published
     from orchestration.cli.output import write_frame

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.options import config_option, debug_option, load_settings
+from orchestration.cli.options import settings_option
+
+if TYPE_CHECKING:
+    from orchestration.config.load import Settings
 
 
 @click.group("warehouse")
@@ -37,15 +41,14 @@ Examples:
 @click.option(
     "--password-env", metavar="NAME", help="The environment variable with the database password."
 )
-@config_option
-@debug_option
+@settings_option
 def copy(
     target: str | None,
     source: str | None,
     data_path: str | None,
     catalog_schema: str | None,
     password_env: str | None,
-    config: Path,
+    settings: Settings,
 ) -> None:
     """Copy every table, including the ledger and the history, and print the number of rows.
 
@@ -55,7 +58,7 @@ def copy(
     """
     if (target is None) == (source is None):
         raise click.UsageError("give either --to or --from")
-    project = load_settings(config).project
+    project = settings.project
 
     from warehouse.maintenance.copy import copy_tables
     from warehouse.storage.location import location_from_config

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from importlib import resources
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from orchestration.errors import OrchestrationError
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from importlib.resources.abc import Traversable
-    from pathlib import Path
+SOURCE = Path(__file__).with_name("files")
 
 
 class FilesExist(OrchestrationError):  # noqa: N818
@@ -27,7 +23,8 @@ def write_starter(folder: Path) -> list[Path]:
         FilesExist: Some of the files exist; then none is written.
         OSError: The folder is not writable.
     """
-    files = dict(_files(resources.files(__name__).joinpath("files"), folder))
+    sources = [path for path in sorted(SOURCE.rglob("*")) if path.is_file()]
+    files = {folder / path.relative_to(SOURCE): path.read_bytes() for path in sources}
     existing = [str(path) for path in files if path.exists()]
     if existing:
         raise FilesExist(
@@ -37,11 +34,3 @@ def write_starter(folder: Path) -> list[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     return list(files)
-
-
-def _files(source: Traversable, target: Path) -> Iterator[tuple[Path, bytes]]:
-    for entry in sorted(source.iterdir(), key=lambda entry: entry.name):
-        if entry.is_dir():
-            yield from _files(entry, target / entry.name)
-        else:
-            yield target / entry.name, entry.read_bytes()

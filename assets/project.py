@@ -134,9 +134,10 @@ class Execution(ConfigModel):
 class Benchmark:
     """A benchmark: a named set of questions with its files and evaluators.
 
+    The attributes have the meanings of the configuration keys, except:
+
     Attributes:
         name: The benchmark's name, which is also the Dagster partition key.
-        format: The name of the input format of its files.
         questions: Absolute path or glob pattern of the question files; None for formats with the
             questions in the prediction files.
         predictions: Absolute path or glob pattern of the prediction files; `{system}` in it stands
@@ -144,15 +145,7 @@ class Benchmark:
             without a change of the configuration.
         documents: Absolute path or glob pattern of the document files, if there are any.
         evaluators: The evaluators with their parameters.
-        slices: Tags (or question fields) for whose values there are separate leaderboards.
-        cluster: The question field whose equal values mark dependent questions.
-        thresholds: Thresholds by `evaluator.metric` that override those of the metrics.
         intervals: The method for confidence intervals of means that are not pass rates.
-        gates: Systems that must not be worse than others; the run fails when they are.
-        max_reject_ratio: The largest share of unusable rows in a file with which ingestion
-            continues.
-        expectations: Additional expectations by table; `scores/<evaluator>` for the scores of an
-            evaluator.
     """
 
     name: str
@@ -181,10 +174,6 @@ class Project:
         benchmarks: The benchmarks by name, in the order of the configuration.
         engines: The engines of the evaluators.
         validation: `full` evaluates all expectations, `sql` only the SQL checks between stages.
-        automation: The schedule and the sensors.
-        alerts: Where messages about failed runs go.
-        execution: Where the steps of a run are executed.
-        drift: How far numbers may change between two publications without a warning.
     """
 
     home: Path
@@ -215,10 +204,8 @@ def used_evaluators(project: Project) -> Mapping[str, Sequence[Evaluator]]:
 
 def find_evaluator(project: Project, benchmark: str, name: str) -> Evaluator | None:
     """Return an evaluator with the parameters of a benchmark; None if it is not used there."""
-    for evaluator in project.benchmarks[benchmark].evaluators:
-        if evaluator.name == name:
-            return evaluator
-    return None
+    evaluators = project.benchmarks[benchmark].evaluators
+    return next((each for each in evaluators if each.name == name), None)
 
 
 def is_judged(evaluator: Evaluator) -> bool:
@@ -240,23 +227,24 @@ def select_metrics(benchmark: Benchmark, wanted: Sequence[str]) -> list[tuple[Ev
     Raises:
         UnknownMetric: One of them does not exist; the message suggests a similar name.
     """
-    every = [(each, metric) for each in benchmark.evaluators for metric in each.sample_metrics]
+    every = {
+        f"{evaluator.name}.{metric.name}": (evaluator, metric)
+        for evaluator in benchmark.evaluators
+        for metric in evaluator.sample_metrics
+    }
     if not wanted:
-        return [(evaluator, metric) for evaluator, metric in every if metric.primary]
+        return [(evaluator, metric) for evaluator, metric in every.values() if metric.primary]
     selected: dict[str, tuple[Evaluator, Metric]] = {}
     for name in wanted:
         matching = {
-            f"{evaluator.name}.{metric.name}": (evaluator, metric)
-            for evaluator, metric in every
-            if name in (f"{evaluator.name}.{metric.name}", metric.name)
-            or (name == evaluator.name and metric.primary)
+            address: (evaluator, metric)
+            for address, (evaluator, metric) in every.items()
+            if name in (address, metric.name) or (name == evaluator.name and metric.primary)
         }
         if not matching:
-            names = [f"{evaluator.name}.{metric.name}" for evaluator, metric in every]
+            names = list(every)
             if "." not in name:
-                names += [
-                    each for evaluator, metric in every for each in (evaluator.name, metric.name)
-                ]
+                names += [part for address in every for part in address.split(".")]
             raise UnknownMetric(
                 f"{benchmark.name!r} has no sample metric {name!r}{did_you_mean(name, names)}"
             )

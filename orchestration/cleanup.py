@@ -135,10 +135,8 @@ def _runs(project: Project, days: float) -> Iterator[CleanupItem]:
             for run_id in found:
                 opened.delete_run(run_id)
 
-    description = "runs in the history of the interface"
-    yield CleanupItem(
-        name="runs", description=description, amount=f"{len(found):,} runs", remove=remove
-    )
+    amount, description = f"{len(found):,} runs", "runs in the history of the interface"
+    yield CleanupItem(name="runs", description=description, amount=amount, remove=remove)
 
 
 def _megabytes(files: Sequence[Path]) -> str:

@@ -69,13 +69,11 @@ def _files(benchmark: Benchmark) -> Iterator[Diagnosis]:
         unreadable = [file for file in files if not os.access(file, os.R_OK)]
         empty = [file for file in files if file.stat().st_size == 0]
         if unreadable:
-            yield Diagnosis(
-                "fail", subject, f"{str(unreadable[0])!r} is not readable: see its owner"
-            )
+            message = f"{str(unreadable[0])!r} is not readable: see its owner"
+            yield Diagnosis("fail", subject, message)
         elif empty:
-            yield Diagnosis(
-                "fail", subject, f"{str(empty[0])!r} is empty: add rows or remove the file"
-            )
+            message = f"{str(empty[0])!r} is empty: add rows or remove the file"
+            yield Diagnosis("fail", subject, message)
         else:
             systems = [system for _, system in matches if system is not None]
             what = "1 file" if len(files) == 1 else f"{len(files)} files"

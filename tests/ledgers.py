@@ -31,7 +31,8 @@ class MemoryLedger:
     def store(self, judgment: Judgment) -> None:
         """Keep a judgment."""
         self.kept.append(judgment)
-        self._held[judgment.call.digest] = StoredReply(judgment.reply, judgment.status, judgment.error)
+        reply = StoredReply(judgment.reply, judgment.status, judgment.error)
+        self._held[judgment.call.digest] = reply
 
     def record_call(self, origin: Origin, digest: str) -> None:
         """Remember who asked."""

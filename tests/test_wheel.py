@@ -26,7 +26,7 @@ API = """
 import scoreline
 
 class Polite(scoreline.RowEvaluator):
-    metrics = (scoreline.Metric("polite", "Whether the answer thanks.", primary=True),)
+    metrics = (scoreline.Metric(name="polite", summary="Whether the answer thanks.", primary=True),)
     reads = frozenset({"answer"})
 
     def grade(self, sample):
@@ -50,29 +50,28 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python.parent
 
 
-@pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
     """A folder with modules of a user's own."""
-    folder = tmp_path_factory.mktemp("colliding")
     for name in COLLIDING:
-        (folder / name).parent.mkdir(exist_ok=True)
-        (folder / name).write_text("raise RuntimeError(f'imported {__file__}')\n", "utf-8")
-    return folder
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("raise RuntimeError(f'imported {__file__}')\n", "utf-8")
+    return tmp_path
 
 
-def run(command: list[str], folder: Path, **variables: str) -> str:
-    """The standard output of a command that must succeed."""
+def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run a command that must succeed, without the variables of this process."""
     kept = {
         key: value
         for key, value in os.environ.items()
         if not key.startswith(("DAGSTER_HOME", "PYTHON", "SCORELINE"))
     }
     done = subprocess.run(
-        command, cwd=folder, env=kept | variables, capture_output=True, text=True, check=False
+        command, cwd=folder, env=kept, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert "imported" not in done.stderr
-    return done.stdout
+    return done
 
 
 def test_one_package_is_installed(environment: Path) -> None:
@@ -88,9 +87,8 @@ def test_one_package_is_installed(environment: Path) -> None:
 def test_the_commands_work_beside_colliding_modules(environment: Path, project: Path) -> None:
     scoreline = str(environment / "scoreline")
     run([scoreline, "init"], project)
-    out = run([scoreline, "run"], project)
-    assert "citation" in out
-    assert "nothing has changed" in run([scoreline, "run"], project)
+    assert "citation" in run([scoreline, "run"], project).stdout
+    assert "nothing has changed" in run([scoreline, "run"], project).stderr
     for executor in ("multiprocess", "in_process"):
         file = project / "scoreline.yaml"
         kept = file.read_text("utf-8")
@@ -98,10 +96,11 @@ def test_the_commands_work_beside_colliding_modules(environment: Path, project: 
         run([scoreline, "run", "--force"], project)
         file.write_text(kept, "utf-8")
     query = "select count(*) as n from scores where status = 'scored'"
-    (row,) = json.loads(run([scoreline, "sql", query, "--format", "json"], project))
+    (row,) = json.loads(run([scoreline, "sql", query, "--format", "json"], project).stdout)
     assert row["n"] > 0
     systems = ["--system", "reader", "--baseline", "keyword", "--tolerance", "0.5"]
-    assert "citation" in run([scoreline, "gate", "--benchmark", "harbour", *systems], project)
+    gate = run([scoreline, "gate", "--benchmark", "harbour", *systems], project)
+    assert "citation" in gate.stdout
     with interface(project, command=(scoreline,)) as running:
         assert running.query(LOADED)["workspaceOrError"]["locationEntries"] == [
             {"name": "scoreline", "locationOrLoadError": {"__typename": "RepositoryLocation"}}
@@ -112,8 +111,7 @@ def test_the_python_api_works_beside_colliding_modules(environment: Path, projec
     script = project / "evaluate" / "polite.py"
     script.parent.mkdir()
     script.write_text(API, encoding="utf-8")
-    out = run([str(environment / "python"), str(script)], project)
-    version, path, module = out.split()
+    version, path, module = run([str(environment / "python"), str(script)], project).stdout.split()
     assert version == "0.1.0"
     assert path.endswith("site-packages/scoreline/__init__.py")
     assert module == "scoreline.evaluators.kinds.row"

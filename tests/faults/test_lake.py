@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 WRITER = """
 import json, sys
 from pathlib import Path
-from assets.scoring.refresh import grade
+from assets.scoring.refresh import refresh_scores
 from assets.project import Benchmark
-from assets.leaderboard.refresh import refresh
+from assets.leaderboard.refresh import refresh_leaderboard
 from evaluators import catalog
 from warehouse.ingest.ingest import ingest
 from warehouse.storage.location import location_from_json
@@ -58,8 +58,8 @@ for name in names:
     )
     ingest(warehouse, [given])
     for evaluator in benchmark.evaluators:
-        grade(warehouse, benchmark, evaluator, run_id="r")
-    refresh(warehouse, benchmark)
+        refresh_scores(warehouse, benchmark, evaluator, run_id="r")
+    refresh_leaderboard(warehouse, benchmark)
 """
 NAMES = [f"b{number}" for number in range(8)]
 
@@ -222,7 +222,7 @@ def until_marked(place: Location, stage: str, run: subprocess.Popen[str]) -> Non
     sql = "SELECT count(*) FROM marks WHERE stage = $stage"
     while run.poll() is None:
         try:
-            if place.exists() and Warehouse(place).fetch(sql, {"stage": stage}).item():
+            if Warehouse(place).exists() and Warehouse(place).fetch(sql, {"stage": stage}).item():
                 return
         except WarehouseError:
             pass
@@ -237,5 +237,8 @@ def test_a_password_that_is_not_set(tmp_path: Path) -> None:
     from dataclasses import replace
 
     place = replace(lake_at(tmp_path, "postgres"), password_env="SCORELINE_NOT_SET")  # noqa: S106
-    with pytest.raises(WarehouseError, match="SCORELINE_NOT_SET, which is not set"):
-        place.exists()
+    with pytest.raises(
+        WarehouseError,
+        match="SCORELINE_NOT_SET, which holds the password of the warehouse, is not set",
+    ):
+        Warehouse(place).exists()

@@ -44,7 +44,7 @@ def test_the_second_attempt_of_the_step_calls_the_judge(
         later.__enter__()
         return again(tags, retry)
 
-    monkeypatch.setattr("assets.judging.asset.again_later", come_up)
+    monkeypatch.setattr("assets.judging.asset.retry_request", come_up)
     job = definitions.build_definitions(project, None).resolve_job_def(EVALUATE)
     tags = {
         **range_tags("rooms", "rooms"),

@@ -100,7 +100,7 @@ def test_later_labels_change_scores_and_leaderboard(tmp_path: Path) -> None:
     config = ["--config", str(project.config)]
     imported = CliRunner().invoke(program, ["labels", "import", str(file), *config])
     assert imported.exit_code == 0, imported.output
-    assert "`scoreline run` scores by these labels" in imported.stderr
+    assert "`scoreline run` computes scores from them" in imported.stderr
     # Half of 1 / 5, and half of citing nothing where nothing is to be cited.
     assert means(project) == pytest.approx([0.6, 0.6])
 

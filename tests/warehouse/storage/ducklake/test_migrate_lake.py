@@ -58,7 +58,7 @@ def test_a_step_that_fails_changes_nothing(old: Lake, monkeypatch: pytest.Monkey
     steps = {**migrations.steps(), 3: "ALTER TABLE nowhere ADD COLUMN x INTEGER"}
     with monkeypatch.context() as broken:
         broken.setattr(migrations, "steps", lambda: steps)
-        with pytest.raises(SchemaMismatch, match="cannot be brought from version 1 to"):
+        with pytest.raises(SchemaMismatch, match="cannot be migrated from version 1 to"):
             Warehouse(old).fingerprints("old")
     lakes.close_sessions()
     with connect_catalog(old, Settings(), 0.0) as connection:

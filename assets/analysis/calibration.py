@@ -12,11 +12,11 @@ import polars as pl
 
 from assets.leaderboard.score_matrix import load_question_index
 from evaluators.kinds.flow import FlowEvaluator
-from evaluators.statistics.agreement import confusion, kappa
-from evaluators.statistics.calibration import Corrected, prediction_powered, rogan_gladen
 from evaluators.statistics.intervals import is_pass_fail
-from evaluators.statistics.judge_variance import split_variance
-from evaluators.statistics.krippendorff import krippendorff_alpha
+from evaluators.statistics.judges.agreement import confusion, kappa
+from evaluators.statistics.judges.corrected_means import Corrected, prediction_powered, rogan_gladen
+from evaluators.statistics.judges.judge_variance import split_variance
+from evaluators.statistics.judges.krippendorff import krippendorff_alpha
 from warehouse.queries.human_labels import human_labels, labelled_scores, repeated_judgments
 
 if TYPE_CHECKING:

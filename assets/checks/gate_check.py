@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 
 from assets.analysis.comparability import NotComparable
-from assets.analysis.regression_gate import evaluate_gate
+from assets.analysis.gates.regression import evaluate_gate
 from assets.checks.table_checks import select_benchmarks
 from assets.keys import LEADERBOARD
 from assets.project import Benchmark, Project, select_metrics
@@ -62,6 +62,6 @@ def _evaluate_gates(warehouse: Warehouse, benchmark: Benchmark) -> Iterator[tupl
             yield f"{pair}: {error}", False
             continue
         for result in results:
-            size = f"{result.difference:+.3f} on {result.n_pairs} questions"
+            size = f"{result.value:+.3f} on {result.n_pairs} questions"
             line = f"{pair}: {result.address} {result.verdict} ({size})"
-            yield line, result.verdict != "regressed"
+            yield line, result.passed

@@ -10,7 +10,7 @@ import click
 from orchestration.cli.options import format_option, names_option, require_known, settings_option
 
 if TYPE_CHECKING:
-    from assets.analysis.regression_gate import GateResult
+    from assets.analysis.gates.result import GateResult
     from orchestration.cli.output import OutputFormat
     from orchestration.config.load import Settings
 
@@ -18,7 +18,7 @@ COLUMNS = {
     "metric": "address",
     "verdict": "verdict",
     "n_pairs": "n_pairs",
-    "difference": "difference",
+    "difference": "value",
     "ci_low": "low",
     "ci_high": "high",
     "p_value": "p_value",
@@ -76,7 +76,7 @@ def command(
     """
     project = settings.project
 
-    from assets.analysis.regression_gate import evaluate_gate
+    from assets.analysis.gates.regression import evaluate_gate
     from assets.project import select_metrics
     from orchestration import published
     from orchestration.cli.output import write

@@ -13,8 +13,8 @@ from sklearn.metrics import cohen_kappa_score
 
 from assets.analysis.asset import refresh_problems
 from assets.analysis.calibration import calibrate
-from evaluators.statistics.agreement import Confusion
-from evaluators.statistics.calibration import rogan_gladen
+from evaluators.statistics.judges.agreement import Confusion
+from evaluators.statistics.judges.corrected_means import rogan_gladen
 from tests.assets.conftest import Workshop
 
 if TYPE_CHECKING:

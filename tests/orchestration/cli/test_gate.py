@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from click.testing import CliRunner
 
-from assets.analysis.regression_gate import GateResult
+from assets.analysis.gates.result import GateResult
 from orchestration.cli.commands.gate import has_decisive_interval
 from orchestration.cli.program import program
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from assets.analysis.regression_gate import Verdict
+    from assets.analysis.gates.regression import Verdict
 
 
 def test_passing_gate(done_project: Path) -> None:

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
 
-from evaluators.statistics.agreement import Confusion, confusion
-from evaluators.statistics.calibration import prediction_powered, rogan_gladen
+from evaluators.statistics.judges.agreement import Confusion, confusion
+from evaluators.statistics.judges.corrected_means import prediction_powered, rogan_gladen
 
 # Sensitivity 0.9 and specificity 0.8, told from a hundred passes and fifty failures.
 JUDGE = Confusion(true_pass=90, false_fail=10, true_fail=40, false_pass=10)

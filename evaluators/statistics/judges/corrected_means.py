@@ -10,8 +10,8 @@ import numpy as np
 from evaluators.statistics.arrays import CONFIDENCE
 
 if TYPE_CHECKING:
-    from evaluators.statistics.agreement import Confusion
     from evaluators.statistics.arrays import Floats
+    from evaluators.statistics.judges.agreement import Confusion
 
 _TWO = 2
 

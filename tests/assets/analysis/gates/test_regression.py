@@ -12,7 +12,8 @@ import pytest
 from dagster._core.errors import DagsterAssetCheckFailedError
 
 from assets.analysis.comparability import NotComparable
-from assets.analysis.regression_gate import GateResult, evaluate_gate
+from assets.analysis.gates.regression import evaluate_gate
+from assets.analysis.gates.result import GateResult
 from assets.keys import LEADERBOARD
 from assets.project import Gate, UnknownMetric, select_metrics
 from tests.assets.conftest import Workshop
@@ -73,7 +74,7 @@ def test_what_regressed_and_what_improved(done: Workshop) -> None:
     fallen = evaluated(done, "new", "old")
     accuracy = fallen["classification.accuracy"]
     assert accuracy.verdict == "regressed"
-    assert accuracy.difference == pytest.approx(-10 / 60)
+    assert accuracy.value == pytest.approx(-10 / 60)
     # Ten losses, no gain: 2 x 0.5 ** 10 by McNemar, times two metrics by Holm.
     assert accuracy.p_value == pytest.approx(2 * 2 * 0.5**10)
     assert accuracy.high < 0

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluators.statistics.agreement import kappa
 from evaluators.statistics.clusters import Groups, sum_by_cluster
-from evaluators.statistics.judge_variance import split_variance
-from evaluators.statistics.krippendorff import krippendorff_alpha
+from evaluators.statistics.judges.agreement import kappa
+from evaluators.statistics.judges.judge_variance import split_variance
+from evaluators.statistics.judges.krippendorff import krippendorff_alpha
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluators.statistics.judge_variance import split_variance
+from evaluators.statistics.judges.judge_variance import split_variance
 
 
 def test_the_two_variances_are_separated() -> None:

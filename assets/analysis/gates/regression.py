@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from assets.analysis.comparability import require_comparable
+from assets.analysis.gates.result import GateResult
 from assets.leaderboard.score_matrix import load_question_index
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.comparisons import compare
@@ -20,38 +20,12 @@ from warehouse.queries.comparisons import paired_scores
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from assets.analysis.gates.result import Verdict
     from assets.leaderboard.score_matrix import QuestionIndex, Source
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
     from evaluators.statistics.comparisons import Comparisons
-
-Verdict: TypeAlias = Literal["improved", "unchanged", "regressed", "not_enough_data"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateResult:
-    """The gate's verdict on one metric of a system and its baseline.
-
-    Attributes:
-        address: `evaluator.metric`.
-        n_pairs: The questions on which both systems have a value.
-        difference: The system's mean minus the baseline's.
-        low: The lower end of its 95 % interval; NaN where there is none.
-        high: The upper end.
-        p_value: The p-value of no change beyond the tolerance, adjusted for all metrics.
-        detectable: The smallest difference that this number of questions can detect.
-        verdict: The verdict.
-    """
-
-    address: str
-    n_pairs: int
-    difference: float
-    low: float
-    high: float
-    p_value: float
-    detectable: float
-    verdict: Verdict
 
 
 def evaluate_gate(
@@ -90,8 +64,9 @@ def evaluate_gate(
     n_tests = sum(int(found.n_pairs[0] > 0) for found, _ in tests)
     gains = holm(np.array([found.p_value[0] for found, _ in tests]))
     losses = holm(np.array([loss_p for _, loss_p in tests]))
+    names = (benchmark.name, system, baseline)
     return [
-        _judge(evaluator, metric, found, float(gain_p), float(loss_p), tolerance, n_tests)
+        _judge(names, evaluator, metric, found, float(gain_p), float(loss_p), tolerance, n_tests)
         for (evaluator, metric), (found, _), gain_p, loss_p in zip(
             metrics, tests, gains, losses, strict=True
         )
@@ -115,6 +90,7 @@ def _test_difference(
 
 
 def _judge(
+    names: tuple[str, str, str],
     evaluator: Evaluator,
     metric: Metric,
     found: Comparisons,
@@ -138,9 +114,15 @@ def _judge(
     elif not is_decidable or (tolerance > 0 and worst < -tolerance):
         verdict = "not_enough_data"
     return GateResult(
-        address=f"{evaluator.name}.{metric.name}",
+        benchmark=names[0],
+        system=names[1],
+        baseline=names[2],
+        evaluator=evaluator.name,
+        metric=metric.name,
+        kind="regression",
+        value=difference,
+        limit=tolerance,
         n_pairs=n_pairs,
-        difference=difference,
         low=low,
         high=high,
         p_value=loss_p if gain < 0 else gain_p,

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from sklearn.metrics import cohen_kappa_score
 
-from evaluators.statistics.agreement import Confusion, confusion, kappa, kappas
-from evaluators.statistics.krippendorff import krippendorff_alpha
+from evaluators.statistics.judges.agreement import Confusion, confusion, kappa, kappas
+from evaluators.statistics.judges.krippendorff import krippendorff_alpha
 
 RATINGS = arrays.arrays(float, (2, 25), elements=st.integers(1, 5).map(float))
 GAPPY = arrays.arrays(

@@ -1,0 +1,4 @@
+"""Simulations with a known truth; `benchmarks.coverage` prints them all.
+
+Each module has `tables(repeats)`, which yields its tables.
+"""

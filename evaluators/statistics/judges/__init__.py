@@ -1,0 +1,1 @@
+"""Judges and humans: agreement, corrected means, and the variance of repeated judgments."""

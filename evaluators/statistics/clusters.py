@@ -75,28 +75,71 @@ class ClusterSums:
         return _ratio(self.sums.sum(axis=0), self.n)
 
     @cached_property
-    def residuals(self) -> Floats:
-        """The influence of each cluster on the mean, (sum - mean x count) / n.
+    def effective_clusters(self) -> Floats:
+        """The number of equal clusters with the same information, N squared over sum(m squared).
 
-        Shape (clusters, columns). Scaled by the root of c / (c - 1), so that their squares sum to
-        the variance of the mean.
+        Shape (columns,); equal to `clusters` if all are equally large, 0 without numbers.
+        Source: Kish 1965; Carter, Schnepel and Steigerwald 2017, for independent numbers.
+        """
+        squares = np.einsum("ij,ij->j", self.counts, self.counts)
+        effective: Floats = np.nan_to_num(_ratio(self.n**2, squares))
+        return effective
+
+    @cached_property
+    def residuals(self) -> Floats:
+        """The change of each mean when a cluster is left out, with the sign reversed.
+
+        Shape (clusters, columns). Scaled by the root of (c - 1) / c, so that `residuals.T @
+        residuals` is the jackknife's covariance matrix of the means (CR3). A column with a single
+        cluster has zeros.
+
+        Source: Bell and McCaffrey 2002; MacKinnon, Nielsen and Webb 2023.
         """
         means = np.nan_to_num(self.means)
-        scale: Floats = np.sqrt(_ratio(self.clusters, self.clusters - 1))
-        factor = np.nan_to_num(_ratio(scale, self.n))
-        residuals: Floats = (self.sums - means * self.counts) * factor
+        scale = np.nan_to_num(np.sqrt(_ratio(self.clusters - 1, self.clusters)))
+        residuals: Floats = self.sums - means * self.counts
+        residuals *= scale
+        # Without a column's only cluster nothing is left to divide by.
+        residuals /= np.where(self._rest > 0, self._rest, np.inf)
         return residuals
 
     @cached_property
     def std_errors(self) -> Floats:
-        """The cluster-robust standard error of each mean; NaN for fewer than two clusters.
+        """The cluster-robust standard error of each mean (CR3); NaN for fewer than two clusters.
 
         With one question per cluster, it is the sample's standard deviation over the root of n.
-        Source: Liang and Zeger 1986; Miller, arXiv 2411.00640.
         """
         squares = np.einsum("ij,ij->j", self.residuals, self.residuals)
         errors: Floats = np.where(self.clusters > 1, np.sqrt(squares), np.nan)
         return errors
+
+    @cached_property
+    def degrees_of_freedom(self) -> Floats:
+        """The degrees of freedom of Student's t for these standard errors.
+
+        Shape (columns,). Satterthwaite's approximation for independent numbers of equal variance:
+        clusters - 1 if all are equally large, fewer otherwise, 0 without a second cluster.
+
+        Source: Bell and McCaffrey 2002; Imbens and Kolesar 2016.
+        """
+        same = self.counts.max(axis=0, initial=0.0) * self.clusters == self.n
+        if same.all():
+            return np.maximum(self.clusters - 1.0, 0.0)
+        # A residual sum has the variance m - m^2 / n and the covariances -m k / n.
+        weights = np.divide(1.0, self._rest, out=np.zeros_like(self._rest), where=self._rest > 0)
+        weights **= 2
+        size, n = self.counts, np.maximum(self.n, 1.0)
+        trace = np.einsum("ij,ij->j", weights, size - size**2 / n)
+        shared = np.einsum("ij,ij->j", weights, size**2) / n
+        own = np.einsum("ij,ij->j", weights**2, size**2 - 2 * size**3 / n)
+        found = np.nan_to_num(_ratio(trace**2, own + shared**2))
+        degrees: Floats = np.where(same, np.maximum(self.clusters - 1.0, 0.0), found)
+        return degrees
+
+    @property
+    def _rest(self) -> Floats:
+        """The numbers of each column outside each cluster."""
+        return self.n - self.counts
 
 
 def sum_by_cluster(values: Floats, groups: Groups) -> ClusterSums:

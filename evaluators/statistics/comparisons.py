@@ -16,7 +16,7 @@ from evaluators.statistics.permutation_test import least_p, sign_flip_p
 if TYPE_CHECKING:
     from evaluators.statistics.arrays import Booleans, Floats, Integers
 
-    _Block: TypeAlias = tuple[Integers, Integers, Floats, Floats, Floats]
+    _Block: TypeAlias = tuple[Integers, Integers, Floats, Floats, Floats, Floats]
 
 Best: TypeAlias = Literal["high", "low"]
 
@@ -94,8 +94,9 @@ def compare(
             _with_gaps(values, groups, pairs[start : start + step], pass_fail=pass_fail)
             for start in range(0, max(1, len(pairs)), step)
         ]
-    n, found, difference, error, p = (np.concatenate(each) for each in zip(*blocks, strict=True))
-    low, high = t_interval(difference, error, found)
+    columns = (np.concatenate(each) for each in zip(*blocks, strict=True))
+    n, found, difference, error, degrees, p = columns
+    low, high = t_interval(difference, error, degrees)
     adjusted = holm(np.where(n > 0, p, np.nan))
     tests = np.count_nonzero(n)
     return Comparisons(
@@ -147,9 +148,9 @@ def mcnemar_p(gained: Integers, lost: Integers) -> Floats:
 
 
 def _complete(values: Floats, groups: Groups, pairs: Integers, *, pass_fail: bool) -> _Block:
-    """Compute questions, clusters, difference, standard error and p of pairs without gaps.
+    """Compute questions, clusters, difference, standard error, degrees of freedom and p of pairs.
 
-    One matrix product gives the covariances of all pairs.
+    The pairs have no gaps: one matrix product gives all their covariances.
     """
     data = sum_by_cluster(values, groups)
     a, b = pairs[:, 0], pairs[:, 1]
@@ -165,7 +166,8 @@ def _complete(values: Floats, groups: Groups, pairs: Integers, *, pass_fail: boo
     else:
         p = sign_flip_p(data.sums, pairs)
     n = np.full(len(pairs), len(values))
-    return n, data.clusters[a], data.means[a] - data.means[b], error, p
+    difference, degrees = data.means[a] - data.means[b], data.degrees_of_freedom[a]
+    return n, data.clusters[a], difference, error, degrees, p
 
 
 def _with_gaps(values: Floats, groups: Groups, pairs: Integers, *, pass_fail: bool) -> _Block:
@@ -178,7 +180,8 @@ def _with_gaps(values: Floats, groups: Groups, pairs: Integers, *, pass_fail: bo
         p = mcnemar_p(gained, lost)
     else:
         p = sign_flip_p(data.sums)
-    return data.n.astype(np.int64), data.clusters, data.means, error, p
+    degrees = data.degrees_of_freedom
+    return data.n.astype(np.int64), data.clusters, data.means, error, degrees, p
 
 
 def _constant(data: ClusterSums, differences: Floats) -> Booleans:

@@ -84,7 +84,7 @@ def uncertainty(
     if pass_fail:
         interval = wilson(data.sums.sum(axis=0), data.n, effective_sample_size(data))
     elif method == "t" or len(data.sums) > LARGE:
-        used, interval = "t", t_interval(data.means, errors, data.clusters)
+        used, interval = "t", t_interval(data.means, errors, data.degrees_of_freedom)
     else:
         interval = bootstrap_interval(draws, data.clusters)
     if not pass_fail:
@@ -134,7 +134,7 @@ def effective_sample_size(data: ClusterSums) -> Floats:
         return n
     with np.errstate(invalid="ignore", divide="ignore"):
         effect = np.maximum(1.0, data.std_errors**2 * (n - 1) / (share * (1 - share)))
-        few = (_quantile(n) / _quantile(data.clusters)) ** 2
+        few = (t_quantile(n - 1) / t_quantile(data.degrees_of_freedom)) ** 2
         size = np.where((share > 0) & (share < 1), n / effect * few, data.clusters)
     return np.where(alone, n, size)
 
@@ -156,15 +156,21 @@ def bootstrap_interval(draws: Floats, clusters: Integers) -> Interval:
     low, high = np.full(len(clusters), np.nan), np.full(len(clusters), np.nan)
     for number in np.unique(clusters[clusters > 1]):
         own = clusters == number
-        wide = np.sqrt(number / (number - 1)) * _quantile(np.array([number]))[0]
+        wide = np.sqrt(number / (number - 1)) * t_quantile(np.array([number - 1.0]))[0]
         tail = float(ndtr(-wide))
         low[own], high[own] = np.nanquantile(draws[:, own], [tail, 1 - tail], axis=0)
     return Interval(low, high)
 
 
-def t_interval(means: Floats, errors: Floats, clusters: Integers) -> Interval:
-    """Return Student's t interval with clusters - 1 degrees of freedom."""
-    half = _quantile(clusters) * errors
+def t_interval(means: Floats, errors: Floats, degrees: Floats) -> Interval:
+    """Return Student's t interval of means.
+
+    Args:
+        means: Shape (columns,).
+        errors: The standard errors.
+        degrees: The degrees of freedom, such as `ClusterSums.degrees_of_freedom`; 0 gives NaN.
+    """
+    half = t_quantile(degrees) * errors
     return Interval(means - half, means + half)
 
 
@@ -182,10 +188,9 @@ def constant_interval(means: Floats, clusters: Integers, bounds: tuple[float, fl
     return Interval(np.where(known, low, np.nan), np.where(known, high, np.nan))
 
 
-def _quantile(clusters: Floats | Integers) -> Floats:
-    """Return Student's t quantile for a number of clusters; NaN for fewer than two."""
+def t_quantile(degrees: Floats) -> Floats:
+    """Return the quantile of Student's t for a two-sided interval; NaN for no degrees."""
     from scipy.special import stdtrit
 
-    freedom = np.where(np.asarray(clusters) > 1, np.asarray(clusters) - 1.0, np.nan)
-    quantiles: Floats = stdtrit(freedom, 0.5 + CONFIDENCE / 2)
+    quantiles: Floats = stdtrit(np.where(degrees > 0, degrees, np.nan), 0.5 + CONFIDENCE / 2)
     return quantiles

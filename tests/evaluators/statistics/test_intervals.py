@@ -85,7 +85,7 @@ def test_t_intervals_are_those_of_scipy() -> None:
     values = np.random.default_rng(3).normal(5, 2, size=(40, 4))
     data = sum_by_cluster(values, Groups(np.arange(40)))
     expected = stats.t.interval(0.95, 39, loc=values.mean(axis=0), scale=stats.sem(values, axis=0))
-    direct = t_interval(data.means, data.std_errors, data.clusters)
+    direct = t_interval(data.means, data.std_errors, data.degrees_of_freedom)
     chosen = found(values, bounds=OPEN, method="t").interval
     for ours in (direct, chosen):
         assert np.array(ours) == pytest.approx(np.array(expected))

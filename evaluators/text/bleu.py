@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from evaluators.text.sentences import sentences
-from evaluators.text.words import Counts, matches, ngram_counts
+from evaluators.text.words import Counts, matches, ngram_counts, space_characters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,14 +39,25 @@ class Tally(NamedTuple):
 
 
 def words_of_sentences(text: str, language: str = "en") -> list[str]:
-    """Cut a text into sentences and each into words as NLTK's word tokenizer does."""
+    """Cut a text into sentences and each into words as NLTK's word tokenizer does.
+
+    Characters of scripts that are written without spaces are words; see `space_characters`.
+    """
     tokenize = _nltk_tokenizer()
-    return [word for sentence in sentences(text, language) for word in tokenize(sentence)]
+    return [
+        word
+        for sentence in sentences(text, language)
+        for word in tokenize(space_characters(sentence))
+    ]
 
 
 def words_of_13a(text: str) -> list[str]:
-    """Cut a text into the tokens of mteval-v13a, which sacrebleu uses for corpora."""
-    return _sacrebleu_tokenizer()(text.rstrip()).split()
+    """Cut a text into the tokens of mteval-v13a, which sacrebleu uses for corpora.
+
+    Characters of scripts that are written without spaces are tokens: Chinese texts have those of
+    sacrebleu's `zh`.
+    """
+    return _sacrebleu_tokenizer()(space_characters(text).rstrip()).split()
 
 
 def reference_of(texts: Sequence[Sequence[str]]) -> Reference:

@@ -22,6 +22,15 @@ _CHARACTER = "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\u
 _BEYOND = "\U00020000-\U0003ffff"
 _WORD = re.compile(rf"[{_CHARACTER}{_BEYOND}]|(?:(?![{_CHARACTER}{_BEYOND}_])\w)+")
 _UNSTEMMED = 3
+# CJK punctuation and full-width forms are tokens of their own, as in sacrebleu's `zh`.
+_CJK_MARKS = "\u3000-\u303f\uff00-\uffef"
+# Thai, Lao, Burmese and Khmer are written without spaces too.
+_SOUTH_EAST = [
+    chr(code) for code in (*range(0xE00, 0xF00), *range(0x1000, 0x10A0), *range(0x1780, 0x1800))
+]
+_LETTERS = "".join(each for each in _SOUTH_EAST if unicodedata.category(each) == "Lo")
+_SIGNS = "".join(each for each in _SOUTH_EAST if unicodedata.category(each).startswith("M"))
+_ALONE = re.compile(rf"[{_CHARACTER}{_BEYOND}{_CJK_MARKS}]|[{_LETTERS}][{_SIGNS}]*")
 
 
 def ascii_words(text: str, *, stem: bool = True) -> list[str]:
@@ -40,6 +49,17 @@ def unicode_words(text: str) -> list[str]:
     The text is normalised (NFKC) and case-folded first; there is no stemming.
     """
     return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+def space_characters(text: str) -> str:
+    """Put blanks around each character of a script that is written without spaces.
+
+    So a tokenizer for English gives ideographs, kana, and letters of Thai, Lao, Burmese and Khmer
+    one by one. Combining signs stay with their letter. Texts in other scripts stay as they are.
+
+    Source: sacrebleu's tokens `zh`, extended to the other scripts.
+    """
+    return text if text.isascii() else _ALONE.sub(r" \g<0> ", text)
 
 
 def is_mostly_ascii(text: str) -> bool:

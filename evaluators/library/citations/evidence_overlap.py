@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
+from evaluators.text.words import space_characters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -34,7 +35,7 @@ class EvidenceOverlap(RowEvaluator):
     Edges: if there is known to be no gold evidence: 1 if nothing is cited, otherwise 0. If the
     document's sentences are unknown, or no gold sentence has a word: the overlap of the
     identifiers. Unknown identifiers add no words. Recall alone rewards citing everything: read it
-    together with the precision. In scripts without spaces a run of characters is one word.
+    together with the precision. In scripts written without spaces each character is a word.
     """
 
     metrics = (
@@ -58,6 +59,7 @@ class EvidenceOverlap(RowEvaluator):
     )
     reads = frozenset({"gold_sentence_ids", "cited_sentence_ids"})
     optional = frozenset({"document_sentences"})
+    version = 2
 
     def grade(self, sample: Sample) -> Graded:
         """Compare the words of the two sets of sentences."""
@@ -88,7 +90,7 @@ def _overlap(
 ) -> tuple[tuple[float, float], str]:
     """Return recall and precision, and what was compared: words or identifiers."""
     gold_words, cited_words = (
-        {word for name in names for word in split(texts.get(name, "").lower())}
+        {word for name in names for word in split(space_characters(texts.get(name, "").lower()))}
         for names in (gold, cited)
     )
     path = "words"

@@ -43,7 +43,8 @@ class Bleu(RowEvaluator):
     highest count of each n-gram in any of them, and the length closest to the answer's. An empty
     answer scores 0, in the corpus too: its references still add to the length. An answer of fewer
     than n words has BLEU-n 0. Case and accents matter. Words come from NLTK's word tokenizer within
-    sentences; in scripts without spaces a run of characters is one word.
+    sentences; in scripts that are written without spaces (Chinese, Japanese, Thai, Lao, Burmese,
+    Khmer) each character is a word, as with sacrebleu's tokens `zh`.
 
     Attributes:
         language: The language code of the sentence splitter, such as `en`.
@@ -75,6 +76,7 @@ class Bleu(RowEvaluator):
     reads = frozenset({"expected_answers", "answer"})
     non_empty = frozenset({"expected_answers"})
     shared = ("expected_answers",)
+    version = 2
     libraries = (*bleu.LIBRARIES, SPLITTER)
     evidence: ClassVar[Mapping[str, type[pl.DataType] | pl.DataType]] = {
         "right": pl.List(pl.Int64),

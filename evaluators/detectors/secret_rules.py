@@ -20,7 +20,16 @@ _BEFORE, _AFTER = r"(?<![A-Za-z0-9_-])", r"(?![A-Za-z0-9_-])"
 _DASHES = r"(?<!-)-{3,}+"
 _DATA = r"(?s:.{0,200}?)[A-Za-z0-9+/]{20}"
 _PLACEHOLDER = re.compile(r"(?i)x{6}|\*{3}|\.\.|your|example|placeholder|[<>]")
-_FILLED = re.compile(r"(?i)x{6}")
+# A value that the program, a template or the reader fills in: a variable, a call, a path of names.
+_NO_VALUE = re.compile(
+    r"(?i)[$%{(\[]|^(?:none|null|true|false|changeme|password\d{0,3})$|^[a-z_]+(?:\.[a-z_]+)+$|://"
+)
+_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}")
+_PASSWORD = re.compile(
+    r"(?i:pass(?:word|wort|wd|phrase)|(?<![a-z])pwd)[\"'\])*`]{0,3}[ \t]{0,3}"
+    r"(?::=|=>|={1,2}|:)(?:\*\*)?[ \t]{0,3}"
+    r"(?:([\"'`])((?:(?!\1)\S){6,64})\1|([^\s\"'`,;<>]{6,64}?)(?=[.,;:)]?(?:[\s\"'`,;<>]|$)))"
+)
 _PRODUCT_KEY_LETTERS = "BCDFGHJKMNPQRTVWXY2346789"
 _DISTINCT_IN_PRODUCT_KEY = 9
 _LEAST_ENTROPY = 3.0
@@ -34,7 +43,7 @@ class SecretRule:
     Attributes:
         kind: Its name.
         hint: A literal that occurs in every text with such a secret.
-        pattern: The pattern of the secret.
+        pattern: The pattern of the secret; if it has groups, the last one is the secret.
         severity: `low` for what is public by nature, `critical` for private keys.
         is_real: Returns whether a match is a real secret.
     """
@@ -55,8 +64,15 @@ def _random_enough(key: str) -> bool:
     return not _PLACEHOLDER.search(key) and entropy(key.removeprefix("sk-")) >= _LEAST_ENTROPY
 
 
-def _not_filled(key: str) -> bool:
-    return not _FILLED.search(key) and entropy(key) >= _LEAST_ENTROPY_OF_TOKENS
+def _not_placeholder(key: str) -> bool:
+    return not _PLACEHOLDER.search(key) and entropy(key) >= _LEAST_ENTROPY_OF_TOKENS
+
+
+def _password(value: str) -> bool:
+    """Return whether a value is a password rather than prose, a placeholder or a variable."""
+    beyond_names = any(not each.isalpha() and each != "_" for each in value)
+    is_placeholder = _PLACEHOLDER.search(value) or _NO_VALUE.search(value) or _DATE.fullmatch(value)
+    return beyond_names and len(set(value)) > 3 and not is_placeholder  # noqa: PLR2004
 
 
 def _product_key(key: str) -> bool:
@@ -70,9 +86,9 @@ def _token(
     form: str,
     *,
     fixed: bool = False,
-    is_real: Callable[[str], bool] = _not_filled,
+    is_real: Callable[[str], bool] = _not_placeholder,
 ) -> SecretRule:
-    """A key that begins with a mark of its maker and is no row of one letter.
+    """A key that begins with a mark of its maker and is no placeholder.
 
     `fixed`: of a fixed length, so that no character of a key may follow.
     """
@@ -139,8 +155,10 @@ RULES = (
         "hooks.slack.com/",
         r"hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9+/]{30,}",
     ),
-    _token("stripe_key", "_live_", r"[sr]k_live_[A-Za-z0-9]{16,}"),
-    _token("stripe_key", "_test_", r"[sr]k_test_[A-Za-z0-9]{16,}"),
+    *(
+        _token("stripe_key", f"k_{mode}_", rf"[sr]k_{mode}_[A-Za-z0-9]{{16,}}")
+        for mode in ("live", "test", "prod")
+    ),
     _token("pypi_token", "pypi-AgEIcHlwaS5vcmc", r"pypi-AgEIcHlwaS5vcmc[A-Za-z0-9_-]{50,}"),
     _token(
         "jwt",
@@ -154,18 +172,23 @@ RULES = (
         fixed=True,
         is_real=_product_key,
     ),
+    # Hints are sought as they are written.
+    *(
+        SecretRule("password", hint, _PASSWORD, is_real=_password)
+        for hint in ("assword", "ASSWORD", "asswort", "asswd", "ASSWD", "assphrase", "pwd", "PWD")
+    ),
 )
 
 
 def secrets(text: str) -> Iterator[Finding]:
     """Find secrets; if two rules match overlapping text, the first in the table counts."""
-    taken: list[tuple[int, int]] = []
+    taken = bytearray(len(text))
     for rule in RULES:
         if rule.hint not in text:
             continue
         for match in rule.pattern.finditer(text):
-            start, end = match.span()
-            free = all(end <= other or start >= other_end for other, other_end in taken)
-            if free and rule.is_real(match.group()):
-                taken.append((start, end))
-                yield Finding(rule.kind, start, end, match.group(), note=rule.severity)
+            secret = match.lastindex or 0
+            start, end = match.span(secret)
+            if taken.find(1, start, end) < 0 and rule.is_real(match.group(secret)):
+                taken[start:end] = b"\1" * (end - start)
+                yield Finding(rule.kind, start, end, match.group(secret), note=rule.severity)

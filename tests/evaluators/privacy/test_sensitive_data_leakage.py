@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -14,6 +15,9 @@ from evaluators.library.privacy.sensitive_data_leakage import SensitiveDataLeaka
 from evaluators.scoring import score
 from tests.golden_cases import golden
 from tests.samples import Outcome, outcomes, samples, values
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 DOCS = Path(__file__).parents[3] / "docs" / "detectors.md"
 CASES = golden("secrets")["cases"]
@@ -126,3 +130,117 @@ def test_strings_with_known_verdicts(shared: Path) -> None:
             shares = f"{found / (found + missed):.3f} | {found / (found + mistaken):.3f}"
         assert f"| {kind} | {found + missed} | {found} | {mistaken} | {shares} |" in told
     assert others == {"other kinds": 98, "look-alikes of other kinds": 138}
+
+
+PASSWORDS = (
+    ("password = hunter2x", "hunter2x"),
+    ("pwd: S3cure!pass", "S3cure!pass"),
+    ('{"user": "a", "password": "correct-horse-battery"}', "correct-horse-battery"),
+    ("DB_PASSWORD=9f8a7b6c", "9f8a7b6c"),
+    ("Passwort: geheim99!", "geheim99!"),
+    ("mysql --password=Tr0ub4dor&3 -u root", "Tr0ub4dor&3"),
+    ("The password: Blue7Lamp.", "Blue7Lamp"),
+    ("passwd := `kT9#xx21`", "kT9#xx21"),
+    ("PGPASSWORD='s3cr3t99' psql", "s3cr3t99"),
+    ("Your password: Wint3r2026!", "Wint3r2026!"),
+    ("**Password:** Gx7-pq21", "Gx7-pq21"),
+    ("config['password'] = 'q8-Zr2'", "q8-Zr2"),
+    ("Password: 48151623", "48151623"),
+    ("PWD => zx81_zx82", "zx81_zx82"),
+)
+MISSED_PASSWORDS = (
+    "password: swordfish",
+    'passphrase = "four words of prose"',
+    "pass: q8Zr2kLm",
+    "log in with q8Zr2kLm",
+    "postgres://app:q8Zr2kLm@db.internal/x",
+    "password: a1b",
+)
+NO_PASSWORDS = (
+    "password = your_password",
+    "password: <password>",
+    "password: ********",
+    "password = os.environ['DB']",
+    "Password: must contain 8 characters",
+    "password: at least 8",
+    "pwd: $PWD",
+    "password=${DB_PASSWORD}",
+    "password: {{ secret1 }}",
+    "password: config.db.password",
+    "set password = null",
+    "password: changeme",
+    "password: xxxxxxxx1",
+    "password=example123",
+    "password: 2024-01-31",
+    "password: https://site.test/reset?u=1",
+    "password == input_password",
+    "password: getpass1()",
+    "the password (see page 12345678)",
+    "forwd: a1b2c3d4",
+    "app.password=\njdbc.url=db1:5432",
+)
+
+
+@pytest.mark.parametrize(("text", "password"), PASSWORDS)
+def test_passwords(text: str, password: str) -> None:
+    (finding,) = SensitiveDataLeakage().find(text)
+    assert (finding.kind, text[finding.start : finding.end]) == ("password", password)
+
+
+@pytest.mark.parametrize("text", [*MISSED_PASSWORDS, *NO_PASSWORDS])
+def test_no_passwords_and_those_that_look_like_prose(text: str) -> None:
+    assert not SensitiveDataLeakage().find(text)
+
+
+def test_the_documentation_gives_recall_and_false_alarms_of_passwords() -> None:
+    found, missed = len(PASSWORDS), len(MISSED_PASSWORDS)
+    page = " ".join(DOCS.read_text(encoding="utf-8").split())
+    assert f"{found} of {found + missed} ways to write a password are found" in page
+    assert f"none of {len(NO_PASSWORDS)} look-alikes" in page
+
+
+def test_prose_of_people_and_models_holds_no_password(shared: Path) -> None:
+    """62,000 texts, among them questions about passwords, have none."""
+    n_texts, n_mentions = 0, 0
+    for file in sorted((shared / "data").glob("*/*.jsonl*")):
+        if file.parent.name == "pii_secrets":
+            continue
+        opened = gzip.open if file.suffix == ".gz" else open
+        with opened(file, "rt", encoding="utf-8") as lines:
+            for text in {text for line in lines for text in texts_in(json.loads(line))}:
+                n_texts += 1
+                if "assword" in text or "pwd" in text:
+                    n_mentions += 1
+                    kinds = {finding.kind for finding in SensitiveDataLeakage().find(text)}
+                    assert "password" not in kinds, text
+    assert n_texts > 50_000
+    assert n_mentions > 10
+
+
+def texts_in(value: Any) -> Iterator[str]:
+    """Yield every text in a JSON value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from texts_in(part)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "AKIAIOSFODNN7" + "EXAMPLE",
+        "ghp_" + "example" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o",
+        "AIza" + "your" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P",
+        "sk_test_" + "xxxxxxxxxxxxxxxxxxxx",
+    ],
+)
+def test_placeholders_of_every_kind_are_no_secrets(key: str) -> None:
+    assert not SensitiveDataLeakage().find(f"Use {key} here.")
+
+
+@pytest.mark.parametrize("start", ["sk", "rk"])
+@pytest.mark.parametrize("mode", ["live", "test", "prod"])
+def test_stripe_keys_restricted_ones_included(start: str, mode: str) -> None:
+    (finding,) = SensitiveDataLeakage().find(f"{start}_{mode}_a8Z3kQ9mXw2Lp7Tb")
+    assert finding.kind == "stripe_key"

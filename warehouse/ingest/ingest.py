@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from warehouse.errors import InputError, WarehouseError
@@ -15,7 +14,8 @@ from warehouse.ingest.result import Ingested, unchanged
 from warehouse.storage.scratch import ScratchFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
+    from pathlib import Path
 
     from warehouse.ingest.plan import BenchmarkFiles
     from warehouse.storage.transaction import Transaction
@@ -43,9 +43,8 @@ def ingest(
     Every system that a path or row names gets a row for every question of its benchmark. Systems
     that no longer occur are removed. Unchanged files are not read again.
 
-    All files are read before the first row is written, and one transaction writes all rows. If
-    the fast path refuses a file only then, the transaction is rolled back and the next attempt
-    reads that file row by row.
+    All files are read before the first row is written, and one transaction writes all rows. A file
+    that the fast path refuses is read row by row.
 
     Args:
         warehouse: The warehouse.
@@ -62,51 +61,26 @@ def ingest(
         InputError: The files are not valid; lists every problem. The warehouse is unchanged.
         UnknownFormat: The format does not exist.
     """
-    row_by_row: set[InputKey] = set()
-    while True:
-        with ScratchFolder(warehouse.path).temporary_directory() as folder:
-            steps: dict[InputKey, Load | Ingested] = {}
-            for files in inputs:
-                steps |= _plan(warehouse, files, kinds, row_by_row, force=force)
-            loads = {key: step for key, step in steps.items() if not isinstance(step, Ingested)}
-            done = {key: step for key, step in steps.items() if isinstance(step, Ingested)}
-            try:
-                for number, (key, load) in enumerate(loads.items()):
-                    scratch = folder / str(number)
-                    scratch.mkdir()
-                    with _refusal_of(key):
-                        load.prepare(warehouse, scratch)
-                if loads:
-                    done |= _write(warehouse, loads, inspect)
-                return {key: done[key] for key in steps}
-            except _FastPathRefused as refused:
-                if refused.key in row_by_row:
-                    benchmark, kind = refused.key
-                    raise WarehouseError(
-                        f"the {kind} of {benchmark!r} cannot be stored: {refused}"
-                    ) from refused
-                row_by_row.add(refused.key)
-
-
-class _FastPathRefused(Exception):  # noqa: N818 - not a failure
-    def __init__(self, key: InputKey, reason: NotFastPath) -> None:
-        super().__init__(str(reason))
-        self.key = key
-
-
-@contextmanager
-def _refusal_of(key: InputKey) -> Iterator[None]:
-    try:
-        yield
-    except NotFastPath as reason:
-        raise _FastPathRefused(key, reason) from reason
+    with ScratchFolder(warehouse.path).temporary_directory() as folder:
+        steps: dict[InputKey, Load | Ingested] = {}
+        for number, files in enumerate(inputs):
+            own_folder = folder / str(number)
+            own_folder.mkdir()
+            steps |= _plan(warehouse, files, kinds, own_folder, force=force)
+        loads = {key: step for key, step in steps.items() if isinstance(step, Load)}
+        for load in loads.values():
+            load.prepare(warehouse)
+        written = _write_all(warehouse, loads, inspect)
+    return {
+        key: step if isinstance(step, Ingested) else written[key] for key, step in steps.items()
+    }
 
 
 def _plan(
     warehouse: Warehouse,
     files: BenchmarkFiles,
     kinds: Collection[str],
-    row_by_row: set[InputKey],
+    folder: Path,
     *,
     force: bool,
 ) -> dict[InputKey, Load | Ingested]:
@@ -115,9 +89,6 @@ def _plan(
     fingerprints = warehouse.fingerprints(name)
     steps: dict[InputKey, Load | Ingested] = {}
     questions: QuestionLoad | None = None
-
-    def is_fast(kind: str) -> bool:
-        return input_format.is_canonical and (name, kind) not in row_by_row
 
     if QUESTIONS in kinds:
         digest = questions_digest(
@@ -129,7 +100,11 @@ def _plan(
         )
         if force or fingerprints.get(QUESTIONS) != digest:
             questions = QuestionLoad(
-                files=files, format=input_format, digest=digest, is_fast=is_fast(QUESTIONS)
+                files=files,
+                format=input_format,
+                digest=digest,
+                folder=folder,
+                is_fast=input_format.is_canonical,
             )
         steps[name, QUESTIONS] = questions or unchanged(warehouse, name, QUESTIONS, digest)
         fingerprints[QUESTIONS] = digest
@@ -145,12 +120,48 @@ def _plan(
                 files=files,
                 format=input_format,
                 digest=digest,
-                is_fast=is_fast(PREDICTIONS),
+                folder=folder,
+                is_fast=input_format.is_canonical,
                 questions=questions,
             )
         else:
             steps[name, PREDICTIONS] = unchanged(warehouse, name, PREDICTIONS, digest)
     return steps
+
+
+def _write_all(
+    warehouse: Warehouse, loads: Mapping[InputKey, Load], inspect: Inspection | None
+) -> dict[InputKey, Ingested]:
+    """Write all loads in one transaction, after at most two that are rolled back.
+
+    The fast path may refuse a file only when its rows are written. After the first refusal all
+    other fast loads are verified, after the second all are read row by row: the number of attempts
+    does not depend on the number of files.
+    """
+    if not loads:
+        return {}
+    try:
+        return _write(warehouse, loads, inspect)
+    except _FastPathRefused as refused:
+        refused.load.read_rows(warehouse)
+        for load in _fast(loads):
+            load.verify(warehouse)
+    try:
+        return _write(warehouse, loads, inspect)
+    except _FastPathRefused:
+        for load in _fast(loads):
+            load.read_rows(warehouse)
+    return _write(warehouse, loads, inspect)
+
+
+def _fast(loads: Mapping[InputKey, Load]) -> list[Load]:
+    return [load for load in loads.values() if load.is_fast]
+
+
+class _FastPathRefused(Exception):  # noqa: N818 - not a failure
+    def __init__(self, load: Load) -> None:
+        super().__init__()
+        self.load = load
 
 
 def _write(
@@ -159,11 +170,17 @@ def _write(
     def write(transaction: Transaction) -> dict[InputKey, Ingested]:
         transaction.disable_text_compression()
         written: dict[InputKey, Ingested] = {}
-        for key, load in loads.items():
-            with _refusal_of(key):
-                written[key] = load.write(transaction)
+        for (benchmark, kind), load in loads.items():
+            try:
+                written[benchmark, kind] = load.write(transaction)
                 if inspect is not None and isinstance(load, QuestionLoad):
                     _inspect(inspect, transaction, load)
+            except NotFastPath as reason:
+                if load.is_fast:
+                    raise _FastPathRefused(load) from reason
+                raise WarehouseError(
+                    f"the {kind} of {benchmark!r} cannot be stored: {reason}"
+                ) from reason
         return written
 
     return warehouse.write(write)

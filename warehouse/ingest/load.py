@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import duckdb
 import polars as pl
 
 from warehouse.ingest.fast_path import NotFastPath
-from warehouse.ingest.rows_sql import select_documents, select_predictions, select_questions
+from warehouse.ingest.rows_sql import select_documents
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from warehouse.formats.format import Format
     from warehouse.ingest.result import ReadResult
     from warehouse.ingest.rows_sql import JsonLines
     from warehouse.storage.transaction import Transaction
+
+Selects: TypeAlias = "Iterable[tuple[str, Mapping[str, object]]]"
+"""Queries for the rows of files, with their parameters."""
 
 NO_PREDICTION: Final = "no prediction"
 """The error of a question that a system did not answer."""
@@ -26,7 +29,7 @@ MAX_NAMED: Final = 10
 """The number of questions that a note names."""
 
 
-def replace_questions(transaction: Transaction, benchmark: str, files: Sequence[JsonLines]) -> int:
+def replace_questions(transaction: Transaction, benchmark: str, selects: Selects) -> int:
     """Replace the questions of a benchmark; return their number.
 
     Raises:
@@ -34,9 +37,8 @@ def replace_questions(transaction: Transaction, benchmark: str, files: Sequence[
     """
     transaction.delete("questions", {"benchmark": benchmark})
     rows = 0
-    for lines in files:
-        values = {"benchmark": benchmark, **lines.parameters}
-        rows += _insert(transaction, "questions", select_questions(lines), values)
+    for select, values in selects:
+        rows += _insert(transaction, "questions", select, values)
     distinct = transaction.fetch(
         "SELECT count(DISTINCT question_id) FROM questions WHERE benchmark = $benchmark",
         {"benchmark": benchmark},
@@ -63,18 +65,15 @@ def finish_questions(
     transaction.record_fingerprint(benchmark, "questions", digest)
 
 
-def replace_predictions(
-    transaction: Transaction, benchmark: str, files: Sequence[JsonLines]
-) -> None:
+def replace_predictions(transaction: Transaction, benchmark: str, selects: Selects) -> None:
     """Replace the predictions of a benchmark.
 
     Raises:
         NotFastPath: DuckDB cannot read the files.
     """
     transaction.delete("predictions", {"benchmark": benchmark})
-    for lines in files:
-        values = {"benchmark": benchmark, **lines.parameters}
-        _insert(transaction, "predictions", select_predictions(lines), values)
+    for select, values in selects:
+        _insert(transaction, "predictions", select, values)
 
 
 def require_known_questions(transaction: Transaction, benchmark: str) -> None:

@@ -6,16 +6,18 @@ Questions and predictions each take one of two routes. On the fast path DuckDB r
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
+import duckdb
 import polars as pl
 
 from warehouse.errors import WarehouseError
 from warehouse.formats.format import Source
 from warehouse.formats.paths import require_valid_systems
-from warehouse.ingest.fast_path import scan_predictions, scan_questions
+from warehouse.ingest.fast_path import NotFastPath, scan_predictions, scan_questions
 from warehouse.ingest.load import (
     finish_predictions,
     finish_questions,
@@ -26,13 +28,12 @@ from warehouse.ingest.load import (
 )
 from warehouse.ingest.result import Ingested, ReadResult
 from warehouse.ingest.row_by_row import write_documents, write_predictions, write_questions
+from warehouse.ingest.rows_sql import select_predictions, select_questions
 from warehouse.storage.connection_pool import connect
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-
-    import duckdb
 
     from warehouse.formats.format import Format
     from warehouse.ingest.rows_sql import JsonLines
@@ -57,48 +58,126 @@ class BenchmarkFiles:
 
 
 @dataclass(slots=True, kw_only=True)
-class QuestionLoad:
-    """Loads the questions and documents of a benchmark."""
+class Load(ABC):
+    """Loads the questions or the predictions of a benchmark.
+
+    Attributes:
+        files: The files.
+        format: Their format.
+        digest: The digest of the files.
+        folder: A folder for scratch files.
+        is_fast: Whether DuckDB reads the files; false once the fast path has refused one of them.
+    """
 
     files: BenchmarkFiles
     format: Format
     digest: str
+    folder: Path
     is_fast: bool
+
+    def prepare(self, warehouse: Warehouse) -> None:
+        """Read the files as far as possible before the transaction.
+
+        Raises:
+            InputError: The files are not valid; lists every problem.
+        """
+        if not self.is_fast:
+            self.read_rows(warehouse)
+            return
+        try:
+            with in_memory_duckdb(warehouse) as connection:
+                self.scan(connection)
+        except NotFastPath:
+            self.read_rows(warehouse)
+
+    def verify(self, warehouse: Warehouse) -> None:
+        """Let DuckDB compute the rows; if it refuses one, read row by row.
+
+        Raises:
+            InputError: The files are not valid; lists every problem.
+        """
+        try:
+            with in_memory_duckdb(warehouse) as connection:
+                for select, parameters in self.selects():
+                    # The hash of a row needs all of its values.
+                    hashes = f"SELECT bit_xor(hash(r)) FROM ({select}) AS r"  # noqa: S608
+                    connection.execute(hashes, parameters).fetchall()
+        except duckdb.Error:
+            self.read_rows(warehouse)
+
+    @abstractmethod
+    def scan(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Find out how DuckDB reads the files.
+
+        Raises:
+            NotFastPath: They need row-by-row validation.
+        """
+
+    @abstractmethod
+    def read_rows(self, warehouse: Warehouse) -> None:
+        """Read the files row by row, and write the valid rows to scratch files.
+
+        Raises:
+            InputError: The files are not valid; lists every problem.
+        """
+
+    @abstractmethod
+    def selects(self) -> Iterator[tuple[str, Mapping[str, object]]]:
+        """Yield the query for the rows of each file, with its parameters."""
+
+    @abstractmethod
+    def write(self, transaction: Transaction) -> Ingested:
+        """Replace the rows of the benchmark.
+
+        Raises:
+            NotFastPath: The files need row-by-row validation.
+        """
+
+
+@dataclass(slots=True, kw_only=True)
+class QuestionLoad(Load):
+    """Loads the questions and documents of a benchmark."""
+
     questions: list[JsonLines] = field(default_factory=list)
     question_result: ReadResult = field(default_factory=ReadResult)
     documents: JsonLines | None = None
     document_result: ReadResult = field(default_factory=ReadResult)
 
-    def prepare(self, warehouse: Warehouse, folder: Path) -> None:
-        """Read the files as far as possible before the transaction.
-
-        Raises:
-            InputError: The files are not valid; lists every problem.
-            NotFastPath: They need row-by-row validation.
-        """
-        files = self.files
-        questions, documents = _select_sources(self.format, files)
-        may_repeat = self.format.questions_from == "predictions"
-        if documents and self.format.documents is not None:
+    def prepare(self, warehouse: Warehouse) -> None:
+        """Read the documents, and the questions as any load."""
+        _, sources = _select_sources(self.format, self.files)
+        if sources and self.format.documents is not None:
             self.documents, self.document_result = write_documents(
-                documents,
+                sources,
                 self.format.documents,
-                folder / "documents.jsonl",
-                files.max_reject_ratio,
-                may_repeat=may_repeat,
+                self.folder / "documents.jsonl",
+                self.files.max_reject_ratio,
+                may_repeat=self.format.questions_from == "predictions",
             )
-        if self.is_fast:
-            with in_memory_duckdb(warehouse) as connection:
-                self.questions = [scan_questions(connection, path) for path in files.questions]
-            return
+        Load.prepare(self, warehouse)
+
+    def scan(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Find out how DuckDB reads the files of questions."""
+        self.questions = [scan_questions(connection, path) for path in self.files.questions]
+
+    def read_rows(self, warehouse: Warehouse) -> None:  # noqa: ARG002 - as every load
+        """Read the questions row by row."""
+        self.is_fast = False
+        sources, _ = _select_sources(self.format, self.files)
         lines, self.question_result = write_questions(
-            questions,
+            sources,
             self.format.questions,
-            folder / "questions.jsonl",
-            files.max_reject_ratio,
-            may_repeat=may_repeat,
+            self.folder / "questions.jsonl",
+            self.files.max_reject_ratio,
+            may_repeat=self.format.questions_from == "predictions",
         )
         self.questions = [lines]
+
+    def selects(self) -> Iterator[tuple[str, Mapping[str, object]]]:
+        """Yield the query for the questions of each file."""
+        for lines in self.questions:
+            values = {"benchmark": self.files.benchmark, **lines.parameters}
+            yield select_questions(lines), values
 
     def question_texts(self, warehouse: Warehouse) -> pl.DataFrame:
         """Return the ids and texts of the prepared questions."""
@@ -113,13 +192,9 @@ class QuestionLoad:
             )
 
     def write(self, transaction: Transaction) -> Ingested:
-        """Replace the benchmark's questions and documents.
-
-        Raises:
-            NotFastPath: The files need row-by-row validation.
-        """
+        """Replace the benchmark's questions and documents."""
         benchmark = self.files.benchmark
-        rows = replace_questions(transaction, benchmark, self.questions)
+        rows = replace_questions(transaction, benchmark, self.selects())
         finish_questions(
             transaction,
             benchmark,
@@ -135,31 +210,23 @@ class QuestionLoad:
 
 
 @dataclass(slots=True, kw_only=True)
-class PredictionLoad:
+class PredictionLoad(Load):
     """Loads the predictions of a benchmark; `questions` loads its questions if they change, too."""
 
-    files: BenchmarkFiles
-    format: Format
-    digest: str
-    is_fast: bool
     questions: QuestionLoad | None
     lines: list[JsonLines] = field(default_factory=list)
     result: ReadResult = field(default_factory=ReadResult)
 
-    def prepare(self, warehouse: Warehouse, folder: Path) -> None:
-        """Read the files as far as possible before the transaction.
+    def scan(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Find out how DuckDB reads the files of predictions."""
+        self.lines = [scan_predictions(connection, *file) for file in self.files.predictions]
+        systems = {system: None for _, system in self.files.predictions if system is not None}
+        self.result = ReadResult(systems=systems)
 
-        Raises:
-            InputError: The files are not valid; lists every problem.
-            NotFastPath: They need row-by-row validation.
-        """
+    def read_rows(self, warehouse: Warehouse) -> None:
+        """Read the predictions row by row; questions that change must have been prepared."""
+        self.is_fast = False
         files = self.files
-        if self.is_fast:
-            with in_memory_duckdb(warehouse) as connection:
-                self.lines = [scan_predictions(connection, *file) for file in files.predictions]
-            systems = {system: None for _, system in files.predictions if system is not None}
-            self.result = ReadResult(systems=systems)
-            return
         if self.questions is not None:
             known = self.questions.question_texts(warehouse)
         else:
@@ -170,21 +237,23 @@ class PredictionLoad:
         lines, self.result = write_predictions(
             [Source(path, system) for path, system in files.predictions],
             self.format.predictions,
-            folder / "predictions.jsonl",
+            self.folder / "predictions.jsonl",
             files.max_reject_ratio,
             dict(known.iter_rows()),
             unknown=self.format.unknown_questions,
         )
         self.lines = [lines]
 
-    def write(self, transaction: Transaction) -> Ingested:
-        """Replace the benchmark's predictions.
+    def selects(self) -> Iterator[tuple[str, Mapping[str, object]]]:
+        """Yield the query for the predictions of each file."""
+        for lines in self.lines:
+            values = {"benchmark": self.files.benchmark, **lines.parameters}
+            yield select_predictions(lines), values
 
-        Raises:
-            NotFastPath: The files need row-by-row validation.
-        """
+    def write(self, transaction: Transaction) -> Ingested:
+        """Replace the benchmark's predictions."""
         benchmark = self.files.benchmark
-        replace_predictions(transaction, benchmark, self.lines)
+        replace_predictions(transaction, benchmark, self.selects())
         if self.is_fast:
             require_known_questions(transaction, benchmark)
         rows, notes = finish_predictions(
@@ -196,9 +265,6 @@ class PredictionLoad:
             notes=(*notes, *prediction_notes(self.result)),
             digest=self.digest,
         )
-
-
-Load: TypeAlias = QuestionLoad | PredictionLoad
 
 
 @contextmanager

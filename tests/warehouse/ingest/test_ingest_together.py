@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -13,7 +17,7 @@ from warehouse.ingest.plan import BenchmarkFiles
 from warehouse.schema.tables import TABLES
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Iterator
 
     from warehouse.store import Warehouse
 
@@ -105,3 +109,80 @@ def test_only_what_has_changed_is_read(
     assert [place for place, result in done.items() if not result.unchanged] == [
         ("b", "predictions")
     ]
+
+
+OPENED: list[str] = []
+"""The paths that Python has opened while `is_counting`."""
+
+is_counting = False
+
+
+def _count(event: str, arguments: tuple[Any, ...]) -> None:
+    if is_counting and event == "open":
+        OPENED.append(str(arguments[0]))
+
+
+sys.addaudithook(_count)
+
+
+@contextmanager
+def counted_reads(folder: Path) -> Iterator[Counter[str]]:
+    """Count how often each file of a folder is opened for reading rows."""
+    global is_counting  # noqa: PLW0603 - an audit hook cannot be removed
+    counts: Counter[str] = Counter()
+    OPENED.clear()
+    is_counting = True
+    try:
+        yield counts
+    finally:
+        is_counting = False
+        counts.update(Path(each).name for each in OPENED if Path(each).parent == folder)
+
+
+def many(folder: Path, count: int, suffix: str, question: str, answer: str) -> list[BenchmarkFiles]:
+    """Benchmarks with this content, of whose rows half may be rejected."""
+    found = []
+    for number in range(count):
+        questions = folder / f"{number}.questions{suffix}"
+        answers = folder / f"{number}.s{suffix}"
+        questions.write_text(question, encoding="utf-8")
+        answers.write_text(answer, encoding="utf-8")
+        found.append(
+            BenchmarkFiles(
+                benchmark=f"b{number}",
+                format="canonical",
+                questions=[questions],
+                predictions=[(answers, "s")],
+                max_reject_ratio=0.5,
+            )
+        )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("suffix", "question", "answer", "reads"),
+    [
+        (".csv", "question_id,question\nq1,Why?\n", "question_id,answer\nq1,So.\n", 2),
+        (".json", '[{"question_id": "q1"}]', '[{"question_id": "q1", "answer": "So."}]', 2),
+        # DuckDB would read the escapes in the keys differently.
+        (".jsonl", '{"question_id": "q1", "qu\\u0065stion": ""}', '{"question\\u005fid": "q1"}', 4),
+        # The negative latency is seen when the rows are written.
+        (
+            ".jsonl",
+            '{"question_id": "q1"}',
+            '{"question_id": "q1"}\n{"question_id": "q1", "latency_s": -1}',
+            4,
+        ),
+    ],
+    ids=["CSV", "JSON", "unusual JSON Lines", "refused when written"],
+)
+def test_files_are_read_as_often_however_many_benchmarks_there_are(
+    tmp_path: Path, warehouse: Warehouse, suffix: str, question: str, answer: str, reads: int
+) -> None:
+    """A read for the digest of the file, one of the rows, and with JSON Lines those of the scan."""
+    inputs = many(tmp_path, 6, suffix, question, answer)
+    with counted_reads(tmp_path) as counts:
+        done = ingest(warehouse, inputs)
+    assert [result.rows for result in done.values()] == [1] * 12
+    assert len(counts) == 12
+    assert max(counts.values()) <= reads

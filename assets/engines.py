@@ -16,6 +16,7 @@ from evaluators.outcome import NotApplicable, Status
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from evaluators.engines.judge.budget import BudgetReport
     from evaluators.engines.judge.dry_run import DryRunJudge
     from evaluators.engines.judge.judgment import Judgment
     from evaluators.engines.judge.judgment import Ledger as JudgeLedger
@@ -28,6 +29,10 @@ NO_JUDGE = "no judge is configured: set judge.model in scoreline.yaml"
 
 class JudgeFactory(Protocol):
     """Creates the configured judge."""
+
+    @property
+    def budget(self) -> BudgetReport | None:
+        """What the judges of this factory have spent; None without a budget."""
 
     def live(self, ledger: JudgeLedger) -> AbstractContextManager[Judge]:
         """Return a judge that calls the model for every reply that the ledger lacks.

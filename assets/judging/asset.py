@@ -6,6 +6,7 @@ import dagster as dg
 from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import metadata
+from assets.engines import RunEngines
 from assets.judging.budget import engines_within_budget, retry_request
 from assets.judging.call_judge import JudgingResult, call_judge
 from assets.keys import (
@@ -96,7 +97,11 @@ def build_judgments(project: Project) -> dg.AssetsDefinition | None:
             (judgments_key(name), benchmark): UNUSED for name, benchmark in wanted
         }
         for (name, benchmark), result in zip(pairs, results, strict=True):
-            added[judgments_key(name), benchmark] = {**_partition_metadata(result), **note}
+            added[judgments_key(name), benchmark] = {
+                **_partition_metadata(result),
+                **_budget_metadata(engines),
+                **note,
+            }
         add_partition_metadata(context, added)
         for name in names:
             if name in selected:
@@ -109,10 +114,11 @@ def _partition_metadata(result: JudgingResult) -> Mapping[str, RawMetadataValue]
     added: dict[str, RawMetadataValue] = metadata.counts(
         {
             "judge calls": result.calls,
+            "calls over budget": result.over_budget,
             "replies from the ledger": result.cached,
             "parse failures": result.parse_failures,
             "judge errors": result.judge_errors,
-            "dagster/partition_row_count": result.calls + result.cached,
+            "dagster/partition_row_count": result.calls + result.over_budget + result.cached,
         }
     )
     if result.tokens is not None:
@@ -120,3 +126,14 @@ def _partition_metadata(result: JudgingResult) -> Mapping[str, RawMetadataValue]
     if result.cost_usd is not None:
         added["cost in US dollars"] = result.cost_usd
     return added
+
+
+def _budget_metadata(engines: RunEngines) -> Mapping[str, RawMetadataValue]:
+    """Return what the run has done with the judge's budget, in US dollars."""
+    budget = None if engines.judge_factory is None else engines.judge_factory.budget
+    if budget is None:
+        return {}
+    added = {"budget": budget.total_usd, "spent of the budget": budget.spent_usd}
+    if budget.refused_usd is not None:
+        added["set aside for the next call"] = budget.refused_usd
+    return {name: dg.MetadataValue.float(value) for name, value in added.items()}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from assets.fingerprints.digests import scores_fingerprint, scores_stage
 from assets.scoring.batches import TEXT_ROWS
 from assets.scoring.refresh import stale_samples
+from evaluators.engines.judge.budget import OVER_BUDGET
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.scoring import run_flows
 from warehouse.ledger.ledger import open_ledger
@@ -29,6 +30,7 @@ class JudgingResult:
 
     Attributes:
         calls: Calls made in this run. A call that several evaluators share counts for the first.
+        over_budget: Calls that the budget did not allow.
         cached: Other calls of this evaluator whose replies are in the ledger.
         parse_failures: Calls made whose replies could not be parsed.
         judge_errors: Calls made that got no reply.
@@ -37,6 +39,7 @@ class JudgingResult:
     """
 
     calls: int = 0
+    over_budget: int = 0
     cached: int = 0
     parse_failures: int = 0
     judge_errors: int = 0
@@ -119,26 +122,29 @@ def _count_calls(
         """
         WITH pairs AS (SELECT unnest($pairs, recursive := true)),
         used AS (
-            SELECT index, j.*, j.run_id = $run_id AS now,
-                index = min(index) OVER (PARTITION BY digest) AS first
+            SELECT index, j.*,
+                j.run_id = $run_id AND index = min(index) OVER (PARTITION BY digest) AS now,
+                status = 'judge_error' AND starts_with(error, $over_budget) AS over_budget
             FROM (SELECT DISTINCT benchmark, evaluator, digest FROM asks) AS a
             JOIN pairs AS p USING (benchmark, evaluator)
             JOIN judgments AS j USING (digest)
         )
         SELECT
             index,
-            count(*) FILTER (WHERE now AND first) AS calls,
-            count(*) FILTER (WHERE NOT (now AND first)) AS cached,
-            count(*) FILTER (WHERE now AND first AND status = 'parse_failure')
-                AS parse_failures,
-            count(*) FILTER (WHERE now AND first AND status = 'judge_error') AS judge_errors,
-            sum(tokens_in + tokens_out) FILTER (WHERE now AND first)::BIGINT AS tokens,
-            sum(cost_usd) FILTER (WHERE now AND first) AS cost_usd
+            count(*) FILTER (WHERE now AND NOT over_budget) AS calls,
+            count(*) FILTER (WHERE now AND over_budget) AS over_budget,
+            count(*) FILTER (WHERE NOT now) AS cached,
+            count(*) FILTER (WHERE now AND status = 'parse_failure') AS parse_failures,
+            count(*) FILTER (WHERE now AND status = 'judge_error' AND NOT over_budget)
+                AS judge_errors,
+            sum(tokens_in + tokens_out) FILTER (WHERE now)::BIGINT AS tokens,
+            sum(cost_usd) FILTER (WHERE now) AS cost_usd
         FROM used
         GROUP BY index
         """,
         {
             "run_id": run_id,
+            "over_budget": OVER_BUDGET,
             "pairs": [
                 {"index": index, "benchmark": benchmark.name, "evaluator": evaluator.name}
                 for index, (benchmark, evaluator) in pairs.items()

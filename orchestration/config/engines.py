@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from assets.engines import RunEngines
+    from evaluators.engines.judge.budget import BudgetReport
     from evaluators.engines.judge.dry_run import DryRunJudge
     from evaluators.engines.judge.judgment import Ledger
     from evaluators.engines.models import ModelSettings
@@ -135,20 +136,33 @@ class LlmJudgeFactory:
     def __init__(self, settings: JudgeSettings) -> None:
         self.settings = settings
         self._spent_usd = 0.0
+        self._refused_usd: float | None = None
+
+    @property
+    def budget(self) -> BudgetReport | None:
+        """What the judges of this factory have spent; None without a budget."""
+        from evaluators.engines.judge.budget import BudgetReport
+
+        if self.settings.budget_usd is None:
+            return None
+        return BudgetReport(
+            total_usd=self.settings.budget_usd,
+            spent_usd=self._spent_usd,
+            refused_usd=self._refused_usd,
+        )
 
     @contextmanager
     def live(self, ledger: Ledger) -> Iterator[JudgeEngine]:
         """Yield a judge that calls the model for every reply that the ledger lacks."""
         from evaluators.engines.judge.ledger_judge import LedgerJudge
 
-        budget = self.settings.budget_usd
-        left = None if budget is None else max(0.0, budget - self._spent_usd)
-        settings = replace(self.settings, budget_usd=left)
+        settings = replace(self.settings, spent_usd=self._spent_usd)
         with LedgerJudge(settings, ledger, progress=show_judge_progress) as judge:
             try:
                 yield judge
             finally:
-                self._spent_usd += judge.spent_usd
+                self._spent_usd = judge.spent_usd
+                self._refused_usd = judge.refused_usd
 
     def replay(self, ledger: Ledger) -> JudgeEngine:
         """Return a judge that reads its replies from the ledger and never calls the model."""

@@ -29,6 +29,34 @@ def unshared_questions(benchmark: str, evaluator: str, one: str, other: str) -> 
     )
 
 
+def lost_verdicts(
+    benchmark: str, evaluator: str, systems: Sequence[str], over_budget: str
+) -> Query:
+    """Select the samples without a verdict: system, n_over_budget, n_failed.
+
+    Args:
+        benchmark: The benchmark.
+        evaluator: The evaluator.
+        systems: The systems.
+        over_budget: The beginning of the reason of a call that the budget did not allow.
+    """
+    return Query(
+        "SELECT system, count(*) FILTER (is_over_budget)::BIGINT AS n_over_budget, "
+        "count(*) FILTER (NOT is_over_budget)::BIGINT AS n_failed "
+        "FROM (SELECT system, "
+        "bool_or(coalesce(starts_with(reason, $over_budget), false)) AS is_over_budget "
+        "FROM scores WHERE benchmark = $benchmark AND evaluator = $evaluator "
+        "AND list_contains($systems, system) AND status = 'judge_error' "
+        "GROUP BY system, question_id) GROUP BY system ORDER BY system",
+        {
+            "benchmark": benchmark,
+            "evaluator": evaluator,
+            "systems": list(systems),
+            "over_budget": over_budget,
+        },
+    )
+
+
 def judge_models(benchmark: str, evaluator: str, systems: Sequence[str]) -> Query:
     """Select the judge models of systems: system, list of models."""
     return Query(

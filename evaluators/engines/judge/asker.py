@@ -40,6 +40,10 @@ class Asker(Protocol):
     def spent_usd(self) -> float:
         """The cost so far in US dollars."""
 
+    @property
+    def refused_usd(self) -> float | None:
+        """What the cheapest call that the budget refused would have set aside; None without one."""
+
     async def open(self) -> None:
         """Check that the judge can be called; raise `JudgeFailure` if not."""
 

@@ -1,8 +1,7 @@
-"""Costs: prices of tokens, the highest possible cost of a call, and a hard budget."""
+"""Costs: the prices of a model, and the number of tokens of messages."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
 
 _MILLION = 1_000_000
 
-_COUNT_MARGIN = 1.25
-"""Counts may be too low, as not every tokenizer is available; budgets assume a quarter more."""
+REPLY_TOKENS = 250
+"""The assumed tokens of a reply as long as no reply has been seen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,53 +98,6 @@ def _find_model_info(model: str) -> Mapping[str, Any] | None:
     except library.exceptions.ModelNotMappedError:
         return None
     return info
-
-
-class Budget:
-    """A hard budget of a run, in US dollars; used on one event loop.
-
-    Each call first reserves its highest possible cost. A call that exceeds the rest waits until
-    calls in flight release their reservations, and is refused if there are none.
-
-    Attributes:
-        limited: Whether there is a limit.
-        spent_usd: The cost so far.
-    """
-
-    def __init__(self, total: float | None) -> None:
-        """Set the total; None means no limit."""
-        self._total = total
-        self.limited = total is not None
-        self.spent_usd = 0.0
-        self._reserved = 0.0
-        self._released = asyncio.Condition()
-
-    async def reserve(self, most: float) -> bool:
-        """Reserve the highest possible cost of a call; return False if it exceeds the budget."""
-        if self._total is None:
-            return True
-        async with self._released:
-            while self.spent_usd + self._reserved + most > self._total:
-                if self._reserved == 0 or self.spent_usd + most > self._total:
-                    return False
-                await self._released.wait()
-            self._reserved += most
-        return True
-
-    async def settle(self, most: float, spent: float) -> None:
-        """Replace a reservation by the real cost."""
-        async with self._released:
-            self.spent_usd += spent
-            # A floating-point remainder would block `reserve` forever.
-            self._reserved = max(0.0, self._reserved - most)
-            if self._reserved < most / _MILLION:
-                self._reserved = 0.0
-            self._released.notify_all()
-
-
-def most_usd(prices: Prices, tokens_in: int, max_tokens: int) -> float:
-    """Return the highest possible cost of a call; 0 if no price is known."""
-    return prices.usd(round(tokens_in * _COUNT_MARGIN), max_tokens) or 0.0
 
 
 def require_price(settings: JudgeSettings, prices: Prices) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.judge.asker import complete, to_reply
-from evaluators.engines.judge.cost import Prices, count_tokens
+from evaluators.engines.judge.cost import REPLY_TOKENS, Prices, count_tokens
 from evaluators.engines.judge.settings import JudgeCallBuilder
 from evaluators.outcome import JudgeError, Status, Unscored
 
@@ -24,9 +24,6 @@ PLANNED = "planned"
 
 TOKEN_SAMPLE = 200
 """The number of calls whose tokens are counted; the mean is used for the others."""
-
-TOKENS_OUT = 250
-"""The assumed tokens of a reply if the ledger has no replies."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +99,7 @@ class DryRunJudge:
         counted = [count_tokens(self._settings.model, shown) for shown in self._samples.values()]
         each = sum(counted) / len(counted)
         tokens_in = round(each * calls)
-        replies = round((tokens_out or TOKENS_OUT) * calls)
+        replies = round((tokens_out or REPLY_TOKENS) * calls)
         usd = Prices.of(self._settings).usd(tokens_in, replies)
         return CostEstimate(tokens_in=tokens_in, tokens_out=replies, usd=usd)
 

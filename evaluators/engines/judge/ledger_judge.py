@@ -111,7 +111,12 @@ class LedgerJudge:
 
         Cancelled calls that may be billed count with their highest possible cost.
         """
-        return 0.0 if self._asker is None else self._asker.spent_usd
+        return self._settings.spent_usd if self._asker is None else self._asker.spent_usd
+
+    @property
+    def refused_usd(self) -> float | None:
+        """What the cheapest call that the budget refused would have set aside; None without one."""
+        return None if self._asker is None else self._asker.refused_usd
 
     def ask(self, request: Ask[Any], origin: Origin) -> Future[Any]:
         """Start a judge call; see `protocols.Judge`.

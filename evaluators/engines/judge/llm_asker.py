@@ -7,8 +7,14 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.judge.asker import EMPTY, FILTERED, REFUSAL, TRUNCATED, CallUsage
+from evaluators.engines.judge.budget import (
+    Budget,
+    UsageHistory,
+    over_budget_reason,
+    reply_limit,
+)
 from evaluators.engines.judge.capabilities import CapabilityProbe
-from evaluators.engines.judge.cost import Budget, Prices, count_tokens, most_usd, require_price
+from evaluators.engines.judge.cost import Prices, count_tokens, require_price
 from evaluators.engines.judge.errors import (
     CallFailure,
     ContentFiltered,
@@ -41,7 +47,19 @@ _FORM_TEXT = {
 
 
 class OverBudget(CallFailure):
-    """The highest possible cost of a call exceeds the rest of the budget."""
+    """The likely cost of a call exceeds the rest of the budget."""
+
+
+class CutByBudget(CallFailure):
+    """A reply was cut, because only that much of it was paid for.
+
+    Attributes:
+        tokens: The length in tokens at which it was cut.
+    """
+
+    def __init__(self, tokens: int) -> None:
+        super().__init__(f"{TRUNCATED}: the reply is longer than {tokens} tokens")
+        self.tokens = tokens
 
 
 class LlmAsker:
@@ -61,7 +79,8 @@ class LlmAsker:
         self._client = LitellmClient(settings)
         self._prices = Prices.of(settings)
         require_price(settings, self._prices)
-        self._budget = Budget(settings.budget_usd)
+        self._budget = Budget(settings.budget_usd, settings.spent_usd)
+        self._history = UsageHistory()
         self._limiter = RateLimiter(settings)
         self.probe = CapabilityProbe(settings)
         self._unreachable = 0
@@ -71,6 +90,11 @@ class LlmAsker:
     def spent_usd(self) -> float:
         """The cost so far, including cancelled calls that may be billed."""
         return self._budget.spent_usd
+
+    @property
+    def refused_usd(self) -> float | None:
+        """The least that a call refused by the budget would have set aside; None without one."""
+        return self._budget.refused_usd
 
     async def open(self) -> None:
         """Send one small request; see `CapabilityProbe.open`."""
@@ -104,13 +128,14 @@ class LlmAsker:
         max_tokens = self._settings.max_tokens
         messages: list[Message] = list(call.messages)
         repaired = False
+        longer_than = 0
         while True:
-            completion = await self._send(call, messages, usage, max_tokens)
+            completion = await self._send(call, messages, usage, max_tokens, longer_than)
             if completion.finish == "length":
                 if max_tokens > self._settings.max_tokens:
                     too_long = f"{TRUNCATED}: the reply is longer than {max_tokens} tokens"
                     return Status.PARSE_FAILURE, completion.text, too_long
-                max_tokens *= 2
+                longer_than, max_tokens = max_tokens, 2 * max_tokens
                 continue
             reason = missing_text_reason(completion)
             if reason is not None:
@@ -125,7 +150,12 @@ class LlmAsker:
             messages = repair_messages(call, text, result)
 
     async def _send(
-        self, call: JudgeCall, messages: Sequence[Message], usage: CallUsage, max_tokens: int
+        self,
+        call: JudgeCall,
+        messages: Sequence[Message],
+        usage: CallUsage,
+        max_tokens: int,
+        longer_than: int,
     ) -> Completion:
         """Send messages with the options that the model supports; retry transient failures."""
         import tenacity
@@ -149,10 +179,24 @@ class LlmAsker:
 
         async def attempt(options: CallOptions) -> Completion:
             return await retrying(
-                self._send_once, messages, call.reply_schema, options, usage, max_tokens, seed
+                self._send_once,
+                messages,
+                call.reply_schema,
+                options,
+                usage,
+                max_tokens,
+                seed,
+                longer_than,
             )
 
-        completion = await self.probe.call_with_supported_options(call.reply_schema, attempt)
+        while True:
+            try:
+                completion = await self.probe.call_with_supported_options(
+                    call.reply_schema, attempt
+                )
+                break
+            except CutByBudget as cut:
+                longer_than = cut.tokens
         self._unreachable = 0
         return completion
 
@@ -164,44 +208,51 @@ class LlmAsker:
         usage: CallUsage,
         max_tokens: int,
         seed: int,
+        longer_than: int = 0,
     ) -> Completion:
         """Send messages once, within rate limits and budget."""
         tokens = 0
         if self._budget.limited or self._limiter.counts_tokens:
             tokens = count_tokens(self._settings.model, messages, schema)
-        most = most_usd(self._prices, tokens, max_tokens)
-        if not await self._budget.reserve(most):
-            raise OverBudget(f"budget: {self._settings.budget_usd} USD do not allow another call")
-        spent = 0.0
-        try:
-            async with self._limiter.slots.slot() as cuts:
+        async with self._limiter.slots.slot() as cuts:
+            reserved = await self._budget.reserve(
+                lambda: self._history.claim(self._prices, schema, tokens, max_tokens, longer_than)
+            )
+            if reserved is None:
+                raise OverBudget(over_budget_reason(self._settings.budget_usd or 0.0))
+            claim, granted = reserved
+            limit = reply_limit(self._prices, claim, granted, max_tokens)
+            spent = 0.0
+            try:
                 await self._limiter.wait_to_start(tokens)
                 if self._refused is not None:
                     raise self._refused
                 usage.attempts += 1
                 started = time.monotonic()
-                spent = most  # a cancelled call may be billed
+                spent = granted  # a cancelled call may be billed
                 try:
                     completion = await self._client.call(
-                        messages, schema, options, max_tokens=max_tokens, seed=seed
+                        messages, schema, options, max_tokens=limit, seed=seed
                     )
                 except CallFailure as failure:
-                    spent = (
-                        most if isinstance(failure, TransientFailure) and failure.billed else 0.0
-                    )
+                    is_billed = isinstance(failure, TransientFailure) and failure.billed
+                    spent = granted if is_billed else 0.0
                     self._back_off(failure, cuts)
                     raise
                 except JudgeRefused as refusal:
                     spent = 0.0
                     self._refused = refusal
                     raise
-            self._limiter.slots.record_success()
-            self._limiter.record_reply(completion.tokens_out, time.monotonic() - started)
-            price = self._prices.charged(completion.usage)
-            usage.add(completion.tokens_in, completion.tokens_out, price)
-            spent = most if price is None else price
-        finally:
-            await self._budget.settle(most, spent)
+                price = self._prices.charged(completion.usage)
+                usage.add(completion.tokens_in, completion.tokens_out, price)
+                spent = granted if price is None else price
+                self._history.record(schema, tokens, completion.tokens_in, completion.tokens_out)
+            finally:
+                await self._budget.settle(granted, spent)
+        self._limiter.slots.record_success()
+        self._limiter.record_reply(completion.tokens_out, time.monotonic() - started)
+        if completion.finish == "length" and limit < max_tokens:
+            raise CutByBudget(limit)
         return completion
 
     def _back_off(self, failure: CallFailure, cuts: int) -> None:

@@ -51,6 +51,7 @@ class RecordedAsker:
     """Answers from a replay file; its judgments cost nothing."""
 
     spent_usd = 0.0
+    refused_usd = None
 
     def __init__(self, file: Path) -> None:
         self._file = file

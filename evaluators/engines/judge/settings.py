@@ -33,6 +33,7 @@ class JudgeSettings:
         requests_per_minute: The most requests per minute, spread evenly.
         tokens_per_minute: The most tokens per minute (messages and replies), spread evenly.
         budget_usd: The most US dollars that one run may spend.
+        spent_usd: What the run has spent of them already.
         temperature: The temperature; not sent to models that reject it.
         seed: The seed of the first replicate; each further one adds 1.
         max_tokens: The most tokens of a reply; doubled once for a truncated reply.
@@ -53,6 +54,7 @@ class JudgeSettings:
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
     budget_usd: float | None = None
+    spent_usd: float = 0.0
     temperature: float = 0.0
     seed: int = 0
     max_tokens: int = 2048

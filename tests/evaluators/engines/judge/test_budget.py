@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from typing import Any
 
 import pytest
 
-from evaluators.engines.judge.cost import Budget, Prices
+from evaluators.engines.judge.budget import (
+    Budget,
+    Claim,
+    UsageHistory,
+    format_usd,
+    over_budget_reason,
+)
+from evaluators.engines.judge.cost import Prices
 from evaluators.engines.judge.errors import BadJudgeSettings
 from evaluators.engines.judge.ledger_judge import LedgerJudge
 from evaluators.engines.judge.settings import JudgeSettings
@@ -55,15 +63,11 @@ def test_an_unknown_price_is_null_and_not_nought(
 def test_a_budget_is_never_exceeded_and_a_later_run_goes_on(concurrency: int) -> None:
     ledger = MemoryLedger()
     budget = 30.5 * PRICE
-    questions = [(about(f"text {number}"), origin(f"q{number}")) for number in range(60)]
     with JudgeServer(lambda _: GOOD, probe=lambda _: GOOD) as server:
-        plain = settings(
+        limited = settings(
             server, budget_usd=budget, concurrency=concurrency, max_tokens=20, **PRICED
         )
-        with LedgerJudge(plain, ledger) as judge:
-            futures = [judge.ask(*question) for question in questions]
-            failures = [future.exception(30) for future in futures]
-            spent = judge.spent_usd
+        spent, failures = judge_texts(limited, ledger, 60)
         paid = [each for each in ledger.kept if each.status is Status.SCORED]
         assert spent == pytest.approx((len(paid) + 1) * PRICE)  # one is the probe
         assert spent <= budget
@@ -74,21 +78,74 @@ def test_a_budget_is_never_exceeded_and_a_later_run_goes_on(concurrency: int) ->
         assert {str(failure)[:7] for failure in refused} == {"budget:"}
         assert server.count == len(paid)
         free = settings(server, max_tokens=20, **PRICED)
-        with LedgerJudge(free, ledger) as judge:
-            again = [judge.ask(*question).exception(30) for question in questions]
-        assert set(map(type, again)) == {type(None)}
+        _, again = judge_texts(free, ledger, 60)
+        assert again == [None] * 60
         assert server.count == 60
+
+
+def judge_texts(
+    limited: JudgeSettings, ledger: MemoryLedger, n: int
+) -> tuple[float, list[BaseException | None]]:
+    """Judge n texts; return the cost and what became of each."""
+    with LedgerJudge(limited, ledger) as judge:
+        futures = [judge.ask(about(f"text {number}"), origin(f"q{number}")) for number in range(n)]
+        failures = [future.exception(60) for future in futures]
+        return judge.spent_usd, failures
+
+
+@pytest.mark.parametrize("concurrency", [1, 32])
+@pytest.mark.parametrize("lengths", [(20, 20), (5, 60), (10, 400)])
+def test_nearly_all_of_a_budget_can_be_used(concurrency: int, lengths: tuple[int, int]) -> None:
+    """The highest possible price of one call is two thirds of the budget."""
+    draw = random.Random(3)
+    paid: list[float] = []
+
+    def reply(request: dict[str, Any]) -> Said:
+        wanted = round(draw.triangular(*lengths, lengths[0]))
+        given = min(wanted, request["max_tokens"])
+        paid.append((100 * 100 + given * 1000) / 1e6)
+        finish = "stop" if given == wanted else "length"
+        return Said(content=YES, usage=(100, given), finish=finish, delay=0.005)
+
+    most = (2048 * 1000) / 1e6
+    budget = 1.5 * most
+    with JudgeServer(reply, probe=lambda _: Said(content=YES, usage=(0, 1))) as server:
+        limited = settings(server, budget_usd=budget, concurrency=concurrency, **PRICED)
+        ledger = MemoryLedger()
+        spent, failures = judge_texts(limited, ledger, 200)
+    assert any(failures)
+    assert spent == pytest.approx(sum(paid) + 0.001)
+    assert 0.9 * budget <= spent <= budget
+    scored = sum(each.status is Status.SCORED for each in ledger.kept)
+    assert scored == failures.count(None) >= 0.97 * len(paid)
+    assert {str(failure) for failure in failures if failure} == {over_budget_reason(budget)}
+
+
+def test_a_reply_that_the_rest_of_the_budget_cuts_is_not_scored() -> None:
+    def reply(request: dict[str, Any]) -> Said:
+        given = min(2000, request["max_tokens"])
+        return Said(content=YES, usage=(100, given), finish="stop" if given == 2000 else "length")
+
+    with JudgeServer(reply, probe=lambda _: Said(content=YES, usage=(0, 1))) as server:
+        limited = settings(server, budget_usd=1.0, concurrency=1, **PRICED)
+        ledger = MemoryLedger()
+        spent, (failure,) = judge_texts(limited, ledger, 1)
+        (sent,) = server.requests
+    assert spent <= 1.0
+    assert 800 < sent["max_tokens"] < 1000
+    assert str(failure) == over_budget_reason(1.0)
+    assert (ledger.last.status, ledger.last.attempts) == (Status.JUDGE_ERROR, 1)
 
 
 def test_a_call_that_was_broken_off_counts_as_paid() -> None:
     slow = Said(content=YES, delay=2)
-    with JudgeServer([slow, slow], probe=lambda _: GOOD) as server:
+    with JudgeServer([slow, slow, slow], probe=lambda _: GOOD) as server:
         most = (2048 * 1000 + 500 * 100) / 1e6
         plain = settings(server, budget_usd=1.5 * most, timeout_s=1, max_attempts=5, **PRICED)
         with LedgerJudge(plain, MemoryLedger()) as judge:
             failure = judge.ask(about("a"), origin()).exception(30)
-            assert judge.spent_usd > most / 2
-        assert server.count == 1
+            assert most < judge.spent_usd <= 1.5 * most
+        assert server.count == 2
     assert isinstance(failure, JudgeError)
     assert failure.reason.startswith("budget: ")
 
@@ -103,19 +160,74 @@ def test_a_budget_without_a_price_is_refused_with_the_setting_to_give() -> None:
         Prices.of(half)
 
 
-def test_a_call_waits_for_room_that_others_will_leave() -> None:
-    async def scenario() -> tuple[bool, bool, bool]:
+def claim(least: float, enough: float, most: float) -> Claim:
+    return Claim(tokens_usd=0.0, least=least, enough=enough, most=most)
+
+
+async def take(budget: Budget, call: Claim) -> float | None:
+    reserved = await budget.reserve(lambda: call)
+    return None if reserved is None else reserved[1]
+
+
+def test_a_call_waits_for_what_others_release() -> None:
+    async def scenario() -> tuple[bool, float | None, float | None]:
         budget = Budget(1.0)
-        assert await budget.reserve(0.9)
-        waiting = asyncio.create_task(budget.reserve(0.9))
+        large = claim(0.2, 0.9, 0.9)
+        assert await take(budget, large) == 0.9
+        waiting = asyncio.create_task(take(budget, large))
         await asyncio.sleep(0)
         pending = not waiting.done()
         await budget.settle(0.9, 0.05)
-        fits = await waiting
+        granted = await waiting
         await budget.settle(0.9, 0.9)
-        return pending, fits, await budget.reserve(0.1)
+        return pending, granted, await take(budget, large)
 
-    assert asyncio.run(scenario()) == (True, True, False)
+    assert asyncio.run(scenario()) == (True, 0.9, None)
+
+
+def test_a_call_takes_less_than_its_highest_price_where_that_is_not_free() -> None:
+    async def scenario() -> list[float | None]:
+        budget = Budget(1.0)
+        call = claim(0.1, 0.3, 0.6)
+        taken = [await take(budget, call), await take(budget, call)]
+        waiting = asyncio.create_task(take(budget, call))
+        await asyncio.sleep(0)
+        assert not waiting.done()  # the rest of 0.1 is less than enough
+        await budget.settle(0.6, 0.1)
+        taken.append(await waiting)
+        await budget.settle(0.6, 0.1)
+        await budget.settle(0.3, 0.1)
+        taken.append(await take(budget, claim(0.1, 0.8, 0.9)))  # the only one gets the rest
+        await budget.settle(0.7, 0.62)
+        refused = await take(budget, call)
+        assert budget.refused_usd == 0.1
+        return [*taken, refused]
+
+    assert asyncio.run(scenario()) == [0.6, 0.3, 0.6, pytest.approx(0.7), None]
+
+
+def test_a_call_sets_aside_what_calls_of_its_schema_have_cost() -> None:
+    prices = Prices("m", 1.0, 1.0, own=True)
+    history = UsageHistory()
+    unseen = history.claim(prices, {"title": "A"}, 100, 2000)
+    assert (unseen.tokens_usd, unseen.least, unseen.enough, unseen.most) == (125, 375, 2125, 2125)
+    for tokens in range(1, 101):
+        history.record({"title": "A"}, 100, 160, tokens)
+    seen = history.claim(prices, {"title": "A"}, 100, 2000)
+    assert (seen.tokens_usd, seen.least, seen.enough, seen.most) == (200, 290, 560, 2200)
+    cut = history.claim(prices, {"title": "A"}, 100, 2000, longer_than=300)
+    assert (cut.least, cut.enough) == (800, 800)
+    assert history.claim(prices, {"title": "B"}, 100, 2000) == unseen
+    history.record({"title": "B"}, 100, None, None)
+    assert history.claim(prices, {"title": "B"}, 100, 2000) == unseen
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [(0, "0.00"), (0.9, "0.90"), (1234.567, "1,234.57"), (0.002, "0.002"), (1.25e-7, "0.00000012")],
+)
+def test_small_amounts_have_two_significant_digits(amount: float, text: str) -> None:
+    assert format_usd(amount) == text
 
 
 def test_seeds_count_on_with_replicates() -> None:

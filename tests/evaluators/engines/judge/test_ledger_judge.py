@@ -34,6 +34,7 @@ class Scripted:
     """An asker with a scripted reply, once `go` is set."""
 
     spent_usd = 0.0
+    refused_usd = None
 
     def __init__(self, text: str = YES, error: str | None = None) -> None:
         self.text = text

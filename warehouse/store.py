@@ -13,7 +13,7 @@ from warehouse.schema.ddl import literal, quoted
 from warehouse.storage.connection import Settings
 from warehouse.storage.duckdb_file import FileStorage
 from warehouse.storage.location import Lake
-from warehouse.storage.scratch import ScratchFolder, ScratchResult
+from warehouse.storage.scratch import ScratchFolders, ScratchResult
 from warehouse.storage.transaction import Parameters, Transaction, fetch_frame
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Warehouse:
         The body of the `with` does not hold the warehouse. JSON becomes text. Rows have no defined
         order without ORDER BY.
         """
-        with ScratchFolder(self.path).temporary_directory() as folder:
+        with ScratchFolders(self.path).temporary_directory() as folder:
             path = folder / "result.parquet"
             rows = self.storage.read(
                 lambda connection: _copy_to_parquet(connection, sql, parameters, path)
@@ -152,7 +152,7 @@ class Warehouse:
         settings = Settings(
             memory_limit=self.memory_limit,
             threads=self.threads,
-            scratch=ScratchFolder(self.path).process_folder / "duckdb",
+            scratch=ScratchFolders(self.path).spill_folder,
         )
         if isinstance(self.path, Lake):
             from warehouse.storage.ducklake.storage import LakeStorage

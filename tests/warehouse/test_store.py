@@ -19,6 +19,7 @@ from tests.warehouse.conftest import ids, questions
 from warehouse.errors import NoSpace, SchemaMismatch, WarehouseError, WarehouseTooNew
 from warehouse.schema.ddl import check
 from warehouse.schema.tables import SCHEMA_VERSION, TABLES, Table
+from warehouse.storage.scratch import ScratchFolders
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -152,14 +153,14 @@ def test_a_killed_writer_leaves_the_warehouse_as_it_was(warehouse: Warehouse) ->
         "import json, os, sys\n"
         "import polars as pl\n"
         "from warehouse.storage.location import location_from_json\n"
-        "from warehouse.storage.scratch import ScratchFolder\n"
+        "from warehouse.storage.scratch import ScratchFolders\n"
         "from warehouse.store import Warehouse\n"
         "location = location_from_json(json.loads(sys.argv[1]))\n"
         "with Warehouse(location).transaction() as transaction:\n"
         "    transaction.delete('questions', {})\n"
         "    frame = pl.DataFrame({'question_id': [str(i) for i in range(300_000)]})\n"
         "    transaction.append('questions', frame.with_columns(benchmark=pl.lit('b')))\n"
-        "    ScratchFolder(location).process_folder.mkdir(parents=True)\n"
+        "    ScratchFolders(location).spill_folder.mkdir()\n"
         "    os.kill(os.getpid(), 9)\n"
     )
     killed = subprocess.run([sys.executable, "-c", code, told(warehouse.path)], check=False)
@@ -167,7 +168,7 @@ def test_a_killed_writer_leaves_the_warehouse_as_it_was(warehouse: Warehouse) ->
     assert [row[1] for row in ids(warehouse)] == ["1"]
     warehouse.append("questions", questions("2"))
     assert [row[1] for row in ids(warehouse)] == ["1", "2"]
-    assert list(warehouse.path.parent.glob("*.scratch/*")) == []
+    assert list(ScratchFolders(warehouse.path).existing()) == []
 
 
 WRITE = """

@@ -11,7 +11,7 @@ from warehouse.ingest.digests import predictions_digest, questions_digest
 from warehouse.ingest.fast_path import NotFastPath
 from warehouse.ingest.plan import Load, PredictionLoad, QuestionLoad
 from warehouse.ingest.result import Ingested, unchanged
-from warehouse.storage.scratch import ScratchFolder
+from warehouse.storage.scratch import ScratchFolders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -61,7 +61,7 @@ def ingest(
         InputError: The files are not valid; lists every problem. The warehouse is unchanged.
         UnknownFormat: The format does not exist.
     """
-    with ScratchFolder(warehouse.path).temporary_directory() as folder:
+    with ScratchFolders(warehouse.path).temporary_directory() as folder:
         steps: dict[InputKey, Load | Ingested] = {}
         for number, files in enumerate(inputs):
             own_folder = folder / str(number)

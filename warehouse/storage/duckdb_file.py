@@ -15,7 +15,7 @@ from warehouse.storage.atomic import fsync
 from warehouse.storage.connection import Settings, connect_file, create_file
 from warehouse.storage.file_lock import FileLock
 from warehouse.storage.migrate import create_backup, migrate, require_version
-from warehouse.storage.scratch import ScratchFolder
+from warehouse.storage.scratch import ScratchFolders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,7 +57,7 @@ class FileStorage:
         """Open a connection in a transaction under the exclusive lock."""
         self._create_if_missing()
         with self._lock.exclusive(), self._connected(read_only=False) as connection:
-            ScratchFolder(self.path).remove_orphans()
+            ScratchFolders(self.path).remove_orphans()
             connection.begin()
             try:
                 yield connection

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 import socket
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkdtemp
@@ -41,48 +42,52 @@ class ScratchResult:
 
 
 @dataclass(frozen=True, slots=True)
-class ScratchFolder:
-    """The scratch folder beside a warehouse, with a subfolder for each process."""
+class ScratchFolders:
+    """The scratch folders beside a warehouse, named after the process that owns them.
+
+    They have no common folder: DuckDB creates the folder for spilled data only when it needs it,
+    and not the folder around it.
+    """
 
     warehouse: Location
 
     @property
-    def folder(self) -> Path:
-        """The folder that all processes share."""
-        return self.warehouse.with_name(self.warehouse.name + ".scratch")
-
-    @property
-    def process_folder(self) -> Path:
-        """The subfolder of this process; it may not exist."""
-        return self.folder / f"{os.getpid()}@{socket.gethostname()}"
+    def spill_folder(self) -> Path:
+        """The folder to which DuckDB spills data in this process; it may not exist."""
+        return self.warehouse.with_name(f"{self._prefix}{_process()}~duckdb")
 
     @contextmanager
     def temporary_directory(self) -> Iterator[Path]:
         """Create a folder that is removed at the end of the `with`."""
-        created = self._create()
+        self.warehouse.parent.mkdir(parents=True, exist_ok=True)
+        prefix = f"{self._prefix}{_process()}~"
+        created = Path(mkdtemp(prefix=prefix, dir=self.warehouse.parent))
         try:
             yield created
         finally:
             shutil.rmtree(created)
-            for folder in (self.process_folder, self.folder):
-                # Another thread or process may use it.
-                with suppress(OSError):
-                    folder.rmdir()
 
-    def _create(self) -> Path:
-        while True:
-            # Another thread may remove the empty folder between the two steps.
-            with suppress(FileNotFoundError):
-                self.process_folder.mkdir(parents=True, exist_ok=True)
-                return Path(mkdtemp(dir=self.process_folder))
+    def existing(self) -> Iterator[Path]:
+        """Yield the scratch folders of all processes."""
+        yield from self.warehouse.parent.glob(f"{glob.escape(self._prefix)}*@*~*")
 
     def remove_orphans(self) -> None:
         """Remove the folders of killed processes of this machine."""
-        if not self.folder.is_dir():
+        found = list(self.existing())
+        if not found:
             return
         import psutil
 
-        for folder in self.folder.iterdir():
-            pid, _, host = folder.name.partition("@")
+        for folder in found:
+            pid, host = folder.name.removeprefix(self._prefix).rpartition("~")[0].split("@", 1)
             if host == socket.gethostname() and not psutil.pid_exists(int(pid)):
-                shutil.rmtree(folder)
+                # Another process may remove it at the same time.
+                shutil.rmtree(folder, ignore_errors=True)
+
+    @property
+    def _prefix(self) -> str:
+        return f"{self.warehouse.name}.scratch-"
+
+
+def _process() -> str:
+    return f"{os.getpid()}@{socket.gethostname()}"

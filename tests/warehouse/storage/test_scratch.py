@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import polars as pl
 from polars.testing import assert_frame_equal
 
 from warehouse.schema.tables import TABLES
-from warehouse.storage.scratch import ScratchFolder
+from warehouse.storage.scratch import ScratchFolders
 
 if TYPE_CHECKING:
     from warehouse.store import Warehouse
@@ -41,7 +42,7 @@ def test_a_spool_gives_what_fetch_gives(warehouse: Warehouse) -> None:
         # The warehouse is free while the spool is being read.
         warehouse.replace("questions", rows, {})
     assert not spool.path.exists()
-    assert not warehouse.path.with_name(warehouse.path.name + ".scratch").exists()
+    assert not list(ScratchFolders(warehouse.path).existing())
 
 
 def test_spools_of_many_threads_do_not_disturb_each_other(warehouse: Warehouse) -> None:
@@ -53,7 +54,7 @@ def test_spools_of_many_threads_do_not_disturb_each_other(warehouse: Warehouse) 
 
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(rows, range(1, 201))) == list(range(1, 201))
-    assert not ScratchFolder(patient.path).folder.exists()
+    assert not list(ScratchFolders(patient.path).existing())
 
 
 def test_an_empty_spool_has_no_batches(warehouse: Warehouse) -> None:
@@ -83,3 +84,33 @@ def test_a_stream_gives_the_same_while_it_is_read(warehouse: Warehouse) -> None:
         assert sum(frame.height for frame in frames) == 0
     # Nobody holds the warehouse any more.
     warehouse.replace("questions", rows, {})
+
+
+def test_queries_spill_to_disk_after_scratch_folders_were_removed(warehouse: Warehouse) -> None:
+    small = replace(warehouse, memory_limit="150MB", threads=1)
+    with small.fetch_to_disk("SELECT 1"):
+        pass
+    numbered = (
+        "SELECT max(n) FROM (SELECT row_number() OVER (ORDER BY t) AS n "
+        "FROM (SELECT md5(i::VARCHAR) || repeat('x', 300) AS t FROM range($n) r(i)))"
+    )
+    assert small.fetch(numbered, {"n": 800_000}).item() == 800_000
+    assert not list(ScratchFolders(small.path).existing())
+
+
+def test_folders_of_killed_processes_are_removed_those_of_others_are_not(
+    warehouse: Warehouse,
+) -> None:
+    folders = ScratchFolders(warehouse.path)
+    own = folders.spill_folder
+    host = own.name.partition("@")[2].partition("~")[0]
+    others = [
+        own.with_name(own.name.replace(f"{os.getpid()}@", "999999999@")),
+        own.with_name(own.name.replace(f"@{host}~", f"@{host}-b~")),
+        own.with_name(own.name.replace(f"{os.getpid()}@", f"{os.getppid()}@")),
+    ]
+    for each in (own, *others):
+        each.mkdir(parents=True)
+    warehouse.append("questions", pl.DataFrame({"benchmark": ["b"], "question_id": ["q"]}))
+    assert set(folders.existing()) <= {own, *others[1:]}
+    assert set(folders.existing()) >= set(others[1:])

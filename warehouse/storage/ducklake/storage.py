@@ -23,7 +23,7 @@ from warehouse.storage.ducklake.session import (
 )
 from warehouse.storage.ducklake.write_lock import roll_back, write_lock
 from warehouse.storage.migrate import require_version
-from warehouse.storage.scratch import ScratchFolder
+from warehouse.storage.scratch import ScratchFolders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -162,7 +162,7 @@ class LakeStorage:
             self.cursor(opened) as cursor,
             write_lock(opened.guard(), self.lake, self.patience_s) as held,
         ):
-            ScratchFolder(self.lake).remove_orphans()
+            ScratchFolders(self.lake).remove_orphans()
             cursor.begin()
             try:
                 require_version(cursor, self.lake)

@@ -10,13 +10,13 @@ from functools import cached_property
 from importlib.metadata import version as installed_version
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import polars as pl
+
 from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.text.references import no_reference_reason
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import polars as pl
 
     from evaluators.metric import Metric
     from evaluators.outcome import Graded, Scores
@@ -133,16 +133,39 @@ class Evaluator(ABC):
             is undefined) and `detail` (JSON text).
         """
 
+    def counted(self) -> pl.Expr:
+        """Return which rows the system metrics count (Boolean); see `aggregate`.
+
+        By default, these are the samples whose primary metric is scored, without failed answers.
+        A system with a failed answer then has no system metric: leaving its failures out would
+        reward it. Override this to count failed answers too. `aggregate` must then give each of
+        them the worst contribution that any answer could have made, or `TargetError` where there
+        is no worst one.
+        """
+        return (pl.col("status") == "scored") & ~pl.col("failed")
+
     def aggregate(self, rows: pl.DataFrame) -> Scores | Graded:
-        """Compute the system metrics from all scored samples of one system.
+        """Compute the system metrics from the counted samples of one system.
 
         Args:
-            rows: One row per sample: the sample metrics (null where not scored), `status` (of the
-                primary metric) and the columns of `evidence`.
+            rows: One row per sample that `counted` selects, at least one of them answered: the
+                sample metrics (null where not scored), `status` (of the primary metric), `failed`
+                (whether the system failed to answer) and the columns of `evidence`.
 
         Returns:
-            A value, or the reason why there is none, for each system metric.
+            A value, or the reason why there is none, for each system metric, without those that
+            debias another.
         """
         raise NotImplementedError(
             f"{self.name} declares system metrics but no aggregate ({rows.width})"
         )
+
+    def chance(self, rows: pl.DataFrame) -> Mapping[str, float]:  # noqa: ARG002 - few override it
+        """Return the value that noise alone gives a system without fault, by system metric.
+
+        Only metrics that noise moves away from the best value need one (a calibration error).
+
+        Args:
+            rows: As for `aggregate`.
+        """
+        return {}

@@ -23,6 +23,8 @@ class Metric:
         primary: Whether this is the evaluator's main metric; each evaluator has exactly one.
         level: `sample` for a number about each sample, `system` for a number about a whole system
             (a corpus score, a confusion matrix).
+        debiases: For a system metric: the system metric of which this one is the excess over its
+            chance level. Scoring computes it; see `Evaluator.chance`.
     """
 
     name: str
@@ -32,6 +34,7 @@ class Metric:
     threshold: float | None = 0.75
     primary: bool = False
     level: Literal["sample", "system"] = "sample"
+    debiases: str | None = None
 
     def __post_init__(self) -> None:
         """Validate name, summary and bounds.

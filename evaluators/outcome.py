@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, ClassVar, TypeAlias
 
@@ -75,11 +75,13 @@ class Graded:
         detail: The evidence, as JSON types.
         remark: A note on values that exist (an empty answer leaks nothing); it is stored as their
             reason.
+        chance: For system metrics: the value that noise alone gives; see `Evaluator.chance`.
     """
 
     scores: Scores
     detail: Mapping[str, Any] | None = None
     remark: str | None = None
+    chance: Mapping[str, float] = field(default_factory=dict)
 
 
 def as_graded(result: Scores | Graded) -> Graded:

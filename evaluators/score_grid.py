@@ -96,6 +96,31 @@ def pack(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def aggregation_rows(evaluator: Evaluator, frame: pl.DataFrame) -> pl.DataFrame:
+    """Turn packed scores of one evaluator into the rows from which system metrics are computed.
+
+    Args:
+        evaluator: The evaluator of the scores.
+        frame: `values`, `statuses` and `reasons` as in `ScoreGrid.frame`, and other columns.
+
+    Returns:
+        The other columns, each sample metric, `status` (of the primary metric) and `failed`
+        (whether the system failed to answer), in the same order.
+    """
+    primary = next(at for at, metric in enumerate(evaluator.sample_metrics) if metric.primary)
+    return frame.select(
+        pl.exclude("values", "statuses", "reasons"),
+        *(
+            pl.col("values").list.get(at, null_on_oob=True).alias(metric.name)
+            for at, metric in enumerate(evaluator.sample_metrics)
+        ),
+        status=pl.col("statuses")
+        .list.get(primary, null_on_oob=True)
+        .fill_null(Status.SCORED.value),
+        failed=pl.col("reasons").list.contains(FAILED).fill_null(value=False),
+    )
+
+
 def unscored_columns(evaluator: Evaluator, status: Status, reason: pl.Expr) -> list[pl.Expr]:
     """Return the packed columns of samples in which no metric has a value."""
     count = len(evaluator.sample_metrics)

@@ -7,6 +7,7 @@ first, its output is validated, and a missing value never becomes a zero.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -14,19 +15,20 @@ import polars as pl
 from evaluators.errors import BadSamples, BrokenPromise
 from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.flows.scheduler import OPEN_FLOWS, Scheduler
-from evaluators.outcome import Graded, Status, Unscored, as_graded
+from evaluators.outcome import Graded, Status, TargetError, Undefined, Unscored, as_graded
 from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS
 from evaluators.score_grid import ScoreGrid, pack, unscored_columns
 from evaluators.text.references import NON_BLANK
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from evaluators.evaluator import Evaluator
     from evaluators.flows.protocols import Origin
     from evaluators.flows.requests import Flow
     from evaluators.kinds.flow import FlowEvaluator
     from evaluators.metric import Metric
+    from evaluators.outcome import Value
 
 _TOLERANCE = 1e-9
 """The rounding error by which a value may exceed its bounds; more is a defect."""
@@ -104,7 +106,7 @@ def aggregate(evaluator: Evaluator, rows: pl.DataFrame) -> Graded:
 
     Args:
         evaluator: The evaluator.
-        rows: One row per sample: the sample metrics, `status` and `detail` (JSON text).
+        rows: One row per sample: the result of `aggregation_rows`.
 
     Returns:
         A finite value within bounds, or the reason why there is none, for each system metric.
@@ -129,24 +131,103 @@ def unpack_evidence(evaluator: Evaluator, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.drop("detail").hstack(evidence)
 
 
-def aggregate_unpacked(evaluator: Evaluator, rows: pl.DataFrame) -> Graded:
-    """Aggregate the result of `unpack_evidence`; see `aggregate`."""
+def aggregate_unpacked(
+    evaluator: Evaluator, rows: pl.DataFrame, chance: Mapping[str, float] | None = None
+) -> Graded:
+    """Aggregate the result of `unpack_evidence`; see `aggregate`.
+
+    Args:
+        evaluator: The evaluator.
+        rows: The unpacked samples of one system.
+        chance: The chance levels; None: compute them. The jackknife passes those of all samples.
+    """
     declared = {metric.name: metric for metric in evaluator.system_metrics}
+    counted = rows.filter(evaluator.counted())
     try:
-        result = as_graded(evaluator.aggregate(rows))
+        _require_answers(evaluator, rows, counted)
+        result = as_graded(evaluator.aggregate(counted))
     except Unscored as reason:
         return Graded(dict.fromkeys(declared, reason))
-    if set(result.scores) != set(declared):
+    returned = {name for name, metric in declared.items() if metric.debiases is None}
+    if set(result.scores) != returned:
         raise BrokenPromise(
-            f"{evaluator.name}: declared the system metrics {sorted(declared)}, "
+            f"{evaluator.name}: declared the system metrics {sorted(returned)}, "
             f"returned {sorted(result.scores)}"
         )
+    levels = evaluator.chance(counted) if chance is None else chance
+    scores = dict(result.scores)
+    for name in declared.keys() - returned:
+        base = declared[name].debiases or ""
+        scores[name] = _excess(scores[base], levels.get(base))
+    result = replace(result, scores=scores, chance=levels)
     for name, value in result.scores.items():
         if not isinstance(value, Unscored) and not _is_within_bounds(declared[name], value):
             raise BrokenPromise(
                 f"{evaluator.name}.{name} gave {value!r}: not within {declared[name].bounds}"
             )
     return result
+
+
+def count_samples(evaluator: Evaluator, rows: pl.DataFrame, score: Value) -> dict[str, int]:
+    """Count the samples behind a system metric by status, as the leaderboard does.
+
+    Counted samples of a metric without a value are undefined. If it has none because of failed
+    answers, only these are lost.
+
+    Args:
+        evaluator: The evaluator of the metric.
+        rows: The result of `unpack_evidence`.
+        score: The metric's value, or the reason why there is none.
+    """
+    failed = pl.col("failed")
+    counted = evaluator.counted().fill_null(value=False)
+    lost = pl.lit(isinstance(score, TargetError)) & failed
+    status = (
+        pl.when(counted & ~lost)
+        .then(pl.lit("scored" if isinstance(score, float | int | TargetError) else "undefined"))
+        .when((pl.col("status") == "scored") | counted)
+        .then(pl.when(failed).then(pl.lit("target_error")).otherwise(pl.lit("undefined")))
+        .otherwise("status")
+    )
+    found = rows.select(status=status, failed=failed & (status != "not_applicable"))
+    by_status = dict(found["status"].value_counts().iter_rows())
+    return {
+        "n": rows.height,
+        **{
+            f"n_{each.value}": by_status.get(each.value, 0)
+            for each in Status
+            if each is not Status.TARGET_ERROR
+        },
+        "n_target_error": int(found["failed"].sum()),
+    }
+
+
+def _require_answers(evaluator: Evaluator, rows: pl.DataFrame, counted: pl.DataFrame) -> None:
+    """Raise the reason why a system has no system metric, if there is one.
+
+    Failures that the evaluator does not count would otherwise improve the metric, and counted
+    failures alone measure nothing.
+    """
+    if counted.is_empty():
+        raise Undefined("no sample has what the metric needs")
+    if counted["failed"].all():
+        raise TargetError("the system answered no question that the metric counts")
+    if not evaluator.failure_is_worst or not rows["failed"].any():
+        return
+    ignored = rows.filter(
+        pl.col("failed")
+        & (pl.col("status") != Status.NOT_APPLICABLE.value)
+        & ~evaluator.counted().fill_null(value=False)
+    ).height
+    if ignored:
+        raise TargetError(f"failed answers have no value: {ignored}")
+
+
+def _excess(score: Value, chance: float | None) -> Value:
+    """Return a score less its chance level."""
+    if isinstance(score, Unscored):
+        return score
+    return Undefined("there is no chance level") if chance is None else score - chance
 
 
 def _add_absent_reason(evaluator: Evaluator, samples: pl.DataFrame) -> pl.DataFrame:

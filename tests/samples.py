@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import polars as pl
 
 from evaluators.sample import KEYS, SAMPLE_COLUMNS
+from evaluators.score_grid import aggregation_rows
 from evaluators.scoring import score
 
 if TYPE_CHECKING:
@@ -74,11 +75,4 @@ def values(evaluator: Evaluator, row: Mapping[str, Any]) -> dict[str, float | No
 
 def rows_to_fold(evaluator: Evaluator, frame: pl.DataFrame) -> pl.DataFrame:
     """Score a frame of one system and shape the grades as `scoring.aggregate` takes them."""
-    grades = score(evaluator, frame)
-    primary = [metric.primary for metric in evaluator.sample_metrics].index(True)
-    scored = pl.lit(["scored"] * len(grades.metrics), dtype=pl.List(pl.String))
-    return grades.frame.select(
-        *(pl.col("values").list.get(i).alias(name) for i, name in enumerate(grades.metrics)),
-        pl.col("statuses").fill_null(scored).list.get(primary).alias("status"),
-        "detail",
-    )
+    return aggregation_rows(evaluator, score(evaluator, frame).frame)

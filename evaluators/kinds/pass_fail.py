@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+import polars as pl
+
 from evaluators.evaluator import Evaluator
 from evaluators.metric import Metric
-from evaluators.outcome import Graded, NotApplicable, Scores, Undefined, Unscored
+from evaluators.outcome import Graded, NotApplicable, Scores, Unscored
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from evaluators.sample import Sample
 
 _THRESHOLD = 0.5
@@ -68,15 +68,16 @@ class PassFailEvaluator(Evaluator):
         judged = {"retrieval_failures": skipped} if skipped else {}
         return Graded({"parse_failures": _NO_ANSWER, **judged})
 
+    def counted(self) -> pl.Expr:
+        """Return the samples with a verdict, or with one that could not be understood.
+
+        Where a failed answer is the worst, it has failed the check.
+        """
+        return pl.col("passes").is_not_null() | (pl.col("parse_failures") == 1)
+
     def aggregate(self, rows: pl.DataFrame) -> Scores:
         """Return the share of passes among passes, failures and parse failures."""
-        passed, failed, unparsed = (
-            int((rows[name] == 1).sum()) for name in ("passes", "failures", "parse_failures")
-        )
-        verdicts = passed + failed + unparsed
-        if not verdicts:
-            raise Undefined("no sample was judged")
-        return {"passes_of_all": passed / verdicts}
+        return {"passes_of_all": int((rows["passes"] == 1).sum()) / rows.height}
 
 
 def pass_fail_scores(*, answer: bool, context: bool | Unscored = NOT_JUDGED) -> Scores:

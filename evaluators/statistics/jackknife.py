@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from evaluators.evaluator import Evaluator
-    from evaluators.outcome import Scores
+    from evaluators.outcome import Graded
     from evaluators.statistics.arrays import Floats, Integers
 
 PARTS = 200
@@ -48,45 +48,47 @@ def pseudo_values(
     evaluator: Evaluator,
     rows: pl.DataFrame,
     parts: Integers,
-    scores: Scores,
+    found: Graded,
     total: int | None = None,
 ) -> dict[str, Floats]:
     """Compute what each part of the samples contributes to each system metric.
 
     The mean of a metric's pseudo-values is the metric, and their spread is its uncertainty: they
-    can be resampled, compared and ranked like scores of single questions.
+    can be resampled, compared and ranked like scores of single questions. Chance levels are those
+    of all samples throughout: they hardly depend on a part, and drawing them again would add noise.
 
     Args:
         evaluator: The evaluator of the system metrics.
-        rows: The samples of one system, as `scoring.aggregate` takes them.
+        rows: The samples of one system, as `scoring.unpack_evidence` returns them.
         parts: The part of each sample; -1: unused.
+        found: The system metrics of all samples.
         total: The total number of parts; None: the number of parts of these samples.
-        scores: The system metrics of all samples.
 
     Returns:
         By metric, one number for each part: NaN for parts without samples; all NaN if the metric
-        has no value without one of the parts.
+        has no value, for all samples or without one of the parts.
 
     Source: Tukey 1958; delete-a-group, Kott 2001.
     """
-    used_rows = scoring.unpack_evidence(evaluator, rows.filter(parts >= 0))
+    used_rows = rows.filter(parts >= 0)
     part = parts[parts >= 0]
-    whole = scoring.aggregate_unpacked(evaluator, used_rows).scores
+    whole = scoring.aggregate_unpacked(evaluator, used_rows, found.chance).scores
     present = np.unique(part)
     count = len(present)
     without = [
-        scoring.aggregate_unpacked(evaluator, used_rows.filter(part != left)).scores
+        scoring.aggregate_unpacked(evaluator, used_rows.filter(part != left), found.chance).scores
         for left in present
     ]
     scale = np.sqrt(used_rows.height / rows.height) if rows.height else 1.0
-    found = {}
-    for name, score in scores.items():
+    pseudo_by_metric = {}
+    for name, score in found.scores.items():
         values = np.array([_number(each[name]) for each in without])
         pseudo = count * _number(whole[name]) - (count - 1) * values
         own = _number(score) + (pseudo - pseudo.mean()) * scale if count else values
-        found[name] = np.full(int(present.max(initial=-1)) + 1 if total is None else total, np.nan)
-        found[name][present] = own
-    return found
+        values = np.full(int(present.max(initial=-1)) + 1 if total is None else total, np.nan)
+        values[present] = own
+        pseudo_by_metric[name] = values
+    return pseudo_by_metric
 
 
 def _number(value: float | Unscored) -> float:

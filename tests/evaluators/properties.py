@@ -13,6 +13,7 @@ from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.row import RowEvaluator
 from evaluators.outcome import NotApplicable, Status
 from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS, Sample
+from evaluators.score_grid import aggregation_rows
 from evaluators.scoring import aggregate
 
 if TYPE_CHECKING:
@@ -135,16 +136,7 @@ def system_metrics_keep_their_bounds(
     """Folding gives every system metric a finite value within bounds, in any order of rows."""
     if not evaluator.system_metrics:
         return
-    grades = score(evaluator, frame).frame
-    primary = [metric.primary for metric in evaluator.sample_metrics].index(True)
-    rows = grades.select(
-        *(
-            pl.col("values").list.get(place, null_on_oob=True).alias(metric.name)
-            for place, metric in enumerate(evaluator.sample_metrics)
-        ),
-        pl.col("statuses").list.get(primary, null_on_oob=True).fill_null("scored").alias("status"),
-        "detail",
-    )
+    rows = aggregation_rows(evaluator, score(evaluator, frame).frame)
     folded = aggregate(evaluator, rows)
     for metric in evaluator.system_metrics:
         value = folded.scores[metric.name]

@@ -140,7 +140,9 @@ def _fold(scores: Mapping[str, Any] | None) -> Evaluator:
         return {"pooled": rows["share"].to_list()[0]} if scores is None else scores
 
     system = (metric("share", primary=True), metric("pooled", level="system"))
-    return of_frame({"share": RATIO}, metrics=system, aggregate=aggregate)
+    # By default, the failed answer of `FRAME` leaves no system metric.
+    counted = {"counted": lambda _: pl.col("status") == "scored"}
+    return of_frame({"share": RATIO}, metrics=system, aggregate=aggregate, **counted)
 
 
 POSITION = pl.int_range(pl.len()) / 10

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SIGNATURES: list[tuple[str, Mapping[str, Any], str]] = [
-    ("citation", {}, "citation|version:1"),
-    ("evidence_overlap", {}, "evidence_overlap|version:1"),
+    ("citation", {}, "citation|version:2"),
+    ("evidence_overlap", {}, "evidence_overlap|version:2"),
     (
         "document_retrieval",
         {},
@@ -33,12 +33,12 @@ SIGNATURES: list[tuple[str, Mapping[str, Any], str]] = [
     (
         "classification",
         {},
-        "classification|labels:[]|normalize:false|positive_label:null|version:1",
+        "classification|labels:[]|normalize:false|positive_label:null|version:2",
     ),
     (
         "classification",
         {"normalize": True, "labels": ["oui", "été"], "positive_label": "été"},
-        'classification|labels:["oui","été"]|normalize:true|positive_label:"été"|version:1',
+        'classification|labels:["oui","été"]|normalize:true|positive_label:"été"|version:2',
     ),
 ]
 

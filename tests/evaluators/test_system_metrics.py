@@ -10,9 +10,9 @@ import pytest
 
 from evaluators.errors import BrokenPromise
 from evaluators.outcome import Graded, Scores, Undefined
-from evaluators.scoring import aggregate, score
+from evaluators.scoring import aggregate
 from tests.doubles import metric, of_frame
-from tests.samples import samples
+from tests.samples import rows_to_fold, samples
 
 if TYPE_CHECKING:
     from evaluators.evaluator import Evaluator
@@ -27,8 +27,7 @@ def test_system_metrics_come_from_the_evidence() -> None:
         evidence={"noise_ratio": pl.Float64},
         aggregate=lambda _, rows: {"most": rows["noise_ratio"].max()},
     )
-    graded = score(evaluator, samples([{"noise_ratio": 0.25}, {"noise_ratio": 0.5}, {}])).frame
-    rows = graded.select(share=pl.col("values").list.first(), status=pl.lit(""), detail="detail")
+    rows = rows_to_fold(evaluator, samples([{"noise_ratio": 0.25}, {"noise_ratio": 0.5}, {}]))
     assert aggregate(evaluator, rows).scores == {"most": 0.5}
 
 
@@ -46,7 +45,7 @@ def test_system_metrics_keep_promises_too(scores: Scores, told: str) -> None:
     system = (metric("share", primary=True), metric("most", level="system"))
     evaluator = of_frame({"share": RATIO}, metrics=system, aggregate=lambda _self, _rows: scores)
     with pytest.raises(BrokenPromise, match=told):
-        aggregate(evaluator, pl.DataFrame({"share": [1.0], "status": [""], "detail": [None]}))
+        aggregate(evaluator, rows_to_fold(evaluator, samples([{"noise_ratio": 1.0}])))
 
 
 def test_a_system_metric_may_be_undefined() -> None:
@@ -55,7 +54,7 @@ def test_a_system_metric_may_be_undefined() -> None:
 
     system = (metric("share", primary=True), metric("most", level="system"))
     evaluator = of_frame({"share": RATIO}, metrics=system, aggregate=refuse)
-    rows = pl.DataFrame({"share": [1.0], "status": [""], "detail": [None]})
+    rows = rows_to_fold(evaluator, samples([{"noise_ratio": 1.0}]))
     (most,) = aggregate(evaluator, rows).scores.values()
     assert isinstance(most, Undefined)
     assert most.reason == "too few"

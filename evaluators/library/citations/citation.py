@@ -9,7 +9,7 @@ import polars as pl
 
 from evaluators.kinds.frame import FrameEvaluator
 from evaluators.metric import Metric
-from evaluators.outcome import Scores, Undefined
+from evaluators.outcome import Scores, TargetError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +26,10 @@ class Citation(FrameEvaluator):
 
     Source: the citation metrics of document-grounded question answering with sentence identifiers.
 
-    Edges: no gold evidence: not applicable. Nothing cited: 0, 0, 0. Identifiers are compared
+    Edges: no gold evidence: not applicable. Nothing cited: 0, 0, 0. A failed answer counts as
+    having found nothing in micro recall. An answer can cite any number of wrong sentences, so there
+    is no worst contribution to micro precision and micro F1: a system with a failed answer has
+    neither. Identifiers are compared
     exactly: `s1` and `S01` are not `S1`. Bare identifiers do not identify the document; cite
     `document#sentence` if a system may cite several documents.
     """
@@ -59,6 +62,7 @@ class Citation(FrameEvaluator):
         "gold": pl.UInt32,
     }
     undefined = "the gold evidence has only empty identifiers"
+    version = 2
 
     def prepare(self, samples: pl.DataFrame) -> pl.DataFrame:
         """Count the distinct sentences that are cited, gold, and both."""
@@ -81,16 +85,19 @@ class Citation(FrameEvaluator):
             "f1": pl.when(known).then(2 * right / (cited + gold)),
         }
 
+    def counted(self) -> pl.Expr:
+        """Return the samples with gold evidence, those of failed answers included."""
+        return pl.col("gold") > 0
+
     def aggregate(self, rows: pl.DataFrame) -> Scores:
         """Pool the counts of all samples with gold evidence."""
-        known = rows.filter(pl.col("gold") > 0)
-        right, cited, gold = (int(known[name].sum()) for name in ("right", "cited", "gold"))
-        if not gold:
-            raise Undefined("no sample has gold evidence")
+        right, cited, gold = (int(rows[name].sum()) for name in ("right", "cited", "gold"))
+        failed = int(rows["failed"].sum())
+        unknown = TargetError(f"the failed answers ({failed}) cite an unknown number of sentences")
         return {
-            "micro_precision": right / cited if cited else 0.0,
+            "micro_precision": unknown if failed else right / cited if cited else 0.0,
             "micro_recall": right / gold,
-            "micro_f1": 2 * right / (cited + gold),
+            "micro_f1": unknown if failed else 2 * right / (cited + gold),
         }
 
 

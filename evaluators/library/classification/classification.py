@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from dataclasses import dataclass
+from heapq import heapify, heapreplace
 from typing import TYPE_CHECKING, ClassVar
 
 import polars as pl
@@ -35,9 +36,17 @@ class Classification(FrameEvaluator):
 
     Sources: scikit-learn's definitions with `zero_division=0` over the expected labels.
 
-    Edges: labels are compared exactly unless `normalize` is set. No answer is the label "". A given
-    label that is never expected is wrong, has its own column in the confusion matrix, and is not
-    part of the macro average; so micro F1 can differ from accuracy.
+    Edges: labels are compared exactly unless `normalize` is set. An empty answer is the label "". A
+    given label that is never expected is wrong, has its own column in the confusion matrix, and is
+    not part of the macro average; so micro F1 can differ from accuracy. A label that is neither
+    expected in the set (or slice) nor listed in `labels` is not part of any average; a listed label
+    that is never expected counts with 0 in the macro averages and not at all in the weighted ones.
+    So list the labels if you compare slices in which some are missing. With few samples of a label
+    its precision, recall and F1 jump, and the macro averages with them: their intervals come from
+    leaving out parts of the samples, and are approximate for labels of fewer than about ten.
+
+    A failed answer is the label "" in the confusion matrix. In precision and F1 it counts as the
+    wrong label that lowers the average most, so that failing never pays.
 
     Attributes:
         normalize: Ignore case, repeated spaces, and spaces and the marks . ! " ' ` * at both ends.
@@ -66,6 +75,7 @@ class Classification(FrameEvaluator):
         "expected": pl.String,
         "given": pl.String,
     }
+    version = 2
 
     normalize: bool = False
     labels: tuple[str, ...] = ()
@@ -101,18 +111,20 @@ class Classification(FrameEvaluator):
         """Whether the two labels are equal."""
         return {"accuracy": pl.col("expected") == pl.col("given")}
 
+    def counted(self) -> pl.Expr:
+        """Return the samples with an expected label, those of failed answers included."""
+        return pl.col("expected").is_not_null()
+
     def aggregate(self, rows: pl.DataFrame) -> Graded:
         """Average over the labels of the confusion matrix."""
-        counts = rows.drop_nulls("expected").group_by("expected", "given").len()
-        if not counts.height:
-            raise Undefined("no sample has an expected label")
+        counts = rows.group_by("expected", "given").len()
         table = {(expected, given): n for expected, given, n in counts.iter_rows()}
         labels = self._labels or sorted(set(counts["expected"]))
         others = sorted({label for pair in table for label in pair} - set(labels))
         axis = [*labels, *others]
         matrix = [[table.get((row, column), 0) for column in axis] for row in axis]
         detail = {"labels": labels, "unexpected": others, "confusion_matrix": matrix}
-        return Graded(self._averages(labels, table), detail)
+        return Graded(self._averages(labels, table, int(rows["failed"].sum())), detail)
 
     @property
     def _labels(self) -> list[str]:
@@ -126,24 +138,29 @@ class Classification(FrameEvaluator):
         return _plain(label) if self.normalize and label is not None else label
 
     def _averages(
-        self, labels: list[str], table: Mapping[tuple[str, str], int]
+        self, labels: list[str], table: Mapping[tuple[str, str], int], failed: int
     ) -> dict[str, Value]:
         right = [table.get((label, label), 0) for label in labels]
         support = [sum(n for (row, _), n in table.items() if row == label) for label in labels]
         given = [sum(n for (_, column), n in table.items() if column == label) for label in labels]
-        precision = [_ratio(a, b) for a, b in zip(right, given, strict=True)]
-        recall = [_ratio(a, b) for a, b in zip(right, support, strict=True)]
-        f1 = [_ratio(2 * a, b + c) for a, b, c in zip(right, given, support, strict=True)]
-        pooled = (sum(right), sum(given), sum(support))
+        both = [a + b for a, b in zip(given, support, strict=True)]
+        pooled = (sum(right), sum(given) + failed, sum(support))
         values: dict[str, Value] = {
             "micro_precision": _ratio(pooled[0], pooled[1]),
             "micro_recall": _ratio(pooled[0], pooled[2]),
             "micro_f1": _ratio(2 * pooled[0], pooled[1] + pooled[2]),
         }
         chosen = self._main(labels)
-        for name, series in (("precision", precision), ("recall", recall), ("f1", f1)):
-            values[f"weighted_{name}"] = _mean(series, support)
-            values[name] = _mean(series, chosen) if isinstance(chosen, list) else chosen
+        doubled = [2 * count for count in right]
+        for name, parts, wholes, wrong in (
+            ("precision", right, given, failed),
+            ("recall", right, support, 0),
+            ("f1", doubled, both, failed),
+        ):
+            values[f"weighted_{name}"] = _lowest_mean(parts, wholes, support, wrong)
+            values[name] = (
+                _lowest_mean(parts, wholes, chosen, wrong) if isinstance(chosen, list) else chosen
+            )
         return values
 
     def _main(self, labels: list[str]) -> list[int] | Undefined:
@@ -166,8 +183,33 @@ def _ratio(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
-def _mean(values: list[float], weights: list[int]) -> Value:
+def _lowest_mean(parts: list[int], wholes: list[int], weights: list[int], wrong: int) -> Value:
+    """Return the lowest weighted mean of part / whole with `wrong` more to add to the wholes.
+
+    Each addition goes where it lowers the mean most. This finds the lowest mean of all ways to
+    distribute them, because the gain of a further addition to the same whole only shrinks. Any
+    wrong labels in place of the failed answers would give at least this mean.
+
+    Args:
+        parts: The counts of right labels.
+        wholes: The counts they are shares of; a share of nothing is 0.
+        weights: The weights of the labels.
+        wrong: The number of failed answers.
+    """
     total = sum(weights)
     if not total:
         return Undefined("no sample has one of the labels")
-    return sum(value * weight for value, weight in zip(values, weights, strict=True)) / total
+    wholes = list(wholes)
+    heap = [
+        (-weight * part / (whole * (whole + 1)), at)
+        for at, (part, whole, weight) in enumerate(zip(parts, wholes, weights, strict=True))
+        if part
+    ]
+    heapify(heap)
+    for _ in range(wrong if heap else 0):
+        at = heap[0][1]
+        wholes[at] += 1
+        whole = wholes[at]
+        heapreplace(heap, (-weights[at] * parts[at] / (whole * (whole + 1)), at))
+    shares = map(_ratio, parts, wholes)
+    return sum(share * weight for share, weight in zip(shares, weights, strict=True)) / total

@@ -35,7 +35,8 @@ class Perplexity(FlowEvaluator):
     1, so there is none here; lmppl for the first token, which has no probability.
 
     Edges: fewer than two tokens: undefined, unless `start_token` gives the first one a probability.
-    There is no worst value, so a failed answer has none. Values by different models, or with and
+    There is no worst value, so a failed answer has none, and a system with a failed answer has
+    neither a mean nor a corpus or median perplexity. Values by different models, or with and
     without start token, cannot be compared.
 
     Attributes:
@@ -103,12 +104,9 @@ class Perplexity(FlowEvaluator):
 
     def aggregate(self, rows: pl.DataFrame) -> Scores:
         """Pool the tokens of all answers, and compute the median."""
-        scored = rows.filter(pl.col("perplexity").is_not_null())
-        if scored.is_empty():
-            raise Undefined("no answer has a perplexity")
         losses = pl.col("perplexity").log() * pl.col("tokens")
-        mean = scored.select(losses.sum() / pl.col("tokens").sum()).item()
+        mean = rows.select(losses.sum() / pl.col("tokens").sum()).item()
         return {
             "corpus_perplexity": math.exp(max(0.0, mean)),
-            "median_perplexity": float(scored.select(pl.col("perplexity").median()).item()),
+            "median_perplexity": float(rows.select(pl.col("perplexity").median()).item()),
         }

@@ -37,7 +37,8 @@ class Ragas(CompositeEvaluator):
 
     Edges: one of the four is 0: 0. if one of the four has no value, neither has the harmonic mean;
     its reason names the missing metric. In `ragas_of_means` each mean runs over the samples in
-    which that metric has a value; a metric without any value leaves it undefined.
+    which that metric has a value, 0 for a failed answer; a metric without a value for any answered
+    question leaves it undefined.
     """
 
     metrics = (
@@ -81,13 +82,17 @@ class Ragas(CompositeEvaluator):
         whole = pl.when(pl.min_horizontal(parts) > 0).then(mean).otherwise(0.0)
         return {"ragas": whole, **{name: pl.col(part) for name, part in _PARTS.items()}}
 
+    def counted(self) -> pl.Expr:
+        """Return the samples in which one of the four has a value; failed answers have 0."""
+        return pl.any_horizontal(pl.col(name).is_not_null() for name in _PARTS)
+
     def aggregate(self, rows: pl.DataFrame) -> Scores:
         """Return the harmonic mean of the means."""
-        means = {name: rows[name].drop_nulls().mean() for name in _PARTS}
-        values = [mean for mean in means.values() if isinstance(mean, float)]
-        if len(values) < len(means):
-            gone = [name for name, mean in means.items() if mean is None]
+        answered = rows.filter(~pl.col("failed"))
+        gone = [name for name in _PARTS if answered[name].null_count() == answered.height]
+        if gone:
             raise Undefined(f"no sample has a value of {', '.join(gone)}")
+        values = rows.select(pl.col(name).mean() for name in _PARTS).row(0)
         if min(values) <= 0:
             return {"ragas_of_means": 0.0}
         return {"ragas_of_means": len(values) / sum(1 / value for value in values)}

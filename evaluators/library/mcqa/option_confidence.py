@@ -6,8 +6,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 import polars as pl
 
+from evaluators.components.calibration_error import calibration_error, chance_level
 from evaluators.kinds.frame import FrameEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Scores, Undefined
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 
 _NEVER = float("-inf")
 _FLOOR = 1e-12
-_EDGE = 1e-12
 _ROUNDING = 1e-3
 
 
@@ -33,15 +34,25 @@ class OptionConfidence(FrameEvaluator):
     logarithm of q of the right option, and Brier's sum over all options of (q - 1 or 0) squared.
     The share of samples with a phi (or delta) above x, over x, is the system's curve.
 
+    Normalised figures cannot see a system that hardly ever answers with an option: one that gives
+    the right option 0.01 and the others nothing has the Brier score, log-likelihood and calibration
+    error of a perfect one. In the unnormalised ones the probability outside the options counts as a
+    wrong option, which is the chosen one if it is the most probable.
+
     Expected calibration error: samples are put in bins of equal width by their largest q (a bin
     holds its upper edge); it is the mean distance of a bin's mean largest q from its accuracy,
     weighted by its samples. A system that only guesses can be perfectly calibrated: read it
-    together with the accuracy. Log loss is the mean negative log-likelihood in which a probability
-    of 0 counts as 1e-12.
+    together with the accuracy. Noise alone makes both calibration errors positive, the more the
+    fewer samples there are. Their chance level is what a perfectly calibrated system has on
+    average: the mean over 200 sets of labels, drawn from the stated probabilities. The debiased
+    errors are the excess over it; below 0 is better than chance alone. Log loss is the mean
+    negative log-likelihood in which a probability of 0 counts as 1e-12.
 
     Sources: the RoBustEval dashboard (phi, delta, accuracy); Brier, 1950; Guo et al., "On
-    Calibration of Modern Neural Networks", ICML 2017; EleutherAI's evaluation harness, which takes
-    the first of several equally probable options (`accuracy_first_argmax`).
+    Calibration of Modern Neural Networks", ICML 2017; Bröcker and Smith, "Increasing the
+    reliability of reliability diagrams", 2007; Kumar, Liang and Ma, "Verified uncertainty
+    calibration", 2019; EleutherAI's evaluation harness, which takes the first of several equally
+    probable options (`accuracy_first_argmax`).
 
     Edges: an option whose log-probability is missing (null) or minus infinity has probability 0.
     Right option tied with another: not accurate. Right option of probability 0: no negative
@@ -52,7 +63,9 @@ class OptionConfidence(FrameEvaluator):
     list is not as long as the list of choices; a log-probability is above 0.001. One between 0 and
     that is rounding and read as 0; likewise an option mass of up to 1.001 is 1, while a larger one
     is undefined, as the options are then not outcomes of one distribution (texts scored by their
-    mean per token, say).
+    mean per token, say). A failed answer, one without log-probabilities, or one whose options have
+    no probability counts as certain and wrong in the calibration errors, so that the maximum is 1,
+    and as probability 0 in the log losses.
 
     Attributes:
         bins: The number of bins of the calibration error.
@@ -97,6 +110,21 @@ class OptionConfidence(FrameEvaluator):
             bounds=(0.0, 2.0),
         ),
         Metric(
+            name="negative_log_likelihood_unnormalized",
+            summary="Negative natural logarithm of the right option's probability as given.",
+            best="low",
+            bounds=(0.0, float("inf")),
+            threshold=None,
+        ),
+        Metric(
+            name="brier_unnormalized",
+            summary="Squared distance of the probabilities as given from certainty in the right "
+            "option; the probability outside the options counts as a wrong one.",
+            best="low",
+            bounds=(0.0, 2.0),
+            threshold=None,
+        ),
+        Metric(
             name="expected_calibration_error",
             summary="Mean distance of confidence from accuracy over bins of confidence.",
             best="low",
@@ -115,6 +143,41 @@ class OptionConfidence(FrameEvaluator):
             bounds=(0.0, float("inf")),
             level="system",
         ),
+        Metric(
+            name="expected_calibration_error_debiased",
+            summary="Expected calibration error less its chance level.",
+            best="low",
+            bounds=(-1.0, 1.0),
+            threshold=None,
+            level="system",
+            debiases="expected_calibration_error",
+        ),
+        Metric(
+            name="maximum_calibration_error_debiased",
+            summary="Maximum calibration error less its chance level.",
+            best="low",
+            bounds=(-1.0, 1.0),
+            threshold=None,
+            level="system",
+            debiases="maximum_calibration_error",
+        ),
+        Metric(
+            name="expected_calibration_error_unnormalized",
+            summary="Expected calibration error of the probabilities as given; the probability "
+            "outside the options counts as a wrong one.",
+            best="low",
+            threshold=None,
+            level="system",
+        ),
+        Metric(
+            name="log_loss_unnormalized",
+            summary="Mean unnormalised negative log-likelihood in which probability 0 counts as "
+            "1e-12.",
+            best="low",
+            bounds=(0.0, float("inf")),
+            threshold=None,
+            level="system",
+        ),
     )
     reads = frozenset({"choice_logprobs", "correct_choice"})
     optional = frozenset({"choices"})
@@ -122,7 +185,10 @@ class OptionConfidence(FrameEvaluator):
         "chosen": pl.UInt32,
         "confidence": pl.Float64,
         "tied": pl.Boolean,
+        "top": pl.Float64,
+        "outside": pl.Float64,
     }
+    version = 2
     undefined = "the log-probabilities given for the options do not allow it"
 
     bins: int = 15
@@ -182,6 +248,9 @@ class OptionConfidence(FrameEvaluator):
         share, rival_share = (right - top).exp() / scale, rival.exp() / scale
         wrong_shares = pl.col("squares") / scale**2 - share**2
         several = pl.col("options") > 1
+        # A mass above 1 by a rounding error is scaled down to 1.
+        unit = pl.max_horizontal(mass, pl.lit(1.0))
+        given_squares = (pl.col("squares") * (2 * top).exp()).fill_null(0.0) - (2 * right).exp()
         formulas = {
             "accuracy": some & best & ~tied,
             "accuracy_first_argmax": some & pl.col("first_best"),
@@ -197,6 +266,10 @@ class OptionConfidence(FrameEvaluator):
             "delta_normalized": pl.when(several).then(share - rival_share),
             "negative_log_likelihood": pl.when(right > _NEVER).then(top - right + scale.log()),
             "brier": (1 - share) ** 2 + wrong_shares,
+            "negative_log_likelihood_unnormalized": pl.when(right > _NEVER).then(0.0 - right),
+            "brier_unnormalized": pl.when(mass <= 1 + _ROUNDING).then(
+                (1 - right.exp() / unit) ** 2 + given_squares / unit**2 + _outside() ** 2
+            ),
         }
         worst = {metric.name: metric.worst for metric in self.sample_metrics}
         return {
@@ -207,27 +280,68 @@ class OptionConfidence(FrameEvaluator):
         }
 
     def evidence_expressions(self) -> Mapping[str, pl.Expr]:
-        """Return the preferred option, its normalised probability, and whether it is tied."""
+        """Return the preferred option, its probability, whether it is tied, and the rest.
+
+        The probability is normalised (`confidence`) and as given (`top`); `outside` is the
+        probability outside the options.
+        """
         return {
             "chosen": pl.col("chosen"),
             "confidence": 1 / pl.col("scale"),
             "tied": pl.col("equals") > 1,
+            "top": pl.col("top").exp(),
+            "outside": _outside(),
         }
 
+    def counted(self) -> pl.Expr:
+        """Return the samples with a phi; failed answers have the worst."""
+        return pl.col("phi").is_not_null()
+
     def aggregate(self, rows: pl.DataFrame) -> Scores:
-        """Compare confidence with accuracy, over the samples with a probability."""
+        """Compare confidence with accuracy; answers without a probability are the worst."""
         known = rows.drop_nulls("confidence")
         if not known.height:
             raise Undefined("no sample has probabilities of its options")
-        place = (pl.col("confidence") * self.bins - _EDGE).ceil().clip(lower_bound=1)
-        gaps = known.group_by(bin=place).agg(
-            gap=(pl.col("confidence").mean() - pl.col("accuracy").mean()).abs(),
-            weight=pl.len() / known.height,
+        normalized = calibration_error(
+            known["confidence"].to_numpy(),
+            known["accuracy"].to_numpy() == 1,
+            self.bins,
+            failed=rows.height - known.height,
         )
-        loss = pl.col("negative_log_likelihood").fill_null(float("inf"))
-        limited = pl.min_horizontal(loss, pl.lit(-math.log(_FLOOR)))
+        given = rows.drop_nulls("top")
+        top, outside = given["top"].to_numpy(), given["outside"].to_numpy()
+        unnormalized = calibration_error(
+            np.maximum(top, outside),
+            (given["accuracy"].to_numpy() == 1) & (top > outside),
+            self.bins,
+            failed=rows.height - given.height,
+        )
         return {
-            "expected_calibration_error": gaps.select(pl.col("gap").dot("weight")).item(),
-            "maximum_calibration_error": gaps.select(pl.col("gap").max()).item(),
-            "log_loss": known.select(limited.mean()).item(),
+            "expected_calibration_error": normalized.expected,
+            "maximum_calibration_error": normalized.maximum,
+            "log_loss": _mean_loss(rows["negative_log_likelihood"]),
+            "expected_calibration_error_unnormalized": unnormalized.expected,
+            "log_loss_unnormalized": _mean_loss(rows["negative_log_likelihood_unnormalized"]),
         }
+
+    def chance(self, rows: pl.DataFrame) -> Mapping[str, float]:
+        """Return what a perfectly calibrated system has on average.
+
+        With failed answers the maximum is 1 by definition, and noise has no part in it.
+        """
+        confidence = rows["confidence"].drop_nulls().to_numpy()
+        failed = rows.height - len(confidence)
+        level = chance_level(confidence, self.bins, failed)
+        levels = {"expected_calibration_error": level.expected}
+        return levels if failed else {**levels, "maximum_calibration_error": level.maximum}
+
+
+def _outside() -> pl.Expr:
+    """Return the probability outside the options."""
+    return 1 - pl.col("mass").clip(upper_bound=1.0)
+
+
+def _mean_loss(losses: pl.Series) -> float:
+    """Return the mean of losses in which a missing one has the probability `_FLOOR`."""
+    largest = -math.log(_FLOOR)
+    return float(losses.fill_null(largest).clip(upper_bound=largest).to_numpy().mean())

@@ -10,7 +10,7 @@ import polars as pl
 
 from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
-from evaluators.outcome import Graded, Scores, Undefined
+from evaluators.outcome import Graded, Scores
 from evaluators.text import bleu
 from evaluators.text.references import non_blank
 from evaluators.text.sentences import SPLITTER, check_language
@@ -41,10 +41,12 @@ class Bleu(RowEvaluator):
 
     Edges: no expected answer, or only blank ones: not applicable. Several expected answers: the
     highest count of each n-gram in any of them, and the length closest to the answer's. An empty
-    answer scores 0, in the corpus too: its references still add to the length. An answer of fewer
-    than n words has BLEU-n 0. Case and accents matter. Words come from NLTK's word tokenizer within
-    sentences; in scripts that are written without spaces (Chinese, Japanese, Thai, Lao, Burmese,
-    Khmer) each character is a word, as with sacrebleu's tokens `zh`.
+    answer scores 0, in the corpus too: its references still add to the length. A failed answer has
+    no worst contribution to the corpus, because an answer can be wrong at any length: a system with
+    one has no corpus BLEU. An answer of fewer than n words has BLEU-n 0. Case and accents matter.
+    Words come from NLTK's word tokenizer within sentences; in scripts that are written without
+    spaces (Chinese, Japanese, Thai, Lao, Burmese, Khmer) each character is a word, as with
+    sacrebleu's tokens `zh`.
 
     Attributes:
         language: The language code of the sentence splitter, such as `en`.
@@ -104,18 +106,10 @@ class Bleu(RowEvaluator):
         scores["cumulative_bleu_4"] = bleu.cumulative(found)
         return Graded(scores, _evidence(bleu.tally(corpus, bleu.words_of_13a(answer))))
 
-    def on_failure(self, sample: Sample) -> Graded:
-        """Count a failed answer as an empty one in the corpus."""
-        _, corpus = _references(tuple(non_blank(sample.expected_answers)), self.language)
-        return Graded({}, _evidence(bleu.tally(corpus, [])))
-
     def aggregate(self, rows: pl.DataFrame) -> Scores:
         """Compute corpus BLEU from the sums of the counts."""
         from sacrebleu.metrics.bleu import BLEU
 
-        rows = rows.drop_nulls("right")
-        if not rows.height:
-            raise Undefined("no sample has an expected answer")
         found = pl.col("words")
         sums = rows.select(
             *(

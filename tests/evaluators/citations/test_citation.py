@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evaluators import catalog
-from evaluators.outcome import Undefined
+from evaluators.outcome import TargetError, Undefined
 from evaluators.scoring import aggregate
 from tests.golden_cases import golden
 from tests.samples import Outcome, outcomes, rows_to_fold, samples, values
@@ -93,11 +93,10 @@ def test_a_failed_answer_cites_nothing() -> None:
     answered, failed = outcomes(CITATION, frame)
     assert set(answered.values()) == {Outcome(1.0)}
     assert set(failed.values()) == {Outcome(0.0, "scored", "target_error")}
-    assert aggregate(CITATION, rows_to_fold(CITATION, frame)).scores == {
-        "micro_precision": 1.0,
-        "micro_recall": 0.5,
-        "micro_f1": pytest.approx(2 / 3, rel=0, abs=1e-12),
-    }
+    micro = aggregate(CITATION, rows_to_fold(CITATION, frame)).scores
+    assert micro["micro_recall"] == 0.5
+    for name in ("micro_precision", "micro_f1"):
+        assert isinstance(micro[name], TargetError), name
 
 
 def test_micro_figures_leave_out_what_has_no_gold_evidence() -> None:

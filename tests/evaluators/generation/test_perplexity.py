@@ -10,6 +10,7 @@ from evaluators.catalog import build
 from evaluators.errors import BadParameters
 from evaluators.flows.protocols import Engines, TokenLikelihood
 from evaluators.flows.requests import Likelihood
+from evaluators.score_grid import aggregation_rows
 from evaluators.scoring import aggregate, score
 from tests.golden_cases import golden
 from tests.models import Answers, graded, logprobs, only
@@ -47,12 +48,7 @@ def test_all_answers_are_pooled_by_token() -> None:
     table = {("", "a"): [-1.0], ("", "b"): [-4.0, -4.0, -4.0], ("", "c"): [-2.0]}
     frame = samples([{"answer": text} for text in ("a", "b", "c", "", None)])
     grades = score(evaluator, frame, Engines(models={"language_model": logprobs(table)}))
-    rows = grades.frame.select(
-        grades.frame["values"].list.get(0).alias("perplexity"),
-        grades.frame["statuses"].list.get(0).fill_null("scored").alias("status"),
-        "detail",
-    )
-    found = aggregate(evaluator, rows).scores
+    found = aggregate(evaluator, aggregation_rows(evaluator, grades.frame)).scores
     assert found["corpus_perplexity"] == pytest.approx(math.exp(15 / 5))
     assert found["median_perplexity"] == pytest.approx(math.exp(2))
 

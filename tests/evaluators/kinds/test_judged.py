@@ -12,6 +12,7 @@ from evaluators.catalog import build, catalogue
 from evaluators.flows.protocols import Engines, Origin
 from evaluators.kinds.judged import AnswerAndContextEvaluator, JudgedEvaluator
 from evaluators.outcome import JudgeError, ParseFailure
+from evaluators.score_grid import aggregation_rows
 from evaluators.scoring import aggregate, score
 from tests.judges import Scripted, judged, values
 from tests.samples import samples
@@ -57,8 +58,7 @@ def test_the_golden_ten_rows() -> None:
     assert wide["parse_failures"].mean() == pytest.approx(0.1)
     assert (wide["retrieval_failures"].sum(), wide["retrieval_failures"].count()) == (2, 8)
     assert wide["passes"].mean() == pytest.approx(6 / 9)
-    rows_ = wide.with_columns(status=pl.lit("scored"), detail=pl.lit(None, pl.String))
-    assert aggregate(evaluator, rows_.drop("question_id")).scores == {
+    assert aggregate(evaluator, aggregation_rows(evaluator, grades.frame)).scores == {
         "passes_of_all": pytest.approx(0.6)
     }
 

@@ -69,7 +69,8 @@ def test_a_parse_failure_does_not_count_as_a_failure() -> None:
 def folded(evaluator: Evaluator, *rows: tuple[float | None, ...]) -> object:
     schema = dict.fromkeys(NAMES, pl.Float64)
     frame = pl.DataFrame(list(rows), schema=schema, orient="row")
-    return aggregate(evaluator, frame.with_columns(status=pl.lit("scored"), detail=pl.lit(None)))
+    known = {"status": pl.lit("scored"), "failed": pl.lit(value=False), "detail": pl.lit(None)}
+    return aggregate(evaluator, frame.with_columns(**known))
 
 
 def test_passes_of_all_counts_what_could_not_be_understood_among_the_failures() -> None:

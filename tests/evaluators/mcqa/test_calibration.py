@@ -23,25 +23,36 @@ if TYPE_CHECKING:
 
 CONFIDENCE = OptionConfidence()
 GOLDEN = golden("mcqa")
+MCE_DEBIASED = "maximum_calibration_error_debiased"
 
 
 def logs(*probabilities: float) -> list[float]:
     return [math.log(p) for p in probabilities]
 
 
-def calibration(
-    confidence: Sequence[float], correct: Sequence[float], bins: int = 15
-) -> dict[str, Any]:
-    detail = [json.dumps({"chosen": 0, "confidence": value, "tied": False}) for value in confidence]
-    frame = pl.DataFrame(
+def rows_of(confidence: Sequence[float], correct: Sequence[float]) -> pl.DataFrame:
+    """Samples as `aggregate` takes them, of answers with option mass 1."""
+    detail = [
+        json.dumps({"chosen": 0, "confidence": value, "tied": False, "top": value, "outside": 0})
+        for value in confidence
+    ]
+    right = [float(value) for value in correct]
+    losses = ("negative_log_likelihood", "negative_log_likelihood_unnormalized")
+    return pl.DataFrame(
         {
-            "accuracy": [float(value) for value in correct],
-            "negative_log_likelihood": [1.0] * len(detail),
+            **dict.fromkeys(("accuracy", "phi"), right),
+            **dict.fromkeys(losses, [1.0] * len(detail)),
             "status": ["scored"] * len(detail),
+            "failed": [False] * len(detail),
             "detail": detail,
         }
     )
-    return dict(aggregate(OptionConfidence(bins=bins), frame).scores)
+
+
+def calibration(
+    confidence: Sequence[float], correct: Sequence[float], bins: int = 15
+) -> dict[str, Any]:
+    return dict(aggregate(OptionConfidence(bins=bins), rows_of(confidence, correct)).scores)
 
 
 @pytest.mark.parametrize("case", GOLDEN["calibration_cases"], ids=lambda case: case["note"])
@@ -53,21 +64,34 @@ def test_golden_calibration(case: dict[str, Any], bins: int) -> None:
     assert found["maximum_calibration_error"] == pytest.approx(expected[f"mce_{bins}"], abs=1e-9)
 
 
-def test_calibration_from_samples_without_the_silent_and_failed() -> None:
-    rows = [
+def test_the_silent_and_the_failed_are_certain_and_wrong() -> None:
+    answered = [
         {"choice_logprobs": logs(0.9, 0.1), "correct_choice": 0},
         {"choice_logprobs": logs(0.1, 0.9), "correct_choice": 0},
+    ]
+    silent = [
         {"choice_logprobs": [], "correct_choice": 0},
         {"choice_logprobs": [None, None], "correct_choice": 0},
         {"choice_logprobs": [-0.1, -3.0], "correct_choice": 0, "error": "timeout"},
-        {"choice_logprobs": [-0.1, -3.0]},
     ]
-    found = aggregate(CONFIDENCE, rows_to_fold(CONFIDENCE, samples(rows))).scores
-    assert found == {
-        "expected_calibration_error": pytest.approx(0.4),
-        "maximum_calibration_error": pytest.approx(0.4),
-        "log_loss": pytest.approx(-(math.log(0.9) + math.log(0.1)) / 2),
+    unknown = {"choice_logprobs": [-0.1, -3.0]}
+    rows = rows_to_fold(CONFIDENCE, samples([*answered, *silent, unknown]))
+    found = aggregate(CONFIDENCE, rows)
+    loss = (-(math.log(0.9) + math.log(0.1)) - 3 * math.log(1e-12)) / 5
+    ece = (2 * 0.4 + 3) / 5
+    chance = found.chance["expected_calibration_error"]
+    # Of two stated 0.9, one is right on average in 18 of 100 draws, both in 81.
+    assert chance == pytest.approx(2 / 5 * (0.81 * 0.1 + 0.18 * 0.4 + 0.01 * 0.9), abs=0.01)
+    assert {name: value for name, value in found.scores.items() if name != MCE_DEBIASED} == {
+        "expected_calibration_error": pytest.approx(ece),
+        "maximum_calibration_error": 1.0,
+        "log_loss": pytest.approx(loss),
+        "expected_calibration_error_debiased": pytest.approx(ece - chance),
+        # The option mass is 1, except where no option has any: the bin of 0.9 is 0.4 off.
+        "expected_calibration_error_unnormalized": pytest.approx(ece),
+        "log_loss_unnormalized": pytest.approx(loss),
     }
+    assert isinstance(found.scores[MCE_DEBIASED], Undefined)
 
 
 def test_log_loss_counts_a_right_option_of_probability_nought() -> None:

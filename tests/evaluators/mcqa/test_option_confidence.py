@@ -11,9 +11,9 @@ import pytest
 
 from evaluators.library.mcqa.option_confidence import OptionConfidence
 from evaluators.sample import SAMPLE_COLUMNS
-from evaluators.scoring import score
+from evaluators.scoring import aggregate, score
 from tests.golden_cases import golden
-from tests.samples import Outcome, outcomes, samples, values
+from tests.samples import Outcome, outcomes, rows_to_fold, samples, values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +56,37 @@ def test_the_four_models_of_the_source() -> None:
             found[name] for name in ("accuracy", "phi", "delta", "option_mass")
         ] == pytest.approx(expected)
     assert graded(rows[3][0], 2)["phi_normalized"] == 1.0
+
+
+def test_unnormalised_figures_tell_the_perfect_model_from_the_fourth() -> None:
+    system = {}
+    for name, logprobs in {"perfect": logs(0, 0, 1, 0), "fourth": logs(0, 0, 0.01, 0)}.items():
+        frame = samples([{"choice_logprobs": logprobs, "correct_choice": 2}] * 3)
+        (sample, *_) = outcomes(CONFIDENCE, frame)
+        scores = aggregate(CONFIDENCE, rows_to_fold(CONFIDENCE, frame)).scores
+        system[name] = {each: sample[each].value for each in sample} | dict(scores)
+    perfect, fourth = system["perfect"], system["fourth"]
+    for name in ("brier", "negative_log_likelihood", "expected_calibration_error"):
+        assert perfect[name] == fourth[name] == 0, name
+        assert perfect[f"{name}_unnormalized"] == 0, name
+    primary = next(metric.name for metric in CONFIDENCE.metrics if metric.primary)
+    assert (perfect[primary], fourth[primary]) == pytest.approx((1.0, 0.01))
+    # Outside the options lies 0.99, a wrong option: (0.01 - 1)^2 + 0.99^2.
+    assert fourth["brier_unnormalized"] == pytest.approx(2 * 0.99**2)
+    assert fourth["negative_log_likelihood_unnormalized"] == pytest.approx(-math.log(0.01))
+    assert fourth["log_loss_unnormalized"] == pytest.approx(-math.log(0.01))
+    # It is 0.99 sure of something that is no option, which is never right.
+    assert fourth["expected_calibration_error_unnormalized"] == pytest.approx(0.99)
+
+
+def test_with_mass_1_both_kinds_agree() -> None:
+    found = graded(logs(0.2, 0.1, 0.6, 0.1), 2)
+    for name in ("brier", "negative_log_likelihood"):
+        assert found[f"{name}_unnormalized"] == pytest.approx(found[name])
+    third = graded(logs(0.2, 0.1, 0.6, 0.01), 2)
+    assert third["brier_unnormalized"] == pytest.approx(
+        0.2**2 + 0.1**2 + 0.4**2 + 0.01**2 + 0.09**2
+    )
 
 
 @pytest.mark.parametrize("case", GOLDEN["cases"], ids=lambda case: case["id"])
@@ -114,9 +145,11 @@ def test_a_right_option_of_probability_nought() -> None:
     (found,) = outcomes(
         CONFIDENCE, samples([{"choice_logprobs": [-0.5, None], "correct_choice": 1}])
     )
-    assert found.pop("negative_log_likelihood") == Outcome(
+    undefined = Outcome(
         None, "undefined", "the log-probabilities given for the options do not allow it"
     )
+    assert found.pop("negative_log_likelihood") == undefined
+    assert found.pop("negative_log_likelihood_unnormalized") == undefined
     assert {name: outcome.value for name, outcome in found.items()} == {
         "accuracy": 0.0,
         "accuracy_first_argmax": 0.0,
@@ -126,6 +159,9 @@ def test_a_right_option_of_probability_nought() -> None:
         "phi_normalized": 0.0,
         "delta_normalized": -1.0,
         "brier": 2.0,
+        "brier_unnormalized": pytest.approx(
+            1 + math.exp(-0.5) ** 2 + (1 - math.exp(-0.5)) ** 2
+        ),
     }
 
 
@@ -139,6 +175,8 @@ WORST = {
     "delta_normalized": -1.0,
     "negative_log_likelihood": None,
     "brier": 2.0,
+    "negative_log_likelihood_unnormalized": None,
+    "brier_unnormalized": 2.0,
 }
 
 

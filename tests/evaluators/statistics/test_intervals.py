@@ -12,13 +12,12 @@ from statsmodels.stats.proportion import proportion_confint
 
 from evaluators.statistics.arrays import CONFIDENCE
 from evaluators.statistics.bootstrap import LARGE, cluster_weights, resampled_means
-from evaluators.statistics.clusters import Groups, sum_by_cluster
+from evaluators.statistics.clusters import Groups, Independence, sum_by_cluster
 from evaluators.statistics.intervals import (
     Uncertainty,
-    bootstrap_interval,
-    constant_interval,
     effective_sample_size,
     is_pass_fail,
+    no_variation_interval,
     t_interval,
     uncertainty,
     wilson,
@@ -42,9 +41,8 @@ def found(
     numbers = np.asarray(values, dtype=np.float64)
     groups = np.arange(len(numbers)) if clusters is None else np.asarray(clusters)
     data = sum_by_cluster(numbers, Groups(groups))
-    passing = is_pass_fail(numbers)
-    draws = resampled_means(data)
-    return uncertainty(data, draws, pass_fail=passing, bounds=bounds, **choices)
+    passing = np.array([is_pass_fail(column) for column in numbers.T])
+    return uncertainty(data, pass_fail=passing, bounds=bounds, **choices)
 
 
 @pytest.mark.parametrize("case", WILSON, ids=lambda case: case["id"])
@@ -91,18 +89,39 @@ def test_t_intervals_are_those_of_scipy() -> None:
         assert np.array(ours) == pytest.approx(np.array(expected))
 
 
-def test_bootstrap_draws_spread_like_those_of_scipy() -> None:
-    values = np.random.default_rng(4).gamma(2, size=60)
-    theirs = stats.bootstrap((values,), np.mean, n_resamples=4000, method="percentile", rng=5)
-    draws = resampled_means(sum_by_cluster(values[:, None], Groups(np.arange(60))))
-    assert draws.std(ddof=1) == pytest.approx(theirs.standard_error, rel=0.05)
-    plain = np.quantile(draws, [0.025, 0.975])
-    width = np.ptp(theirs.confidence_interval)
-    assert plain == pytest.approx(list(theirs.confidence_interval), abs=0.05 * width)
-    # The expanded interval is wider than the plain one, by what Student's t is.
-    ours = bootstrap_interval(draws, np.array([60]))
-    expected = stats.t.ppf(0.975, 59) / stats.norm.ppf(0.975) * np.sqrt(60 / 59)
-    assert (ours.high[0] - ours.low[0]) / np.ptp(plain) == pytest.approx(expected, rel=0.02)
+def test_the_adjustment_removes_the_skewness_of_t() -> None:
+    # Hall's transformation of t at the ends of the interval is the quantile of Student's t.
+    values = np.random.default_rng(4).gamma(2, size=(30, 5))
+    data = sum_by_cluster(values, Groups())
+    interval = found(values, bounds=OPEN).interval
+    skewness = stats.skew(values, axis=0)
+    for end, side in zip(interval, (1, -1), strict=True):
+        t = (data.means - end) / data.std_errors
+        a = skewness / np.sqrt(30)
+        transformed = t + a * t**2 / 3 + a**2 * t**3 / 27 + a / 6
+        assert transformed == pytest.approx(side * stats.t.ppf(0.975, 29))
+
+
+def test_the_adjusted_interval_is_that_of_the_studentised_bootstrap() -> None:
+    generator = np.random.default_rng(5)
+    values = generator.gamma(2, size=(60, 1))
+    weights = generator.multinomial(60, np.full(60, 1 / 60), size=20_000)
+    means = weights @ values / 60
+    errors = np.sqrt((weights @ values**2 / 60 - means**2) / 59)
+    low, high = np.quantile((means - values.mean()) / errors, [0.025, 0.975])
+    expected = values.mean() - np.array([high, low]) * stats.sem(values)
+    plain = stats.t.interval(0.95, 59, loc=values.mean(), scale=stats.sem(values)[0])
+    adjusted = np.ravel(found(values, bounds=OPEN).interval)
+    assert adjusted == pytest.approx(expected, abs=0.1 * np.ptp(expected))
+    assert np.abs(adjusted - expected).sum() < np.abs(np.array(plain) - expected).sum() / 2
+
+
+def test_without_skewness_there_is_no_adjustment() -> None:
+    values = np.concatenate([-np.arange(1.0, 21), np.arange(1.0, 21)])[:, None]
+    adjusted = found(values, bounds=OPEN)
+    plain = found(values, bounds=OPEN, method="t")
+    assert (adjusted.methods, plain.methods) == (["skew_adjusted_t"], ["t"])
+    assert np.array(adjusted.interval) == pytest.approx(np.array(plain.interval))
 
 
 def test_every_draw_holds_as_many_clusters_as_there_are() -> None:
@@ -134,10 +153,55 @@ def _coverage(clusters: int, size: int, *, passes: bool, ignore_clusters: bool =
     if ignore_clusters:
         groups = np.arange(len(values))
     data = sum_by_cluster(values, Groups(groups))
-    # Each benchmark would draw for itself; here all of them see the same draws, which are many.
-    draws = np.empty((0, repeats)) if passes else resampled_means(data)
-    low, high = uncertainty(data, draws, pass_fail=passes, bounds=UNIT).interval
+    low, high = uncertainty(data, pass_fail=np.full(repeats, passes), bounds=UNIT).interval
     return float(((low <= truth) & (truth <= high)).mean())
+
+
+@pytest.mark.parametrize(("clusters", "least"), [(10, 0.88), (30, 0.91)])
+def test_skewed_numbers_are_covered(clusters: int, least: float) -> None:
+    values = np.random.default_rng(6).lognormal(size=(clusters, 4000))
+    low, high = found(values, bounds=(0.0, np.inf)).interval
+    covered = ((low <= np.exp(0.5)) & (np.exp(0.5) <= high)).mean()
+    # Expanded bootstrap percentiles cover 0.84 and 0.90.
+    assert covered > least
+
+
+@pytest.mark.parametrize("clusters", [2, 3, 5, 7])
+def test_very_few_numbers_have_the_interval_of_student(clusters: int) -> None:
+    values = np.random.default_rng(7).normal(0.5, 0.05, size=(clusters, 4000))
+    result = found(values)
+    low, high = result.interval
+    assert set(result.methods) == {"t"}
+    assert 0 <= low.min() < high.max() <= 1
+    # Percentiles of the bootstrap cover 0.5 with two numbers and 0.75 with three.
+    assert ((low <= 0.5) & (high >= 0.5)).mean() == pytest.approx(0.95, abs=0.015)
+
+
+@pytest.mark.parametrize(("passes", "least"), [(True, 0.945), (False, 0.91)])
+def test_unequal_clusters_are_covered(passes: bool, least: float) -> None:
+    sizes = np.linspace(1, 45, 10).round().astype(int)
+    generator = np.random.default_rng(8)
+    codes = np.repeat(np.arange(10), sizes)
+    level = generator.beta(6.3, 2.7, size=(10, 4000))[codes]
+    values = (
+        (generator.random(level.shape) < level).astype(np.float64)
+        if passes
+        else generator.beta(4 * level, 4 * (1 - level))
+    )
+    data = sum_by_cluster(values, Groups(codes))
+    low, high = uncertainty(data, pass_fail=np.full(4000, passes), bounds=UNIT).interval
+    assert ((low <= 0.7) & (high >= 0.7)).mean() > least
+
+
+def test_a_large_cluster_hides_the_skewness() -> None:
+    values = np.random.default_rng(9).gamma(1, size=(79, 1))
+    codes = np.minimum(np.arange(79), 19)
+    data = sum_by_cluster(values, Groups(codes))
+    result = uncertainty(data, pass_fail=np.array([False]), bounds=OPEN)
+    assert result.methods == ["t"]
+    assert data.effective_clusters[0] < 2
+    plain = t_interval(data.means, data.std_errors, data.degrees_of_freedom)
+    assert np.array(result.interval) == pytest.approx(np.array(plain))
 
 
 def test_the_normal_draws_of_large_benchmarks_have_the_covariance_of_the_bootstrap() -> None:
@@ -147,9 +211,6 @@ def test_the_normal_draws_of_large_benchmarks_have_the_covariance_of_the_bootstr
     data = sum_by_cluster(values, Groups(np.arange(len(values))))
     expected = np.cov(values, rowvar=False) / len(values)
     assert np.cov(resampled_means(data), rowvar=False) == pytest.approx(expected, rel=0.15)
-    result = uncertainty(data, np.empty((0, 3)), pass_fail=False, bounds=UNIT)
-    assert result.method == "t"
-    assert result.interval.low == pytest.approx(values.mean(0) - 1.96 * result.std_error, rel=1e-3)
 
 
 def test_clusters_of_equal_answers_are_worth_one_question_each() -> None:
@@ -160,25 +221,78 @@ def test_clusters_of_equal_answers_are_worth_one_question_each() -> None:
     assert effective_sample_size(sum_by_cluster(values, Groups(np.arange(40))))[0] == 40
 
 
-def test_nothing_one_question_and_no_variance() -> None:
+def test_nothing_and_one_question() -> None:
     nothing = found([[np.nan], [np.nan]])
     assert np.isnan([nothing.std_error[0], *(end[0] for end in nothing.interval)]).all()
     one = found([[0.4]])
     assert np.isnan([one.std_error[0], *(end[0] for end in one.interval)]).all()
+    assert one.methods == nothing.methods == [None]
     passed = found([[1.0]])
-    assert passed.method == "wilson"
+    assert passed.methods == ["wilson"]
     assert passed.interval.low[0] == pytest.approx(0.2065493)
     assert np.isnan(passed.std_error[0])
-    same = found([[0.5]] * 20)
-    assert same.std_error[0] == 0
-    assert same.interval.low[0] == pytest.approx(0.5 - 0.5 * (1 - 0.05 ** (1 / 20)))
-    assert np.isnan(found([[0.5]] * 20, bounds=OPEN).interval.low[0])
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [0.5] * 20,
+        [0.1] * 20,
+        [0.1 + 0.2, 0.3] * 10,
+        [0.3 - 0.2, 0.1] * 10,
+        [0.1 + 0.2 - 0.3, 0.0] * 10,
+    ],
+)
+def test_rounding_is_no_variation(numbers: list[float]) -> None:
+    same = found([[number] for number in numbers])
+    mean, share = float(np.mean(numbers)), 1 - 0.05 ** (1 / 20)
+    assert (same.methods, same.std_error[0]) == (["no_variation"], 0)
+    assert same.interval.low[0] == pytest.approx(mean - mean * share)
+    assert same.interval.high[0] == pytest.approx(mean + (1 - mean) * share)
+
+
+def test_equal_numbers_on_an_open_scale_have_a_method_but_no_interval() -> None:
+    large = found([[1e12 + 0.1], [1e12 + 0.1], [1e12 + 0.1001]] * 4, bounds=OPEN)
+    assert (large.methods, large.std_error[0]) == (["no_variation"], 0)
+    assert np.isnan(large.interval.low[0])
+
+
+def test_large_numbers_vary() -> None:
+    small = np.random.default_rng(10).normal(0, 10, size=(40, 1))
+    plain, shifted = found(small, bounds=OPEN), found(small + 1e12, bounds=OPEN)
+    assert shifted.methods == ["skew_adjusted_t"]
+    for end, end_of_large in zip(plain.interval, shifted.interval, strict=True):
+        assert end_of_large - 1e12 == pytest.approx(end, abs=0.001)
+
+
+def test_an_end_is_not_a_negative_zero() -> None:
+    values = np.array([[-0.0], [-0.0], [-0.0], [0.5], [0.6]])
+    result = found(values)
+    assert result.interval.low[0] == 0
+    assert not np.signbit(result.interval.low[0])
 
 
 def test_the_rule_of_three() -> None:
-    low, high = constant_interval(np.array([0.0]), np.array([1000]), UNIT)
+    basis = Independence(np.array([1000]), np.array([1000.0]), np.array([999.0]))
+    low, high = no_variation_interval(np.array([0.0]), basis, UNIT)
     assert low[0] == 0
     assert high[0] == pytest.approx(3 / 1000, rel=0.01)
+
+
+def test_a_column_does_not_depend_on_other_columns() -> None:
+    generator = np.random.default_rng(11)
+    codes = generator.integers(0, 40, size=500)
+    values = np.round(generator.random((500, 7)), 3)
+    values[:, 1] = values[:, 1] > 0.3
+    values[:, 2] = 0.1
+    for groups in (None, codes):
+        together = found(values, groups)
+        for column in range(7):
+            alone = found(values[:, [column]], groups)
+            assert alone.methods == [together.methods[column]]
+            assert alone.std_error[0] == together.std_error[column]
+            assert alone.interval.low[0] == together.interval.low[column]
+            assert alone.interval.high[0] == together.interval.high[column]
 
 
 def test_a_missing_number_takes_no_part() -> None:

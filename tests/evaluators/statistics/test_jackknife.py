@@ -24,7 +24,8 @@ def graded(n: int, seed: int) -> pl.DataFrame:
         for e, g in zip(expected, given, strict=True)
     ]
     right = (expected == given).astype(float)
-    return pl.DataFrame({"accuracy": right, "status": ["scored"] * n, "detail": details})
+    rows = pl.DataFrame({"accuracy": right, "status": "scored", "failed": False, "detail": details})
+    return scoring.unpack_evidence(CLASSIFICATION, rows)
 
 
 def error_of(pseudo: np.ndarray) -> float:
@@ -33,26 +34,25 @@ def error_of(pseudo: np.ndarray) -> float:
 
 def test_a_mean_has_the_error_of_a_mean() -> None:
     rows = graded(PARTS, seed=1)
-    scores = scoring.aggregate(CLASSIFICATION, rows).scores
-    pseudo = pseudo_values(CLASSIFICATION, rows, np.arange(PARTS), scores)
+    found = scoring.aggregate_unpacked(CLASSIFICATION, rows)
+    pseudo = pseudo_values(CLASSIFICATION, rows, np.arange(PARTS), found)
     # Where every label is expected, micro F1 is the accuracy, a mean; so are its pseudo-values.
     assert pseudo["micro_f1"] == pytest.approx(rows["accuracy"].to_numpy())
 
 
 def test_f1_has_about_the_error_of_the_bootstrap() -> None:
     rows = graded(300, seed=2)
-    scores = scoring.aggregate(CLASSIFICATION, rows).scores
+    found = scoring.aggregate_unpacked(CLASSIFICATION, rows)
     parts = assign_parts(np.arange(300, dtype=np.uint64))
-    pseudo = pseudo_values(CLASSIFICATION, rows, parts, scores)
-    unpacked = scoring.unpack_evidence(CLASSIFICATION, rows)
+    pseudo = pseudo_values(CLASSIFICATION, rows, parts, found)
     generator = np.random.default_rng(3)
     drawn = [
-        scoring.aggregate_unpacked(CLASSIFICATION, unpacked[generator.integers(0, 300, 300)]).scores
+        scoring.aggregate_unpacked(CLASSIFICATION, rows[generator.integers(0, 300, 300)]).scores
         for _ in range(200)
     ]
     for metric in ("f1", "weighted_f1", "precision"):
         expected = np.std([float(each[metric]) for each in drawn])
-        assert pseudo[metric].mean() == pytest.approx(float(scores[metric]))
+        assert pseudo[metric].mean() == pytest.approx(float(found.scores[metric]))
         # Two hundred parts know the error to one part in twenty, the draws no better.
         assert error_of(pseudo[metric]) == pytest.approx(expected, rel=0.2)
 
@@ -64,8 +64,8 @@ def test_of_large_sets_a_part_is_looked_at() -> None:
     assert np.unique(parts).tolist() == list(range(-1, PARTS))
     assert np.count_nonzero(parts >= 0) == pytest.approx(LARGE, rel=0.05)
     rows = graded(n, seed=5)
-    scores = scoring.aggregate(CLASSIFICATION, rows).scores
-    error = error_of(pseudo_values(CLASSIFICATION, rows, parts, scores)["micro_f1"])
+    found = scoring.aggregate_unpacked(CLASSIFICATION, rows)
+    error = error_of(pseudo_values(CLASSIFICATION, rows, parts, found)["micro_f1"])
     assert error == pytest.approx(np.sqrt(0.8667 * 0.1333 / n), rel=0.2)
 
 
@@ -83,5 +83,5 @@ def test_clusters_are_never_divided() -> None:
 
 def test_where_leaving_one_out_leaves_nothing_there_is_no_spread() -> None:
     rows = graded(1, seed=6)
-    scores = scoring.aggregate(CLASSIFICATION, rows).scores
-    assert np.isnan(pseudo_values(CLASSIFICATION, rows, np.array([0]), scores)["f1"]).all()
+    found = scoring.aggregate_unpacked(CLASSIFICATION, rows)
+    assert np.isnan(pseudo_values(CLASSIFICATION, rows, np.array([0]), found)["f1"]).all()

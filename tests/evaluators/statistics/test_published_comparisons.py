@@ -91,10 +91,11 @@ def translated(shared: Path) -> dict[str, tuple[float, np.ndarray]]:
             )
             for one in tallies
         ]
-        rows = pl.DataFrame({"detail": details})
-        scores = scoring.aggregate(evaluator, rows).scores
-        pseudo = pseudo_values(evaluator, rows, parts, scores)["corpus_bleu"]
-        found[name.removeprefix("sys:")] = float(scores["corpus_bleu"]), pseudo
+        rows = pl.DataFrame({"detail": details, "status": "scored", "failed": False})
+        unpacked = scoring.unpack_evidence(evaluator, rows)
+        graded = scoring.aggregate_unpacked(evaluator, unpacked)
+        pseudo = pseudo_values(evaluator, unpacked, parts, graded)["corpus_bleu"]
+        found[name.removeprefix("sys:")] = float(graded.scores["corpus_bleu"]), pseudo
     return found
 
 

@@ -14,6 +14,7 @@ from nltk.translate.bleu_score import SmoothingFunction, sentence_bleu
 from sacrebleu.metrics.bleu import BLEU
 
 from evaluators.library.summarization.bleu import Bleu
+from evaluators.outcome import TargetError
 from evaluators.scoring import aggregate
 from evaluators.text.bleu import (
     cumulative,
@@ -69,7 +70,7 @@ def corpus_bleu(rows: Sequence[Mapping[str, Any]]) -> object:
     return aggregate(Bleu(), rows_to_fold(Bleu(), frame)).scores["corpus_bleu"]
 
 
-def test_corpus_bleu_is_sacrebleu_and_an_answer_not_given_is_an_empty_one() -> None:
+def test_corpus_bleu_is_sacrebleu_and_a_failed_answer_leaves_none() -> None:
     pairs = [
         (["the cat sat on the mat", "there is a cat on the mat"], "the cat is on the mat"),
         (["It rained today. We stayed at home.", "It rained."], "It rained today. We stayed."),
@@ -82,12 +83,12 @@ def test_corpus_bleu_is_sacrebleu_and_an_answer_not_given_is_an_empty_one() -> N
     assert 0 < expected < 100
     assert corpus_bleu(rows) == pytest.approx(expected, abs=1e-9)
     rows[2] |= {"answer": "one two three four five", "error": "timeout"}
-    assert corpus_bleu(rows) == pytest.approx(expected, abs=1e-9)
+    assert isinstance(corpus_bleu(rows), TargetError)
 
 
 def test_no_reference_no_corpus_bleu() -> None:
     assert str(corpus_bleu([{"answer": "x", "expected_answers": [" "]}])) == (
-        "no sample has an expected answer"
+        "no sample has what the metric needs"
     )
 
 

@@ -7,14 +7,25 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from yaml.composer import ComposerError
 from yaml.constructor import ConstructorError
+from yaml.events import CollectionEndEvent, CollectionStartEvent
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from yaml.parser import ParserError
+from yaml.reader import ReaderError
+from yaml.scanner import ScannerError
 
 from orchestration.errors import Fault, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
+
+MAX_DEPTH = 100
+"""The depth to which values may be nested."""
+
+MAX_VALUES = 500_000
+"""The most values of a file, with those that aliases and merge keys repeat."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +64,7 @@ def read_document(file: Path) -> Document:
 
     Raises:
         SettingsError: The file is not UTF-8 text or not YAML, holds more than one document, repeats
-            a key in one mapping, or refers to itself.
+            a key in one mapping, refers to itself, or exceeds `MAX_DEPTH` or `MAX_VALUES`.
         OSError: The file cannot be read.
     """
     raw = file.read_bytes()
@@ -65,21 +76,60 @@ def read_document(file: Path) -> Document:
         raise SettingsError(file, [fault]) from None
     faults: list[Fault] = []
     try:
+        _require_shallow(text)
         loader, root = _compose(text)
-        content = None if root is None else _value(root, loader, faults, ())
+        if root is not None:
+            _count_values(root, {})
+        content = None if root is None else _value(root, loader, faults)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         problem = ", ".join(part for part in (error.context, error.problem) if part)
         hint = " (a tab?)" if "'\\t'" in problem else ""
         faults = [Fault(1 if mark is None else mark.line + 1, f"not YAML: {problem}{hint}")]
-    except yaml.reader.ReaderError as error:
+    except ReaderError as error:
         line = text.count("\n", 0, error.position) + 1
         faults = [Fault(line, f"the character {chr(error.character)!r} is not allowed in YAML")]
-    except RecursionError:
-        faults = [Fault(1, "values are nested too deeply")]
     if faults:
         raise SettingsError(file, faults)
     return Document(file, content, root)
+
+
+def _require_shallow(text: str) -> None:
+    """Check the nesting before the loader, which recurses, sees it."""
+    loader = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
+    depth = 0
+    # `_compose` reports what is not YAML.
+    with suppress(ScannerError, ParserError, ReaderError):
+        for event in yaml.parse(text, loader):
+            if isinstance(event, CollectionStartEvent):
+                depth += 1
+            elif isinstance(event, CollectionEndEvent):
+                depth -= 1
+            if depth > MAX_DEPTH:
+                start: Any = event.start_mark
+                problem = f"values are nested more than {MAX_DEPTH} deep"
+                raise ComposerError(None, None, problem, start)
+
+
+def _count_values(node: Node, counts: dict[int, int | None]) -> int:
+    """Return the number of values of a node, with those that aliases repeat.
+
+    Args:
+        node: The node.
+        counts: The numbers of the nodes that were visited before; None: being visited.
+    """
+    if id(node) in counts:
+        known = counts[id(node)]
+        if known is None:
+            raise ConstructorError(None, None, "a value refers to itself", node.start_mark)
+        return known
+    counts[id(node)] = None
+    count = 1 + sum(_count_values(child, counts) for _, child in _items(node))
+    if count > MAX_VALUES:
+        problem = f"aliases repeat values: more than {MAX_VALUES:,} in all"
+        raise ConstructorError(None, None, problem, node.start_mark)
+    counts[id(node)] = count
+    return count
 
 
 def _compose(text: str) -> tuple[Any, Node | None]:
@@ -94,10 +144,8 @@ def _compose(text: str) -> tuple[Any, Node | None]:
     return loader, loader.get_single_node()
 
 
-def _value(node: Node, loader: Any, faults: list[Fault], outer: tuple[Node, ...]) -> Any:
+def _value(node: Node, loader: Any, faults: list[Fault]) -> Any:
     """Build the plain value of a node; collect repeated keys in `faults`."""
-    if node in outer:
-        raise ConstructorError(None, None, "a value refers to itself", node.start_mark)
     if isinstance(node, ScalarNode):
         try:
             return loader.construct_object(node)
@@ -115,10 +163,7 @@ def _value(node: Node, loader: Any, faults: list[Fault], outer: tuple[Node, ...]
                 faults.append(Fault(line, message))
             first.setdefault(key.value, line)
         loader.flatten_mapping(node)  # resolves merge keys: `<<: *name`
-    children = {
-        step: _value(child, loader, faults, (*outer, node))
-        for step, (_, child) in _children(node).items()
-    }
+    children = {step: _value(child, loader, faults) for step, (_, child) in _children(node).items()}
     return children if isinstance(node, MappingNode) else list(children.values())
 
 
@@ -126,6 +171,11 @@ def _children(node: Node | None) -> Mapping[str | int, tuple[Node, Node]]:
     """Return the values in a node by key or index, each with the node where it starts."""
     if isinstance(node, MappingNode):
         return {key.value: (key, value) for key, value in node.value}
-    if isinstance(node, SequenceNode):
-        return {at: (item, item) for at, item in enumerate(node.value)}
-    return {}
+    return dict(enumerate(_items(node)))
+
+
+def _items(node: Node | None) -> list[tuple[Node, Node]]:
+    """Return the values in a node, each with the node where it starts."""
+    if isinstance(node, MappingNode):
+        return list(node.value)
+    return [(item, item) for item in node.value] if isinstance(node, SequenceNode) else []

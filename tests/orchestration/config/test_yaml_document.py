@@ -43,6 +43,14 @@ def test_empty_file(tmp_path: Path) -> None:
     assert read_document(document(tmp_path, "# only a remark\n")).content is None
 
 
+def repeated(form: str) -> str:
+    """Ten lines, each of which repeats the one before nine times."""
+    lines = (
+        f"a{at}: &a{at} " + form.format(", ".join([f"*a{at - 1}"] * 9)) for at in range(1, 10)
+    )
+    return "\n".join(["a0: &a0 {x: 1, y: [1, 2]}", *lines])
+
+
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
@@ -57,7 +65,15 @@ def test_empty_file(tmp_path: Path) -> None:
         (b"a: 1\nb: \xff\n", 2, "not UTF-8 text: byte 0xff"),
         (b"a: 1\nb: \x07\n", 2, "'\\x07' is not allowed"),
         ("a: 1\nb: 2024-13-45\n", 2, "not YAML: the value does not fit its type"),
-        ("a: " + "[" * 3000 + "]" * 3000, 1, "values are nested too deeply"),
+        ("a: 1\nb: " + "[" * 3000 + "]" * 3000, 2, "values are nested more than 100 deep"),
+        (
+            "a:\n" + "\n".join(" " * (at + 1) + "k:" for at in range(3000)),
+            102,
+            "more than 100 deep",
+        ),
+        (repeated("[{}]"), 7, "aliases repeat values: more than 500,000 in all"),
+        (repeated("{{<<: [{}]}}"), 7, "aliases repeat values: more than 500,000 in all"),
+        ("a: &a {<<: *a}\n", 1, "refers to itself"),
     ],
 )
 def test_faults(tmp_path: Path, text: str | bytes, line: int, words: str) -> None:

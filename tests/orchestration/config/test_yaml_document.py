@@ -68,7 +68,7 @@ def repeated(form: str) -> str:
         ("a: 1\nb: " + "[" * 3000 + "]" * 3000, 2, "values are nested more than 100 deep"),
         (
             "a:\n" + "\n".join(" " * (at + 1) + "k:" for at in range(3000)),
-            102,
+            101,
             "more than 100 deep",
         ),
         (repeated("[{}]"), 7, "aliases repeat values: more than 500,000 in all"),

@@ -4,31 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 import polars.selectors as cs
 
 from assets.leaderboard.aggregate import METRIC_KEY
-from evaluators.statistics.bootstrap import LARGE, resampled_means
-from evaluators.statistics.clusters import Groups, sum_by_cluster
+from evaluators.statistics.bootstrap import resampled_means
+from evaluators.statistics.clusters import ClusterSums, Groups, Independence, sum_by_cluster
 from evaluators.statistics.comparisons import BETTER, WORSE, compare, every_pair
 from evaluators.statistics.intervals import uncertainty
-from evaluators.statistics.ranks import rank_intervals
+from evaluators.statistics.ranks import RankInterval, rank_intervals
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from assets.leaderboard.score_matrix import QuestionSet
     from evaluators.metric import Metric
-    from evaluators.statistics.arrays import Floats
-    from evaluators.statistics.clusters import ClusterSums
+    from evaluators.statistics.arrays import Booleans, Floats, Integers
     from evaluators.statistics.comparisons import Comparisons
+    from evaluators.statistics.intervals import Choice
 
 UNCERTAINTY_SCHEMA = {
     **dict.fromkeys((*METRIC_KEY, "system"), pl.String),
     **dict.fromkeys(("std_error", "ci_low", "ci_high"), pl.Float64),
     "ci_method": pl.String,
     **dict.fromkeys(("n_clusters", "tied_with_best"), pl.Int64),
+    "effective_clusters": pl.Float64,
     **dict.fromkeys(("rank_low", "rank_high"), pl.Int32),
 }
 """The columns of `MetricSlice.uncertainty`."""
@@ -44,6 +47,34 @@ COMPARISONS_SCHEMA = {
 
 
 @dataclass(frozen=True)
+class PartValues:
+    """A system metric by parts of the system's questions.
+
+    Attributes:
+        values: The pseudo-value of each part.
+        sizes: The number of questions in each part.
+        questions: The questions.
+        bias: How far the truth may lie below and above the metric's expectation. A calibration
+            error exceeds the truth by its chance level at most; the debiased one does not exceed
+            it, and falls short by as much at most.
+    """
+
+    values: Floats
+    sizes: Floats
+    questions: QuestionSet
+    bias: tuple[float, float] = (0.0, 0.0)
+
+    def independence(self) -> Independence:
+        """How much independent data the metric rests on."""
+        sizes = self.sizes[:, None]
+        return Independence(
+            np.array([self.questions.counts[1]]),
+            np.array([self.questions.effective_clusters]),
+            ClusterSums(sizes, sizes).degrees_of_freedom,
+        )
+
+
+@dataclass(frozen=True)
 class MetricSlice:
     """One metric on one slice of a benchmark.
 
@@ -55,8 +86,10 @@ class MetricSlice:
         values: Shape (questions, systems), NaN for missing values. For a system metric, one row
             of pseudo-values per part of the questions.
         groups: The clusters of the rows.
-        pass_fail: Whether the metric is pass/fail.
+        pass_fail: Shape (systems,): whether all of a system's values are passes or failures.
+        own: For a system metric, each system by parts of its own questions.
         question_sets: For a system metric, the questions of each system.
+        rows: For a sample metric on a slice, the rows of the matrix of all questions.
     """
 
     slice_: str
@@ -65,61 +98,102 @@ class MetricSlice:
     systems: list[str]
     values: Floats
     groups: Groups
-    pass_fail: bool = False
+    pass_fail: Booleans
+    own: list[PartValues] | None = None
     question_sets: list[QuestionSet] | None = None
+    rows: Integers | None = None
 
     @cached_property
     def cluster_sums(self) -> ClusterSums:
         """The values, summed within clusters."""
         return sum_by_cluster(self.values, self.groups)
 
-    def uncertainty(self, method: Literal["bootstrap", "t"]) -> pl.DataFrame:
+    def uncertainty(self, method: Choice) -> pl.DataFrame:
         """Return the uncertainty of each system's mean and rank; see `UNCERTAINTY_SCHEMA`.
 
         Args:
-            method: The interval method for metrics that are not pass/fail.
+            method: The interval method for values that are not passes and failures.
         """
-        sums, is_single = self.cluster_sums, len(self.systems) == 1
-        # A single system needs no rank interval, and Wilson's interval needs no bootstrap.
-        needs_no_draws = is_single and (self.pass_fail or method == "t" or len(sums.sums) > LARGE)
-        draws = np.empty((0, len(self.systems))) if needs_no_draws else resampled_means(sums)
-        clusters = sums.clusters
-        if self.question_sets is not None:
-            clusters = np.array([each.counts[1] for each in self.question_sets])
-        found = uncertainty(
-            sums,
-            draws,
-            pass_fail=self.pass_fail,
-            bounds=self.metric.bounds,
-            method=method,
-            clusters=clusters,
-        )
-        if is_single:
-            low = high = np.isfinite(sums.means).astype(np.int64)
-        else:
-            low, high = rank_intervals(sums.means, draws, self.metric.best)
-        has_interval = np.isfinite(found.interval.low)
+        columns: dict[str, list[Any]] = {}
+        for systems, data, basis in self._independent_columns():
+            found = uncertainty(
+                data,
+                pass_fail=self.pass_fail[systems],
+                bounds=self.metric.bounds,
+                method=method,
+                independence=basis,
+            )
+            ci_low, ci_high = found.interval
+            if self.own is not None:
+                (below, above), (least, most) = self.own[systems[0]].bias, self.metric.bounds
+                ci_low, ci_high = (
+                    np.maximum(ci_low - below, least),
+                    np.minimum(ci_high + above, most),
+                )
+            measured = {
+                "std_error": found.std_error.tolist(),
+                "ci_low": ci_low.tolist(),
+                "ci_high": ci_high.tolist(),
+                "ci_method": found.methods,
+                "n_clusters": basis.clusters.tolist(),
+                "effective_clusters": basis.effective.tolist(),
+            }
+            for name, values in measured.items():
+                column = columns.setdefault(name, [None] * len(self.systems))
+                for system, value in zip(systems, values, strict=True):
+                    column[system] = value
+        ranks = self._rank_intervals()
         return self._to_frame(
             {
                 "system": self.systems,
-                "std_error": found.std_error,
-                "ci_low": found.interval.low,
-                "ci_high": found.interval.high,
-                "ci_method": [found.method if each else None for each in has_interval],
-                "n_clusters": clusters,
-                "rank_low": [int(rank) or None for rank in low],
-                "rank_high": [int(rank) or None for rank in high],
+                **columns,
+                "rank_low": [int(rank) or None for rank in ranks.low],
+                "rank_high": [int(rank) or None for rank in ranks.high],
                 "tied_with_best": self._tied_with_best(),
             },
             UNCERTAINTY_SCHEMA,
         )
+
+    def _independent_columns(self) -> Iterator[tuple[list[int], ClusterSums, Independence]]:
+        """Yield systems with their own clusters.
+
+        The uncertainty of a system must not depend on the questions of others, so only systems with
+        the same questions share a matrix.
+        """
+        if self.own is not None:
+            for system, part in enumerate(self.own):
+                data = sum_by_cluster(part.values[:, None], Groups())
+                yield [system], data, part.independence()
+            return
+        present = np.isfinite(self.values)
+        by_questions: dict[bytes, list[int]] = {}
+        for system, column in enumerate(np.packbits(present, axis=0).T):
+            by_questions.setdefault(column.tobytes(), []).append(system)
+        for systems in by_questions.values():
+            rows = present[:, systems[0]]
+            groups = self.groups if rows.all() else self.groups.subset(rows)
+            values = self.values[:, systems]
+            data = sum_by_cluster(values if rows.all() else values[rows], groups)
+            yield systems, data, data.independence
+
+    def _rank_intervals(self) -> RankInterval:
+        """Return the range of ranks of each system; a single one needs none."""
+        sums = self.cluster_sums
+        if len(self.systems) == 1:
+            known = np.isfinite(sums.means).astype(np.int64)
+            return RankInterval(known, known)
+        return rank_intervals(sums.means, resampled_means(sums), self.metric.best)
 
     @cached_property
     def pairwise(self) -> Comparisons:
         """The comparisons of all pairs of systems."""
         pairs = every_pair(len(self.systems))
         return compare(
-            self.values, self.groups, pairs, best=self.metric.best, pass_fail=self.pass_fail
+            self.values,
+            self.groups,
+            pairs,
+            best=self.metric.best,
+            pass_fail=bool(self.pass_fail.all()),
         )
 
     def comparisons(self) -> pl.DataFrame:

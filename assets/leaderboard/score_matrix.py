@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
+import polars as pl
 
 from evaluators.statistics.clusters import Groups
 from warehouse.errors import WarehouseError
@@ -18,12 +19,12 @@ from warehouse.queries.score_matrices import (
 )
 
 if TYPE_CHECKING:
-    import polars as pl
     from numpy.typing import NDArray
 
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
-    from evaluators.statistics.arrays import Floats, Integers
+    from evaluators.metric import Metric
+    from evaluators.statistics.arrays import Booleans, Floats, Integers
     from warehouse.storage.transaction import Parameters
 
     Keys: TypeAlias = NDArray[np.uint64]
@@ -72,13 +73,33 @@ class ScoreMatrices:
 
     Attributes:
         systems: The systems, in the order of the columns.
-        questions: The keys of the questions, in the order of the rows.
+        questions: The keys of the questions, sorted, in the order of the rows: results must not
+            depend on the order of rows in the warehouse.
         values: A matrix per metric, shape (questions, systems), NaN for missing values.
+        failed: For each metric with failed answers, where they are: the same shape, Boolean.
     """
 
     systems: list[str]
     questions: Keys
     values: dict[str, Floats]
+    failed: dict[str, Booleans] = field(default_factory=dict)
+
+    def means_of(self, metric: Metric, rows: Integers | slice) -> Floats:
+        """Return the scores of a metric on a slice, NaN for all of a system without a mean.
+
+        A system has no mean if all its scores stand for failed answers, or if an answer failed and
+        the metric has no worst value: leaving that answer out would reward the failure.
+        """
+        values = self.values[metric.name][rows]
+        if metric.name not in self.failed:
+            return values
+        failed = self.failed[metric.name][rows]
+        without = (
+            failed.any(axis=0)
+            if metric.worst is None
+            else ~(np.isfinite(values) & ~failed).any(axis=0)
+        )
+        return np.where(without, np.nan, values)
 
     def rows(self, slice_: str, questions: QuestionIndex) -> Integers | slice:
         """Return the rows of a slice."""
@@ -125,21 +146,25 @@ def load_score_matrices(
     """Load the scores of an evaluator, as it is configured now."""
     grades = source.fetch(*score_values(benchmark.name, evaluator.name, evaluator.signature))
     systems = grades["system"].unique().sort().to_list()
-    questions = grades["question"].to_numpy()
-    row = np.arange(len(questions))
-    if len(systems) > 1:
-        questions, row = np.unique(questions, return_inverse=True)
+    questions, row = np.unique(grades["question"].to_numpy(), return_inverse=True)
     column = grades["system"].replace_strict(systems, range(len(systems)), return_dtype=None)
-    cell = row * max(1, len(systems)) + column.cast(int).to_numpy()
+    cell = column.cast(int).to_numpy() * len(questions) + row
     names = [metric.name for metric in evaluator.sample_metrics]
     flat = grades["values"].explode().to_numpy().reshape(-1, max(1, len(names)))
-    shape = (len(questions), len(systems))
     values = {}
     for at, name in enumerate(names):
-        matrix = np.full(shape, np.nan)
-        matrix.ravel()[cell] = flat[:, at]
-        values[name] = matrix
-    return ScoreMatrices(systems, questions, values)
+        columns = np.full(len(systems) * len(questions), np.nan)
+        columns[cell] = flat[:, at]
+        values[name] = columns.reshape(len(systems), len(questions)).T
+    failures = grades.select(cell=pl.Series(cell), failed="failed").drop_nulls("failed")
+    failed = {}
+    for at, name in enumerate(names):
+        cells = failures.filter(pl.col("failed").list.get(at))["cell"].to_numpy()
+        if len(cells):
+            marked = np.zeros(len(systems) * len(questions), dtype=np.bool_)
+            marked[cells] = True
+            failed[name] = marked.reshape(len(systems), len(questions)).T
+    return ScoreMatrices(systems, questions, values, failed)
 
 
 @dataclass(frozen=True)
@@ -158,6 +183,12 @@ class QuestionSet:
     def counts(self) -> tuple[int, int]:
         """The number of questions and of clusters."""
         return len(self.keys), len(sorted_unique(self.questions.cluster_keys(self.keys)))
+
+    @cached_property
+    def effective_clusters(self) -> float:
+        """The number of equal clusters with the same information."""
+        sizes = np.unique(self.questions.cluster_keys(self.keys), return_counts=True)[1]
+        return float(len(self.keys) ** 2 / (sizes**2).sum()) if len(sizes) else 0.0
 
     def shared_counts(self, other: QuestionSet) -> tuple[int, int]:
         """Return the number of common questions and of their clusters."""

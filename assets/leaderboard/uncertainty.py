@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from assets.leaderboard.metric_slice import COMPARISONS_SCHEMA, UNCERTAINTY_SCHEMA, MetricSlice
+from assets.leaderboard.metric_slice import (
+    COMPARISONS_SCHEMA,
+    UNCERTAINTY_SCHEMA,
+    MetricSlice,
+    PartValues,
+)
 from assets.leaderboard.score_matrix import ALL, QuestionIndex, QuestionSet, load_score_matrices
+from assets.leaderboard.slices import PAIR_KEY, Interactions
+from evaluators.outcome import Unscored
 from evaluators.statistics.clusters import Groups
 from evaluators.statistics.intervals import is_pass_fail
 from evaluators.statistics.jackknife import assign_parts, pseudo_values
@@ -18,12 +25,11 @@ from evaluators.statistics.jackknife import assign_parts, pseudo_values
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from assets.leaderboard.score_matrix import Keys
+    from assets.leaderboard.score_matrix import Keys, Source
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
-    from evaluators.outcome import Scores
+    from evaluators.outcome import Graded
     from evaluators.statistics.arrays import Floats
-    from warehouse.store import Warehouse
 
 
 @dataclass(frozen=True)
@@ -33,12 +39,13 @@ class PseudoValues:
     Attributes:
         questions: The clusters and slices of the questions.
         values: The pseudo-values by (evaluator, slice), then metric, then system.
-        question_sets: The questions of each system by (evaluator, slice), then system.
+        own: The same, with parts of the system's own questions only: the uncertainty of a system
+            must not depend on the questions of others.
     """
 
     questions: QuestionIndex
     values: dict[tuple[str, str], dict[str, dict[str, Floats]]] = field(default_factory=dict)
-    question_sets: dict[tuple[str, str], dict[str, QuestionSet]] = field(default_factory=dict)
+    own: dict[tuple[str, str], dict[str, dict[str, PartValues]]] = field(default_factory=dict)
 
     def add(
         self,
@@ -46,7 +53,7 @@ class PseudoValues:
         slice_: str,
         system: str,
         samples: pl.DataFrame,
-        scores: Scores,
+        found: Graded,
         every: Keys,
     ) -> None:
         """Compute the pseudo-values of one system on one slice.
@@ -59,26 +66,41 @@ class PseudoValues:
             evaluator: The evaluator of the system metrics.
             slice_: The slice.
             system: The system.
-            samples: The system's samples, with `question`, the hash of the question.
-            scores: The system metrics of these samples.
-            every: The questions of all systems on the slice, sorted.
+            samples: The samples that the system's metrics count, with `question`, the hash of the
+                question, as `scoring.unpack_evidence` returns them.
+            found: The system metrics of these samples.
+            every: The counted questions of all systems on the slice, sorted.
         """
         key, questions = (evaluator.name, slice_), samples["question"].to_numpy()
-        parts = assign_parts(self.questions.cluster_keys(every))
         order = np.argsort(questions)
-        # Most systems have all questions: they share one array.
-        own = every if len(questions) == len(every) else questions[order]
-        own_parts = np.empty(len(questions), dtype=np.int64)
-        own_parts[order] = parts if own is every else parts[np.searchsorted(every, own)]
+        # Most systems have all questions: they share one array and one division into parts.
+        is_complete = len(questions) == len(every)
+        keys = every if is_complete else questions[order]
+        question_set, nothing = (QuestionSet(each, self.questions) for each in (keys, keys[:0]))
+        parts = assign_parts(self.questions.cluster_keys(every))
+        shared_parts = np.empty(len(questions), dtype=np.int64)
+        shared_parts[order] = parts if is_complete else parts[np.searchsorted(every, keys)]
         n_parts = int(parts.max(initial=-1)) + 1
-        found = pseudo_values(evaluator, samples, own_parts, scores, n_parts)
-        self.question_sets.setdefault(key, {})[system] = QuestionSet(own, self.questions)
-        for metric, values in found.items():
-            self.values.setdefault(key, {}).setdefault(metric, {})[system] = values
+        shared = pseudo_values(evaluator, samples, shared_parts, found, n_parts)
+        own, own_parts = shared, shared_parts
+        if not is_complete:
+            own_parts[order] = assign_parts(self.questions.cluster_keys(keys))
+            own = pseudo_values(evaluator, samples, own_parts, found)
+        sizes = np.bincount(own_parts[own_parts >= 0]).astype(np.float64)
+        for metric in evaluator.system_metrics:
+            name, chance = metric.name, found.chance.get(metric.debiases or metric.name, 0.0)
+            is_scored = not isinstance(found.scores[name], Unscored)
+            self.values.setdefault(key, {}).setdefault(name, {})[system] = shared[name]
+            self.own.setdefault(key, {}).setdefault(name, {})[system] = PartValues(
+                own[name],
+                sizes,
+                question_set if is_scored else nothing,
+                bias=(0.0, chance) if metric.debiases else (chance, 0.0),
+            )
 
 
 def measure_uncertainty(
-    warehouse: Warehouse, benchmark: Benchmark, pseudo: PseudoValues
+    warehouse: Source, benchmark: Benchmark, pseudo: PseudoValues
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compute intervals, rank intervals and comparisons of every metric on every slice.
 
@@ -88,29 +110,42 @@ def measure_uncertainty(
     """
     per_system = [pl.DataFrame(schema=UNCERTAINTY_SCHEMA)]
     comparisons = [pl.DataFrame(schema=COMPARISONS_SCHEMA)]
+    interactions = Interactions()
     for evaluator in benchmark.evaluators:
+        overall: dict[str, MetricSlice] = {}
         for each in chain(
             _sample_metric_slices(warehouse, benchmark, evaluator, pseudo.questions),
             _system_metric_slices(evaluator, pseudo),
         ):
             per_system.append(each.uncertainty(benchmark.intervals))
             comparisons.append(each.comparisons())
-    return pl.concat(per_system), pl.concat(comparisons)
+            if each.slice_ == ALL:
+                overall[each.metric.name] = each
+            elif each.metric.primary and each.question_sets is None and len(each.systems) > 1:
+                whole = overall[each.metric.name]
+                is_on_slice = np.zeros(len(whole.values), dtype=np.bool_)
+                is_on_slice[each.rows] = True
+                interactions.add(whole, each, is_on_slice)
+    compared = pl.concat(comparisons).join(interactions.adjusted(), on=PAIR_KEY, how="left")
+    return pl.concat(per_system), compared
 
 
 def _sample_metric_slices(
-    warehouse: Warehouse, benchmark: Benchmark, evaluator: Evaluator, questions: QuestionIndex
+    warehouse: Source, benchmark: Benchmark, evaluator: Evaluator, questions: QuestionIndex
 ) -> Iterator[MetricSlice]:
     matrices = load_score_matrices(warehouse, benchmark, evaluator)
     if not matrices.systems:
         return
-    passing = {name: is_pass_fail(values) for name, values in matrices.values.items()}
+    passing = {
+        name: np.array([is_pass_fail(column) for column in values.T])
+        for name, values in matrices.values.items()
+    }
     for slice_ in (ALL, *questions.slices):
         rows = matrices.rows(slice_, questions)
         groups = questions.groups(matrices.questions[rows])
         for metric in evaluator.sample_metrics:
-            values = matrices.values[metric.name][rows]
-            pass_fail = passing[metric.name] and metric.bounds == (0.0, 1.0)
+            values = matrices.means_of(metric, rows)
+            pass_fail = passing[metric.name] & (metric.bounds == (0.0, 1.0))
             yield MetricSlice(
                 slice_=slice_,
                 evaluator=evaluator.name,
@@ -119,6 +154,7 @@ def _sample_metric_slices(
                 values=values,
                 groups=groups,
                 pass_fail=pass_fail,
+                rows=rows if isinstance(rows, np.ndarray) else None,
             )
 
 
@@ -129,6 +165,7 @@ def _system_metric_slices(evaluator: Evaluator, pseudo: PseudoValues) -> Iterato
             continue
         for metric, by_system in by_metric.items():
             systems = sorted(by_system)
+            own = [pseudo.own[name, slice_][metric][system] for system in systems]
             yield MetricSlice(
                 slice_=slice_,
                 evaluator=name,
@@ -136,5 +173,7 @@ def _system_metric_slices(evaluator: Evaluator, pseudo: PseudoValues) -> Iterato
                 systems=systems,
                 values=np.stack([by_system[system] for system in systems], axis=1),
                 groups=Groups(),
-                question_sets=[pseudo.question_sets[name, slice_][system] for system in systems],
+                pass_fail=np.zeros(len(systems), dtype=np.bool_),
+                own=own,
+                question_sets=[each.questions for each in own],
             )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from evaluators.statistics.arrays import Floats, Integers
+    from evaluators.statistics.arrays import Booleans, Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,35 @@ class Groups:
         begins = np.r_[np.full(min(1, len(ordered)), fill_value=True), np.diff(ordered) != 0]
         return np.flatnonzero(begins).astype(np.int64)
 
+    def subset(self, questions: Booleans) -> Groups:
+        """Return the clusters of some of the questions."""
+        return self if self.codes is None else Groups(self.codes[questions])
+
     @property
     def _codes(self) -> Integers:
         return np.empty(0, dtype=np.int64) if self.codes is None else self.codes
 
 
+class Independence(NamedTuple):
+    """How much independent data each column has; arrays of shape (columns,).
+
+    Attributes:
+        clusters: The number of clusters.
+        effective: The number of equal clusters with the same information.
+        degrees: The degrees of freedom of the standard error.
+    """
+
+    clusters: Integers
+    effective: Floats
+    degrees: Floats
+
+
 @dataclass(frozen=True)
 class ClusterSums:
     """Columns of numbers (of systems, say), summed within each cluster of questions.
+
+    The results of a column depend on its own numbers only, to the last bit, if its clusters are all
+    nonempty: `sum_by_cluster` stores columns contiguously, which fixes the order of summation.
 
     Attributes:
         sums: Shape (clusters, columns): the sum of the numbers.
@@ -81,8 +102,7 @@ class ClusterSums:
         Shape (columns,); equal to `clusters` if all are equally large, 0 without numbers.
         Source: Kish 1965; Carter, Schnepel and Steigerwald 2017, for independent numbers.
         """
-        squares = np.einsum("ij,ij->j", self.counts, self.counts)
-        effective: Floats = np.nan_to_num(_ratio(self.n**2, squares))
+        effective: Floats = np.nan_to_num(_ratio(self.n**2, (self.counts**2).sum(axis=0)))
         return effective
 
     @cached_property
@@ -109,7 +129,7 @@ class ClusterSums:
 
         With one question per cluster, it is the sample's standard deviation over the root of n.
         """
-        squares = np.einsum("ij,ij->j", self.residuals, self.residuals)
+        squares = (self.residuals**2).sum(axis=0)
         errors: Floats = np.where(self.clusters > 1, np.sqrt(squares), np.nan)
         return errors
 
@@ -122,19 +142,30 @@ class ClusterSums:
 
         Source: Bell and McCaffrey 2002; Imbens and Kolesar 2016.
         """
+        equal: Floats = np.maximum(self.clusters - 1.0, 0.0)
         same = self.counts.max(axis=0, initial=0.0) * self.clusters == self.n
         if same.all():
-            return np.maximum(self.clusters - 1.0, 0.0)
+            return equal
         # A residual sum has the variance m - m^2 / n and the covariances -m k / n.
-        weights = np.divide(1.0, self._rest, out=np.zeros_like(self._rest), where=self._rest > 0)
-        weights **= 2
         size, n = self.counts, np.maximum(self.n, 1.0)
-        trace = np.einsum("ij,ij->j", weights, size - size**2 / n)
-        shared = np.einsum("ij,ij->j", weights, size**2) / n
-        own = np.einsum("ij,ij->j", weights**2, size**2 - 2 * size**3 / n)
-        found = np.nan_to_num(_ratio(trace**2, own + shared**2))
-        degrees: Floats = np.where(same, np.maximum(self.clusters - 1.0, 0.0), found)
-        return degrees
+        weights = np.where(self._rest > 0, self._rest, np.inf) ** -2.0
+        trace = (weights * (size - size**2 / n)).sum(axis=0)
+        shared = (weights * size**2).sum(axis=0) / n
+        own = (weights**2 * (size**2 - 2 * size**3 / n)).sum(axis=0)
+        found: Floats = np.nan_to_num(_ratio(trace**2, own + shared**2))
+        return np.where(same, equal, found)
+
+    @property
+    def skewness(self) -> Floats:
+        """The estimated skewness of the distribution of each mean; 0 without variation."""
+        errors = np.where(self.std_errors > 0, self.std_errors, np.inf)
+        skewness: Floats = ((self.residuals / errors) ** 3).sum(axis=0)
+        return skewness
+
+    @property
+    def independence(self) -> Independence:
+        """How much independent data each column has."""
+        return Independence(self.clusters, self.effective_clusters, self.degrees_of_freedom)
 
     @property
     def _rest(self) -> Floats:
@@ -149,14 +180,20 @@ def sum_by_cluster(values: Floats, groups: Groups) -> ClusterSums:
         values: Shape (questions, columns); NaN where a number is missing.
         groups: The clusters of questions.
     """
+    values = np.asfortranarray(values)
     is_present = np.isfinite(values)
     sums, counts = np.where(is_present, values, 0.0), is_present.astype(np.float64)
     if groups.alone:
         return ClusterSums(sums, counts)
     order, starts = groups.order, groups.starts
-    return ClusterSums(
-        np.add.reduceat(sums[order], starts, axis=0), np.add.reduceat(counts[order], starts, axis=0)
-    )
+    return ClusterSums(*(_sum_groups(each, order, starts) for each in (sums, counts)))
+
+
+def _sum_groups(numbers: Floats, order: Integers, starts: Integers) -> Floats:
+    summed = np.empty((len(starts), numbers.shape[1]), order="F")
+    for column in range(numbers.shape[1]):
+        summed[:, column] = np.add.reduceat(numbers[order, column], starts)
+    return summed
 
 
 def _ratio(numerator: Floats | Integers, denominator: Floats | Integers) -> Floats:

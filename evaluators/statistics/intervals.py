@@ -1,4 +1,4 @@
-"""Confidence intervals of means: Wilson, bootstrap, Student's t, and for constant numbers."""
+"""Confidence intervals of means: Wilson, Student's t, and for numbers without variation."""
 
 from __future__ import annotations
 
@@ -9,19 +9,25 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from evaluators.statistics.arrays import CONFIDENCE
-from evaluators.statistics.bootstrap import LARGE
 
 if TYPE_CHECKING:
-    from evaluators.statistics.arrays import Floats, Integers
-    from evaluators.statistics.clusters import ClusterSums
+    from evaluators.statistics.arrays import Booleans, Floats
+    from evaluators.statistics.clusters import ClusterSums, Independence
 
 _ROUNDING = 1e-13
 _QUICK_CHECK = 1000
 
 FEW_CLUSTERS = 30
-"""With fewer clusters than this, the coverage of an interval is only approximate."""
+"""With fewer (effective) clusters than this, the coverage of an interval is only approximate."""
 
-Method: TypeAlias = Literal["wilson", "bootstrap", "t"]
+VERY_FEW_CLUSTERS = 8
+"""With fewer clusters than this, numbers say little about the shape of their distribution."""
+
+_EVEN = 0.7
+"""The least effective clusters, as a share of all, for an estimate of the skewness."""
+
+Choice: TypeAlias = Literal["skew_adjusted_t", "t"]
+Method: TypeAlias = Literal["wilson", "skew_adjusted_t", "t", "no_variation"]
 
 
 class Interval(NamedTuple):
@@ -36,14 +42,15 @@ class Uncertainty:
     """The uncertainty of the mean of each column.
 
     Attributes:
-        std_error: The cluster-robust standard error.
+        std_error: The cluster-robust standard error; 0 without variation.
         interval: The confidence interval.
-        method: The method of the intervals.
+        methods: The method of each interval; None where there is none. With `no_variation` there
+            is one only on a scale with two bounds.
     """
 
     std_error: Floats
     interval: Interval
-    method: Method
+    methods: list[Method | None]
 
 
 def is_pass_fail(values: Floats) -> bool:
@@ -58,43 +65,67 @@ def is_pass_fail(values: Floats) -> bool:
 
 def uncertainty(
     data: ClusterSums,
-    draws: Floats,
     *,
-    pass_fail: bool,
+    pass_fail: Booleans,
     bounds: tuple[float, float],
-    method: Literal["bootstrap", "t"] = "bootstrap",
-    clusters: Integers | None = None,
+    method: Choice = "skew_adjusted_t",
+    independence: Independence | None = None,
 ) -> Uncertainty:
     """Compute the uncertainty of each column's mean, with a suitable method.
 
-    Passes and failures get Wilson's interval. Other numbers get the bootstrap's, or Student's t if
-    requested or above `LARGE` clusters. A column with equal numbers gets `constant_interval`.
-    Intervals are clipped to the metric's bounds.
+    Passes and failures get Wilson's interval. Other numbers get Student's, adjusted for skewness
+    unless `t` is requested, there are too few clusters to estimate it, or some clusters are much
+    larger than others. Equal numbers get `no_variation_interval`. Each column has a method of its
+    own, so that other columns do not change it. Intervals are clipped to the metric's bounds.
 
     Args:
         data: The numbers, summed within clusters.
-        draws: The result of `resampled_means`; empty if no draws are needed.
-        pass_fail: Whether every number is 0 or 1.
+        pass_fail: Shape (columns,): whether every number of the column is 0 or 1.
         bounds: The bounds of the metric.
         method: The method for numbers that are not passes and failures.
-        clusters: The number of clusters that the rows of each column represent; None: one per row.
+        independence: How much independent data each column represents; None: that of `data`.
     """
-    errors = data.std_errors
-    used: Method = "wilson" if pass_fail else method
-    if pass_fail:
-        interval = wilson(data.sums.sum(axis=0), data.n, effective_sample_size(data))
-    elif method == "t" or len(data.sums) > LARGE:
-        used, interval = "t", t_interval(data.means, errors, data.degrees_of_freedom)
-    else:
-        interval = bootstrap_interval(draws, data.clusters)
-    if not pass_fail:
-        constant = errors <= _ROUNDING * np.abs(data.means)
-        ends = constant_interval(
-            data.means, data.clusters if clusters is None else clusters, bounds
-        )
-        low, high = (np.where(constant, *pair) for pair in zip(ends, interval, strict=True))
-        interval = Interval(np.maximum(low, bounds[0]), np.minimum(high, bounds[1]))
-    return Uncertainty(errors, interval, used)
+    basis = data.independence if independence is None else independence
+    constant = ~pass_fail & has_no_variation(data, bounds)
+    errors = np.where(constant, 0.0, data.std_errors)
+    adjusted = (
+        (basis.clusters >= VERY_FEW_CLUSTERS)
+        & (basis.effective >= _EVEN * basis.clusters)
+        & (method == "skew_adjusted_t")
+    )
+    skewness = np.where(adjusted, data.skewness, 0.0)
+    successes = np.where(pass_fail, data.sums.sum(axis=0), 0.0)
+    by_method: list[tuple[Method, Booleans, Interval]] = [
+        ("wilson", pass_fail, wilson(successes, data.n, effective_sample_size(data))),
+        ("no_variation", constant, no_variation_interval(data.means, basis, bounds)),
+        ("t", ~adjusted, t_interval(data.means, errors, basis.degrees)),
+        ("skew_adjusted_t", adjusted, t_interval(data.means, errors, basis.degrees, skewness)),
+    ]
+    chosen = [condition for _, condition, _ in by_method]
+    low, high = (np.select(chosen, [each[2][end] for each in by_method]) for end in (0, 1))
+    # Adding 0 removes the sign of a negative zero.
+    interval = Interval(np.maximum(low, bounds[0]) + 0.0, np.minimum(high, bounds[1]) + 0.0)
+    names = np.select(chosen, [name for name, _, _ in by_method], "")
+    known = np.isfinite(interval.low) | (constant & (basis.clusters > 1))
+    methods = [
+        name if is_known else None for name, is_known in zip(names.tolist(), known, strict=True)
+    ]
+    return Uncertainty(errors, interval, methods)
+
+
+def has_no_variation(data: ClusterSums, bounds: tuple[float, float]) -> Booleans:
+    """Return the columns whose clusters differ by rounding only.
+
+    Args:
+        data: The numbers, summed within clusters.
+        bounds: The bounds of the metric: numbers near 0 are rounded relative to them.
+    """
+    width = bounds[1] - bounds[0]
+    scale = np.maximum(np.abs(data.means), width if np.isfinite(width) else 0.0)
+    # The standard error of a mean is smaller than the spread by the root of the clusters.
+    spread = data.std_errors * np.sqrt(data.clusters)
+    constant: Booleans = spread <= _ROUNDING * scale
+    return constant
 
 
 def wilson(successes: Floats, n: Floats, sizes: Floats | None = None) -> Interval:
@@ -122,8 +153,8 @@ def effective_sample_size(data: ClusterSums) -> Floats:
     """Return the effective number of independent questions of each column's passes and failures.
 
     This is the number of questions divided by the design effect (the increase of the variance by
-    clusters, at least 1), and less for few clusters. If all or none pass, it is the number of
-    clusters.
+    clusters, at least 1), and less for few clusters. If all or none pass, it is the effective
+    number of clusters.
 
     Source: Korn and Graubard, "Confidence intervals for proportions with small expected number of
     positive counts estimated from survey data", 1998.
@@ -135,54 +166,57 @@ def effective_sample_size(data: ClusterSums) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         effect = np.maximum(1.0, data.std_errors**2 * (n - 1) / (share * (1 - share)))
         few = (t_quantile(n - 1) / t_quantile(data.degrees_of_freedom)) ** 2
-        size = np.where((share > 0) & (share < 1), n / effect * few, data.clusters)
+        size = np.where((share > 0) & (share < 1), n / effect * few, data.effective_clusters)
     return np.where(alone, n, size)
 
 
-def bootstrap_interval(draws: Floats, clusters: Integers) -> Interval:
-    """Return the bootstrap's percentile interval, expanded like Student's t.
+def t_interval(
+    means: Floats, errors: Floats, degrees: Floats, skewness: Floats | float = 0.0
+) -> Interval:
+    """Return Student's t interval of means, adjusted for skewness.
 
-    Plain percentiles are too narrow by the root of (c - 1) / c, and because they use the normal
-    instead of the t distribution; expanded percentiles correct both.
-
-    Args:
-        draws: Means, shape (draws, columns).
-        clusters: The clusters of each column; fewer than two give NaN.
-
-    Source: Hesterberg, "What teachers should know about the bootstrap", 2015, section 4.
-    """
-    from scipy.special import ndtr
-
-    low, high = np.full(len(clusters), np.nan), np.full(len(clusters), np.nan)
-    for number in np.unique(clusters[clusters > 1]):
-        own = clusters == number
-        wide = np.sqrt(number / (number - 1)) * t_quantile(np.array([number - 1.0]))[0]
-        tail = float(ndtr(-wide))
-        low[own], high[own] = np.nanquantile(draws[:, own], [tail, 1 - tail], axis=0)
-    return Interval(low, high)
-
-
-def t_interval(means: Floats, errors: Floats, degrees: Floats) -> Interval:
-    """Return Student's t interval of means.
+    Without skewness it is the usual interval. With skewness, the distribution of t is skewed the
+    other way; Hall's transformation makes it symmetric, and the interval is the inverse of it. In
+    simulations it covers as much as the studentised bootstrap.
 
     Args:
         means: Shape (columns,).
         errors: The standard errors.
         degrees: The degrees of freedom, such as `ClusterSums.degrees_of_freedom`; 0 gives NaN.
+        skewness: The skewness of the mean, such as `ClusterSums.skewness`.
+
+    Source: Hall, "On the removal of skewness by transformation", 1992.
     """
-    half = t_quantile(degrees) * errors
-    return Interval(means - half, means + half)
+    quantile = t_quantile(degrees)
+    low, high = (_inverse_transformation(end, skewness) for end in (quantile, -quantile))
+    return Interval(means - low * errors, means - high * errors)
 
 
-def constant_interval(means: Floats, clusters: Integers, bounds: tuple[float, float]) -> Interval:
+def _inverse_transformation(y: Floats, skewness: Floats | float) -> Floats:
+    """Return 3 / a * (cbrt(1 + a * (y - a / 6)) - 1) for the skewness a, also for a = 0."""
+    shifted = y - np.asarray(skewness) / 6
+    root = np.cbrt(1 + skewness * shifted)
+    inverse: Floats = 3 * shifted / (root**2 + root + 1)
+    return inverse
+
+
+def no_variation_interval(
+    means: Floats, basis: Independence, bounds: tuple[float, float]
+) -> Interval:
     """Return the interval of equal numbers: a share of unseen clusters may differ.
 
     After c equal clusters, a share of up to 1 - 0.05 ** (1 / c) other clusters cannot be excluded
     (about 3 / c, the rule of three). The interval gives these the lowest and the highest possible
     number. There is no interval on an unbounded scale or for a single cluster.
+
+    Args:
+        means: Shape (columns,).
+        basis: The clusters, of which the effective number counts.
+        bounds: The bounds of the metric.
     """
     with np.errstate(divide="ignore"):
-        share = np.where(clusters > 1, 1 - (1 - CONFIDENCE) ** (1 / clusters), np.nan)
+        unseen = 1 - (1 - CONFIDENCE) ** (1 / basis.effective)
+    share = np.where(basis.clusters > 1, unseen, np.nan)
     low, high = means - share * (means - bounds[0]), means + share * (bounds[1] - means)
     known = np.isfinite(low) & np.isfinite(high)
     return Interval(np.where(known, low, np.nan), np.where(known, high, np.nan))

@@ -44,8 +44,10 @@ class Workshop:
     )
     slices: tuple[str, ...] = ()
     cluster: str | None = None
-    intervals: Literal["bootstrap", "t"] = "bootstrap"
+    intervals: Literal["skew_adjusted_t", "t"] = "skew_adjusted_t"
     gates: tuple[Gate, ...] = ()
+    default_threshold: Literal["none", "source"] = "none"
+    rank_by: str | None = None
     last: tuple[dg.AssetKey, ...] = ()
 
     @property
@@ -60,6 +62,8 @@ class Workshop:
             cluster=self.cluster,
             intervals=self.intervals,
             gates=self.gates,
+            default_threshold=self.default_threshold,
+            rank_by=self.rank_by,
         )
         return Project(
             home=self.home,

@@ -19,11 +19,14 @@ def score_values(benchmark: str, evaluator: str, signature: str) -> Query:
     """Select the scores of one evaluator.
 
     Returns:
-        A query with system, question (UBIGINT) and values (a list, one score for each metric).
+        A query with system, question (UBIGINT), values (a list, one score for each metric) and
+        failed (a list, whether the score stands for a failed answer; null where there is nothing to
+        remark on any score).
     """
     return Query(
-        'SELECT system, hash(question_id) AS question, "values" FROM grades '
-        "WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature",
+        'SELECT system, hash(question_id) AS question, "values", '
+        "list_transform(reasons, lambda reason: coalesce(reason = 'target_error', false)) AS failed "
+        "FROM grades WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature",
         {"benchmark": benchmark, "evaluator": evaluator, "signature": signature},
     )
 

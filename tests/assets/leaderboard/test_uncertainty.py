@@ -101,8 +101,10 @@ def test_pass_fail_and_other_metrics_have_intervals(done: Workshop) -> None:
     numbers = values(done, "citation", "f1")["fair"].to_numpy()
     assert cited["std_error"] == pytest.approx(stats.sem(numbers))
     expected = stats.t.interval(0.95, 59, loc=numbers.mean(), scale=stats.sem(numbers))
-    assert (cited["ci_low"], cited["ci_high"]) == pytest.approx(expected, abs=0.01)
-    assert cited["ci_method"] == "bootstrap"
+    assert (cited["ci_low"], cited["ci_high"]) == pytest.approx(expected, abs=0.02)
+    # Most values are near 1: the interval reaches further down.
+    assert cited["ci_low"] < expected[0]
+    assert cited["ci_method"] == "skew_adjusted_t"
     half = rows["half=first", "fair", "citation", "f1"]
     assert half["n_clusters"] == 30
     assert half["std_error"] > cited["std_error"]

@@ -1,0 +1,115 @@
+"""What many slices show beyond chance: interactions with systems, and shrunken means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from assets.leaderboard.aggregate import METRIC_KEY
+from assets.leaderboard.score_matrix import ALL
+from evaluators.statistics.comparisons import BETTER, WORSE
+from evaluators.statistics.slices import interaction_p, shrunken_means
+
+if TYPE_CHECKING:
+    from assets.leaderboard.metric_slice import MetricSlice
+    from evaluators.statistics.arrays import Booleans
+
+PAIR_KEY = (*METRIC_KEY, "system_a", "system_b")
+
+INTERACTIONS_SCHEMA = {**dict.fromkeys(PAIR_KEY, pl.String), "p_interaction": pl.Float64}
+"""The columns of `Interactions.adjusted`."""
+
+
+@dataclass
+class Interactions:
+    """Tests of whether the order of two systems on a slice differs from their overall order.
+
+    Only pairs that reverse their order significantly are tested; the others count as tests with
+    p = 1, which makes the adjustment conservative and keeps many systems and slices fast.
+
+    Attributes:
+        tests: The number of pairs on all slices, whether they reverse their order or not.
+        rows: The keys and unadjusted p-values of the tested pairs.
+    """
+
+    tests: int = 0
+    rows: list[tuple[str | float, ...]] = field(default_factory=list)
+
+    def add(self, overall: MetricSlice, part: MetricSlice, is_on_slice: Booleans) -> None:
+        """Test the pairs of systems on one slice.
+
+        Args:
+            overall: The metric on all questions.
+            part: The same metric on the slice.
+            is_on_slice: Whether each question of `overall` is on the slice.
+        """
+        found = part.pairwise
+        self.tests += int(np.count_nonzero(found.n_pairs))
+        verdicts = np.array(found.verdict, dtype=object)
+        reverses = np.isin(verdicts, [BETTER, WORSE]) & (
+            np.sign(found.difference) == -np.sign(overall.pairwise.difference)
+        )
+        for a, b in found.pairs[reverses].tolist():
+            differences = overall.values[:, [a]] - overall.values[:, [b]]
+            p = interaction_p(differences, is_on_slice, overall.groups)[0]
+            key = (part.slice_, part.evaluator, part.metric.name)
+            self.rows.append((*key, part.systems[a], part.systems[b], float(p)))
+
+    def adjusted(self) -> pl.DataFrame:
+        """Return the p-values of the tested pairs, adjusted for all (Benjamini-Hochberg)."""
+        from scipy.stats import false_discovery_control
+
+        found = pl.DataFrame(self.rows, schema=INTERACTIONS_SCHEMA, orient="row")
+        if found.is_empty():
+            return found
+        every = np.ones(self.tests)
+        every[: found.height] = found["p_interaction"].to_numpy()
+        adjusted = false_discovery_control(every)[: found.height]
+        return found.with_columns(p_interaction=pl.Series(adjusted))
+
+
+def add_shrunken_means(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the column `shrunken_mean` to leaderboard rows; null for all questions.
+
+    The slices of one tag or column are compared with each other. The noise of a slice's mean is
+    that of all questions, scaled to the slice's effective clusters: a small slice may show too
+    little variation of its own.
+
+    Args:
+        rows: slice, system, evaluator, metric, mean, std_error and effective_clusters.
+    """
+    key = ["system", "evaluator", "metric"]
+    overall = rows.filter(pl.col("slice") == ALL).select(
+        *key,
+        overall="mean",
+        variance=pl.col("std_error") ** 2 * pl.col("effective_clusters"),
+    )
+    slices = (
+        rows.filter(pl.col("slice") != ALL, pl.col("effective_clusters") > 0)
+        .join(overall, on=key)
+        .select(
+            *("slice", *key, "mean", "overall"),
+            tag=pl.col("slice").str.split("=").list.first(),
+            variance=pl.col("variance") / pl.col("effective_clusters"),
+        )
+        .filter(pl.all_horizontal(pl.col("mean", "overall").is_not_null()), pl.col("variance") > 0)
+    )
+    found = [
+        group.select(
+            *("slice", *key),
+            shrunken_mean=pl.Series(
+                shrunken_means(
+                    group["mean"].to_numpy(), group["variance"].to_numpy(), group["overall"][0]
+                )
+            ),
+        )
+        for group in slices.partition_by(*key, "tag")
+        if group.height > 1
+    ]
+    schema = {**dict.fromkeys(("slice", *key), pl.String), "shrunken_mean": pl.Float64}
+    return rows.join(
+        pl.concat([pl.DataFrame(schema=schema), *found]), on=["slice", *key], how="left"
+    )

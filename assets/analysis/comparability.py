@@ -5,10 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from assets.scoring.refresh import stale_samples
+from evaluators.engines.judge.budget import OVER_BUDGET
 from warehouse.errors import WarehouseError
-from warehouse.queries.comparisons import judge_models, system_signatures, unshared_questions
+from warehouse.queries.comparisons import (
+    judge_models,
+    lost_verdicts,
+    system_signatures,
+    unshared_questions,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assets.leaderboard.score_matrix import Source
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
@@ -30,13 +38,7 @@ def require_comparable(
         raise NotComparable(f"{system!r} cannot be compared with itself")
     subject = f"{evaluator.name!r} on {benchmark.name!r}"
     both = [system, baseline]
-    query = system_signatures(benchmark.name, evaluator.name, both)
-    signatures = dict(source.fetch(*query).iter_rows())
-    for name in both:
-        if signatures.get(name) != [evaluator.signature]:
-            raise NotComparable(
-                f"{name!r} was not scored by {subject} as configured now: run `scoreline run` first"
-            )
+    _require_signature(source, benchmark, both, evaluator)
     query = unshared_questions(benchmark.name, evaluator.name, system, baseline)
     different = source.fetch(*query)["question_id"].to_list()
     if different:
@@ -45,19 +47,74 @@ def require_comparable(
             f"{system!r} and {baseline!r} were not scored on the same questions by {subject}: "
             f"{len(different)} differ, such as {shown}"
         )
-    query = stale_samples(benchmark, evaluator, systems=both)
-    changed = source.fetch(
-        f"SELECT system, count(*) AS n FROM ({query.sql}) GROUP BY system",  # noqa: S608
-        query.parameters,
-    )
-    if changed.height:
-        counts = ", ".join(f"{n} of {name!r}" for name, n in sorted(changed.iter_rows()))
-        raise NotComparable(
-            f"questions or answers have changed since they were scored by {subject} ({counts}): "
-            "run `scoreline run` first"
-        )
+    _require_current(source, benchmark, both, evaluator)
     query = judge_models(benchmark.name, evaluator.name, both)
     judges = dict(source.fetch(*query).iter_rows())
     if len({tuple(models) for models in judges.values()}) > 1:
         found = "; ".join(f"{name!r} by {', '.join(models)}" for name, models in judges.items())
         raise NotComparable(f"{subject} was judged by different models: {found}")
+
+
+def require_scored(
+    source: Source, benchmark: Benchmark, systems: Sequence[str], evaluator: Evaluator
+) -> None:
+    """Check that the scores of some systems are those of the current inputs and configuration.
+
+    Raises:
+        NotComparable: They are not. The message says what differs.
+    """
+    _require_signature(source, benchmark, systems, evaluator)
+    _require_current(source, benchmark, systems, evaluator)
+
+
+def _require_signature(
+    source: Source, benchmark: Benchmark, systems: Sequence[str], evaluator: Evaluator
+) -> None:
+    subject = f"{evaluator.name!r} on {benchmark.name!r}"
+    query = system_signatures(benchmark.name, evaluator.name, systems)
+    signatures = dict(source.fetch(*query).iter_rows())
+    for name in systems:
+        if signatures.get(name) != [evaluator.signature]:
+            raise NotComparable(
+                f"{name!r} was not scored by {subject} as configured now: run `scoreline run` first"
+            )
+
+
+def _require_current(
+    source: Source, benchmark: Benchmark, systems: Sequence[str], evaluator: Evaluator
+) -> None:
+    subject = f"{evaluator.name!r} on {benchmark.name!r}"
+    query = stale_samples(benchmark, evaluator, systems=systems)
+    changed = source.fetch(
+        f"SELECT system, count(*) AS n FROM ({query.sql}) GROUP BY system",  # noqa: S608
+        query.parameters,
+    )
+    if changed.height:
+        _require_verdicts(source, benchmark, systems, evaluator)
+        counts = ", ".join(f"{n} of {name!r}" for name, n in sorted(changed.iter_rows()))
+        raise NotComparable(
+            f"questions or answers have changed since they were scored by {subject} ({counts}): "
+            "run `scoreline run` first"
+        )
+
+
+def _require_verdicts(
+    source: Source, benchmark: Benchmark, systems: Sequence[str], evaluator: Evaluator
+) -> None:
+    """Check that no sample is without a score for want of a verdict."""
+    query = lost_verdicts(benchmark.name, evaluator.name, systems, OVER_BUDGET)
+    lost = source.fetch(*query)
+    for column, why in (
+        ("n_over_budget", "because the budget was reached"),
+        ("n_failed", "because the judge was not asked or did not answer"),
+    ):
+        if lost[column].sum():
+            counts = ", ".join(
+                f"{row[column]} of {row['system']!r}"
+                for row in lost.iter_rows(named=True)
+                if row[column]
+            )
+            raise NotComparable(
+                f"{lost[column].sum()} samples were not judged by {evaluator.name!r} on "
+                f"{benchmark.name!r}, {why} ({counts}): run `scoreline run` again"
+            )

@@ -20,18 +20,28 @@ TABLE = "drift"
 MAX_SHOWN = 5
 """The most changes that a verdict lists."""
 
-_FAILURES = """
-SELECT benchmark, system || ', ' || evaluator AS what,
-    (n_parse_failure + n_judge_error + n_target_error) / n AS amount
-FROM leaderboard
-WHERE slice = 'all' AND is_primary = 1 AND list_contains($benchmarks, benchmark)
+_MEASURED = """
+SELECT
+    l.benchmark,
+    l.system || ', ' || l.evaluator AS what,
+    l.n_scored,
+    l.n_parse_failure + l.n_judge_error + l.n_target_error - coalesce(a.n, 0) AS n_failed,
+    nullif(l.n - l.n_not_applicable - coalesce(a.n, 0), 0) AS n_measured
+FROM leaderboard AS l
+LEFT JOIN (
+    SELECT benchmark, system, evaluator, metric, count(*) AS n
+    FROM scores
+    WHERE status = 'judge_error' AND contains(reason, 'not asked')
+    GROUP BY ALL
+) AS a USING (benchmark, system, evaluator, metric)
+WHERE l.slice = 'all' AND l.is_primary = 1 AND list_contains($benchmarks, l.benchmark)
 """
+"""The counts of each primary metric. Samples to which it does not apply, and those about which the
+judge was not asked (without a judge, or after the budget was reached), are not measured."""
 
-_COVERAGE = """
-SELECT benchmark, system || ', ' || evaluator AS what, coverage AS amount
-FROM leaderboard
-WHERE slice = 'all' AND is_primary = 1 AND list_contains($benchmarks, benchmark)
-"""
+_FAILURES = f"SELECT benchmark, what, n_failed / n_measured FROM ({_MEASURED})"  # noqa: S608
+
+_COVERAGE = f"SELECT benchmark, what, n_scored / n_measured FROM ({_MEASURED})"  # noqa: S608
 
 _COST = """
 SELECT benchmark, system || ', answers' AS what, avg(cost_usd) AS amount
@@ -42,15 +52,19 @@ UNION ALL
 SELECT a.benchmark, a.evaluator || ', judgments', avg(j.cost_usd)
 FROM (SELECT DISTINCT benchmark, evaluator, digest FROM asks) AS a
 JOIN judgments AS j USING (digest)
-WHERE j.cost_usd IS NOT NULL AND list_contains($benchmarks, a.benchmark)
+WHERE j.cost_usd IS NOT NULL
+    AND NOT starts_with(j.model, 'recorded:')
+    AND list_contains($benchmarks, a.benchmark)
 GROUP BY ALL
 """
+"""Recorded replies cost nothing; their price says nothing about a judge."""
 
 
 def check_drift(warehouse: Warehouse, project: Project, benchmarks: Sequence[str]) -> list[Verdict]:
     """Compare failures, coverage and costs with those that were last published.
 
-    Only what both contain is compared: a new system has not drifted.
+    Only what was measured both times is compared: a new system has not drifted, and neither has
+    an evaluator that was not applicable or not judged before.
 
     Returns:
         One verdict per measure, all of them warnings; none before the first publication.

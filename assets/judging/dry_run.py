@@ -26,6 +26,7 @@ from warehouse.store import Warehouse
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from assets.engines import RunEngines
     from assets.project import Project
     from evaluators.engines.judge.dry_run import CostEstimate, DryRunJudge
     from warehouse.storage.scratch import ScratchResult
@@ -105,8 +106,22 @@ def plan_run(
                     )
                     if factory and isinstance(evaluator, FlowEvaluator) and is_judged(evaluator):
                         dry_run_judge = factory.dry_run(WarehouseLedger(ledger), counted)
-                        plan = _add_calls(plan, warehouse, evaluator, samples, dry_run_judge)
+                        engines = _dry_run_engines(project.engines, evaluator, dry_run_judge)
+                        plan = _add_calls(
+                            plan, warehouse, evaluator, samples, engines, dry_run_judge
+                        )
                 yield plan
+
+
+def _dry_run_engines(engines: RunEngines, evaluator: FlowEvaluator, judge: DryRunJudge) -> Engines:
+    """Return engines that compute nothing: those that are configured, and no others."""
+    configured = evaluator.engine_roles() & engines.models.keys()
+    return Engines(
+        judge=judge,
+        repeats=engines.repeats,
+        models=dict.fromkeys(configured, DryRunModel()),
+        absent={JUDGE: NO_JUDGE, **engines.absent},
+    )
 
 
 def _add_calls(
@@ -114,11 +129,10 @@ def _add_calls(
     warehouse: Warehouse,
     evaluator: FlowEvaluator,
     samples: ScratchResult,
+    engines: Engines,
     judge: DryRunJudge,
 ) -> EvaluatorPlan:
     """Add judge calls and their cost to a plan by a dry run of the flows."""
-    models = dict.fromkeys(evaluator.engine_roles() - {JUDGE}, DryRunModel())
-    engines = Engines(judge=judge, models=models, absent={JUDGE: NO_JUDGE})
     dependent = 0
     for batch in samples.batches(TEXT_ROWS):
         score(evaluator, batch, engines)
@@ -127,7 +141,8 @@ def _add_calls(
             origin = Origin(sample.benchmark, sample.system, sample.question_id, evaluator.name, 0)
             if origin in judge.origins:
                 # The other calls of the sample depend on replies that are still missing.
-                dependent += max(0, evaluator.expected_calls(sample) - judge.origins[origin])
+                expected = engines.repeats.count * evaluator.expected_calls(sample)
+                dependent += max(0, expected - judge.origins[origin])
         judge.origins.clear()
     calls = len(judge.missing) + dependent
     mean_tokens_out = warehouse.fetch(

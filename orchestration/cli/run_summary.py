@@ -52,6 +52,9 @@ def _write_record(record: RunRecord) -> None:
     judge_calls = describe_judge_calls(record)
     if judge_calls is not None:
         click.echo(judge_calls, err=True)
+    over_budget = describe_budget(record)
+    if over_budget is not None:
+        click.echo(over_budget, err=True)
     scored, up_to_date = total(record, "scored"), total(record, "up to date")
     click.echo(f"{scored:,} scored, {up_to_date:,} up to date", err=True)
 
@@ -59,6 +62,7 @@ def _write_record(record: RunRecord) -> None:
 def _write_results(project: Project, options: RunOptions, *, document_qa: bool) -> None:
     import polars as pl
 
+    from assets.charts.sort_order import overall_rows, shown_rows
     from orchestration import published
     from orchestration.cli.leaderboard_table import write_leaderboards
     from orchestration.doctor.config_lint import lint_config
@@ -68,12 +72,11 @@ def _write_results(project: Project, options: RunOptions, *, document_qa: bool) 
     if document_qa:
         with_leaderboard = _write_document_qa_summaries(project, benchmarks)
     leaderboard = published.load_leaderboard(project).filter(
-        pl.col("benchmark").is_in(with_leaderboard),
-        pl.col("slice") == "all",
-        pl.col("is_primary").cast(pl.Boolean),
+        pl.col("benchmark").is_in(with_leaderboard)
     )
-    write_leaderboards(leaderboard, "table")
+    write_leaderboards(shown_rows(overall_rows(leaderboard)), "table")
     click.echo(err=True)
+    _write_gates(project, benchmarks)
     _write_problems(project, benchmarks)
     _write_rejects(project, benchmarks)
     for note in lint_config(project, benchmarks):
@@ -114,11 +117,30 @@ def _question_file(project: Project, benchmark: Benchmark) -> str:
     return path.as_posix().removeprefix(f"{project.home.as_posix()}/")
 
 
+def _write_gates(project: Project, benchmarks: tuple[str, ...]) -> None:
+    """Count the verdicts of the gates of each benchmark; the error of the run names failed ones."""
+    from orchestration import published
+
+    gates = published.load_gates(project, benchmarks)
+    for name in benchmarks:
+        own = gates.filter(gates["benchmark"] == name)
+        counts = Counter(
+            verdict.replace("_", " ") if passed else "failed"
+            for verdict, passed in own.select("verdict", "passed").iter_rows()
+        )
+        if counts:
+            counted = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
+            click.echo(f"{name}: gates: {counted}", err=True)
+
+
 def _write_problems(project: Project, benchmarks: tuple[str, ...]) -> None:
     """Print the most severe problems of each benchmark, and count the others."""
     from orchestration import published
 
-    every = published.open_copy(project).fetch("SELECT * FROM problems")
+    every = published.open_copy(project).fetch(
+        "SELECT * FROM v_problems "
+        "ORDER BY list_position(['high', 'medium', 'low'], severity), kinds[1], system, evaluator"
+    )
     for name in benchmarks:
         problems = every.filter(every["benchmark"] == name)
         severe = problems.filter(problems["severity"] != "low")
@@ -131,7 +153,7 @@ def _write_problems(project: Project, benchmarks: tuple[str, ...]) -> None:
         for row in severe.head(MAX_PROBLEMS).iter_rows(named=True):
             click.echo(f"  {row['severity']}: {row['message']}", err=True)
         if problems.height > min(MAX_PROBLEMS, severe.height):
-            _write_query("SELECT severity, message FROM problems", name)
+            _write_query("SELECT severity, message FROM v_problems", name)
 
 
 def total(record: RunRecord, key: str) -> int:
@@ -144,6 +166,8 @@ def describe_judge_calls(record: RunRecord) -> str | None:
 
     An unknown price is never counted as 0.
     """
+    from evaluators.engines.judge.budget import format_usd
+
     asked, cached = total(record, "judge calls"), total(record, "replies from the ledger")
     if not asked:
         return None
@@ -156,9 +180,28 @@ def describe_judge_calls(record: RunRecord) -> str | None:
     counted = f"; {tokens:,} tokens" if tokens else ""
     costs = [metadata.get("cost in US dollars") for metadata in record.metadata.values()]
     known = [cost for cost in costs if cost is not None]
-    price = f"{sum(known):.4f} US dollars" if known else "the price is unknown"
+    price = f"{format_usd(sum(known))} US dollars" if known else "the price is unknown"
     from_ledger = f", {cached:,} from the ledger" if cached else ""
     return f"judge: {asked:,} calls{failed}{from_ledger}{counted}; {price}"
+
+
+def describe_budget(record: RunRecord) -> str | None:
+    """Return how many judge calls the budget did not allow; None if it allowed all."""
+    from evaluators.engines.judge.budget import format_usd
+
+    refused = total(record, "calls over budget")
+    if not refused:
+        return None
+    judged = [each for each in record.metadata.values() if "budget" in each]
+    budget, spent, aside = (
+        format_usd(max(each.get(name, 0.0) for each in judged))
+        for name in ("budget", "spent of the budget", "set aside for the next call")
+    )
+    calls = refused + total(record, "judge calls")
+    return (
+        f"budget of {budget} US dollars reached at {spent} spent, with {aside} to set aside for "
+        f"the next call: {refused:,} of {calls:,} judge calls not made; run again to go on"
+    )
 
 
 def _write_rejects(project: Project, benchmarks: tuple[str, ...]) -> None:

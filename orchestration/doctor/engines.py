@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from typing import TYPE_CHECKING, Any
 
 from assets.project import is_judged
 from evaluators.engines.judge.errors import JudgeFailure
-from evaluators.flows.requests import JUDGE
+from evaluators.flows.requests import JUDGE, Ask
 from evaluators.kinds.flow import FlowEvaluator
 from orchestration.config.engines import HUMAN, judge_settings, model_settings
 from orchestration.doctor import Diagnosis
@@ -48,7 +47,7 @@ def _no_judge(project: Project) -> Diagnosis:
 
 
 def diagnose_judge(settings: Settings) -> Iterator[Diagnosis]:
-    """Diagnose the judge; send one small request to a judge model, and nothing else."""
+    """Diagnose the judge; send two small requests to a judge model, and nothing else."""
     judge, project = settings.judge, settings.project
     if judge is None:
         yield _no_judge(project)
@@ -89,21 +88,44 @@ def _recording(settings: JudgeSettings) -> Diagnosis:
 
 
 def _judge_model(settings: JudgeSettings) -> Iterator[Diagnosis]:
-    variable = settings.api_key_env
-    if variable is not None and not os.environ.get(variable):
-        message = f"the environment variable {variable} is not set: export {variable}=..."
-        yield Diagnosis("fail", "judge", message)
-        return
-    from evaluators.engines.judge.llm_asker import check_judge
+    from evaluators.engines.judge.litellm_call import missing_key
 
+    key = missing_key(settings)
+    if key is not None:
+        yield Diagnosis("fail", "judge", key)
+        return
     price = _price(settings)
     if price.state != "fail":  # a run would not call the model either
-        try:
-            yield Diagnosis("ok", "judge", check_judge(settings))
-        except JudgeFailure as failure:
-            advice = "check judge.model, judge.api_base and the key in judge.api_key_env"
-            yield Diagnosis("fail", "judge", f"{failure}: {advice}")
+        yield _replies(settings)
     yield price
+
+
+def _replies(settings: JudgeSettings) -> Diagnosis:
+    """Return whether the judge answers, and gives verdicts in the form that evaluators need."""
+    from evaluators.components.claims import extract_statements
+    from evaluators.engines.judge.check import check_judge
+
+    request = next(extract_statements("Where is the office?", "It is at the quay, and closed."))
+    if not isinstance(request, Ask):
+        raise TypeError(f"no judge call: {request!r}")
+    try:
+        found = check_judge(settings, request)
+    except JudgeFailure as failure:
+        advice = "check judge.model, judge.api_base and the key in judge.api_key_env"
+        return Diagnosis("fail", "judge", f"{failure}: {advice}")
+    if found.fault is None:
+        return Diagnosis("ok", "judge", f"{found.message}; its reply to an evaluator is usable")
+    if found.is_usable:
+        message = "its first reply to an evaluator was not usable, only the repaired one was"
+        return Diagnosis(
+            "warn", "judge", f"{found.message}; {message}: {found.fault}; such repairs cost a call"
+        )
+    advice = "use a model that replies with JSON as the prompt asks"
+    return Diagnosis(
+        "fail",
+        "judge",
+        f"{found.message}, but its reply to an evaluator is not usable: {found.fault}: {advice}",
+    )
 
 
 def _price(settings: JudgeSettings) -> Diagnosis:

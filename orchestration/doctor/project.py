@@ -11,7 +11,7 @@ from orchestration.cleanup import count_journals, find_items
 from orchestration.config import load
 from orchestration.doctor import Diagnosis
 from orchestration.doctor.engines import diagnose_judge, diagnose_models
-from orchestration.errors import OrchestrationError
+from orchestration.errors import OrchestrationError, SettingsError
 from warehouse.errors import WarehouseError
 from warehouse.formats.paths import expand
 from warehouse.store import Warehouse
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from assets.project import Benchmark, Project
+    from orchestration.config.load import Settings
 
 LOCK_TIMEOUT_S = 2.0
 
@@ -40,6 +41,8 @@ def diagnose_project(config: Path) -> Iterator[Diagnosis]:
     yield Diagnosis("ok", "configuration", f"{settings.file}: {', '.join(project.benchmarks)}")
     for benchmark in project.benchmarks.values():
         yield from _files(benchmark)
+    if settings.gate_systems:
+        yield _gates(settings)
     yield _warehouse(project)
     yield _writable("warehouse folder", project.warehouse.parent)
     yield _writable("publish folder", project.publish)
@@ -79,6 +82,15 @@ def _files(benchmark: Benchmark) -> Iterator[Diagnosis]:
             what = "1 file" if len(files) == 1 else f"{len(files)} files"
             named = f", systems {', '.join(systems)}" if systems else ""
             yield Diagnosis("ok", subject, what + named)
+
+
+def _gates(settings: Settings) -> Diagnosis:
+    try:
+        settings.require_gate_systems(settings.project.benchmarks)
+    except SettingsError as error:
+        return Diagnosis("fail", "gates", str(error))
+    count = sum(len(benchmark.gates) for benchmark in settings.project.benchmarks.values())
+    return Diagnosis("ok", "gates", "1 gate" if count == 1 else f"{count} gates")
 
 
 def _warehouse(project: Project) -> Diagnosis:

@@ -90,6 +90,29 @@ def litellm() -> ModuleType:
     return library
 
 
+def missing_key(settings: JudgeSettings) -> str | None:
+    """Return which key a run would miss, and what to do; None if it is there or none is needed.
+
+    Without `api_key_env`, LiteLLM looks for the key in a variable of the provider. Servers at an
+    `api_base` may need none.
+    """
+    if settings.recording is not None:
+        return None
+    variable = settings.api_key_env
+    if variable is not None:
+        if os.environ.get(variable):
+            return None
+        return f"the environment variable {variable} is not set: export {variable}=..."
+    if settings.api_base is not None:
+        return None
+    found = litellm().validate_environment(settings.model)
+    names = [name for name in found["missing_keys"] if name.endswith("_API_KEY")]
+    if not names:
+        return None
+    advice = "export it, or set judge.api_key_env"
+    return f"the environment variable {' or '.join(names)} is not set: {advice}"
+
+
 class LitellmClient:
     """Sends messages to one model."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +22,7 @@ from evaluators.engines.judge.errors import (
     TransientFailure,
     redact,
 )
-from evaluators.engines.judge.litellm_call import LitellmClient, litellm
+from evaluators.engines.judge.litellm_call import LitellmClient
 from evaluators.engines.judge.parse import InvalidReply
 from evaluators.engines.judge.rate_limit import RateLimiter
 from evaluators.outcome import Status
@@ -39,11 +38,6 @@ if TYPE_CHECKING:
     from evaluators.flows.protocols import Origin
 
 _MAX_WAIT_S = 60.0
-_FORM_TEXT = {
-    "schema": "constrained to JSON schemas",
-    "object": "constrained to JSON",
-    "text": "not constrained to a format",
-}
 
 
 class OverBudget(CallFailure):
@@ -96,6 +90,10 @@ class LlmAsker:
         """The least that a call refused by the budget would have set aside; None without one."""
         return self._budget.refused_usd
 
+    def redact(self, text: str) -> str:
+        """Replace the key in a text."""
+        return redact(text, self._client.secret)
+
     async def open(self) -> None:
         """Send one small request; see `CapabilityProbe.open`."""
         await self.probe.open(self._send_once)
@@ -118,7 +116,7 @@ class LlmAsker:
         except CallFailure as failure:
             self._count_unreachable(failure)
             return usage.judgment(call, Status.JUDGE_ERROR, error=str(failure))
-        redacted = None if reply is None else redact(reply, self._client.secret)
+        redacted = None if reply is None else self.redact(reply)
         return usage.judgment(call, status, redacted, error)
 
     async def _call_until_valid(
@@ -274,34 +272,6 @@ class LlmAsker:
                 f"the judge {self._settings.where} is unreachable: {failure}; its replies are "
                 "stored, run again to continue"
             )
-
-
-def check_judge(settings: JudgeSettings) -> str:
-    """Send the judge a small request, to check that it works.
-
-    Returns:
-        One line about how the judge answers.
-
-    Raises:
-        JudgeFailure: The judge cannot be called; the message says why in one line.
-    """
-
-    async def answers() -> str:
-        asker = LlmAsker(settings)
-        started = time.monotonic()
-        await asker.open()
-        probe = asker.probe
-        if probe.probe_failure is not None:
-            raise JudgeUnreachable(probe.probe_failure)
-        options = probe.call_options
-        sampling = "" if options.sampling else ", at its own temperature"
-        took = time.monotonic() - started
-        served = f" as {probe.served_by!r}" if probe.served_by else ""
-        form = _FORM_TEXT[options.form]
-        return f"{settings.where} answers in {took:.1f} s{served}{sampling}, {form}"
-
-    litellm()  # the time must not include this import
-    return asyncio.run(answers())
 
 
 _MAX_SHOWN = 40_000

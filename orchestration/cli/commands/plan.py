@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from assets.project import Project
     from orchestration.cli.output import OutputFormat
     from orchestration.config.load import Settings
+    from orchestration.config.schema import Judge
 
 PLAN_COLUMNS = ("benchmark", "evaluator", "samples", "calls", "held")
 COST_COLUMNS = ("tokens_in", "tokens_out", "usd")
@@ -66,6 +67,7 @@ def command(
 
     choices = run_options(project, benchmarks, systems, evaluators, judge=not no_judge)
     wanted = choices.benchmarks or tuple(project.benchmarks)
+    settings.require_gate_systems(wanted)
     with ingested_copy(project, wanted) as warehouse:
         planned = list(
             plan_run(
@@ -88,6 +90,10 @@ def command(
     missing = _missing(project, wanted, {each.evaluator for each in planned})
     if missing:
         click.echo(f"note: not configured, so not applicable: {', '.join(missing)}", err=True)
+    if settings.judge is not None and any(each.calls for each in planned):
+        key = _missing_key(settings.judge, project)
+        if key is not None:
+            click.echo(f"note: a run would fail at the judge: {key}", err=True)
     if output_format == "table":
         click.echo(_total(planned))
 
@@ -108,8 +114,18 @@ def _missing(project: Project, benchmarks: Sequence[str], planned: set[str]) -> 
     return list(found.values())
 
 
+def _missing_key(judge: Judge, project: Project) -> str | None:
+    """Return which key the judge lacks; None if it lacks none."""
+    from evaluators.engines.judge.litellm_call import missing_key
+    from orchestration.config.engines import judge_settings
+
+    return missing_key(judge_settings(judge, project.home))
+
+
 def _total(planned: Sequence[EvaluatorPlan]) -> str:
     """Return the totals in a sentence."""
+    from evaluators.engines.judge.budget import format_usd
+
     samples = sum(each.samples for each in planned)
     calls = sum(each.calls for each in planned)
     costs = [each.cost for each in planned if each.cost is not None]
@@ -123,4 +139,5 @@ def _total(planned: Sequence[EvaluatorPlan]) -> str:
             f"{total}, about {tokens:,} tokens; the price is unknown: set "
             "judge.usd_per_million_in and judge.usd_per_million_out."
         )
-    return f"{total}, about {tokens:,} tokens and {sum(filter(None, prices)):.2f} US dollars."
+    usd = format_usd(sum(filter(None, prices)))
+    return f"{total}, about {tokens:,} tokens and {usd} US dollars."

@@ -61,7 +61,8 @@ def test_judge_with_price(tmp_path: Path, server: JudgeServer) -> None:
         "ok",
         "0.5 US dollars per million input tokens, 2 output, at most 3 per run",
     )
-    assert server.count == 0
+    assert judge["judge"][1].endswith("; its reply to an evaluator is usable")
+    assert server.count == 1
     assert len(server.probes) == 1
 
 
@@ -88,6 +89,42 @@ def test_failing_judge(tmp_path: Path, said: Said, words: str) -> None:
     assert judge["judge"][0] == "fail"
     assert words in judge["judge"][1]
     assert "check judge.model" in judge["judge"][1]
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (
+            Said(content="I would\nrather \x1b[31mnot say. " * 20),
+            r"there is no JSON object in the reply; it replied 'I would\nrather \x1b[31mnot say. I",
+        ),
+        (Said(content='{"noncommittal": false}'), "statements: Field required"),
+        (Said(refusal="No."), "refusal: No.; it replied 'No.'"),
+        (Said(content=f"My key is {KEY}."), "it replied 'My key is ***.'"),
+    ],
+)
+def test_judge_whose_replies_are_not_usable(tmp_path: Path, said: Said, shown: str) -> None:
+    # It answers the probe as it should.
+    with JudgeServer(lambda _: said) as server:
+        code, judge = diagnose(tmp_path, judge_at(server))
+    assert (code, judge["judge"][0]) == (1, "fail")
+    assert shown in judge["judge"][1]
+    assert len(judge["judge"][1]) < 700
+
+
+def test_judge_whose_reply_needs_a_repair(tmp_path: Path) -> None:
+    with JudgeServer([Said(content="Well, no.")]) as server:
+        code, judge = diagnose(tmp_path, judge_at(server))
+    assert (code, judge["judge"][0]) == (0, "warn")
+    assert "only the repaired one was" in judge["judge"][1]
+    assert "it replied 'Well, no.'" in judge["judge"][1]
+
+
+def test_missing_key_of_a_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("GROQ_API_KEY", raising=False)
+    code, judge = diagnose(tmp_path, {"model": "groq/llama-3.1-8b-instant"})
+    assert (code, judge["judge"][0]) == (1, "fail")
+    assert "GROQ_API_KEY is not set" in judge["judge"][1]
 
 
 def test_unreachable_judge(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from evaluators.engines.judge.errors import (
     JudgeUnreachable,
 )
 from evaluators.engines.judge.ledger_judge import LedgerJudge
-from evaluators.engines.judge.llm_asker import check_judge
+from evaluators.engines.judge.check import check_judge
 from evaluators.engines.judge.settings import JudgeSettings
 from evaluators.outcome import JudgeError
 from tests.evaluators.engines.judge.questions import (
@@ -183,13 +183,13 @@ def test_structured_output_can_be_switched_off() -> None:
 
 def test_the_doctor_reports_how_the_judge_answers() -> None:
     with JudgeServer() as server:
-        told = check_judge(settings(server))
-        assert server.count == 0
+        told = check_judge(settings(server), about("a")).message
+        assert server.count == 1
     assert told.startswith(f"'openai/judge' at {server.url} answers in ")
     assert told.endswith("s as 'judge-2026-01-01 fp_1', constrained to JSON schemas")
     refusal = Said(status=401, content="no")
     with JudgeServer(probe=lambda _: refusal) as server, pytest.raises(JudgeRefused, match="key"):
-        check_judge(settings(server))
+        check_judge(settings(server), about("a"))
 
 
 def test_a_key_that_was_not_named_is_not_sent_to_a_server_of_ones_own(

@@ -1,0 +1,102 @@
+"""A check of the judge before a run: does it answer, and are its replies usable?"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from evaluators.engines.judge.errors import JudgeUnreachable
+from evaluators.engines.judge.litellm_call import litellm
+from evaluators.engines.judge.llm_asker import LlmAsker
+from evaluators.engines.judge.parse import InvalidReply, parse_reply
+from evaluators.engines.judge.settings import JudgeCallBuilder
+from evaluators.flows.protocols import Origin
+from evaluators.outcome import Status
+
+if TYPE_CHECKING:
+    from evaluators.engines.judge.judgment import Judgment
+    from evaluators.engines.judge.settings import JudgeSettings
+    from evaluators.flows.reply import Reply
+    from evaluators.flows.requests import Ask
+
+_ORIGIN = Origin("check", "check", "check", "check", 0)
+_MAX_ATTEMPTS = 2
+_SHOWN = 120
+_FORM_TEXT = {
+    "schema": "constrained to JSON schemas",
+    "object": "constrained to JSON",
+    "text": "not constrained to a format",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCheck:
+    """What came of a request like those of a run.
+
+    Attributes:
+        is_usable: Whether the judge's reply, or its repaired reply, can be scored.
+        fault: What is wrong with its first reply, and that reply; None if nothing is.
+        message: One line about how the judge answers.
+    """
+
+    is_usable: bool
+    fault: str | None
+    message: str
+
+
+def check_judge(settings: JudgeSettings, request: Ask[Any]) -> JudgeCheck:
+    """Send the judge the probe and one request of an evaluator, and parse its reply.
+
+    Args:
+        settings: The settings of the judge.
+        request: A small request of an evaluator.
+
+    Raises:
+        JudgeFailure: The judge cannot be called; the message says why in one line.
+    """
+    litellm()  # the time must not include this import
+    return asyncio.run(_check(replace(settings, max_attempts=_MAX_ATTEMPTS), request))
+
+
+async def _check(settings: JudgeSettings, request: Ask[Any]) -> JudgeCheck:
+    asker = LlmAsker(settings)
+    started = time.monotonic()
+    await asker.open()
+    probe = asker.probe
+    if probe.probe_failure is not None:
+        raise JudgeUnreachable(probe.probe_failure)
+    took = time.monotonic() - started
+    faults: list[str] = []
+
+    def parse(text: str) -> Reply | InvalidReply:
+        result = parse_reply(text, request)
+        if isinstance(result, InvalidReply):
+            faults.append(f"{result.reason}; it replied {_shorten(asker.redact(text))}")
+        return result
+
+    judgment = await asker.ask(JudgeCallBuilder(settings).of(request, _ORIGIN), _ORIGIN, parse)
+    if judgment.status == Status.JUDGE_ERROR:
+        raise JudgeUnreachable(f"the judge {settings.where} gives no verdict: {judgment.error}")
+    options = probe.call_options
+    sampling = "" if options.sampling else ", at its own temperature"
+    served = f" as {probe.served_by!r}" if probe.served_by else ""
+    form = _FORM_TEXT[options.form]
+    return JudgeCheck(
+        is_usable=judgment.status == Status.SCORED,
+        fault=faults[0] if faults else _describe_failure(judgment),
+        message=f"{settings.where} answers in {took:.1f} s{served}{sampling}, {form}",
+    )
+
+
+def _describe_failure(judgment: Judgment) -> str | None:
+    """Return why a reply could not even be parsed: a refusal, an empty or truncated reply."""
+    if judgment.status == Status.SCORED:
+        return None
+    return f"{judgment.error}; it replied {_shorten(judgment.reply or '')}"
+
+
+def _shorten(text: str) -> str:
+    """Return the beginning of a text in quotes, with control characters escaped."""
+    return repr(text[:_SHOWN]) + (" ..." if len(text) > _SHOWN else "")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from orchestration.errors import OrchestrationError
+from orchestration.errors import ChecksFailed, OrchestrationError
 from warehouse.publish.snapshot import FILE_NAME, Snapshot
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import polars as pl
 
     from assets.project import Project
@@ -35,15 +37,15 @@ def load_leaderboard(project: Project) -> pl.DataFrame:
     """Return the whole published leaderboard, best first.
 
     Returns:
-        The columns of the table `leaderboard`, ordered by benchmark, slice, evaluator, metric and
-        rank; systems without a rank come last, by name.
+        The columns of the table `leaderboard`, ordered by benchmark, slice, position of the metric
+        and rank; systems without a rank come last, by name.
 
     Raises:
         NotPublished: Nothing is published yet.
     """
     return open_copy(project).fetch(
         "SELECT * FROM leaderboard "
-        "ORDER BY benchmark, slice <> 'all', slice, evaluator, metric, rank NULLS LAST, system"
+        "ORDER BY benchmark, slice <> 'all', slice, position, rank NULLS LAST, system"
     )
 
 
@@ -58,3 +60,33 @@ def load_systems(project: Project, benchmark: str) -> list[str]:
         {"benchmark": benchmark},
     )
     return [str(name) for name in found["system"]]
+
+
+def load_gates(project: Project, benchmarks: Sequence[str]) -> pl.DataFrame:
+    """Return the published verdicts of gates.
+
+    Returns:
+        The columns benchmark, message (which names the benchmark), verdict and passed.
+
+    Raises:
+        NotPublished: Nothing is published yet.
+    """
+    return open_copy(project).fetch(
+        "SELECT benchmark, benchmark || ': ' || message AS message, verdict, passed FROM gates "
+        "WHERE list_contains($benchmarks, benchmark) ORDER BY ALL",
+        {"benchmarks": list(benchmarks)},
+    )
+
+
+def require_passed_gates(project: Project, benchmarks: Sequence[str]) -> None:
+    """Check the published verdicts of the configured gates.
+
+    Raises:
+        ChecksFailed: A gate of one of the benchmarks failed; the message says why.
+    """
+    gates = load_gates(project, benchmarks)
+    failed = gates.filter(gates["passed"] == 0)["message"].to_list()
+    if failed:
+        count = f"{len(failed)} of {gates.height} gates" if gates.height > 1 else "the gate"
+        lines = "".join(f"\n  {message}" for message in failed)
+        raise ChecksFailed(f"{count} failed; the results are published:{lines}")

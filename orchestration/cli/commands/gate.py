@@ -1,20 +1,26 @@
-"""`scoreline gate`: fail when a system is significantly worse than a baseline."""
+"""`scoreline gate`: fail when a system is worse than a baseline, or misses a number."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from orchestration.cli.options import format_option, names_option, require_known, settings_option
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from assets.analysis.gates.result import GateResult
+    from assets.project import Benchmark
     from orchestration.cli.output import OutputFormat
     from orchestration.config.load import Settings
+    from warehouse.publish.snapshot import Snapshot
 
-COLUMNS = {
+REGRESSION_COLUMNS = {
     "metric": "address",
     "verdict": "verdict",
     "n_pairs": "n_pairs",
@@ -26,7 +32,94 @@ COLUMNS = {
 }
 """The columns of the output, and the attributes of `GateResult` that they show."""
 
+LIMIT_COLUMNS = {
+    "system": "system",
+    "metric": "address",
+    "verdict": "verdict",
+    "kind": "kind",
+    "limit": "limit",
+    "mean": "value",
+    "ci_low": "low",
+    "ci_high": "high",
+    "n_scored": "n_pairs",
+}
+
 HELP_ORDER = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateOptions:
+    """The options of the command.
+
+    Attributes:
+        benchmark: The benchmark.
+        system: The system to check; None for all.
+        baseline: The system that it is compared with; None with limits.
+        metrics: The metrics to compare; empty for the primary ones.
+        tolerance: How much worse than the baseline it may be.
+        strict: Whether to fail when there is not enough data.
+        least: The smallest mean that passes, by metric.
+        most: The largest mean that passes, by metric.
+        confident: Whether the end of the interval must reach the limit, too.
+    """
+
+    benchmark: str
+    system: str | None
+    baseline: str | None
+    metrics: tuple[str, ...]
+    tolerance: float
+    strict: bool
+    least: Mapping[str, float]
+    most: Mapping[str, float]
+    confident: bool
+
+    @property
+    def limits(self) -> list[tuple[Literal["min", "max"], str, float]]:
+        """The kind, metric and number of each limit."""
+        return [
+            *(("min", metric, limit) for metric, limit in self.least.items()),
+            *(("max", metric, limit) for metric, limit in self.most.items()),
+        ]
+
+    def check(self) -> None:
+        """Check that the options belong to one kind of gate.
+
+        Raises:
+            click.UsageError: They do not.
+        """
+        if self.baseline is None:
+            if not self.limits:
+                raise click.UsageError("expected --baseline, --min or --max")
+            if self.metrics or self.tolerance:
+                raise click.UsageError("--metric and --tolerance need --baseline")
+            for metric in self.least.keys() & self.most.keys():
+                if self.least[metric] > self.most[metric]:
+                    raise click.UsageError(f"{metric}: --min is more than --max")
+        elif self.limits or self.confident:
+            message = "--min, --max and --confident cannot be combined with --baseline"
+            raise click.UsageError(message)
+        elif self.system is None:
+            raise click.UsageError("--baseline needs --system, the system to compare with it")
+
+
+def _parse_limits(
+    context: click.Context, parameter: click.Parameter, values: tuple[str, ...]
+) -> dict[str, float]:
+    """Parse `METRIC=NUMBER`."""
+    limits: dict[str, float] = {}
+    for value in values:
+        metric, _, number = value.rpartition("=")
+        try:
+            limit = float(number)
+        except ValueError:
+            limit = math.nan
+        if not metric or not math.isfinite(limit):
+            message = f"expected METRIC=NUMBER such as citation.f1=0.6, found {value!r}"
+            raise click.BadParameter(message, context, parameter)
+        if metric in limits:
+            raise click.BadParameter(f"{metric!r} is given twice", context, parameter)
+        limits[metric] = limit
+    return limits
 
 
 @click.command(
@@ -35,14 +128,19 @@ HELP_ORDER = 6
 Examples:
   scoreline gate --benchmark support --system new --baseline old
   scoreline gate --benchmark support --system new --baseline old --metric citation.f1
-  scoreline gate --benchmark support --system new --baseline old --tolerance 0.02 --strict""",
+  scoreline gate --benchmark support --system new --baseline old --tolerance 0.02 --strict
+  scoreline gate --benchmark support --min citation.f1=0.6 --max pii_leakage.leaks=0""",
 )
 @click.option("--benchmark", required=True, metavar="NAME", help="The benchmark.")
-@click.option("--system", required=True, metavar="NAME", help="The system to check.")
-@click.option("--baseline", required=True, metavar="NAME", help="The system it is compared with.")
+@click.option(
+    "--system",
+    metavar="NAME",
+    help="The system to check.  [default: all systems, with --min and --max]",
+)
+@click.option("--baseline", metavar="NAME", help="The system it is compared with.")
 @names_option(
     "metric",
-    "`evaluator.metric`, a metric's name or an evaluator; may be repeated.  "
+    "With --baseline: `evaluator.metric`, a metric's name or an evaluator; may be repeated.  "
     "[default: primary metrics]",
 )
 @click.option(
@@ -50,65 +148,124 @@ Examples:
     type=click.FloatRange(min=0),
     default=0.0,
     show_default=True,
-    help="How much worse it may be, on the metric's scale.",
+    help="How much worse than the baseline it may be, on the metric's scale.",
 )
 @click.option("--strict", is_flag=True, help="Also fail when there is not enough data.")
+@click.option(
+    "--min",
+    "least",
+    multiple=True,
+    metavar="METRIC=NUMBER",
+    callback=_parse_limits,
+    help="The mean of this metric must be at least this number; may be repeated.",
+)
+@click.option(
+    "--max",
+    "most",
+    multiple=True,
+    metavar="METRIC=NUMBER",
+    callback=_parse_limits,
+    help="The mean of this metric must be at most this number; may be repeated.",
+)
+@click.option(
+    "--confident",
+    is_flag=True,
+    help="With --min and --max: the end of the 95 % interval must reach the number, too.",
+)
 @format_option
 @settings_option
-def command(
-    benchmark: str,
-    system: str,
-    baseline: str,
-    metrics: tuple[str, ...],
-    tolerance: float,
-    strict: bool,  # noqa: FBT001 - a flag
-    output_format: OutputFormat,
-    settings: Settings,
-) -> None:
-    """Fail when a system is significantly worse than a baseline.
+def command(output_format: OutputFormat, settings: Settings, **given: Any) -> None:
+    """Fail when a system is worse than a baseline, or misses a number.
 
-    Compares the systems question by question on the published copy, with McNemar's exact test or
-    a sign-flip permutation test, adjusted for the number of metrics (Holm). The verdict of a
-    metric is `improved`, `unchanged`, `regressed` or `not_enough_data`.
+    With --baseline: compares the systems question by question on the published copy, with
+    McNemar's exact test or a sign-flip permutation test, adjusted for the number of metrics (Holm).
+    The verdict of a metric is `improved`, `unchanged`, `regressed` or `not_enough_data`.
 
-    The exit code is 0 when no metric regressed, 1 when one did, and 2 when the systems are not
+    With --min and --max: the published means must reach these numbers. The verdict is `met`,
+    `missed` or, for a metric without a mean, `not_enough_data`, which fails.
+
+    The exit code is 0 when the gate passes, 1 when it fails, and 2 when the systems are not
     comparable: they answered different questions, or were scored or judged differently.
     """
-    project = settings.project
-
-    from assets.analysis.gates.regression import evaluate_gate
-    from assets.project import select_metrics
     from orchestration import published
     from orchestration.cli.output import write
     from orchestration.errors import ChecksFailed
 
-    (name,) = require_known("benchmark", (benchmark,), list(project.benchmarks))
+    options = GateOptions(**given)
+    options.check()
+    project = settings.project
+    (name,) = require_known("benchmark", (options.benchmark,), list(project.benchmarks))
     chosen = project.benchmarks[name]
     copy = published.open_copy(project)
-    require_known("system", (system, baseline), published.load_systems(project, name))
-    results = evaluate_gate(
-        copy, chosen, system, baseline, select_metrics(chosen, metrics), tolerance
-    )
-    title = f"{system} and {baseline} on {name}"
-    rows = [[getattr(each, name) for name in COLUMNS.values()] for each in results]
-    write(tuple(COLUMNS), rows, output_format, title)
-    undecided = ", ".join(each.address for each in results if each.verdict == "not_enough_data")
-    if undecided and not strict:
-        message = f"note: not enough data to decide on {undecided}: fails only with --strict"
-        click.echo(message, err=True)
-    failing = ("regressed", "not_enough_data") if strict else ("regressed",)
-    failed = [f"{each.address}: {each.verdict}" for each in results if each.verdict in failing]
-    if tolerance == 0 and any(has_decisive_interval(each) for each in results):
+    systems = published.load_systems(project, name)
+    system, baseline = options.system, options.baseline
+    named = tuple(each for each in (system, baseline) if each is not None)
+    require_known("system", named, systems)
+    if system is not None and baseline is not None:
+        results = _compare(copy, chosen, system, baseline, options)
+        columns, title = REGRESSION_COLUMNS, f"{system} and {baseline} on {name}"
+    else:
+        results = _check_limits(copy, chosen, systems if system is None else [system], options)
+        columns, title = LIMIT_COLUMNS, name
+    rows = [[getattr(each, attribute) for attribute in columns.values()] for each in results]
+    write(tuple(columns), rows, output_format, title)
+    undecided = [each for each in results if each.verdict == "not_enough_data" and each.passed]
+    if undecided and not options.strict:
+        names = ", ".join(each.address for each in undecided)
+        click.echo(
+            f"note: not enough data to decide on {names}: fails only with --strict", err=True
+        )
+    failed = [each for each in results if not each.passed]
+    failed += undecided if options.strict else []
+    if failed:
+        lines = "".join(f"\n  {each.message}" for each in failed)
+        subject = "a system" if system is None else repr(system)
+        raise ChecksFailed(f"{subject} does not pass:{lines}")
+    verdicts = Counter(each.verdict.replace("_", " ") for each in results)
+    counted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+    subject = "every system" if system is None else repr(system)
+    click.echo(f"{subject} passes: {counted}", err=True)
+
+
+def _compare(
+    copy: Snapshot, benchmark: Benchmark, system: str, baseline: str, options: GateOptions
+) -> list[GateResult]:
+    from assets.analysis.gates.regression import evaluate_gate
+    from assets.project import select_metrics
+
+    selected = select_metrics(benchmark, options.metrics)
+    results = evaluate_gate(copy, benchmark, system, baseline, selected, options.tolerance)
+    if options.tolerance == 0 and any(has_decisive_interval(each) for each in results):
         click.echo(
             "note: intervals are not adjusted for the number of metrics; p-values are, for all "
             f"{len(results)} metrics (Holm), and verdicts follow the p-values",
             err=True,
         )
-    if failed:
-        raise ChecksFailed(f"{system!r} does not pass: {', '.join(failed)}")
-    verdicts = Counter(each.verdict.replace("_", " ") for each in results)
-    counted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
-    click.echo(f"{system!r} passes: {counted}", err=True)
+    return results
+
+
+def _check_limits(
+    copy: Snapshot, benchmark: Benchmark, systems: Sequence[str], options: GateOptions
+) -> list[GateResult]:
+    """Return the results of all systems and limits.
+
+    Raises:
+        click.UsageError: A limit lies outside the bounds of its metric.
+    """
+    from assets.analysis.gates.absolute import evaluate_limit
+    from assets.project import select_metrics
+    from orchestration.config.gates import limits_out_of_bounds
+
+    results = []
+    for kind, metric, limit in options.limits:
+        selected = select_metrics(benchmark, [metric], with_system_metrics=True)
+        for message in limits_out_of_bounds(f"--{kind}", limit, selected):
+            raise click.UsageError(message)
+        for system in systems:
+            results += evaluate_limit(
+                copy, benchmark, system, kind, limit, selected, confident=options.confident
+            )
+    return sorted(results, key=lambda each: (each.system, each.address, each.kind))
 
 
 def has_decisive_interval(result: GateResult) -> bool:

@@ -59,23 +59,27 @@ def command(
     no run starts.
 
     Leaderboards go to standard output, messages to standard error. The exit code is 1 when a check
-    failed, and 2 when the input or the configuration has errors; the warehouse is then unchanged.
+    or a gate failed (only a failed gate publishes its results) or the judge's budget was reached
+    before all samples were judged, and 2 when the input or the configuration has errors; the
+    warehouse is then unchanged.
     """
     project = settings.project
 
     from assets.checks import expectations
     from assets.fingerprints.up_to_date import is_current
-    from orchestration.cli.run_summary import write_summary
+    from orchestration.cli.run_summary import total, write_summary
     from orchestration.errors import ChecksFailed
-    from orchestration.published import open_copy
+    from orchestration.published import open_copy, require_passed_gates
     from warehouse.queries.samples import require_systems
 
     choices = run_options(project, benchmarks, systems, evaluators, judge=not no_judge, force=force)
     wanted = choices.benchmarks or tuple(project.benchmarks)
+    settings.require_gate_systems(wanted)
     if not force and is_current(project, wanted):
         if choices.systems:
             require_systems(open_copy(project), choices.systems, wanted)
         write_summary(project, choices, None, document_qa=summary)
+        require_passed_gates(project, wanted)
         return
 
     # Great Expectations takes as long to import as Dagster: import both in parallel.
@@ -83,7 +87,7 @@ def command(
 
     from orchestration.definitions import CONFIG_VARIABLE
     from orchestration.runs.progress import progress_bar
-    from orchestration.runs.run import describe_failed_checks, evaluate
+    from orchestration.runs.run import evaluate
 
     # Step processes read the configuration from this file.
     os.environ[CONFIG_VARIABLE] = str(settings.file)
@@ -91,6 +95,6 @@ def command(
     with progress_bar(quiet=debug) as progress:
         record = evaluate(project, choices, progress, verbose=debug)
     write_summary(project, choices, record, document_qa=summary)
-    failed = describe_failed_checks(record)
-    if failed:
-        raise ChecksFailed(failed)
+    require_passed_gates(project, wanted)
+    if total(record, "calls over budget"):
+        raise ChecksFailed("the run is incomplete: its budget was reached; run again to go on")

@@ -1,7 +1,8 @@
-"""The messages of `scoreline gate`."""
+"""`scoreline gate`: its messages, limits and errors."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,19 +11,87 @@ from click.testing import CliRunner
 from assets.analysis.gates.result import GateResult
 from orchestration.cli.commands.gate import has_decisive_interval
 from orchestration.cli.program import program
+from tests.orchestration.conftest import Ended
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from assets.analysis.gates.regression import Verdict
+    from assets.analysis.gates.result import Verdict
+
+
+def gate(folder: Path, *arguments: str) -> Ended:
+    """Run the command on the benchmark of the starter project."""
+    options = ["--benchmark", "harbour", "--config", str(folder / "scoreline.yaml")]
+    result = CliRunner().invoke(program, ["gate", *arguments, *options], prog_name="scoreline")
+    return Ended(result.exit_code, result.stdout, result.stderr)
 
 
 def test_passing_gate(done_project: Path) -> None:
-    config = ["--config", str(done_project / "scoreline.yaml")]
-    pair = ["--system", "reader", "--baseline", "keyword", "--benchmark", "harbour"]
-    result = CliRunner().invoke(program, ["gate", *pair, *config])
-    assert result.exit_code == 0
-    assert result.stderr.splitlines()[-1] == "'reader' passes: 3 not enough data"
+    ended = gate(done_project, "--system", "reader", "--baseline", "keyword")
+    assert ended.code == 0
+    assert ended.err.splitlines()[-1] == "'reader' passes: 3 not enough data"
+
+
+def test_limits_check_all_systems(done_project: Path) -> None:
+    ended = gate(done_project, "--min", "citation.f1=0.05", "--format", "json")
+    assert ended.code == 0
+    rows = json.loads(ended.out)
+    assert [(row["system"], row["verdict"]) for row in rows] == [
+        ("keyword", "met"),
+        ("reader", "met"),
+    ]
+    assert {row["limit"] for row in rows} == {0.05}
+    assert all(row["ci_low"] <= row["mean"] <= row["ci_high"] for row in rows)
+    assert ended.err.splitlines()[-1] == "every system passes: 2 met"
+
+
+def test_missed_limit(done_project: Path) -> None:
+    ended = gate(done_project, "--system", "keyword", "--min", "citation.f1=1")
+    assert ended.code == 1
+    assert "error: 'keyword' does not pass:\n  citation.f1 of keyword is 0." in ended.err
+    assert "on 6 questions, but at least 1 is required" in ended.err
+    assert gate(done_project, "--system", "keyword", "--max", "citation.f1=0").code == 1
+
+
+def test_confident_limit_is_for_the_end_of_the_interval(done_project: Path) -> None:
+    (row,) = json.loads(
+        gate(done_project, "--system", "reader", "--min", "citation.f1=0", "--format", "json").out
+    )
+    for option, bound in (("--min", "ci_low"), ("--max", "ci_high")):
+        between = (row["mean"] + row[bound]) / 2
+        limit = ["--system", "reader", option, f"citation.f1={between}"]
+        assert gate(done_project, *limit).code == 0
+        ended = gate(done_project, *limit, "--confident")
+        assert ended.code == 1
+        assert "end of the interval is required" in ended.err
+        reached = ["--system", "reader", option, f"citation.f1={row[bound]}", "--confident"]
+        assert gate(done_project, *reached).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "expected --baseline, --min or --max"),
+        (["--min", "citation.f1"], "expected METRIC=NUMBER such as citation.f1=0.6"),
+        (["--min", "citation.f1=high"], "expected METRIC=NUMBER"),
+        (["--min", "citation.f1=nan"], "expected METRIC=NUMBER"),
+        (["--min", "citation.f1=0.1", "--min", "citation.f1=0.2"], "'citation.f1' is given twice"),
+        (["--min", "citation.f=0.1"], "has no metric 'citation.f' (did you mean 'citation.f1'?)"),
+        (["--min", "citation.f1=60"], "outside the bounds of citation.f1: expected 0 to 1"),
+        (["--min", "citation.f1=0.9", "--max", "citation.f1=0.1"], "--min is more than --max"),
+        (["--min", "citation.f1=0.1", "--system", "readr"], "(did you mean 'reader'?)"),
+        (["--min", "citation.f1=0.1", "--tolerance", "0.1"], "need --baseline"),
+        (["--baseline", "keyword"], "--baseline needs --system"),
+        (
+            ["--system", "reader", "--baseline", "keyword", "--min", "citation.f1=0.1"],
+            "cannot be combined with --baseline",
+        ),
+    ],
+)
+def test_wrong_options(done_project: Path, arguments: list[str], words: str) -> None:
+    ended = gate(done_project, *arguments)
+    assert ended.code == 2
+    assert words in ended.err
 
 
 @pytest.mark.parametrize(
@@ -39,13 +108,19 @@ def test_note_on_intervals_that_exclude_zero(
     low: float, high: float, verdict: Verdict, *, expected: bool
 ) -> None:
     found = GateResult(
-        address="citation.f1",
-        n_pairs=24,
-        difference=(low + high) / 2,
+        benchmark="support",
+        system="new",
+        baseline="old",
+        evaluator="citation",
+        metric="f1",
+        kind="regression",
+        value=(low + high) / 2,
+        limit=0.0,
         low=low,
         high=high,
+        verdict=verdict,
+        n_pairs=24,
         p_value=0.19,
         detectable=0.2,
-        verdict=verdict,
     )
     assert has_decisive_interval(found) is expected

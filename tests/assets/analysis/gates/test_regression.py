@@ -13,14 +13,16 @@ from dagster._core.errors import DagsterAssetCheckFailedError
 
 from assets.analysis.comparability import NotComparable
 from assets.analysis.gates.regression import evaluate_gate
-from assets.analysis.gates.result import GateResult
 from assets.keys import LEADERBOARD
 from assets.project import Gate, UnknownMetric, select_metrics
 from tests.assets.conftest import Workshop
+from warehouse.publish.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from assets.analysis.gates.result import GateResult
 
 N = 60
 
@@ -192,12 +194,25 @@ def test_another_judge_is_refused(own: Workshop) -> None:
         evaluated(own, "new", "old")
 
 
-def test_a_configured_gate_blocks_later_assets(own: Workshop) -> None:
+def test_a_failed_gate_publishes_and_then_fails_the_run(own: Workshop) -> None:
     copy = own.home / "published" / "scoreline.duckdb"
     own.gates = (Gate(system="twin", baseline="old"),)
     own.run()
     copy.unlink()
-    own.gates = (Gate(system="new", baseline="old"),)
+    own.gates = (Gate(system="new", baseline="old"), Gate(system="twin", baseline="odl"))
     with pytest.raises(DagsterAssetCheckFailedError):
-        own.run(force=True)
-    assert not copy.exists()
+        own.run()
+    unknown = Snapshot(copy).fetch("SELECT * FROM gates WHERE baseline = 'odl'")
+    assert set(unknown["verdict"]) == {"not_comparable"}
+    assert set(unknown["passed"]) == {0}
+    rows = Snapshot(copy).fetch("SELECT * FROM gates WHERE baseline = 'old' AND passed = 0")
+    assert rows["verdict"].to_list() == ["regressed"]
+    assert rows["value"].item() == pytest.approx(-10 / 60)
+    assert rows["ci_high"].item() < 0
+    gates = dict(
+        Snapshot(copy)
+        .fetch("SELECT system, gate FROM leaderboard WHERE metric = 'accuracy'")
+        .iter_rows()
+    )
+    # The verdict is about the system, not about the baseline.
+    assert gates == {"new": "failed", "old": None, "twin": "failed", "near": None}

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from evaluators.statistics.arrays import CONFIDENCE
-from evaluators.statistics.bootstrap import cluster_weights
+from evaluators.statistics.bootstrap import DRAWS, SEED
+from evaluators.statistics.judges.few_labels import (
+    ADDED,
+    CORNERS,
+    design_effect,
+    effective_clusters,
+    number_clusters,
+    t_factor,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,6 +25,16 @@ if TYPE_CHECKING:
     from evaluators.statistics.arrays import Floats, Integers
 
 Weights: TypeAlias = Literal["none", "linear", "quadratic"]
+
+CALIBRATED = 0.4
+"""A judge is calibrated if the interval of kappa with human labels lies above: moderate agreement.
+
+Source: Fleiss 1981, "fair to good" from 0.4."""
+
+MIN_LABELS = 20
+"""A judge is calibrated by at least this many labels."""
+
+_CHUNK = 4_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +92,7 @@ class Confusion:
 
 
 class Kappa(NamedTuple):
-    """Cohen's kappa with its bootstrap interval; NaN if it has no value."""
+    """Cohen's kappa with its 95 % interval; NaN if it has no value."""
 
     value: float
     low: float
@@ -96,7 +115,12 @@ def kappa(
     weights: Weights = "none",
     clusters: Integers | None = None,
 ) -> Kappa:
-    """Return Cohen's kappa of two raters, with the percentile interval of the cluster bootstrap.
+    """Return Cohen's kappa of two raters, with a 95 % interval that holds for few samples.
+
+    The interval is that of the Bayesian bootstrap over clusters: each draw weights the clusters at
+    random. Each draw also gives a random weight to combinations of ratings that were not seen,
+    half a sample to each of pass/fail; see `few_labels`. For independent samples these are draws
+    from the posterior with Jeffreys' prior. If no ratings differ, the upper end is 1.
 
     Args:
         one: The ratings of one rater.
@@ -105,27 +129,80 @@ def kappa(
             ratings, by the distance of their ranks among all ratings that occur.
         clusters: The cluster of each sample; None: each is its own.
 
-    Source: Cohen 1960 and 1968.
+    Returns:
+        NaN for kappa if all ratings are equal; NaN for the interval of a single cluster, or if one
+        rater gives all samples the same rating.
+
+    Source: Cohen 1960 and 1968; Rubin 1981 for the bootstrap.
     """
     if not len(one):
         return Kappa(np.nan, np.nan, np.nan)
     categories, codes = np.unique(np.concatenate([one, other]), return_inverse=True)
     size = len(categories)
     cells = codes[: len(one)] * size + codes[len(one) :]
-    if clusters is None:
-        clusters = np.arange(len(one))
-    groups = np.unique(clusters, return_inverse=True)[1]
+    groups = number_clusters(clusters, len(one))
     counts = np.zeros((int(groups.max()) + 1, size * size))
     np.add.at(counts, (groups, cells), 1.0)
-    value = kappas(counts.sum(axis=0).reshape(1, size, size), weights)[0]
-    if len(counts) == 1:
-        return Kappa(float(value), np.nan, np.nan)
-    drawn = cluster_weights(len(counts)).astype(np.float64) @ counts
-    spread = kappas(drawn.reshape(-1, size, size), weights)
-    spread = spread[np.isfinite(spread)]
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(spread, [tail, 1 - tail]) if len(spread) else (np.nan, np.nan)
-    return Kappa(float(value), float(low), float(high))
+    value = float(kappas(counts.sum(axis=0).reshape(1, size, size), weights)[0])
+    # A rater who gives one rating makes kappa 0, however often the other agrees.
+    if len(counts) == 1 or np.ptp(one) == 0 or np.ptp(other) == 0:
+        return Kappa(value, np.nan, np.nan)
+    spread = kappas(_draw_tables(counts, weights).reshape(-1, size, size), weights)
+    tail = NormalDist().cdf(-t_factor(effective_clusters(counts.sum(axis=1))))
+    low, high = np.quantile(spread, [tail, 1 - tail])
+    return Kappa(value, float(low), float(high) if (one != other).any() else 1.0)
+
+
+def _draw_tables(counts: Floats, weights: Weights) -> Floats:
+    """Return random tables of counts, shape (draws, cells), from those of clusters."""
+    generator = np.random.default_rng(SEED)
+    cells = counts.shape[1]
+    total = counts.sum(axis=0)
+    added = ADDED * len(CORNERS) / cells
+    if len(counts) == total.sum():
+        return generator.standard_gamma(total + added, (DRAWS, cells))
+    sizes = counts.sum(axis=1)
+    shape = (-1, math.isqrt(cells), math.isqrt(cells))
+    # The jackknife's variance of kappa, over clusters and over samples.
+    table, seen = total + added, np.flatnonzero(total)
+    whole = kappas(table.reshape(shape), weights)
+    alone = kappas((table - np.eye(cells)[seen]).reshape(shape), weights)
+    together = kappas((table - counts).reshape(shape), weights)
+    independent = float((total[seen] * (alone - whole) ** 2).sum())
+    clustered = float(((together - whole) ** 2).sum()) * len(counts) / (len(counts) - 1)
+    largest = float(sizes.sum()) / effective_clusters(sizes)
+    unseen = design_effect(clustered, independent, largest)
+    drawn = unseen * generator.standard_gamma(added, (DRAWS, cells))
+    step = max(1, _CHUNK // len(counts))
+    for start in range(0, DRAWS, step):
+        part = drawn[start : start + step]
+        part += generator.standard_exponential((len(part), len(counts))) @ counts
+    return drawn
+
+
+def count_labels_needed(found: Confusion, agreed: Kappa) -> int | None:
+    """Return about how many more labels a judge needs to count as calibrated.
+
+    It is calibrated if `MIN_LABELS` or more labels of both classes give a kappa whose interval lies
+    above `CALIBRATED`. The estimate assumes that kappa stays as it is and that the interval
+    shrinks with the root of the number of labels.
+
+    Returns:
+        0 if it is calibrated; None if more labels would not suffice, because kappa is too low or
+        because the labels have only one class.
+    """
+    missing = max(0, MIN_LABELS - found.n)
+    has_both = found.sensitivity is not None and found.specificity is not None
+    if not has_both or not agreed.value > CALIBRATED:
+        return missing or None
+    if not np.isfinite(agreed.low):
+        return missing or MIN_LABELS
+    if agreed.low > CALIBRATED:
+        return missing
+    ratio = (agreed.value - agreed.low) / (agreed.value - CALIBRATED)
+    needed = found.n * (ratio**2 - 1)
+    digits = max(0, math.floor(math.log10(max(1.0, needed))) - 1)
+    return max(missing, math.ceil(needed / 10**digits) * 10**digits, 1)
 
 
 def kappas(tables: Floats, weights: Weights = "none") -> Floats:

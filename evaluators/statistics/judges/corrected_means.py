@@ -1,116 +1,320 @@
-"""Calibration: estimates of the mean human label from a judge and a few labels."""
+"""Corrected means: estimates of the mean human label from a judge and a few labels.
+
+All functions take the samples of one system. A label is NaN where there is none.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from statistics import NormalDist
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from evaluators.statistics.arrays import CONFIDENCE
+from evaluators.statistics.judges.few_labels import (
+    ADDED,
+    CORNERS,
+    design_effect,
+    effective_clusters,
+    number_clusters,
+    t_factor,
+)
 
 if TYPE_CHECKING:
-    from evaluators.statistics.arrays import Floats
-    from evaluators.statistics.judges.agreement import Confusion
+    from evaluators.statistics.arrays import Booleans, Floats, Integers
 
 _TWO = 2
+_FOLDS = 5
+_ROUNDING = 1e-9
+_ONE_CLUSTER = "no interval: all labels are in one cluster"
+_OUTSIDE = "no interval: it is outside the bounds"
+
+TUNED_FROM = 30
+"""With fewer independent labels than this, the judge's weight is 1: an estimate adds a bias."""
 
 
 @dataclass(frozen=True, slots=True)
 class Corrected:
-    """A mean corrected by labels.
+    """A mean corrected by labels; what has no value is None.
 
     Attributes:
         mean: The corrected mean.
-        variance: The variance of the corrected mean, with the uncertainty of the labels.
-        low: The lower end of the interval.
+        low: The lower end of its 95 % interval.
         high: The upper end.
-        weight: The weight of the judge's numbers (lambda); 1 unless tuned.
+        weight: The weight of the judge's numbers (lambda).
+        reason: Why the mean or the interval has no value.
     """
 
-    mean: float
-    variance: float
-    low: float
-    high: float
-    weight: float = 1.0
-
-
-def rogan_gladen(share: float, n: int, found: Confusion) -> Corrected | None:
-    """Estimate the true share of passes from the judge's share and its error rates.
-
-    Args:
-        share: The judge's share of passes.
-        n: The number of samples.
-        found: The confusion of judge and human labels on the labelled samples.
-
-    Returns:
-        None if the human labels have no pass or no failure, or if the judge is no better than
-        chance (sensitivity + specificity <= 1).
-
-    Source: Rogan and Gladen 1978; variance as in arXiv 2511.21140.
-    """
-    sensitivity, specificity = found.sensitivity, found.specificity
-    if sensitivity is None or specificity is None or sensitivity + specificity <= 1:
-        return None
-    youden = sensitivity + specificity - 1
-    passed, failed = (found.true_pass + found.false_fail), (found.true_fail + found.false_pass)
-    # A share below the judge's false positive rate gives an estimate of 0.
-    mean = min(1.0, max(0.0, (share + specificity - 1) / youden))
-    variance = (
-        share * (1 - share) / n
-        + (1 - mean) ** 2 * specificity * (1 - specificity) / failed
-        + mean**2 * sensitivity * (1 - sensitivity) / passed
-    ) / youden**2
-    low, high = _normal(mean, variance)
-    return Corrected(mean, variance, max(0.0, low), min(1.0, high))
+    mean: float | None = None
+    low: float | None = None
+    high: float | None = None
+    weight: float | None = None
+    reason: str | None = None
 
 
 def prediction_powered(
-    judged: Floats, labelled: Floats, labels: Floats, *, tuned: bool = True
-) -> Corrected | None:
+    scores: Floats,
+    labels: Floats,
+    clusters: Integers | None = None,
+    bounds: tuple[float, float] = (0.0, 1.0),
+) -> Corrected:
     """Estimate the mean human label from a few human labels and many of the judge's numbers.
 
     The estimate is the judge's mean over the samples without labels, plus its mean error on the
     labelled ones. It is unbiased even for a bad judge if the labelled samples were chosen at
-    random. If tuned, the judge's numbers have the weight between 0 and 1 that minimises the
-    variance.
+    random. From `TUNED_FROM` independent labels on, the judge's numbers have the weight that
+    minimises the variance, estimated from the other clusters (cross-fitting).
+
+    The interval is that of the delete-a-cluster jackknife and Student's t. On a scale with two
+    bounds, half a label for each corner of the scale is added; see `few_labels`.
 
     Args:
-        judged: The judge's numbers for samples without a label; may be empty.
-        labelled: The judge's numbers for labelled samples.
-        labels: The human labels of these samples.
-        tuned: Whether to weight the judge's numbers (PPI++); otherwise the weight is 1.
+        scores: The judge's numbers, shape (samples,).
+        labels: The human labels, of the same shape and on the same scale.
+        clusters: The cluster of each sample; None: each is its own.
+        bounds: The bounds of the metric.
+
+    Source: Angelopoulos and others 2023, arXiv 2301.09633 and (with weights) 2311.01453.
+    """
+    is_labelled = np.isfinite(labels)
+    if is_labelled.sum() < _TWO:
+        return Corrected(reason="corrected from two labels on")
+    codes = number_clusters(clusters, len(scores))
+    sums = _sum_by_cluster(scores, labels, is_labelled, codes)
+    weights = _weights(sums, is_constant=bool(np.ptp(labels[is_labelled]) == 0))
+    n, rest = sums.labelled.sum(), sums.unlabelled.sum()
+    weight = float((weights * sums.labelled).sum() / n)
+    judged_mean = float(sums.judged.sum() / rest) if weight else 0.0
+    errors = sums.labels - weights * (sums.scores - sums.labelled * judged_mean)
+    mean = float(errors.sum() / n)
+    if np.count_nonzero(sums.labelled) < _TWO:
+        return _within_bounds(Corrected(mean, weight=weight, reason=_ONE_CLUSTER), bounds)
+
+    effective = effective_clusters(sums.labelled)
+    size, corners = 0.0, np.zeros(len(CORNERS))
+    if np.isfinite(bounds).all():
+        single = (labels - weights[codes] * (scores - judged_mean))[is_labelled] - mean
+        spread = float((single**2).sum())
+        scale = (bounds[1] - bounds[0]) ** 2 * n
+        squares = float(((errors - mean * sums.labelled) ** 2).sum())
+        size = design_effect(squares, spread if spread > _ROUNDING * scale else 0.0, n / effective)
+        judge, human = bounds[0] + (bounds[1] - bounds[0]) * np.array(CORNERS).T
+        corners = human - weight * (judge - judged_mean)
+    whole = n + ADDED * size * len(CORNERS)
+    middle = (float(errors.sum()) + ADDED * size * float(corners.sum())) / whole
+    # How the estimate changes without each cluster.
+    changes = (errors - middle * sums.labelled) / (whole - sums.labelled)
+    if weight:
+        changes += weight * (sums.judged - judged_mean * sums.unlabelled) / (rest - sums.unlabelled)
+    count = len(sums.labelled)
+    variance = float((changes**2).sum()) * (count - 1) / count
+    variance += ADDED * float(((size * (corners - middle)) ** 2).sum()) / (whole - size) ** 2
+    if variance <= 0:
+        no_spread = "no interval: the labels show no spread, and the scale has no bounds"
+        return Corrected(mean, weight=weight, reason=no_spread)
+    half = t_factor(effective if size else effective - _TWO) * variance**0.5
+    return _within_bounds(Corrected(mean, middle - half, middle + half, weight), bounds)
+
+
+def rogan_gladen(verdicts: Floats, labels: Floats, clusters: Integers | None = None) -> Corrected:
+    """Estimate the true share of passes from the judge's share and its error rates.
+
+    Assumes that the judge's error rates are the same on the labelled and on the other samples of
+    the system. The labels may over-represent one class. There is no estimate if the labels have
+    only one class, or if the judge is no better than chance on them (sensitivity + specificity <=
+    1).
+
+    The interval adds one right and one wrong verdict to each class. With clusters, numbers of
+    samples are divided by the design effect of the estimate.
+
+    Args:
+        verdicts: The judge's verdicts, 0 or 1, shape (samples,).
+        labels: The human labels, of the same shape; from 0.5 on they pass.
+        clusters: The cluster of each sample; None: each is its own.
+
+    Source: Rogan and Gladen 1978; Lang and Reiczigel 2014 for the interval.
+    """
+    is_labelled = np.isfinite(labels)
+    passed, failed = labels >= 0.5, labels < 0.5  # noqa: PLR2004
+    if not is_labelled.any():
+        return Corrected(reason="no labels of this system")
+    if not passed.any() or not failed.any():
+        return Corrected(reason=f"all labels of this system {'pass' if passed.any() else 'fail'}")
+    share = Share(float(verdicts.mean()), len(verdicts))
+    sensitivity = Share(float(verdicts[passed].mean()), int(passed.sum()))
+    specificity = Share(1 - float(verdicts[failed].mean()), int(failed.sum()))
+    youden = sensitivity.value + specificity.value - 1
+    if youden <= 0:
+        return Corrected(reason="the judge is no better than chance on the labels of this system")
+    mean = (share.value + specificity.value - 1) / youden
+    codes = number_clusters(clusters, len(labels))
+    sizes = np.bincount(codes[is_labelled]).astype(np.float64)
+    if np.count_nonzero(sizes) < _TWO:
+        return _within_bounds(Corrected(mean, reason=_ONE_CLUSTER), (0.0, 1.0))
+    true_share = min(1.0, max(0.0, mean))
+    # The influence of each sample on the estimate, times Youden's index.
+    influence = (verdicts - share.value) / share.n
+    influence -= true_share * np.where(passed, verdicts - sensitivity.value, 0.0) / sensitivity.n
+    lenient = np.where(failed, 1 - verdicts - specificity.value, 0.0)
+    influence += (1 - true_share) * lenient / specificity.n
+    count = np.count_nonzero(sizes)
+    clustered = float((np.bincount(codes, influence) ** 2).sum()) * count / (count - 1)
+    independent = (
+        share.variance
+        + true_share**2 * sensitivity.variance
+        + (1 - true_share) ** 2 * specificity.variance
+    )
+    effective = effective_clusters(sizes)
+    effect = 1.0
+    if effective < sizes.sum():
+        effect = design_effect(clustered, independent, float(sizes.sum()) / effective)
+        effect *= (t_factor(effective) / t_factor(float(sizes.sum()))) ** 2
+    ends = lang_reiczigel(
+        *(Share(each.value, each.n / effect) for each in (share, sensitivity, specificity))
+    )
+    if ends is None:
+        return _within_bounds(Corrected(mean, 0.0, 1.0), (0.0, 1.0))
+    return _within_bounds(Corrected(mean, *ends), (0.0, 1.0))
+
+
+class Share(NamedTuple):
+    """An observed share, and the effective number of samples that it is a share of."""
+
+    value: float
+    n: float
+
+    @property
+    def variance(self) -> float:
+        """The binomial variance."""
+        return self.value * (1 - self.value) / self.n
+
+
+def lang_reiczigel(
+    share: Share, sensitivity: Share, specificity: Share
+) -> tuple[float, float] | None:
+    """Return the ends of the interval of a corrected pass rate; they may lie outside 0 to 1.
+
+    Args:
+        share: The judge's share of passes.
+        sensitivity: The judge's share of passes among human passes.
+        specificity: The judge's share of failures among human failures.
 
     Returns:
-        None for fewer than two labels.
+        None if sensitivity + specificity, with the added verdicts, are not above 1: then nothing
+        is excluded.
 
-    Source: Angelopoulos and others 2023, arXiv 2301.09633 and (tuned) 2311.01453.
+    Source: Lang and Reiczigel, "Confidence limits for prevalence of disease adjusted for estimated
+    sensitivity and specificity", 2014.
     """
-    n, rest = len(labels), len(judged)
-    if n < _TWO:
+    z = NormalDist().inv_cdf(0.5 + CONFIDENCE / 2)
+    share = Share((share.n * share.value + z**2 / 2) / (share.n + z**2), share.n + z**2)
+    sensitivity, specificity = (
+        Share((each.n * each.value + 1) / (each.n + 2), each.n + 2)
+        for each in (sensitivity, specificity)
+    )
+    youden = sensitivity.value + specificity.value - 1
+    if youden <= 0:
         return None
-    weight = 0.0 if rest < _TWO else _weight(judged, labelled, labels) if tuned else 1.0
-    errors = labels - weight * labelled
-    mean, variance = float(errors.mean()), float(errors.var(ddof=1)) / n
-    if weight:
-        mean += weight * float(judged.mean())
-        variance += weight**2 * float(judged.var(ddof=1)) / rest
-    low, high = _normal(mean, variance)
-    return Corrected(mean, variance, low, high, weight)
+    true_share = (share.value + specificity.value - 1) / youden
+    shift = true_share * sensitivity.variance - (1 - true_share) * specificity.variance
+    variance = (
+        share.variance
+        + true_share**2 * sensitivity.variance
+        + (1 - true_share) ** 2 * specificity.variance
+    )
+    middle, half = true_share + 2 * z**2 * shift, z * variance**0.5 / youden
+    return middle - half, middle + half
 
 
-def _weight(judged: Floats, labelled: Floats, labels: Floats) -> float:
-    """Return the lambda of the least variance; 0 if all the judge's numbers are equal."""
-    n, rest = len(labels), len(judged)
-    spread = float(np.concatenate([labelled, judged]).var(ddof=1))
-    if spread == 0:
+class _Sums(NamedTuple):
+    """Sums by cluster, each of shape (clusters,).
+
+    Attributes:
+        labelled: The number of labelled samples.
+        labels: The sum of their labels.
+        scores: The sum of the judge's numbers for them.
+        unlabelled: The number of other samples.
+        judged: The sum of the judge's numbers for these.
+    """
+
+    labelled: Floats
+    labels: Floats
+    scores: Floats
+    unlabelled: Floats
+    judged: Floats
+
+
+def _sum_by_cluster(
+    scores: Floats, labels: Floats, is_labelled: Booleans, codes: Integers
+) -> _Sums:
+    count = int(codes.max()) + 1
+    one, other = codes[is_labelled], codes[~is_labelled]
+    return _Sums(
+        np.bincount(one, minlength=count).astype(np.float64),
+        np.bincount(one, labels[is_labelled], count),
+        np.bincount(one, scores[is_labelled], count),
+        np.bincount(other, minlength=count).astype(np.float64),
+        np.bincount(other, scores[~is_labelled], count),
+    )
+
+
+def _weights(sums: _Sums, *, is_constant: bool) -> Floats:
+    """Return the weight of the judge's numbers for the labels of each cluster.
+
+    Equal labels show no relation to the judge's numbers and say nothing about their weight.
+    """
+    clusters = len(sums.labelled)
+    if np.count_nonzero(sums.unlabelled) < _TWO:
+        return np.zeros(clusters)
+    if is_constant or effective_clusters(sums.labelled) < TUNED_FROM:
+        return np.ones(clusters)
+    fold = np.empty(clusters, dtype=np.int64)
+    has_labels = sums.labelled > 0
+    for own in (has_labels, ~has_labels):
+        fold[own] = np.arange(np.count_nonzero(own)) % _FOLDS
+    by_fold = [
+        _best_weight(_Sums(*(each[fold != left_out] for each in sums)))
+        for left_out in range(_FOLDS)
+    ]
+    return np.array(by_fold)[fold]
+
+
+def _best_weight(sums: _Sums) -> float:
+    """Return the weight of the least variance, between 0 and 1; 0 if the judge's numbers are equal.
+
+    It is the regression of the mean label on the difference of the judge's means, over clusters.
+    """
+    n, rest = sums.labelled.sum(), sums.unlabelled.sum()
+    if not rest:
         return 0.0
-    shared = float(np.cov(labels, labelled, ddof=1)[0, 1])
-    return min(1.0, max(0.0, shared / ((1 + n / rest) * spread)))
+    means = (each.sum() / n for each in (sums.labels, sums.scores))
+    label, labelled = (
+        (each - mean * sums.labelled) / n
+        for each, mean in zip((sums.labels, sums.scores), means, strict=True)
+    )
+    unlabelled = (sums.judged - sums.judged.sum() / rest * sums.unlabelled) / rest
+    difference = labelled - unlabelled
+    spread = float((difference**2).sum())
+    return min(1.0, max(0.0, float((label * difference).sum()) / spread)) if spread > 0 else 0.0
 
 
-def _normal(mean: float, variance: float) -> tuple[float, float]:
-    from scipy.special import ndtri
+def _within_bounds(found: Corrected, bounds: tuple[float, float]) -> Corrected:
+    """Cut an interval at the bounds; leave out a mean or an interval that lies outside.
 
-    half = float(ndtri(0.5 + CONFIDENCE / 2)) * variance**0.5
-    return mean - half, mean + half
+    A mean outside says that labels and scores contradict each other by chance. To move it to the
+    bound would bias it, and it is no possible value.
+    """
+    mean, low, high, reason = found.mean, found.low, found.high, found.reason
+    slack = _ROUNDING * (abs(mean or 0.0) + 1)
+    if mean is not None and not bounds[0] - slack <= mean <= bounds[1] + slack:
+        reason = f"the estimate {mean:.3f} is outside the bounds {bounds[0]:g} to {bounds[1]:g}"
+        mean = None
+    elif mean is not None:  # rounding errors
+        mean = min(bounds[1], max(bounds[0], mean))
+    if low is not None and high is not None:
+        low, high = max(bounds[0], low), min(bounds[1], high)
+        if low > high:
+            low = high = None
+            reason = f"{reason}, with its interval" if reason else _OUTSIDE
+    return Corrected(mean, low, high, found.weight, reason)

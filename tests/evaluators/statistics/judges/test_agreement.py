@@ -8,9 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
-from evaluators.statistics.judges.agreement import Confusion, confusion, kappa, kappas
+from evaluators.statistics.judges.agreement import (
+    Confusion,
+    Kappa,
+    confusion,
+    count_labels_needed,
+    kappa,
+    kappas,
+)
 from evaluators.statistics.judges.krippendorff import krippendorff_alpha
 
 RATINGS = arrays.arrays(float, (2, 25), elements=st.integers(1, 5).map(float))
@@ -72,6 +80,78 @@ def test_the_interval_of_kappa_covers_the_truth() -> None:
     assert 0.92 <= covered / trials <= 0.98
 
 
+def ratings(
+    generator: np.random.Generator, size: int, base_rate: float, truth: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """A judge with the kappa `truth`: it copies some labels and guesses the others."""
+    human = generator.random(size) < base_rate
+    copied = generator.random(size) < truth
+    return np.where(copied, human, generator.random(size) < base_rate), human
+
+
+@pytest.mark.parametrize("size", [2, 5, 10, 30])
+@pytest.mark.parametrize("truth", [0.0, 0.4, 0.8])
+def test_the_interval_of_kappa_covers_the_truth_with_few_labels(size: int, truth: float) -> None:
+    generator = np.random.default_rng(8)
+    covered = trials = 0
+    for _ in range(300):
+        judge, human = ratings(generator, size, 0.5, truth)
+        found = kappa(judge.astype(float), human.astype(float))
+        trials += bool(np.isfinite(found.low))
+        covered += found.low <= truth <= found.high
+    assert covered / trials >= 0.92
+
+
+def test_two_labels_do_not_make_kappa_certain() -> None:
+    both = np.array([0.0, 1.0])
+    found = kappa(both, both)
+    assert found.value == found.high == 1
+    assert found.low < 0
+    assert count_labels_needed(confusion(both == 1, both == 1), found) == 18
+    # A judge that always gives one verdict, or labels of one class, say nothing about kappa.
+    assert np.isnan(kappa(np.ones(2), both).low)
+    assert np.isnan(kappa(both, np.ones(2)).low)
+
+
+def test_the_interval_is_that_of_the_posterior_with_jeffreys_prior() -> None:
+    table = np.array([[12, 2], [3, 7]])
+    cells = np.repeat([0, 1, 2, 3], table.ravel())
+    found = kappa((cells >= 2).astype(float), (cells % 2).astype(float))
+    draws = stats.dirichlet(table.ravel() + 0.5).rvs(40_000, random_state=1)
+    tail = stats.norm.cdf(stats.t.ppf(0.025, 25))
+    expected = np.quantile(kappas(draws.reshape(-1, 2, 2)), [tail, 1 - tail])
+    assert (found.low, found.high) == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize("size", [2, 5, 10, 20, 50, 100])
+@pytest.mark.parametrize("base_rate", [0.5, 0.9])
+def test_chance_calibrates_no_judge(size: int, base_rate: float) -> None:
+    generator = np.random.default_rng(7)
+    found = {0.0: 0, 0.4: 0}
+    for truth in found:
+        for _ in range(150):
+            judge, human = ratings(generator, size, base_rate, truth)
+            agreed = kappa(judge.astype(float), human.astype(float))
+            found[truth] += count_labels_needed(confusion(judge, human), agreed) == 0
+    assert found[0.0] == 0
+    assert found[0.4] / 150 <= 0.05
+
+
+def test_the_labels_that_are_needed() -> None:
+    def needed(table: Confusion, value: float, low: float) -> int | None:
+        return count_labels_needed(table, Kappa(value, low, 1.0))
+
+    assert needed(Confusion(30, 3, 3, 14), 0.7, 0.45) == 0
+    # The lower half of the interval must shrink from 0.45 to 0.3: 1.5 times by 50 * (1.5^2 - 1).
+    assert needed(Confusion(30, 3, 3, 14), 0.7, 0.25) == 63
+    assert needed(Confusion(30, 3, 3, 14), 0.42, 0.2) == 6100
+    assert needed(Confusion(8, 0, 0, 7), 1.0, 0.6) == 5
+    # Too low, or one class: more labels of that kind do not help, except for the first ones.
+    assert needed(Confusion(20, 10, 10, 10), 0.2, -0.1) is None
+    assert needed(Confusion(40, 0, 10, 0), 0.0, np.nan) is None
+    assert needed(Confusion(4, 0, 0, 0), np.nan, np.nan) == 16
+
+
 def test_samples_of_a_cluster_count_once() -> None:
     generator = np.random.default_rng(2)
     one, other = generator.integers(0, 2, size=(2, 30)).astype(float)
@@ -79,7 +159,8 @@ def test_samples_of_a_cluster_count_once() -> None:
     ten = [np.repeat(each, 10) for each in (one, other)]
     together = kappa(*ten, clusters=np.repeat(np.arange(30), 10))
     assert together.value == pytest.approx(alone.value)
-    assert (together.low, together.high) == pytest.approx((alone.low, alone.high))
+    # The draws differ.
+    assert (together.low, together.high) == pytest.approx((alone.low, alone.high), abs=0.03)
     assert np.ptp(kappa(*ten)[1:]) < np.ptp(alone[1:]) / 2
 
 

@@ -1,0 +1,65 @@
+"""What few labels leave open: outcomes that were not seen, and labels that are not independent.
+
+Ten labels on which judge and human agree do not show that they always agree. Intervals therefore
+count half a label more for each combination of the two, at the ends of the scale, and use Student's
+t. Dependent labels count as fewer.
+
+Source: Agresti and Min, "Simple improved confidence intervals for comparing matched proportions",
+2005, for pass/fail.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evaluators.statistics.arrays import CONFIDENCE
+
+if TYPE_CHECKING:
+    from evaluators.statistics.arrays import Floats, Integers
+
+ADDED = 0.5
+"""The labels added for each combination of human and judge, as a prior (Jeffreys)."""
+
+CORNERS = ((0.0, 0.0), (0.0, 1.0), (1.0, 0.0), (1.0, 1.0))
+"""The combinations: judge and human, on a scale from 0 to 1."""
+
+
+def number_clusters(clusters: Integers | None, samples: int) -> Integers:
+    """Return the cluster of each sample, numbered from 0 without gaps; None: each is its own."""
+    if clusters is None:
+        return np.arange(samples)
+    return np.unique(clusters, return_inverse=True)[1].astype(np.int64)
+
+
+def effective_clusters(sizes: Floats) -> float:
+    """Return the number of equal clusters with the same information, N squared over sum(m squared).
+
+    Args:
+        sizes: The number of labels in each cluster; not all 0.
+    """
+    return float(sizes.sum() ** 2 / (sizes**2).sum())
+
+
+def t_factor(effective: float) -> float:
+    """Return the quantile of Student's t for this many independent labels and the added ones.
+
+    The four half labels count as two, so that the degrees of freedom are one more than the labels.
+    """
+    from scipy.special import stdtrit
+
+    return float(stdtrit(effective + 1, 0.5 + CONFIDENCE / 2))
+
+
+def design_effect(clustered: float, independent: float, largest: float) -> float:
+    """Return how many times as large clusters make a variance, from 1 to `largest`.
+
+    Args:
+        clustered: The variance with clusters.
+        independent: The variance if all labels were independent; 0 shows nothing: `largest`.
+        largest: The effect if all labels of a cluster were equal (labels per effective cluster).
+    """
+    if independent <= 0:
+        return largest
+    return min(largest, max(1.0, clustered / independent))

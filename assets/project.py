@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
 from assets.config_types import (
+    BenchmarkName,
     ConfigModel,
     Count,
     Cron,
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
     from warehouse.validation.expectation import Expectation
 
 
+DefaultThreshold: TypeAlias = Literal["none", "source"]
+
 REPORT_FILE = "index.html"
 """The first page of the report, in the publish folder."""
 
@@ -48,19 +52,49 @@ UNUSED: Mapping[str, RawMetadataValue] = {
 
 
 class Gate(ConfigModel):
-    """A system that must not be significantly worse than a baseline; the run fails when it is.
+    """A system that must not be worse than a baseline, or must reach a number.
+
+    A run publishes its results even if a gate fails, and then ends with exit code 1. A gate has
+    either a `baseline`, or `min`, `max` or both.
 
     Attributes:
-        system: The system that must not be worse.
-        baseline: The system that it is compared with.
-        metrics: Metrics such as `citation.f1`; the primary metrics unless given.
-        tolerance: How much worse it may be, on the scale of the metric.
+        system: The system to check. Gates with `min` or `max` check all systems unless given.
+        baseline: The system that it must not be significantly worse than.
+        metrics: Metrics such as `citation.f1`. The primary metrics unless given; `min` and `max`
+            need a list.
+        tolerance: How much worse than the baseline it may be, on the scale of the metric.
+        sequential: Whether the verdict stays valid when the same baseline is compared again and
+            again, as in nightly runs.
+        min: The mean must be at least this number.
+        max: The mean must be at most this number.
+        confident: Whether the end of the 95 % interval must reach the number too: the lower end
+            `min`, the upper end `max`.
     """
 
-    system: Text
-    baseline: Text
+    system: Text | None = None
+    baseline: Text | None = None
     metrics: tuple[Text, ...] = ()
     tolerance: Annotated[Number, Field(ge=0)] = 0.0
+    sequential: Annotated[bool, Field(strict=True)] = False
+    min: Number | None = None
+    max: Number | None = None
+    confident: Annotated[bool, Field(strict=True)] = False
+
+    @property
+    def limits(self) -> Mapping[Literal["min", "max"], float]:
+        """The numbers that the metrics must reach, by kind; none for a gate with a baseline."""
+        every: dict[Literal["min", "max"], float | None] = {"min": self.min, "max": self.max}
+        return {kind: limit for kind, limit in every.items() if limit is not None}
+
+
+class BenchmarkGate(Gate):
+    """A system that must not be worse than a baseline, or must reach a number, on one benchmark.
+
+    Attributes:
+        benchmark: The benchmark.
+    """
+
+    benchmark: BenchmarkName
 
 
 class Drift(ConfigModel):
@@ -144,7 +178,12 @@ class Benchmark:
             for the system's name. Patterns are expanded at ingestion, so that new files are found
             without a change of the configuration.
         documents: Absolute path or glob pattern of the document files, if there are any.
-        evaluators: The evaluators with their parameters.
+        evaluators: The evaluators with their parameters, in the order of the configuration.
+        thresholds: The thresholds that the configuration sets by name, by metric address such as
+            `citation.f1`; None where it sets that there is none.
+        default_threshold: The threshold of all other metrics: none, or that of the metric's source.
+        rank_by: The address of the headline metric, by whose rank systems are ordered; None for the
+            primary metric of the first evaluator.
         intervals: The method for confidence intervals of means that are not pass rates.
     """
 
@@ -156,8 +195,10 @@ class Benchmark:
     evaluators: tuple[Evaluator, ...]
     slices: tuple[str, ...] = ()
     cluster: str | None = None
-    thresholds: Mapping[str, float] = field(default_factory=dict)
-    intervals: Literal["bootstrap", "t"] = "bootstrap"
+    thresholds: Mapping[str, float | None] = field(default_factory=dict)
+    default_threshold: DefaultThreshold = "none"
+    rank_by: str | None = None
+    intervals: Literal["skew_adjusted_t", "t"] = "skew_adjusted_t"
     gates: tuple[Gate, ...] = ()
     max_reject_ratio: float = 0.0
     expectations: Mapping[str, tuple[Expectation, ...]] = field(default_factory=dict)
@@ -208,6 +249,20 @@ def find_evaluator(project: Project, benchmark: str, name: str) -> Evaluator | N
     return next((each for each in evaluators if each.name == name), None)
 
 
+def threshold_of(benchmark: Benchmark, evaluator: Evaluator, metric: Metric) -> float | None:
+    """Return the threshold of a metric in a benchmark; None if it has none."""
+    address = f"{evaluator.name}.{metric.name}"
+    if address in benchmark.thresholds or benchmark.default_threshold == "none":
+        return benchmark.thresholds.get(address)
+    return source_threshold(metric)
+
+
+def source_threshold(metric: Metric) -> float | None:
+    """Return the threshold that the source of a metric states; None if none or infinite."""
+    threshold = metric.threshold
+    return threshold if threshold is not None and math.isfinite(threshold) else None
+
+
 def is_judged(evaluator: Evaluator) -> bool:
     """Return whether an evaluator needs a judge."""
     return isinstance(evaluator, FlowEvaluator) and JUDGE in evaluator.engine_roles()
@@ -217,12 +272,15 @@ class UnknownMetric(EvaluatorError):  # noqa: N818
     """A benchmark has no metric of a given name."""
 
 
-def select_metrics(benchmark: Benchmark, wanted: Sequence[str]) -> list[tuple[Evaluator, Metric]]:
-    """Return the sample metrics that the names stand for, or the primary ones without names.
+def select_metrics(
+    benchmark: Benchmark, wanted: Sequence[str], *, with_system_metrics: bool = False
+) -> list[tuple[Evaluator, Metric]]:
+    """Return the metrics that the names stand for, or the primary ones without names.
 
     Args:
         benchmark: The benchmark.
         wanted: `evaluator.metric`, an evaluator (its primary metric), or a metric's name.
+        with_system_metrics: Whether metrics of a whole system count too, not only those of samples.
 
     Raises:
         UnknownMetric: One of them does not exist; the message suggests a similar name.
@@ -230,7 +288,7 @@ def select_metrics(benchmark: Benchmark, wanted: Sequence[str]) -> list[tuple[Ev
     every = {
         f"{evaluator.name}.{metric.name}": (evaluator, metric)
         for evaluator in benchmark.evaluators
-        for metric in evaluator.sample_metrics
+        for metric in (evaluator.measured() if with_system_metrics else evaluator.sample_metrics)
     }
     if not wanted:
         return [(evaluator, metric) for evaluator, metric in every.values() if metric.primary]
@@ -245,8 +303,9 @@ def select_metrics(benchmark: Benchmark, wanted: Sequence[str]) -> list[tuple[Ev
             names = list(every)
             if "." not in name:
                 names += [part for address in every for part in address.split(".")]
+            kind = "metric" if with_system_metrics else "sample metric"
             raise UnknownMetric(
-                f"{benchmark.name!r} has no sample metric {name!r}{did_you_mean(name, names)}"
+                f"{benchmark.name!r} has no {kind} {name!r}{did_you_mean(name, names)}"
             )
         selected |= matching
     return list(selected.values())

@@ -11,10 +11,11 @@ import numpy as np
 import polars as pl
 
 from assets.leaderboard.score_matrix import load_question_index
+from assets.project import threshold_of
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.statistics.intervals import is_pass_fail
-from evaluators.statistics.judges.agreement import confusion, kappa
-from evaluators.statistics.judges.corrected_means import Corrected, prediction_powered, rogan_gladen
+from evaluators.statistics.judges.agreement import confusion, count_labels_needed, kappa
+from evaluators.statistics.judges.corrected_means import prediction_powered, rogan_gladen
 from evaluators.statistics.judges.judge_variance import split_variance
 from evaluators.statistics.judges.krippendorff import krippendorff_alpha
 from warehouse.queries.human_labels import human_labels, labelled_scores, repeated_judgments
@@ -22,15 +23,14 @@ from warehouse.queries.human_labels import human_labels, labelled_scores, repeat
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from assets.leaderboard.score_matrix import QuestionIndex
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
-    from evaluators.statistics.arrays import Booleans, Floats, Integers
+    from evaluators.statistics.arrays import Booleans, Floats
+    from evaluators.statistics.judges.corrected_means import Corrected
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
-
-CALIBRATED = 0.4
-"""The kappa with human labels from which an evaluator counts as calibrated: moderate agreement."""
 
 _MAX_RATINGS = 10
 """A metric with at most this many distinct values is a rating scale and gets a weighted kappa."""
@@ -42,14 +42,12 @@ class LabelledScores:
 
     Attributes:
         scores: One row per sample: system, question (its key), value, label (the annotators' mean;
-            null without a label) and annotators.
-        clusters: The cluster of each labelled sample, in their order.
+            null without a label) and cluster.
         threshold: The value from which a sample passes; None where there is none.
         metric: The metric.
     """
 
     scores: pl.DataFrame
-    clusters: Integers
     threshold: float | None
     metric: Metric
 
@@ -59,8 +57,10 @@ class LabelledScores:
         return self.scores.filter(pl.col("label").is_not_null())
 
     def passes(self, values: Floats) -> Booleans:
-        """Return which values reach the threshold, by default 0.5."""
-        threshold = 0.5 if self.threshold is None else self.threshold
+        """Return which values reach the threshold, by default the middle of the scale."""
+        low, high = self.metric.bounds
+        middle = (low + high) / 2 if np.isfinite(high - low) else 0.5
+        threshold = middle if self.threshold is None else self.threshold
         return values >= threshold if self.metric.best == "high" else values <= threshold
 
 
@@ -72,11 +72,12 @@ def calibrate(warehouse: Warehouse, benchmark: Benchmark) -> int:
     """
     where = {"benchmark": benchmark.name}
     labels = warehouse.fetch(*human_labels(benchmark.name))
+    questions = load_question_index(warehouse, benchmark)
     now = datetime.now(UTC).replace(tzinfo=None)
     calibration = [
         {**where, **row, "calibrated_at": now}
         for evaluator in benchmark.evaluators
-        for row in _calibrate_evaluator(warehouse, benchmark, evaluator, labels)
+        for row in _calibrate_evaluator(warehouse, benchmark, evaluator, labels, questions)
     ]
     variance = [{**where, **row} for row in measure_judge_variance(warehouse, benchmark)]
 
@@ -91,7 +92,11 @@ def calibrate(warehouse: Warehouse, benchmark: Benchmark) -> int:
 
 
 def _calibrate_evaluator(
-    warehouse: Warehouse, benchmark: Benchmark, evaluator: Evaluator, labels: pl.DataFrame
+    warehouse: Warehouse,
+    benchmark: Benchmark,
+    evaluator: Evaluator,
+    labels: pl.DataFrame,
+    questions: QuestionIndex,
 ) -> Iterator[dict[str, Any]]:
     """Yield the rows of `calibration` for the labelled metrics of an evaluator."""
     for metric in evaluator.sample_metrics:
@@ -102,30 +107,30 @@ def _calibrate_evaluator(
             continue
         query = labelled_scores(benchmark.name, evaluator.name, metric.name, evaluator.signature)
         scores = warehouse.fetch(*query)
-        questions = scores.filter(pl.col("label").is_not_null())["question"].to_numpy()
+        clusters = questions.cluster_numbers(scores["question"].to_numpy())
         found = LabelledScores(
-            scores=scores,
-            clusters=load_question_index(warehouse, benchmark).cluster_numbers(questions),
-            threshold=_threshold(benchmark, evaluator, metric),
+            scores=scores.with_columns(cluster=pl.Series(clusters, dtype=pl.Int64)),
+            threshold=threshold_of(benchmark, evaluator, metric),
             metric=metric,
         )
         agreement = _measure_agreement(found, own_labels)
-        for (system,), own_scores in sorted(scores.partition_by("system", as_dict=True).items()):
-            for method, corrected, raw_mean in _correct_means(found, own_scores):
+        for (system,), own_scores in sorted(
+            found.scores.partition_by("system", as_dict=True).items()
+        ):
+            for method, corrected in _correct_means(found, own_scores):
                 yield {
                     "system": system,
                     "evaluator": evaluator.name,
                     "metric": metric.name,
                     "method": method,
                     "n_labels": own_scores["label"].count(),
-                    "raw_mean": raw_mean,
-                    **_clip_interval(corrected, metric),
+                    "raw_mean": own_scores["value"].mean(),
+                    "corrected_mean": corrected.mean,
+                    "ci_low": corrected.low,
+                    "ci_high": corrected.high,
+                    "reason": corrected.reason,
                     **agreement,
                 }
-
-
-def _threshold(benchmark: Benchmark, evaluator: Evaluator, metric: Metric) -> float | None:
-    return benchmark.thresholds.get(f"{evaluator.name}.{metric.name}", metric.threshold)
 
 
 def _measure_agreement(found: LabelledScores, labels: pl.DataFrame) -> dict[str, Any]:
@@ -135,8 +140,11 @@ def _measure_agreement(found: LabelledScores, labels: pl.DataFrame) -> dict[str,
     judge_passes, people_pass = found.passes(judge), found.passes(people)
     counts = confusion(judge_passes, people_pass)
     agreement = kappa(
-        judge_passes.astype(np.float64), people_pass.astype(np.float64), clusters=found.clusters
+        judge_passes.astype(np.float64),
+        people_pass.astype(np.float64),
+        clusters=labelled["cluster"].to_numpy(),
     )
+    labels_needed = count_labels_needed(counts, agreement)
     ratings = len(np.unique(np.concatenate([judge, people])))
     is_rating_scale = 2 < ratings <= _MAX_RATINGS  # noqa: PLR2004 - two values are pass/fail
     weighted = kappa(judge, people, "quadratic").value if is_rating_scale else np.nan
@@ -154,39 +162,20 @@ def _measure_agreement(found: LabelledScores, labels: pl.DataFrame) -> dict[str,
         "alpha": _alpha(labels),
         "true_positive_rate": counts.sensitivity,
         "true_negative_rate": counts.specificity,
-        "is_calibrated": int(np.isfinite(agreement.value) and agreement.value >= CALIBRATED),
+        "labels_needed": labels_needed,
+        "is_calibrated": int(labels_needed == 0),
     }
 
 
-def _correct_means(
-    found: LabelledScores, scores: pl.DataFrame
-) -> Iterator[tuple[str, Corrected | None, float | None]]:
-    """Yield each correction of one system's mean: method, corrected mean and raw mean."""
-    has_label = scores["label"].is_not_null()
-    unlabelled, labelled = scores.filter(~has_label), scores.filter(has_label)
-    values = scores["value"].to_numpy()
-    raw_mean = float(values.mean()) if len(values) else None
-    arrays = (unlabelled["value"], labelled["value"], labelled["label"])
-    corrected = prediction_powered(*(each.to_numpy() for each in arrays))
-    yield "prediction_powered", corrected, raw_mean
-    if raw_mean is not None and is_pass_fail(found.scores["value"].to_numpy()):
-        # The confusion of the evaluator's 1 with the label 1, whichever value is good.
-        judge, people = (found.labelled[name].to_numpy() >= 0.5 for name in ("value", "label"))  # noqa: PLR2004
-        corrected = rogan_gladen(raw_mean, len(values), confusion(judge, people))
-        yield "rogan_gladen", corrected, raw_mean
-
-
-def _clip_interval(corrected: Corrected | None, metric: Metric) -> dict[str, float | None]:
-    """Return a corrected mean with its interval, clipped to the bounds of the metric."""
-    if corrected is None:
-        return {"corrected_mean": None, "ci_low": None, "ci_high": None}
-    # Identical labels give no estimate of the variance.
-    has_interval = corrected.variance != 0
-    return {
-        "corrected_mean": corrected.mean,
-        "ci_low": max(metric.bounds[0], corrected.low) if has_interval else None,
-        "ci_high": min(metric.bounds[1], corrected.high) if has_interval else None,
-    }
+def _correct_means(found: LabelledScores, scores: pl.DataFrame) -> Iterator[tuple[str, Corrected]]:
+    """Yield each correction of one system's mean, with its method."""
+    values, labels, clusters = (scores[name].to_numpy() for name in ("value", "label", "cluster"))
+    labels = labels.astype(np.float64)
+    bounds = found.metric.bounds
+    yield "prediction_powered", prediction_powered(values, labels, clusters, bounds)
+    if is_pass_fail(found.scores["value"].to_numpy()):
+        # The evaluator's 1 against the label 1, whichever value is good.
+        yield "rogan_gladen", rogan_gladen(values, labels, clusters)
 
 
 def _spearman(labelled: pl.DataFrame) -> float:
@@ -224,7 +213,7 @@ def measure_judge_variance(warehouse: Warehouse, benchmark: Benchmark) -> Iterat
         for row, values in enumerate(replicates):
             judged[row, : len(values)] = values
         metric = next(metric for metric in evaluator.sample_metrics if metric.primary)
-        found = split_variance(judged, _threshold(benchmark, evaluator, metric), metric.best)
+        found = split_variance(judged, threshold_of(benchmark, evaluator, metric), metric.best)
         if found is not None:
             yield {
                 "evaluator": evaluator.name,

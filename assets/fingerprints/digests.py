@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 QUESTIONS = "questions"
 PREDICTIONS = "predictions"
 LEADERBOARD = "leaderboard"
+GATES = "gates"
 """Stages, as the warehouse records their fingerprints."""
 
 _AGGREGATION_VERSION = 2
 """Increased when the same scores give another leaderboard."""
+
+_GATES_VERSION = 1
+"""Increased when the same scores give other verdicts."""
 
 
 def scores_stage(evaluator: str) -> str:
@@ -57,9 +61,17 @@ def leaderboard_fingerprint(benchmark: Benchmark, fingerprints: Mapping[str, str
         evaluator.name: [evaluator.signature, fingerprints.get(scores_stage(evaluator.name))]
         for evaluator in benchmark.evaluators
     }
-    thresholds = dict(benchmark.thresholds)
-    settings = [benchmark.slices, benchmark.cluster, thresholds, benchmark.intervals]
+    thresholds = [benchmark.default_threshold, dict(benchmark.thresholds)]
+    order = [benchmark.rank_by, *(evaluator.name for evaluator in benchmark.evaluators)]
+    settings = [benchmark.slices, benchmark.cluster, thresholds, benchmark.intervals, order]
     return digest_of(_AGGREGATION_VERSION, scores, settings)
+
+
+def gates_fingerprint(benchmark: Benchmark, fingerprints: Mapping[str, str]) -> str:
+    """Return the fingerprint of the verdicts of a benchmark's gates."""
+    gates = [gate.model_dump(exclude_defaults=True) for gate in benchmark.gates]
+    inputs = [fingerprints.get(stage) for stage in (QUESTIONS, PREDICTIONS, LEADERBOARD)]
+    return digest_of(_GATES_VERSION, inputs, gates)
 
 
 def matching_files(pattern: Path | None) -> list[Path]:

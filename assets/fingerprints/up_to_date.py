@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING
 
 from assets.checks.expectations import expectations_fingerprints, fetch_fingerprints
 from assets.fingerprints.digests import (
+    GATES,
     LEADERBOARD,
     PREDICTIONS,
     QUESTIONS,
+    gates_fingerprint,
     leaderboard_fingerprint,
     matching_files,
     scores_fingerprint,
     scores_stage,
 )
 from assets.project import REPORT_FILE
+from evaluators.kinds.composite import CompositeEvaluator
 from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import format_named
 from warehouse.formats.paths import expand
@@ -59,6 +62,8 @@ def _expected_fingerprints(benchmark: Benchmark) -> dict[str, str]:
     predictions = expand(benchmark.predictions)
     found = {QUESTIONS: questions_digest(input_format, questions, documents, ratio, predictions)}
     found[PREDICTIONS] = predictions_digest(input_format, predictions, ratio, found[QUESTIONS])
-    for evaluator in benchmark.evaluators:
+    # The fingerprint of a composite's scores contains those of its parts.
+    for evaluator in sorted(benchmark.evaluators, key=lambda e: isinstance(e, CompositeEvaluator)):
         found[scores_stage(evaluator.name)] = scores_fingerprint(evaluator, found)
-    return found | {LEADERBOARD: leaderboard_fingerprint(benchmark, found)}
+    found[LEADERBOARD] = leaderboard_fingerprint(benchmark, found)
+    return found | {GATES: gates_fingerprint(benchmark, found)}

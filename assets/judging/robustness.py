@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from assets.engines import NO_JUDGE, WarehouseLedger
-from assets.project import find_evaluator, is_judged
+from assets.project import find_evaluator, is_judged, threshold_of
 from evaluators.engines.judge.settings import RECORDED
 from evaluators.errors import EvaluatorError, did_you_mean
 from evaluators.flows.prompt import Prompt, block
@@ -59,8 +59,8 @@ class Robustness:
         samples: All samples.
         compared: Samples with a value before and after the variation.
         changed: Compared samples whose value changed.
-        flipped: Compared samples whose value crossed the threshold. Without a threshold, equal to
-            `changed`.
+        flipped: Compared samples whose value crossed the benchmark's threshold. Without a
+            threshold, equal to `changed`.
         better: Compared samples whose value improved.
     """
 
@@ -119,6 +119,8 @@ def measure_robustness(
         raise EvaluatorError(
             f"{evaluator!r} needs no judge; evaluators of {benchmark!r} that do: {names}"
         )
+    primary = next(each for each in chosen.sample_metrics if each.primary)
+    threshold = threshold_of(project.benchmarks[benchmark], chosen, primary)
     warehouse = Warehouse(project.warehouse)
     query = samples(benchmark, chosen.columns | {"error", "answer"})
     rows = warehouse.fetch(
@@ -133,20 +135,23 @@ def measure_robustness(
                     # A replay file has the same reply for every variation of a prompt.
                     raise EvaluatorError(f"recorded replies {NOT_TESTABLE}")
                 live = Engines(judge=judge, models=engines.models, absent=engines.absent)
-                yield REVERSED_ORDER, order_robustness(chosen, rows, live)
+                yield REVERSED_ORDER, order_robustness(chosen, rows, live, threshold)
                 for name, injection in INJECTIONS.items():
-                    yield name, injection_robustness(chosen, rows, live, injection)
+                    yield name, injection_robustness(chosen, rows, live, injection, threshold)
         finally:
             ledger.flush()
 
 
-def order_robustness(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines) -> Robustness:
+def order_robustness(
+    evaluator: Evaluator, samples: pl.DataFrame, engines: Engines, threshold: float | None = None
+) -> Robustness:
     """Judge samples twice: as usual, and with all blocks and lists in reverse order.
 
     Args:
         evaluator: The evaluator.
         samples: The samples, with the columns that the evaluator reads.
         engines: The engines, with the judge to test.
+        threshold: The value from which a sample passes; None if any change is a flip.
 
     Raises:
         EvaluatorError: The engines have no judge.
@@ -154,11 +159,15 @@ def order_robustness(evaluator: Evaluator, samples: pl.DataFrame, engines: Engin
     if engines.judge is None:
         raise EvaluatorError(f"{evaluator.name}: there is no judge to test")
     reversing = replace(engines, judge=ReversedPromptJudge(engines.judge))
-    return _compare_verdicts(evaluator, samples, samples, engines, reversing)
+    return _compare_verdicts(evaluator, samples, samples, engines, reversing, threshold)
 
 
 def injection_robustness(
-    evaluator: Evaluator, samples: pl.DataFrame, engines: Engines, injection: str
+    evaluator: Evaluator,
+    samples: pl.DataFrame,
+    engines: Engines,
+    injection: str,
+    threshold: float | None = None,
 ) -> Robustness:
     """Judge samples twice: as usual, and with an injection appended to every answer.
 
@@ -167,13 +176,14 @@ def injection_robustness(
         samples: The samples, with the columns that the evaluator reads.
         engines: The engines, with the judge to test.
         injection: The text to append; see `INJECTIONS`.
+        threshold: The value from which a sample passes; None if any change is a flip.
     """
     has_answer = pl.col("answer").str.contains(r"\S")
     attacked_answer = pl.concat_str("answer", pl.lit(f"\n\n{injection}"))
     attacked = samples.with_columns(
         pl.when(has_answer).then(attacked_answer).otherwise("answer").alias("answer")
     )
-    return _compare_verdicts(evaluator, samples, attacked, engines, engines)
+    return _compare_verdicts(evaluator, samples, attacked, engines, engines, threshold)
 
 
 class ReversedPromptJudge:
@@ -211,6 +221,7 @@ def _compare_verdicts(
     after: pl.DataFrame,
     engines_before: Engines,
     engines_after: Engines,
+    threshold: float | None,
 ) -> Robustness:
     """Score the same samples in two variants and count the changes of the primary metric."""
     metric = next(each for each in evaluator.sample_metrics if each.primary)
@@ -226,12 +237,12 @@ def _compare_verdicts(
     changed = (old - new).abs() > 1e-9  # noqa: PLR2004 - rounding of sums of floats
     improved = new > old if metric.best == "high" else new < old
     flipped = changed
-    if metric.threshold is not None:
+    if threshold is not None:
         # A value equal to the threshold passes in both directions.
         if metric.best == "high":
-            flipped = (old >= metric.threshold) != (new >= metric.threshold)
+            flipped = (old >= threshold) != (new >= threshold)
         else:
-            flipped = (old <= metric.threshold) != (new <= metric.threshold)
+            flipped = (old <= threshold) != (new <= threshold)
     counts = both.select(
         changed=changed.sum(), flipped=flipped.sum(), better=(changed & improved).sum()
     ).row(0, named=True)

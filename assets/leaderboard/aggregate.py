@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from assets.project import source_threshold, threshold_of
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
@@ -27,13 +29,16 @@ def metric_facts(
 
     Args:
         evaluators: The evaluators, with their parameters.
-        benchmark: The benchmark, whose thresholds override those of the metrics.
+        benchmark: The benchmark, whose thresholds apply; without one, those of the sources.
 
     Returns:
         One row per metric: evaluator, signature, metric, summary, best, bound_low and bound_high
-        (null for an unbounded scale), threshold, is_primary (1 or 0), level.
+        (null for an unbounded scale), best_value and worst_value (the same by direction),
+        threshold, is_primary (1 or 0), position, level. Positions number the metrics from 1 in the
+        order in which they are shown: the headline metric, the primary metrics in the order of the
+        evaluators, all others.
     """
-    thresholds = benchmark.thresholds if benchmark else {}
+    rank_by = benchmark.rank_by if benchmark else None
     rows = [
         {
             "evaluator": evaluator.name,
@@ -43,8 +48,12 @@ def metric_facts(
             "best": metric.best,
             "bound_low": _finite(metric.bounds[0]),
             "bound_high": _finite(metric.bounds[1]),
-            "threshold": thresholds.get(
-                f"{evaluator.name}.{metric.name}", _finite(metric.threshold)
+            "best_value": _finite(metric.bounds[metric.best == "high"]),
+            "worst_value": _finite(metric.bounds[metric.best == "low"]),
+            "threshold": (
+                threshold_of(benchmark, evaluator, metric)
+                if benchmark
+                else source_threshold(metric)
             ),
             "is_primary": int(metric.primary),
             "level": metric.level,
@@ -52,13 +61,36 @@ def metric_facts(
         for evaluator in evaluators
         for metric in evaluator.measured()
     ]
+    rows.sort(key=lambda row: _order(row, rank_by))
+    rows = [{**row, "position": position} for position, row in enumerate(rows, 1)]
     schema = {
         **dict.fromkeys(("evaluator", "signature", "metric", "summary", "best"), pl.String),
-        **dict.fromkeys(("bound_low", "bound_high", "threshold"), pl.Float64),
-        "is_primary": pl.Int32,
+        **dict.fromkeys(("bound_low", "bound_high", "best_value", "worst_value"), pl.Float64),
+        "threshold": pl.Float64,
+        **dict.fromkeys(("is_primary", "position"), pl.Int32),
         "level": pl.String,
     }
     return pl.DataFrame(rows, schema=schema)
+
+
+def _order(row: Mapping[str, object], rank_by: str | None) -> tuple[bool, bool]:
+    address = f"{row['evaluator']}.{row['metric']}"
+    return address != rank_by, not row["is_primary"]
+
+
+def mark_headline(rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the column `is_headline`: 1 for the metric by which systems are ordered.
+
+    That is the first metric by position. If it has no ranks (the judge is missing), it is the next
+    primary one that has ranks over all questions.
+
+    Args:
+        rows: The leaderboard rows of a benchmark: slice, rank, is_primary and position.
+    """
+    candidate = (pl.col("slice") == "all") & pl.col("rank").is_not_null()
+    candidate &= (pl.col("position") == 1) | (pl.col("is_primary") == 1)
+    first = pl.col("position").filter(candidate).min().fill_null(1)
+    return rows.with_columns(is_headline=(pl.col("position") == first).cast(pl.Int32))
 
 
 def rank_systems(means: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
@@ -66,7 +98,12 @@ def rank_systems(means: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
 
     Coverage is the share of scored samples among those to which the metric applies. Bounds are the
     mean if all lost scores (parse failures and judge errors) had the worst or the best value; they
-    are null on an unbounded scale. Equal means share a rank; a system without a mean has none.
+    are null on an unbounded scale.
+
+    A mean that rests on the worst values of failed answers alone is no mean, and neither is one
+    from which failed answers are missing because the scale has no worst value. A system without a
+    mean has no rank. Equal means share a rank, unless failed answers are missing from one of them
+    (an empty text leaks nothing): then the fewer are missing, the better.
 
     Args:
         means: One row per slice, system, evaluator and metric: mean and counts by status.
@@ -86,49 +123,67 @@ def rank_systems(means: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
         .then(mean >= pl.col("threshold"))
         .otherwise(mean <= pl.col("threshold"))
     )
-    is_mean = (pl.col("level") == "sample") | (lost == 0)
+    statuses = ("scored", "not_applicable", "undefined", "parse_failure", "judge_error")
+    unanswered = pl.col("n") - pl.sum_horizontal(f"n_{status}" for status in statuses)
+    answered = n_scored > pl.col("n_target_error") - unanswered
+    excusable = (unanswered == 0) | pl.col("worst_value").is_not_null()
+    is_mean = (
+        pl.when(pl.col("level") == "sample")
+        .then(excusable)
+        .otherwise(mean.is_not_null() & (lost == 0))
+    )
     bounds = [
         pl.when(is_mean & (known > 0))
         .then((mean.fill_null(0.0) * n_scored + lost * pl.col(name)) / known)
         .alias(name)
         for name in ("bound_low", "bound_high")
     ]
+    # The order of summation changes the last digits of a mean, not its rank.
+    order = pl.struct(
+        ascending.round_sig_figs(SIGNIFICANT_DIGITS) + 0.0, pl.col("unanswered") / applicable
+    )
     return (
         means.join(facts, on=["evaluator", "metric", "signature"], maintain_order="left")
         .with_columns(
             pl.when(applicable > 0).then(n_scored / applicable).alias("coverage"),
             *bounds,
-            # The order of summation changes the last digits of a mean, not its rank.
-            ascending.round_sig_figs(SIGNIFICANT_DIGITS)
-            .rank("min")
-            .over(METRIC_KEY)
+            unanswered=unanswered,
+        )
+        .with_columns(mean=pl.when(answered & excusable).then(mean))
+        .with_columns(
+            pl.when(mean.is_not_null())
+            .then(order.rank("min").over(*METRIC_KEY, mean.is_null()))
             .cast(pl.Int32)
             .alias("rank"),
             passes.cast(pl.Int32).alias("passes"),
         )
-        .drop("summary", "level", "value_sum", strict=False)
+        .drop("summary", "level", "value_sum", "unanswered", strict=False)
     )
 
 
 def reconcile_ranks(rows: pl.DataFrame) -> pl.DataFrame:
-    """Make rank intervals consistent with ranks.
+    """Make rank sets consistent with ranks, and derive the ties with the best system.
 
-    A rank always lies within its interval. If the uncertainty of one system is unknown (a system
-    metric without a value once a part of the questions is left out), so are the rank intervals of
-    all systems: `rank_low` and `rank_high` are null, and `tied_with_best` is null except for the
-    best system.
+    A system that has a rank, but no rank set (a single question, or a system metric without a value
+    once a part of the questions is left out), may have any rank, so that the others may be one rank
+    lower. The rank by the mean always lies within the set: if systems answered different questions,
+    it may contradict the comparison on the common ones. A system is tied with the best if it may be
+    the first; that is unknown without a rank set, except for the first by the mean.
 
     Args:
-        rows: Leaderboard rows: slice, evaluator, metric, rank, rank_low, rank_high and
-            tied_with_best.
+        rows: Leaderboard rows: slice, evaluator, metric, rank, rank_low and rank_high.
+
+    Returns:
+        The rows with `tied_with_best`: 1 or 0, or null.
     """
     rank, low, high = (pl.col(name) for name in ("rank", "rank_low", "rank_high"))
-    known = (rank.is_null() | low.is_not_null()).all().over(METRIC_KEY) & rank.is_not_null()
-    tied = pl.when(rank == 1).then(1).when(known).then("tied_with_best")
+    known = rank.is_not_null() & low.is_not_null()
+    others = (rank.is_not_null() & low.is_null()).sum().over(METRIC_KEY).cast(pl.Int32)
     return rows.with_columns(
         rank_low=pl.when(known).then(pl.min_horizontal(rank, low)),
-        rank_high=pl.when(known).then(pl.max_horizontal(rank, high)),
-        tied_with_best=tied.cast(rows.schema["tied_with_best"]),
+        rank_high=pl.when(known).then(pl.max_horizontal(rank, high + others)),
+    ).with_columns(
+        tied_with_best=pl.when(rank == 1).then(1).when(known).then(low == 1).cast(pl.Int64)
     )
 
 

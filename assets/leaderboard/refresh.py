@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from assets.fingerprints.digests import LEADERBOARD, leaderboard_fingerprint
-from assets.leaderboard.aggregate import METRIC_KEY, metric_facts, rank_systems, reconcile_ranks
+from assets.fingerprints.digests import GATES, LEADERBOARD, leaderboard_fingerprint
+from assets.leaderboard.aggregate import (
+    METRIC_KEY,
+    mark_headline,
+    metric_facts,
+    rank_systems,
+    reconcile_ranks,
+)
 from assets.leaderboard.score_matrix import load_question_index, sorted_unique
+from assets.leaderboard.slices import add_shrunken_means
 from assets.leaderboard.uncertainty import PseudoValues, measure_uncertainty
 from evaluators import scoring
 from evaluators.outcome import Status, Unscored
+from evaluators.score_grid import aggregation_rows
 from evaluators.statistics.bootstrap import DRAWS, SEED
-from evaluators.statistics.permutation_test import FLIPS
+from evaluators.statistics.permutation_test import FLIPS, MOST_FLIPS
 from warehouse.queries.leaderboard import aggregate_scores, scored_samples
 
 if TYPE_CHECKING:
+    from assets.leaderboard.score_matrix import Source
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from warehouse.storage.transaction import Transaction
@@ -35,7 +44,19 @@ SYSTEM_SCORES_SCHEMA = {
     "value": pl.Float64,
 }
 
-RANDOMNESS = {"bootstrap_draws": DRAWS, "sign_flips": FLIPS, "random_seed": SEED}
+SYSTEM_MEANS_SCHEMA: dict[str, type[pl.DataType]] = {
+    "chance": pl.Float64,
+    "n": pl.Int64,
+    **{f"n_{status.value}": pl.Int64 for status in Status},
+}
+"""The counts of a system metric, and its chance level."""
+
+RANDOMNESS = {
+    "bootstrap_draws": DRAWS,
+    "sign_flips": FLIPS,
+    "most_sign_flips": MOST_FLIPS,
+    "random_seed": SEED,
+}
 """The parameters of all random draws behind intervals and p-values."""
 
 
@@ -52,28 +73,7 @@ def refresh_leaderboard(warehouse: Warehouse, benchmark: Benchmark, *, force: bo
     fingerprint = leaderboard_fingerprint(benchmark, fingerprints)
     if fingerprints.get(LEADERBOARD) == fingerprint and not force:
         return 0
-    most_metrics = max((len(each.sample_metrics) for each in benchmark.evaluators), default=0)
-    query = aggregate_scores(benchmark.name, benchmark.slices, most_metrics)
-    facts = metric_facts(benchmark.evaluators, benchmark)
-    # The SQL aggregation and the matrix computations are independent of each other.
-    with ThreadPoolExecutor(1) as executor:
-        aggregation = executor.submit(warehouse.fetch, *query)
-        pseudo = PseudoValues(load_question_index(warehouse, benchmark))
-        systems = compute_system_scores(warehouse, benchmark, pseudo)
-        per_system, comparisons = measure_uncertainty(warehouse, benchmark, pseudo)
-    means = aggregation.result()
-    every = pl.concat([means, with_primary_counts(systems, means, facts)], how="diagonal")
-    rows = (
-        rank_systems(every, facts)
-        .join(
-            per_system,
-            on=[*METRIC_KEY, "system"],
-            how="left",
-        )
-        .pipe(reconcile_ranks)
-        .with_columns(benchmark=pl.lit(benchmark.name))
-    )
-    comparisons = comparisons.with_columns(benchmark=pl.lit(benchmark.name))
+    rows, systems, comparisons = compute_leaderboard(warehouse, benchmark)
     where = {"benchmark": benchmark.name}
 
     def write(transaction: Transaction) -> None:
@@ -85,9 +85,46 @@ def refresh_leaderboard(warehouse: Warehouse, benchmark: Benchmark, *, force: bo
         transaction.replace("meta", randomness_rows(), where={"name": list(RANDOMNESS)})
         transaction.append("leaderboard_history", dated.select(HISTORY_COLUMNS))
         transaction.record_fingerprint(benchmark.name, LEADERBOARD, fingerprint)
+        # The new rows have no verdicts of gates.
+        transaction.delete("marks", {**where, "stage": GATES})
 
     warehouse.write(write)
     return rows.height
+
+
+class Leaderboard(NamedTuple):
+    """The rows of the tables `leaderboard`, `system_scores` and `comparisons`."""
+
+    rows: pl.DataFrame
+    system_scores: pl.DataFrame
+    comparisons: pl.DataFrame
+
+
+def compute_leaderboard(warehouse: Source, benchmark: Benchmark) -> Leaderboard:
+    """Aggregate the scores of a benchmark.
+
+    Returns:
+        The rows without `published_at`.
+    """
+    most_metrics = max((len(each.sample_metrics) for each in benchmark.evaluators), default=0)
+    query = aggregate_scores(benchmark.name, benchmark.slices, most_metrics)
+    facts = metric_facts(benchmark.evaluators, benchmark)
+    # The SQL aggregation and the matrix computations are independent of each other.
+    with ThreadPoolExecutor(1) as executor:
+        aggregation = executor.submit(warehouse.fetch, *query)
+        pseudo = PseudoValues(load_question_index(warehouse, benchmark))
+        systems, system_means = compute_system_scores(warehouse, benchmark, pseudo)
+        per_system, comparisons = measure_uncertainty(warehouse, benchmark, pseudo)
+    every = pl.concat([aggregation.result(), system_means], how="diagonal")
+    rows = (
+        rank_systems(every, facts)
+        .join(per_system, on=[*METRIC_KEY, "system"], how="left")
+        .pipe(reconcile_ranks)
+        .pipe(add_shrunken_means)
+        .pipe(mark_headline)
+    )
+    name = pl.lit(benchmark.name).alias("benchmark")
+    return Leaderboard(rows.with_columns(name), systems, comparisons.with_columns(name))
 
 
 def randomness_rows() -> pl.DataFrame:
@@ -96,8 +133,8 @@ def randomness_rows() -> pl.DataFrame:
 
 
 def compute_system_scores(
-    warehouse: Warehouse, benchmark: Benchmark, pseudo: PseudoValues | None = None
-) -> pl.DataFrame:
+    warehouse: Source, benchmark: Benchmark, pseudo: PseudoValues | None = None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compute the system-level metrics of each system and slice.
 
     Args:
@@ -106,7 +143,7 @@ def compute_system_scores(
         pseudo: Collects the pseudo-values of these metrics.
 
     Returns:
-        The columns of the table `system_scores`.
+        The columns of the table `system_scores`, and the metrics as means with their counts.
     """
     rows = [
         row
@@ -114,33 +151,27 @@ def compute_system_scores(
         if evaluator.system_metrics
         for row in _evaluator_system_scores(warehouse, benchmark, evaluator, pseudo)
     ]
-    return pl.DataFrame(rows, schema=SYSTEM_SCORES_SCHEMA)
-
-
-def with_primary_counts(
-    systems: pl.DataFrame, means: pl.DataFrame, facts: pl.DataFrame
-) -> pl.DataFrame:
-    """Return system metrics as means, with the counts of their evaluator's primary metric."""
-    primaries = facts.filter(pl.col("is_primary") == 1).select("evaluator", "metric")
-    key = ["slice", "system", "evaluator", "signature"]
-    counts = means.join(primaries, on=["evaluator", "metric"], how="semi").drop("metric", "mean")
-    return systems.select(*key, "metric", mean="value").join(counts, on=key)
+    found = pl.DataFrame(rows, schema=SYSTEM_SCORES_SCHEMA | SYSTEM_MEANS_SCHEMA)
+    means = found.select(
+        *("slice", "system", "evaluator", "metric", "signature"),
+        *SYSTEM_MEANS_SCHEMA,
+        mean="value",
+    )
+    return found.select(SYSTEM_SCORES_SCHEMA.keys()), means
 
 
 def _evaluator_system_scores(
-    warehouse: Warehouse, benchmark: Benchmark, evaluator: Evaluator, pseudo: PseudoValues | None
+    warehouse: Source, benchmark: Benchmark, evaluator: Evaluator, pseudo: PseudoValues | None
 ) -> list[dict[str, object]]:
     """Compute one evaluator's system metrics, as rows of the table `system_scores`."""
-    names = [metric.name for metric in evaluator.sample_metrics]
-    primary = next(i for i, metric in enumerate(evaluator.sample_metrics) if metric.primary)
     query = scored_samples(benchmark.name, evaluator.name, evaluator.signature, benchmark.slices)
-    scored = warehouse.fetch(*query).with_columns(
-        pl.col("values").list.to_struct(fields=names).struct.unnest(),
-        pl.col("statuses").list.get(primary, null_on_oob=True).fill_null("scored").alias("status"),
-    )
+    # The last digits of a metric depend on the order of its samples.
+    grades = warehouse.fetch(*query).sort("question")
+    scored = scoring.unpack_evidence(evaluator, aggregation_rows(evaluator, grades))
     questions = {
         slice_: sorted_unique(group["question"].to_numpy())
-        for (slice_,), group in scored.select("slice", "question")
+        for (slice_,), group in scored.filter(evaluator.counted())
+        .select("slice", "question")
         .partition_by("slice", as_dict=True)
         .items()
     }
@@ -148,9 +179,11 @@ def _evaluator_system_scores(
     for (slice_, system), samples in sorted(
         scored.partition_by("slice", "system", as_dict=True).items()
     ):
-        result = scoring.aggregate(evaluator, samples.select(*names, "status", "detail"))
+        result = scoring.aggregate_unpacked(evaluator, samples)
         if pseudo is not None:
-            pseudo.add(evaluator, slice_, system, samples, result.scores, questions[slice_])
+            counted = samples.filter(evaluator.counted())
+            every = questions.get(slice_, counted["question"].to_numpy())
+            pseudo.add(evaluator, slice_, system, counted, result, every)
         detail = None if result.detail is None else json.dumps(result.detail, ensure_ascii=False)
         for name, score in result.scores.items():
             lost = score if isinstance(score, Unscored) else None
@@ -166,6 +199,8 @@ def _evaluator_system_scores(
                     "detail": detail,
                     "signature": evaluator.signature,
                     "value": score if lost is None else None,
+                    "chance": result.chance.get(name),
+                    **scoring.count_samples(evaluator, samples, score),
                 }
             )
     return rows

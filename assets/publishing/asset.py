@@ -59,7 +59,8 @@ def build_metrics_table(project: Project) -> pl.DataFrame:
     """Return the table `metrics`: all metrics of the catalogue and those that parameters add."""
     every = [catalog.build(name) for name in catalog.catalogue()]
     configured = [evaluator for group in used_evaluators(project).values() for evaluator in group]
-    facts = metric_facts([*every, *configured]).drop("signature")
+    unused = ("signature", "best_value", "worst_value", "position")
+    facts = metric_facts([*every, *configured]).drop(unused)
     families = {evaluator.name: catalog.family(evaluator.name) for evaluator in every}
     return (
         facts.with_columns(family=pl.col("evaluator").replace_strict(families))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal, cast
+from typing import TYPE_CHECKING, Literal, cast
 
 from pydantic import ValidationError
 
@@ -14,19 +14,21 @@ from assets.project import (
     Automation,
     Benchmark,
     Project,
-    UnknownMetric,
-    select_metrics,
 )
 from orchestration.config.engines import EngineIdentities, build_engines
 from orchestration.config.error_messages import describe_unknown, validation_faults
 from orchestration.config.evaluators import EvaluatorBuilder
 from orchestration.config.expectations import ExpectationBuilder
+from orchestration.config.gates import GateBuilder, NamedSystem, require_systems
 from orchestration.config.schema import BenchmarkKeys, Judge, Models, ProjectKeys
 from orchestration.config.yaml_document import Document, read_document
 from orchestration.errors import Fault, OrchestrationError, SettingsError, SettingsNotFound
 from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import formats
 from warehouse.storage.location import Location, location_from_config
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 DEFAULT_FILE = Path("scoreline.yaml")
 VALIDATION_VARIABLE = "SCORELINE_EXPECTATIONS"
@@ -42,12 +44,22 @@ class Settings:
         project: What the pipeline needs of it.
         judge: The keys of the judge model, if one is configured.
         models: The keys of the models of the other engines.
+        gate_systems: The systems that gates name.
     """
 
     file: Path
     project: Project
     judge: Judge | None
     models: Models
+    gate_systems: tuple[NamedSystem, ...] = ()
+
+    def require_gate_systems(self, benchmarks: Iterable[str]) -> None:
+        """Check that the systems of gates exist, as far as the names of files show it.
+
+        Raises:
+            SettingsError: There is no such system.
+        """
+        require_systems(self.file, self.project, self.gate_systems, benchmarks)
 
 
 def load_config(file: Path) -> Settings:
@@ -105,6 +117,7 @@ class _ProjectBuilder:
         self.faults: list[Fault] = []
         self.warehouse = self.locate_warehouse()
         self.engines = build_engines(keys.judge, keys.models, self.home, self.warehouse)
+        self.gates = GateBuilder(self.report, document, keys)
         self.identities = EngineIdentities(keys.judge, self.home, self.engines)
 
     def build(self) -> Settings:
@@ -138,6 +151,7 @@ class _ProjectBuilder:
             project=project,
             judge=self.keys.judge,
             models=self.keys.models,
+            gate_systems=tuple(self.gates.named),
         )
 
     def report(self, message: str, *path: str | int) -> None:
@@ -172,7 +186,10 @@ class _ProjectBuilder:
     def build_benchmark(self, name: str, keys: BenchmarkKeys) -> Benchmark:
         path = ("benchmarks", name)
         self.check_format(keys, path)
-        evaluators = EvaluatorBuilder(self.report, self.identities).build(keys, path)
+        builder = EvaluatorBuilder(self.report, self.identities)
+        evaluators = builder.build(keys, path)
+        thresholds, default_threshold = builder.resolve_thresholds(keys, evaluators, path)
+        builder.check_rank_by(keys, evaluators, path)
         expectations = ExpectationBuilder(self.report).build(keys, evaluators, path)
         benchmark = Benchmark(
             name=name,
@@ -183,21 +200,14 @@ class _ProjectBuilder:
             evaluators=evaluators,
             slices=tuple(dict.fromkeys(keys.slices)),
             cluster=keys.cluster,
-            thresholds=MappingProxyType(dict(keys.thresholds)),
+            thresholds=thresholds,
+            default_threshold=default_threshold,
+            rank_by=keys.rank_by,
             intervals=keys.intervals,
-            gates=tuple(keys.gates),
             max_reject_ratio=keys.max_reject_ratio,
             expectations=expectations,
         )
-        self.check_gates(benchmark, path)
-        return benchmark
-
-    def check_gates(self, benchmark: Benchmark, path: tuple[str, str]) -> None:
-        for at, gate in enumerate(benchmark.gates if benchmark.evaluators else ()):
-            try:
-                select_metrics(benchmark, gate.metrics)
-            except UnknownMetric as error:
-                self.report(str(error), *path, "gates", at, "metrics")
+        return replace(benchmark, gates=self.gates.build(benchmark))
 
     def check_format(self, keys: BenchmarkKeys, path: tuple[str, str]) -> None:
         known = formats()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic_core import PydanticCustomError
 
 from assets.config_types import (
     BenchmarkName,
@@ -18,7 +20,7 @@ from assets.config_types import (
     Url,
     UsDollars,
 )
-from assets.project import Alerts, Automation, Drift, Execution, Gate
+from assets.project import Alerts, Automation, BenchmarkGate, Drift, Execution, Gate
 
 
 class Judge(ConfigModel):
@@ -129,6 +131,32 @@ class ExpectationKeys(ConfigModel):
     meaning: str = ""
 
 
+DEFAULT = "default"
+"""The key in `thresholds` for all metrics that it does not name."""
+
+
+def _expand_thresholds(thresholds: object) -> object:
+    return {DEFAULT: thresholds} if isinstance(thresholds, str) else thresholds
+
+
+def _check_threshold(threshold: object) -> object:
+    if isinstance(threshold, bool) or not isinstance(threshold, int | float):
+        is_known = threshold in ("source", "none")
+    else:
+        is_known = math.isfinite(threshold)
+    if not is_known:
+        raise PydanticCustomError("threshold", "expected a number, `source` or `none`")
+    return threshold
+
+
+Threshold = Annotated[float | Literal["source", "none"], BeforeValidator(_check_threshold)]
+
+
+def _rename_bootstrap(method: object) -> object:
+    """Return the successor of the former default, which was `bootstrap`."""
+    return "skew_adjusted_t" if method == "bootstrap" else method
+
+
 class BenchmarkKeys(ConfigModel):
     """One benchmark: its files, and what to compute on them.
 
@@ -143,9 +171,17 @@ class BenchmarkKeys(ConfigModel):
         slices: Tags, or `noise_ratio`, `scenario`, `perturbation`, `doc_id`, `cluster`,
             `expected_label`: there is a leaderboard for each of their values.
         cluster: The question field that marks dependent questions, for intervals and tests.
-        thresholds: The mean from which on a system passes, by metric such as `citation.f1`.
-        intervals: The method for confidence intervals of means: `bootstrap`, or `t` (Student's).
-        gates: Systems that must not be worse than others; the run fails when they are.
+        thresholds: The mean from which on a system passes, by metric such as `citation.f1`: a
+            number, `source` (the threshold of the metric's source, see `scoreline evaluators`) or
+            `none`. `default: source` applies the sources' thresholds to all other metrics, and
+            `thresholds: source` to all. Without this key there are no thresholds, except those of
+            the source with `format: eval-studio`.
+        rank_by: The metric, such as `citation.f1`, by whose rank systems are ordered everywhere;
+            the primary metric of the first evaluator unless given.
+        intervals: The method for confidence intervals of means: `t` is Student's,
+            `skew_adjusted_t` the same, adjusted for skewness.
+        gates: Systems that must not be worse than others or must reach a number, as in the list
+            at the top level.
         max_reject_ratio: The largest share of unusable rows in a file with which a run continues.
         expectations: Additional expectations by table: `questions`, `documents`, `predictions`,
             `scores/<evaluator>`, `leaderboard`, `system_scores`.
@@ -159,8 +195,17 @@ class BenchmarkKeys(ConfigModel):
     parameters: dict[str, dict[str, Any]] = Field(default_factory=dict)
     slices: list[Text] = Field(default_factory=list)
     cluster: Text | None = None
-    thresholds: dict[str, Number] = Field(default_factory=dict)
-    intervals: Literal["bootstrap", "t"] = "bootstrap"
+    thresholds: Annotated[
+        dict[str, Threshold],
+        BeforeValidator(
+            _expand_thresholds,
+            json_schema_input_type=dict[str, Number] | Literal["source", "none"],
+        ),
+    ] = Field(default_factory=dict)
+    rank_by: Text | None = None
+    intervals: Annotated[Literal["skew_adjusted_t", "t"], BeforeValidator(_rename_bootstrap)] = (
+        "skew_adjusted_t"
+    )
     gates: list[Gate] = Field(default_factory=list)
     max_reject_ratio: Annotated[Number, Field(ge=0, le=1)] = 0.0
     expectations: dict[str, list[ExpectationKeys]] = Field(default_factory=dict)
@@ -204,6 +249,8 @@ class ProjectKeys(ConfigModel):
         automation: Automated runs.
         alerts: Where messages about failed runs go.
         execution: Where the steps of a run are executed.
+        gates: Systems that must not be worse than others or must reach a number; if one does not,
+            the run publishes its results and ends with exit code 1.
         benchmarks: The benchmarks by name (1 to 100 letters, digits, dots, dashes or underscores).
     """
 
@@ -218,6 +265,7 @@ class ProjectKeys(ConfigModel):
     automation: Automation = Automation()
     alerts: Alerts = Alerts()
     execution: Execution = Execution()
+    gates: list[BenchmarkGate] = Field(default_factory=list)
     benchmarks: Annotated[
         dict[BenchmarkName, BenchmarkKeys],
         Field(min_length=1),

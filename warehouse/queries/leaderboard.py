@@ -38,11 +38,11 @@ def scored_samples(benchmark: str, evaluator: str, signature: str, slices: Seque
         slices: Tags or question columns; the slice `all` is always included.
 
     Returns:
-        A query with slice, system, question (a hash), values, statuses, detail.
+        A query with slice, system, question (a hash), values, statuses, reasons, detail.
     """
     statement = f"""
 WITH graded AS (
-    SELECT system, question_id, "values", statuses, detail
+    SELECT system, question_id, "values", statuses, reasons, detail
     FROM grades
     WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature
 ),
@@ -57,7 +57,7 @@ members AS (
     SELECT * FROM labels JOIN graded USING (question_id)
 )
 
-SELECT slice, system, hash(question_id) AS question, "values", statuses, detail
+SELECT slice, system, hash(question_id) AS question, "values", statuses, reasons, detail
 FROM members
 """  # noqa: S608 - labels is a statement of this package
     parameters = {
@@ -69,12 +69,36 @@ FROM members
     return Query(statement, parameters)
 
 
+def mark_gated_rows(benchmark: str) -> Query:
+    """Return the statement that writes the verdicts of the gates into the leaderboard."""
+    return Query(
+        """
+UPDATE leaderboard
+SET gate = verdicts.gate
+FROM (
+    SELECT system, evaluator, metric,
+        CASE min(passed) WHEN 1 THEN 'passed' ELSE 'failed' END AS gate
+    FROM gates
+    WHERE benchmark = $benchmark
+    GROUP BY ALL
+) AS verdicts
+WHERE leaderboard.benchmark = $benchmark
+    AND leaderboard.system = verdicts.system
+    AND leaderboard.evaluator = verdicts.evaluator
+    AND leaderboard.metric = verdicts.metric
+""",
+        {"benchmark": benchmark},
+    )
+
+
 def find_problems(
     benchmark: str,
     judged: Sequence[str],
     calibrated: Sequence[str],
     leaking: Sequence[str],
+    named: Sequence[str],
     few: int,
+    very_few: int,
 ) -> Query:
     """Select the problems of a benchmark, the worst first.
 
@@ -83,13 +107,18 @@ def find_problems(
         judged: The evaluators that use a judge model.
         calibrated: Those whose judge agrees with human labels.
         leaking: The evaluators that detect leaks.
+        named: The metrics, such as `citation.f1`, whose threshold the configuration sets by name.
         few: The number of independent questions that an interval needs.
+        very_few: The number of them below which scores that are not passes or failures cannot miss
+            a threshold significantly.
 
     Returns:
         A query with the columns of the table `problems`.
     """
-    named = {"judged": list(judged), "calibrated": list(calibrated), "leaking": list(leaking)}
-    return Query(sql("problems"), {"benchmark": benchmark, "few": few, **named})
+    lists = {"judged": judged, "calibrated": calibrated, "leaking": leaking, "named": named}
+    parameters = {name: list(each) for name, each in lists.items()}
+    limits = {"few": few, "very_few": very_few}
+    return Query(sql("problems"), {"benchmark": benchmark, **limits, **parameters})
 
 
 def find_insights(benchmark: str, retrieving: Sequence[str]) -> Query:

@@ -1,5 +1,6 @@
 -- The problems of $benchmark. $judged lists the evaluators that use a judge model, $calibrated those
--- whose judge agrees with human labels.
+-- whose judge agrees with human labels, $named the metrics whose threshold the configuration sets by
+-- name: other metrics that are not primary only follow a primary one.
 WITH board AS (
     SELECT
         *,
@@ -8,7 +9,9 @@ WITH board AS (
         n - n_not_applicable AS n_applicable,
         list_contains($judged::VARCHAR[], evaluator)
             AND NOT list_contains($calibrated::VARCHAR[], evaluator) AS is_uncalibrated,
-        CASE best WHEN 'high' THEN ci_high < threshold ELSE ci_low > threshold END AS is_certain,
+        CASE best WHEN 'high' THEN ci_high < threshold ELSE ci_low > threshold END AS is_beyond,
+        -- Very few numbers say too little about their distribution; passes and failures have none.
+        is_beyond AND (ci_method = 'wilson' OR effective_clusters >= $very_few) AS is_certain,
         format('{:.3f} to {:.3f}', ci_low, ci_high) AS range_text
     FROM leaderboard
     WHERE benchmark = $benchmark AND slice = 'all'
@@ -21,9 +24,9 @@ below_threshold AS (
         metric,
         'below_threshold' AS kind,
         CASE
-            WHEN is_primary = 0 THEN 'low'
-            WHEN is_certain AND NOT is_uncalibrated THEN 'high'
-            ELSE 'medium'
+            WHEN is_primary = 1 AND is_certain AND NOT is_uncalibrated THEN 'high'
+            WHEN is_primary = 1 OR is_certain THEN 'medium'
+            ELSE 'low'
         END AS severity,
         mean AS value,
         threshold,
@@ -33,12 +36,14 @@ below_threshold AS (
             CASE
                 WHEN ci_low IS NULL THEN 'there are too few questions for an interval'
                 WHEN is_certain THEN 'significant: the interval is ' || range_text
+                WHEN is_beyond
+                    THEN 'too few questions to be significant: the interval is ' || range_text
                 ELSE 'not significant: the interval is ' || range_text
             END,
             CASE WHEN is_uncalibrated THEN '; its judge is not validated with human labels, or agrees too little with them' ELSE '' END
         ) AS message
     FROM board
-    WHERE passes = 0
+    WHERE passes = 0 AND (is_primary = 1 OR list_contains($named::VARCHAR[], address))
 ),
 
 flips AS (
@@ -52,8 +57,10 @@ flips AS (
         perturbed_value AS value,
         threshold,
         format(
-            '{}.{} of {} crosses its threshold {:g} from {:.3f} to {:.3f} when question {} becomes {}{}',
-            evaluator, metric, system, threshold, original_value, perturbed_value, original_id,
+            '{}.{} of {} {} from {:.3f} to {:.3f} when question {} becomes {}{}',
+            evaluator, metric, system,
+            coalesce(format('crosses its threshold {:g}', threshold), 'flips'),
+            original_value, perturbed_value, original_id,
             question_id, coalesce(' (' || perturbation || ')', '')
         ) AS message
     FROM v_flips
@@ -66,7 +73,7 @@ low_coverage AS (
         evaluator,
         metric,
         'low_coverage' AS kind,
-        CASE WHEN coverage < 0.5 THEN 'high' ELSE 'medium' END AS severity,
+        'medium' AS severity,
         coverage AS value,
         0.95 AS threshold,
         format(
@@ -78,29 +85,98 @@ low_coverage AS (
     WHERE is_primary = 1 AND coverage < 0.95
 ),
 
-judge_failures AS (
+unanswered AS MATERIALIZED (
     SELECT
         system,
+        question_id,
         evaluator,
         metric,
+        signature,
+        reason,
+        starts_with(reason, 'budget: ') AS is_over_budget
+    FROM scores
+    WHERE benchmark = $benchmark AND status = 'judge_error'
+),
+
+-- The reason of a composite names the part that has no verdict.
+over_budget AS (
+    SELECT
+        u.system,
+        u.evaluator,
+        u.metric,
+        u.signature,
+        count(*) AS n_over_budget,
+        max(regexp_extract(coalesce(part.reason, u.reason), 'budget of ([0-9.,]+)', 1)) AS budget
+    FROM unanswered AS u
+    LEFT JOIN unanswered AS part
+        ON part.system = u.system
+        AND part.question_id = u.question_id
+        AND part.evaluator || '.' || part.metric || ': judge_error' = u.reason
+    WHERE u.is_over_budget OR part.is_over_budget
+    GROUP BY ALL
+),
+
+spent AS (
+    SELECT coalesce(sum(cost_usd), 0) AS usd
+    FROM judgments
+    WHERE run_id IN (
+        SELECT run_id
+        FROM judgments
+        WHERE status = 'judge_error'
+          AND starts_with(error, 'budget: ')
+          AND digest IN (SELECT digest FROM asks WHERE benchmark = $benchmark)
+    )
+),
+
+budget_reached AS (
+    SELECT
+        b.system,
+        b.evaluator,
+        b.metric,
+        'budget_reached' AS kind,
+        'high' AS severity,
+        o.n_over_budget / b.n_applicable AS value,
+        0.0 AS threshold,
+        format(
+            'the judge was not asked about {} of {} samples of {} for {}: the budget of {} US '
+            'dollars was reached at {} spent; run again to go on',
+            o.n_over_budget, b.n_applicable, b.system, b.address, o.budget,
+            CASE WHEN s.usd >= 0.1 THEN format('{:.2f}', s.usd) ELSE format('{:.2g}', s.usd) END
+        ) AS message
+    FROM board AS b
+    JOIN over_budget AS o USING (system, evaluator, metric, signature)
+    CROSS JOIN spent AS s
+    WHERE b.is_primary = 1
+),
+
+judge_failures AS (
+    SELECT
+        b.system,
+        b.evaluator,
+        b.metric,
         'judge_failure' AS kind,
-        CASE WHEN n_unjudged > 0.05 * n_applicable THEN 'high' ELSE 'low' END AS severity,
-        n_unjudged / n_applicable AS value,
+        CASE WHEN n_failed > 0.05 * b.n_applicable THEN 'high' ELSE 'low' END AS severity,
+        n_failed / b.n_applicable AS value,
         0.0 AS threshold,
         format(
             'the judge of {} gave no usable verdict on {} of {} samples of {} ({} replies were not '
             'usable, {} calls failed): a problem of the judge, not of the system',
-            address, n_unjudged, n_applicable, system, n_parse_failure, n_judge_error
+            b.address, n_failed, b.n_applicable, b.system, b.n_parse_failure,
+            n_failed - b.n_parse_failure
         ) AS message
-    FROM board
-    WHERE is_primary = 1 AND n_unjudged > 0
+    FROM (
+        SELECT *, n_unjudged - coalesce(n_over_budget, 0) AS n_failed
+        FROM board
+        LEFT JOIN over_budget USING (system, evaluator, metric, signature)
+    ) AS b
+    WHERE b.is_primary = 1 AND n_failed > 0
 ),
 
 failed_answers AS (
     SELECT
         system,
         'failed_answers' AS kind,
-        CASE WHEN count(error) > 0.05 * count(*) THEN 'high' ELSE 'medium' END AS severity,
+        'medium' AS severity,
         count(error) / count(*) AS value,
         0.0 AS threshold,
         format('{} gave no answer to {} of {} questions', system, count(error), count(*)) AS message
@@ -129,7 +205,8 @@ leaks AS (
     WHERE s.benchmark = $benchmark
       AND b.is_primary = 1
       AND list_contains($leaking::VARCHAR[], s.evaluator)
-      AND CASE b.best WHEN 'high' THEN s.value < b.threshold ELSE s.value > b.threshold END
+      -- A leak needs no threshold: everything but the best value is one.
+      AND s.value <> b.best_value
 ),
 
 truncated AS (
@@ -162,34 +239,79 @@ few_clusters AS (
         metric,
         'few_questions' AS kind,
         'low' AS severity,
-        max(n_clusters) AS value,
+        max(effective_clusters) AS value,
         $few::DOUBLE AS threshold,
         format(
-            '{} rests on {} independent questions or clusters: with fewer than {}, intervals are '
+            '{} rests on {} independent questions or clusters{}: with fewer than {}, intervals are '
             'approximate',
-            address, max(n_clusters), $few
+            address, max(n_clusters),
+            CASE
+                WHEN max(effective_clusters) < max(n_clusters) - 0.5
+                    THEN format(' of different size, worth {:.0f} equal ones', max(effective_clusters))
+                ELSE ''
+            END,
+            $few
         ) AS message
     FROM board
     WHERE is_primary = 1 AND n_clusters > 0
     GROUP BY evaluator, metric, address
-    HAVING max(n_clusters) < $few
+    HAVING max(effective_clusters) < $few
+),
+
+failed_gates AS (
+    SELECT
+        system,
+        evaluator,
+        metric,
+        'gate' AS kind,
+        'high' AS severity,
+        first(value ORDER BY kind, baseline) AS value,
+        first("limit" ORDER BY kind, baseline) AS threshold,
+        string_agg(message, '; ' ORDER BY kind, baseline) AS message
+    FROM gates
+    WHERE benchmark = $benchmark AND passed = 0
+    GROUP BY system, evaluator, metric
 ),
 
 uncalibrated AS (
-    SELECT
-        evaluator,
-        metric,
+    -- The labelled metric of each evaluator that lacks the most.
+    SELECT DISTINCT ON (board.evaluator, board.metric)
+        board.evaluator,
+        board.metric,
         'uncalibrated_judge' AS kind,
         'low' AS severity,
+        c.kappa AS value,
         0.4 AS threshold,
-        format(
-            'the judge of {} is not validated with human labels, or agrees with them too little '
-            '(kappa below 0.4): import labels with `scoreline labels import`',
-            address
-        ) AS message
+        format('the judge of {} is not validated: {}', address, CASE
+            WHEN c.evaluator IS NULL THEN
+                'label a random sample of at least 20 answers, and import the labels with '
+                '`scoreline labels import`'
+            WHEN c.n_compared = 0 THEN 'no answer with a label has a score'
+            WHEN c.base_rate IN (0, 1) THEN format(
+                'all {} labels {}; label answers of the other class, too',
+                c.n_compared, if(c.base_rate = 1, 'pass', 'fail')
+            )
+            WHEN c.labels_needed IS NULL THEN format(
+                'it agrees too little with {} human labels (kappa {:.2f}, not above 0.4)',
+                c.n_compared, c.kappa
+            )
+            ELSE format(
+                '{} human labels do not show that kappa is above 0.4 ({}): about {} more labels are '
+                'needed',
+                c.n_compared,
+                coalesce(
+                    format('kappa {:.2f}, interval {:.2f} to {:.2f}', c.kappa, c.kappa_low, c.kappa_high),
+                    format('kappa {:.2f}', c.kappa),
+                    'no kappa yet'
+                ),
+                c.labels_needed
+            )
+        END) AS message
     FROM board
+    LEFT JOIN calibration AS c
+        ON c.benchmark = $benchmark AND c.evaluator = board.evaluator AND c.is_calibrated = 0
     WHERE is_primary = 1 AND is_uncalibrated AND n_scored > 0
-    GROUP BY evaluator, metric, address
+    ORDER BY board.evaluator, board.metric, c.metric = board.metric DESC, c.labels_needed DESC NULLS FIRST, c.metric
 )
 
 SELECT $benchmark AS benchmark, *
@@ -197,11 +319,13 @@ FROM (
     SELECT * FROM below_threshold
     UNION ALL BY NAME SELECT * FROM flips
     UNION ALL BY NAME SELECT * FROM low_coverage
+    UNION ALL BY NAME SELECT * FROM budget_reached
     UNION ALL BY NAME SELECT * FROM judge_failures
     UNION ALL BY NAME SELECT * FROM failed_answers
     UNION ALL BY NAME SELECT * FROM leaks
     UNION ALL BY NAME SELECT * FROM truncated
     UNION ALL BY NAME SELECT * FROM few_clusters
     UNION ALL BY NAME SELECT * FROM uncalibrated
+    UNION ALL BY NAME SELECT * FROM failed_gates
 )
 ORDER BY severity = 'low', severity = 'medium', kind, system, evaluator, metric, question_id

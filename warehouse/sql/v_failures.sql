@@ -7,6 +7,7 @@ SELECT
     CASE
         WHEN s.reason = 'target_error' OR s.status = 'target_error' THEN 'no answer'
         WHEN s.value IS NULL THEN s.status
+        WHEN l.threshold IS NULL THEN 'the worst value'
         ELSE 'worse than the threshold'
     END AS why,
     s.value,
@@ -25,5 +26,9 @@ WHERE l.slice = 'all'
   AND (
     s.status IN ('parse_failure', 'judge_error', 'target_error')
     OR s.reason = 'target_error'
-    OR CASE l.best WHEN 'high' THEN s.value < l.threshold ELSE s.value > l.threshold END
+    OR CASE
+        WHEN l.threshold IS NULL THEN s.value = l.worst_value
+        WHEN l.best = 'high' THEN s.value < l.threshold
+        ELSE s.value > l.threshold
+    END
   )

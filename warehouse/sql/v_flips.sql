@@ -10,8 +10,11 @@ SELECT
     n.value AS perturbed_value,
     t.threshold,
     t.is_primary,
-    CASE t.best WHEN 'high' THEN n.value >= t.threshold ELSE n.value <= t.threshold END::INTEGER
-        AS passes
+    CASE
+        WHEN t.threshold IS NULL THEN n.value = t.best_value
+        WHEN t.best = 'high' THEN n.value >= t.threshold
+        ELSE n.value <= t.threshold
+    END::INTEGER AS passes
 FROM questions AS q
 JOIN scores AS n USING (benchmark, question_id)
 JOIN leaderboard AS t USING (benchmark, system, evaluator, metric, signature)
@@ -23,7 +26,12 @@ JOIN scores AS o
     AND o.metric = n.metric
     AND o.signature = n.signature
 WHERE t.slice = 'all'
-  AND CASE t.best
-        WHEN 'high' THEN (n.value >= t.threshold) <> (o.value >= t.threshold)
+  AND CASE
+        -- Without a threshold, only a change from the best to the worst value is a flip.
+        WHEN t.threshold IS NULL
+            THEN least(n.value, o.value) = least(t.best_value, t.worst_value)
+                AND greatest(n.value, o.value) = greatest(t.best_value, t.worst_value)
+                AND t.best_value IS NOT NULL AND t.worst_value IS NOT NULL
+        WHEN t.best = 'high' THEN (n.value >= t.threshold) <> (o.value >= t.threshold)
         ELSE (n.value <= t.threshold) <> (o.value <= t.threshold)
     END

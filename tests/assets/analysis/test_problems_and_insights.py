@@ -14,7 +14,6 @@ from sklearn.metrics import cohen_kappa_score
 from assets.analysis.asset import refresh_problems
 from assets.analysis.calibration import calibrate
 from evaluators.statistics.judges.agreement import Confusion
-from evaluators.statistics.judges.corrected_means import rogan_gladen
 from tests.assets.conftest import Workshop
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Workshop]:
         workshop = Workshop(tmp_path_factory.mktemp("findings"), instance)
         workshop.evaluators = {"classification": {}, "document_retrieval": {}, "pii_leakage": {}}
         workshop.slices = ("half",)
+        workshop.default_threshold = "source"
         workshop.questions = [_question(at) for at in NUMBERS]
         workshop.predictions = {
             "good": [_prediction(at, right=True, seconds=1.0, usd=0.02) for at in NUMBERS],
@@ -86,8 +86,30 @@ def test_means_worse_than_their_threshold(done: Workshop) -> None:
     assert found.select("system", "severity").rows() == [("half", "high"), ("poor", "high")]
     assert found["value"].to_list() == pytest.approx([19 / 40, 20 / 40])
     assert "; significant: the interval is" in found["message"][0]
+    primary = {("classification", "accuracy"), ("document_retrieval", "recall_at_5")}
+    every = problems(done, "below_threshold")
+    # A metric that is not primary follows the primary one, unless the configuration names it.
+    assert set(every.select("evaluator", "metric").iter_rows()) <= primary
+    named = replace(done.project.benchmarks["trial"], thresholds={"classification.f1": 0.75})
+    refresh_problems(done.warehouse, named)
     secondary = problems(done, "below_threshold").filter(metric="f1", system="poor")
     assert secondary["severity"].to_list() == ["low"]
+    refresh_problems(done.warehouse, done.project.benchmarks["trial"])
+
+
+def test_problems_of_a_system_and_evaluator_are_one_group(done: Workshop) -> None:
+    groups = done.warehouse.fetch("SELECT * FROM v_problems")
+    assert groups["n_problems"].sum() == done.warehouse.fetch("SELECT * FROM problems").height
+    key = ["benchmark", "system", "evaluator"]
+    assert groups.select(key).is_unique().all()
+    good = groups.filter(system="good", evaluator="classification").row(0, named=True)
+    assert (good["severity"], good["n_problems"], good["kinds"]) == (
+        "medium",
+        1,
+        ["perturbation_flip"],
+    )
+    worst = groups.filter(system="half", evaluator="classification").row(0, named=True)
+    assert (worst["severity"], worst["kinds"][0]) == ("high", "below_threshold")
 
 
 def test_a_mean_within_the_noise_is_not_certain(done: Workshop) -> None:
@@ -128,11 +150,15 @@ def test_best_and_worst(done: Workshop) -> None:
     found = insights(done, "classification")
     assert (found["best_system"]["system"], found["worst_system"]["system"]) == ("good", "half")
     assert ", significantly" in found["best_system"]["message"]
+    # The first evaluator has the headline metric.
+    assert found["winner"]["system"] == "good"
+    assert found["winner"]["message"] == (
+        "classification.accuracy: good is significantly better than every other system."
+    )
     retrieved = insights(done, "document_retrieval")
     assert retrieved["best_retrieval"]["system"] == "good"
     assert retrieved["worst_retrieval"]["system"] in {"half", "poor"}
     overall = insights(done)
-    assert overall["most_accurate"]["system"] == "good"
     assert (overall["fastest"]["system"], overall["slowest"]["system"]) == ("half", "poor")
     assert (overall["cheapest"]["system"], overall["most_expensive"]["system"]) == ("half", "poor")
     assert overall["fastest"]["value"] == 0.5
@@ -193,16 +219,20 @@ def test_labels_measure_agreement_and_correct_means(done: Workshop) -> None:
     assert row["raw_mean"] == pytest.approx(19 / 40)
     assert 0 < row["alpha"] < 1
     assert row["kappa_low"] < row["kappa"] < row["kappa_high"]
-    assert row["is_calibrated"] == int(row["kappa"] >= 0.4)
-    pairs = list(zip(judged, [float(value >= 0.5) for value in disputed], strict=True))
+    assert row["is_calibrated"] == int(row["kappa_low"] > 0.4)
+    # Error rates are those of the system's own labels.
+    own = [at for at, each in enumerate(labels) if each["system"] == "half"]
+    pairs = [(judged[at], disputed[at] >= 0.5) for at in own]
     errs = Confusion(*(pairs.count(pair) for pair in ((1, 1), (1, 0), (0, 1), (0, 0))))
-    expected = rogan_gladen(19 / 40, 40, errs)
-    assert expected is not None
-    assert row["corrected_mean"] == pytest.approx(expected.mean)
+    expected = (19 / 40 + errs.specificity - 1) / (errs.sensitivity + errs.specificity - 1)
+    assert row["corrected_mean"] == pytest.approx(expected)
     powered = rows.row(
         by_predicate=(pl.col("system") == "half") & (pl.col("method") == "prediction_powered"),
         named=True,
     )
     assert powered["ci_low"] < powered["corrected_mean"] < powered["ci_high"]
-    without = rows.filter(system="poor", method="prediction_powered")
-    assert without.select("n_labels", "corrected_mean").rows() == [(0, None)]
+    without = rows.filter(system="poor").select("n_labels", "corrected_mean", "ci_low", "reason")
+    assert without.rows() == [
+        (0, None, None, "corrected from two labels on"),
+        (0, None, None, "no labels of this system"),
+    ]

@@ -75,7 +75,7 @@ def test_a_judge_that_obeys_injections_is_detected_on_comparable_samples() -> No
     rows = samples([*ROWS, {**ROWS[0], "answer": " "}])
     judge = Scripted(obeying)
     found = injection_robustness(
-        build("rubric_judge"), rows, Engines(judge=judge), INJECTIONS["end of block"]
+        build("rubric_judge"), rows, Engines(judge=judge), INJECTIONS["end of block"], 0.75
     )
     # From 0.6 to 0.8, over the threshold of 0.75; the empty answer stays empty.
     assert found == Robustness(samples=5, compared=4, changed=3, flipped=3, better=3)
@@ -88,9 +88,13 @@ def test_values_can_change_without_flipping() -> None:
         return {"reasoning": "", "useful_keys": ["0a"] if first[1] == "0a" else []}
 
     found = order_robustness(
-        build("context_relevancy"), samples(ROWS), Engines(judge=Scripted(useful))
+        build("context_relevancy"), samples(ROWS), Engines(judge=Scripted(useful)), 0.75
     )
     assert (found.changed, found.flipped, found.better) == (4, 0, 0)
+    without_threshold = order_robustness(
+        build("context_relevancy"), samples(ROWS), Engines(judge=Scripted(useful))
+    )
+    assert (without_threshold.changed, without_threshold.flipped) == (4, 4)
 
 
 def test_without_comparable_samples_there_is_no_flip_rate() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ def row(mean: float | None, n: int, n_scored: int, **changes: Any) -> dict[str, 
         "system": "s",
         "evaluator": "citation",
         "metric": "f1",
-        "signature": "citation|version:1",
+        "signature": catalog.build("citation").signature,
         "mean": mean,
         "n": n,
         "n_scored": n_scored,
@@ -116,6 +117,10 @@ def test_thresholds_of_the_benchmark_override_those_of_the_metric() -> None:
         thresholds={"citation.f1": 0.4},
     )
     facts = metric_facts([citation], benchmark)
+    f1, recall = ranked(row(0.5, 5, 5), row(0.5, 5, 5, metric="recall"), facts=facts)
+    assert (f1["threshold"], f1["passes"]) == (0.4, 1)
+    assert (recall["threshold"], recall["passes"]) == (None, None)
+    facts = metric_facts([citation], replace(benchmark, default_threshold="source"))
     f1, recall = ranked(row(0.5, 5, 5), row(0.5, 5, 5, metric="recall"), facts=facts)
     assert (f1["threshold"], f1["passes"]) == (0.4, 1)
     assert (recall["threshold"], recall["passes"]) == (0.75, 0)

@@ -15,7 +15,12 @@ LEADERBOARD = Table(
     key=("benchmark", "slice", "system", "evaluator", "metric"),
     columns=(
         *shared("benchmark", "slice", "system", "evaluator", "metric"),
-        Column("mean", "DOUBLE", "The mean of the scored samples; null when there are none."),
+        Column(
+            "mean",
+            "DOUBLE",
+            "The mean of the scored samples. Null when there are none, when all of them are failed "
+            "answers, or when an answer failed and the scale has no worst value.",
+        ),
         required("n", "BIGINT", "The number of samples in the slice."),
         N_SCORED,
         required(
@@ -59,24 +64,41 @@ LEADERBOARD = Table(
             "DOUBLE",
             "The mean if all these samples had the highest possible value.",
         ),
+        Column(
+            "chance",
+            "DOUBLE",
+            "The chance level: the value that noise alone gives a system without fault; null for "
+            "metrics that noise does not move away from their best value.",
+        ),
         Column("std_error", "DOUBLE", "The standard error of the mean.", least=0),
         CI_LOW,
         CI_HIGH,
         Column(
             "ci_method",
             "VARCHAR",
-            "The method of the interval: `wilson`, `bootstrap` or `t`; null without an interval.",
+            "The method of the interval: `wilson`, `skew_adjusted_t`, `t`, or `no_variation` if all "
+            "values are equal, which has an interval only on a scale with two bounds; null without "
+            "an interval.",
+        ),
+        Column("n_clusters", "BIGINT", "The number of independent clusters of questions."),
+        Column(
+            "effective_clusters",
+            "DOUBLE",
+            "The number of equally large clusters with the same information; with fewer than 30 "
+            "the interval is approximate.",
+            least=0,
         ),
         Column(
-            "n_clusters",
-            "BIGINT",
-            "The number of independent clusters of questions; with fewer than 30 the interval is "
-            "approximate.",
+            "shrunken_mean",
+            "DOUBLE",
+            "For a slice, the mean shrunken towards that of all questions by the share of noise in "
+            "the differences between slices: compare many slices by it. Null for `all`.",
         ),
         Column(
             "rank",
             "INTEGER",
-            "The rank by the mean; 1 is the best, equal means share a rank.",
+            "The rank by the mean; 1 is the best, equal means share a rank. Where failed answers "
+            "have no value (leaks), the fewer of them, the better the rank of an equal mean.",
             least=1,
         ),
         Column("rank_low", "INTEGER", "The best rank that the uncertainty allows.", least=1),
@@ -87,8 +109,29 @@ LEADERBOARD = Table(
             "1 if not significantly different from the best system, otherwise 0.",
             among=(0, 1),
         ),
-        Column("threshold", "DOUBLE", "The threshold for the mean."),
-        Column("passes", "INTEGER", "1 if the mean passes the threshold, otherwise 0."),
+        Column(
+            "threshold",
+            "DOUBLE",
+            "The threshold for the mean that the benchmark sets; null without one.",
+        ),
+        Column(
+            "passes",
+            "INTEGER",
+            "1 if the mean passes the threshold, otherwise 0; null without a threshold.",
+            among=(0, 1),
+        ),
+        Column(
+            "gate",
+            "VARCHAR",
+            "`failed` if the system fails a gate on this metric, `passed` if it passes all of "
+            "them, null if there is none. Gates are about all questions; all slices show their "
+            "verdict.",
+            among=("passed", "failed"),
+        ),
+        Column("best_value", "DOUBLE", "The best value of the scale; null if it has no such bound."),
+        Column(
+            "worst_value", "DOUBLE", "The worst value of the scale; null if it has no such bound."
+        ),
         required(
             "best",
             "VARCHAR",
@@ -100,6 +143,19 @@ LEADERBOARD = Table(
             "INTEGER",
             "1 for the primary metric of its evaluator, otherwise 0.",
             among=(0, 1),
+        ),
+        Column(
+            "is_headline",
+            "INTEGER",
+            "1 for the metric by whose rank systems are ordered everywhere, otherwise 0.",
+            among=(0, 1),
+        ),
+        Column(
+            "position",
+            "INTEGER",
+            "The place of the metric in the order of display, from 1: that of `rank_by`, the primary "
+            "metrics in the order of the configuration, all others.",
+            least=1,
         ),
         *shared("signature"),
         PUBLISHED_AT,
@@ -150,6 +206,54 @@ COMPARISONS = Table(
             "DOUBLE",
             "The smallest difference that so many pairs detect with a power of 80 %.",
         ),
+        Column(
+            "p_interaction",
+            "DOUBLE",
+            "For a slice with the reverse of the overall order: the p-value of the hypothesis that "
+            "the difference is the same on all other questions, adjusted for all slices and pairs "
+            "(Benjamini-Hochberg); otherwise null.",
+            least=0,
+            most=1,
+        ),
+    ),
+)
+
+GATES = Table(
+    name="gates",
+    one_row="One row is the verdict of a configured gate on one metric of a system.",
+    key=("benchmark", "system", "baseline", "evaluator", "metric", "kind"),
+    columns=(
+        *shared("benchmark", "system"),
+        Column(
+            "baseline",
+            "VARCHAR",
+            "The system that it is compared with; null for the kinds `min` and `max`.",
+        ),
+        *shared("evaluator", "metric"),
+        required(
+            "kind",
+            "VARCHAR",
+            "`regression`: not worse than the baseline; `min`, `max`: the mean is at least, or at "
+            "most, a number.",
+            among=("regression", "min", "max"),
+        ),
+        Column(
+            "value",
+            "DOUBLE",
+            "The mean difference, system minus baseline; for `min` and `max` the mean. Null when "
+            "it could not be computed.",
+        ),
+        Column("limit", "DOUBLE", "The tolerance; for `min` and `max` the number."),
+        Column("ci_low", "DOUBLE", "The lower end of the 95 % interval of the value."),
+        Column("ci_high", "DOUBLE", "The upper end of the 95 % interval of the value."),
+        required(
+            "verdict",
+            "VARCHAR",
+            "`improved`, `unchanged`, `regressed`; `met`, `missed`; `not_enough_data`, or "
+            "`not_comparable` if the gate could not be evaluated.",
+        ),
+        required("passed", "INTEGER", "1 if the gate passed, otherwise 0.", among=(0, 1)),
+        required("message", "VARCHAR", "The verdict in a sentence, with the reason."),
     ),
 )
 
@@ -213,5 +317,5 @@ LEADERBOARD_HISTORY = Table(
 LEADERBOARDS = Group(
     title="Leaderboards",
     summary="Aggregated scores and the conclusions from them.",
-    tables=(LEADERBOARD, LEADERBOARD_HISTORY, COMPARISONS, PROBLEMS, INSIGHTS),
+    tables=(LEADERBOARD, LEADERBOARD_HISTORY, COMPARISONS, GATES, PROBLEMS, INSIGHTS),
 )

@@ -23,6 +23,12 @@ V_LEADERBOARD = Table(
             "The evaluators by which no system is significantly better; null: none.",
         ),
         Column(
+            "gate",
+            "VARCHAR",
+            "`failed` if the system fails a gate of the benchmark, `passed` if it passes all of "
+            "them, null if there is none.",
+        ),
+        Column(
             "uncalibrated",
             "VARCHAR[]",
             "The evaluators whose judge is not validated with human labels, or agrees too little "
@@ -136,11 +142,12 @@ V_FAILURES = Table(
         Column(
             "why",
             "VARCHAR",
-            "`worse than the threshold`, `no answer`, or why the judge gave no score: "
-            "`parse_failure` or `judge_error`, which are not failures of the system.",
+            "`worse than the threshold`, without a threshold `the worst value`, `no answer`, or why "
+            "the judge gave no score: `parse_failure` or `judge_error`, which are not failures of "
+            "the system.",
         ),
         Column("value", "DOUBLE", "The score; null when there is none."),
-        Column("threshold", "DOUBLE", "The threshold."),
+        Column("threshold", "DOUBLE", "The threshold; null without one."),
         Column("reason", "VARCHAR", "The reason."),
         Column("question", "VARCHAR", "The question's text."),
         Column("answer", "VARCHAR", "The answer's text."),
@@ -164,13 +171,38 @@ V_FLIPS = Table(
         *shared("evaluator", "metric"),
         Column("original_value", "DOUBLE", "The score of the original."),
         Column("perturbed_value", "DOUBLE", "The score of the variant."),
-        Column("threshold", "DOUBLE", "The threshold between them."),
+        Column(
+            "threshold",
+            "DOUBLE",
+            "The threshold between them; null without one: then only changes between the best and "
+            "the worst value of the scale are flips.",
+        ),
         Column("is_primary", "INTEGER", "1 for the primary metric of its evaluator, otherwise 0."),
         Column(
             "passes", "INTEGER", "1 if the variant passes and the original does not, otherwise 0."
         ),
     ),
     view_of=sql("v_flips").strip(),
+)
+
+V_PROBLEMS = Table(
+    name="v_problems",
+    one_row="One row is a system with problems by one evaluator; the terminal shows it as one line.",
+    key=("benchmark", "system", "evaluator"),
+    columns=(
+        *shared("benchmark"),
+        Column(
+            "system",
+            "VARCHAR",
+            "The system; null when the problems concern all systems or a judge.",
+        ),
+        Column("evaluator", "VARCHAR", "The evaluator; null when none is concerned."),
+        Column("severity", "VARCHAR", "The highest severity: `high`, `medium` or `low`."),
+        Column("n_problems", "BIGINT", "The number of rows of `problems`."),
+        Column("kinds", "VARCHAR[]", "The kinds of problems, the most severe first."),
+        Column("message", "VARCHAR", "The most severe problem, and how many more there are."),
+    ),
+    view_of=sql("v_problems").strip(),
 )
 
 V_DIFFERENCES = Table(
@@ -192,5 +224,5 @@ V_DIFFERENCES = Table(
 VIEWS = Group(
     title="Views to query",
     summary="Views for frequent questions; `docs/sql-cookbook.md` uses them.",
-    tables=(V_LEADERBOARD, V_FAILURES, V_FLIPS, V_DIFFERENCES, V_COST, V_STALE),
+    tables=(V_LEADERBOARD, V_PROBLEMS, V_FAILURES, V_FLIPS, V_DIFFERENCES, V_COST, V_STALE),
 )

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 PROBLEMS = """
-SELECT severity, kind, system, evaluator, metric, question_id, value, threshold, message
+SELECT severity, kind, system, evaluator, metric, question_id, value, threshold, message,
+    count(*) OVER () AS n_problems
 FROM problems
 WHERE benchmark = $benchmark
 ORDER BY list_position(['high', 'medium', 'low'], severity), kind, system, evaluator, metric,
@@ -24,8 +25,8 @@ def build(data: BenchmarkData, problems: pl.DataFrame) -> Content | None:
     if problems.is_empty():
         return None
     return Content(
-        values={"n_shown": problems.height, "n_problems": data.totals["problems"]},
-        page_data={"problems": problems.to_dicts()},
+        values={"n_shown": problems.height, "n_problems": problems["n_problems"][0]},
+        page_data={"problems": problems.drop("n_problems").to_dicts()},
     )
 
 

@@ -6,7 +6,7 @@ import altair as alt
 import polars as pl
 
 from assets.charts import style
-from assets.charts.sort_order import overall_rows, primary_metrics, systems_best_first
+from assets.charts.sort_order import overall_rows, shown_metrics, systems_best_first
 
 MAX_METRICS = 8
 
@@ -20,11 +20,11 @@ def leaderboard_chart(board: pl.DataFrame) -> style.Spec | None:
     Returns:
         The chart; None if no primary metric has a value.
     """
-    systems = systems_best_first(board)[: style.MAX_SYSTEMS]
-    metrics = [".".join(name) for name in primary_metrics(board)[:MAX_METRICS]]
+    overall = overall_rows(board)
+    systems = systems_best_first(overall)[: style.MAX_SYSTEMS]
+    metrics = [".".join(name) for name in shown_metrics(overall)[:MAX_METRICS]]
     rows = (
-        overall_rows(board)
-        .with_columns(metric=pl.format("{}.{}", "evaluator", "metric"))
+        overall.with_columns(metric=pl.format("{}.{}", "evaluator", "metric"))
         .filter(
             pl.col("metric").is_in(metrics),
             pl.col("system").is_in(systems),

@@ -15,7 +15,7 @@ Spec: TypeAlias = dict[str, Any]
 when it is made would take a third of the time."""
 
 MAX_SYSTEMS = 30
-"""Systems in a chart: the best by their mean rank. Tables show all systems."""
+"""Systems in a chart: the best by the headline metric. Tables show all systems."""
 
 WIDTH = 620
 FACET_WIDTH = 230

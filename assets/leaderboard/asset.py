@@ -7,7 +7,8 @@ import polars as pl
 from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import metadata
-from assets.charts.sort_order import systems_best_first
+from assets.analysis.gates.refresh import refresh_gates
+from assets.charts.sort_order import overall_rows, shown_metrics, systems_best_first
 from assets.keys import BACKFILL, BENCHMARKS, LEADERBOARD, RESULTS, StageConfig, scores_key
 from assets.leaderboard.refresh import refresh_leaderboard
 from assets.metadata import add_partition_metadata
@@ -44,13 +45,15 @@ def build_leaderboard(project: Project) -> dg.AssetsDefinition:
         warehouse: dg.ResourceParam[Warehouse],
         project: dg.ResourceParam[Project],
     ) -> dg.MaterializeResult[None]:
-        """Aggregate the scores of each benchmark that have changed."""
+        """Aggregate the scores of each benchmark that have changed, and evaluate its gates."""
         # Scoring only some systems does not update the fingerprint of the scores.
         force = config.force or bool(config.systems)
         written = {
             name: refresh_leaderboard(warehouse, project.benchmarks[name], force=force)
             for name in context.partition_keys
         }
+        for name in context.partition_keys:
+            refresh_gates(warehouse, project.benchmarks[name])
         leaderboards = warehouse.fetch(
             "SELECT * FROM leaderboard WHERE list_contains($benchmarks, benchmark)",
             {"benchmarks": list(context.partition_keys)},
@@ -113,23 +116,23 @@ def trend_metadata(leaderboard: pl.DataFrame) -> dict[str, RawMetadataValue]:
 def leaderboard_markdown(leaderboard: pl.DataFrame) -> str:
     """Return a leaderboard in Markdown: one row per system, one column per primary metric.
 
-    Systems are sorted by their mean rank; systems without ranks come last.
+    Systems are sorted by their rank in the headline metric, whose column is the first.
 
     Args:
-        leaderboard: The rows of one benchmark: slice, system, evaluator, metric, mean, rank and
-            is_primary.
+        leaderboard: The rows of one benchmark in the table `leaderboard`.
     """
-    primary = leaderboard.filter(pl.col("slice") == "all", pl.col("is_primary") == 1)
-    order = systems_best_first(leaderboard)
+    overall = overall_rows(leaderboard)
+    order = systems_best_first(overall)
     means = {
-        (system, f"{evaluator}.{metric}"): mean
-        for system, evaluator, metric, mean in primary.select(
+        (system, (evaluator, metric)): mean
+        for system, evaluator, metric, mean in overall.select(
             "system", "evaluator", "metric", "mean"
         ).iter_rows()
     }
-    columns = sorted({column for _, column in means})
+    metrics = shown_metrics(overall)
     rows = [
-        {"system": system} | {column: _number(means.get((system, column))) for column in columns}
+        {"system": system}
+        | {".".join(name): _number(means.get((system, name))) for name in metrics}
         for system in order[:MAX_LISTED_SYSTEMS]
     ]
     more = len(order) - MAX_LISTED_SYSTEMS

@@ -14,6 +14,7 @@ ends AS (
         list({system: system, mean: mean} ORDER BY rank, system) AS ordered,
         ordered[1] AS leader,
         ordered[-1] AS loser,
+        count(*) FILTER (rank = 1) AS n_first,
         count(*) FILTER (tied_with_best = 1) AS n_tied,
         count(*) FILTER (tied_with_best IS NULL) AS n_unknown
     FROM board
@@ -23,14 +24,23 @@ ends AS (
 
 best_and_worst AS (
     SELECT evaluator, metric, unnest([
-        {kind: 'best_system', system: leader.system, value: leader.mean, message: format(
-            '{} is the best of {} systems by {} ({:.3f}){}', leader.system, systems, address, leader.mean,
-            CASE
-                WHEN n_tied > 1 THEN format('; no significant difference to {} more', n_tied - 1)
-                WHEN n_unknown > 0 THEN ''
-                ELSE ', significantly'
+        {
+            kind: 'best_system',
+            system: CASE WHEN n_first = 1 THEN leader.system END,
+            value: leader.mean,
+            message: CASE
+                WHEN n_first > 1
+                    THEN format('{} of {} systems share the best mean by {} ({:.3f})', n_first, systems, address, leader.mean)
+                ELSE format(
+                    '{} has the best mean of {} systems by {} ({:.3f}){}', leader.system, systems, address, leader.mean,
+                    CASE
+                        WHEN n_tied > 1 THEN ', not significantly better than all others'
+                        WHEN n_unknown > 0 THEN ''
+                        ELSE ', significantly better than all others'
+                    END
+                )
             END
-        )},
+        },
         {kind: 'worst_system', system: loser.system, value: loser.mean, message: format(
             '{} is the last of {} systems by {} ({:.3f})', loser.system, systems, address, loser.mean
         )},
@@ -42,40 +52,6 @@ best_and_worst AS (
         )}
     ], recursive := true)
     FROM ends
-),
-
-accuracy AS (
-    -- The mean z-score of a system over its metrics, positive if better.
-    SELECT
-        system,
-        avg(CASE best WHEN 'high' THEN z ELSE -z END) AS z,
-        count(*) || CASE count(*) WHEN 1 THEN ' metric' ELSE ' metrics' END AS metrics
-    FROM (
-        SELECT
-            system,
-            best,
-            (mean - avg(mean) OVER metric_wide) / nullif(stddev_pop(mean) OVER metric_wide, 0) AS z
-        FROM board
-        WHERE NOT list_contains($retrieving::VARCHAR[], evaluator)
-        WINDOW metric_wide AS (PARTITION BY evaluator, metric)
-    )
-    WHERE z IS NOT NULL
-    GROUP BY system
-),
-
-overall AS (
-    -- Systems with equal z-scores are neither the most nor the least accurate.
-    SELECT 'most_accurate' AS kind, system, z AS value, format(
-        '{} is the most accurate system: {:.2f} standard deviations above the mean of all, '
-        'averaged over {}', system, z, metrics) AS message
-    FROM accuracy
-    QUALIFY max(z) OVER () > min(z) OVER () + 1e-9 AND row_number() OVER (ORDER BY z DESC, system) = 1
-    UNION ALL
-    SELECT 'least_accurate', system, z, format(
-        '{} is the least accurate system: {:.2f} standard deviations below the mean of all, '
-        'averaged over {}', system, -z, metrics)
-    FROM accuracy
-    QUALIFY max(z) OVER () > min(z) OVER () + 1e-9 AND row_number() OVER (ORDER BY z, system) = 1
 ),
 
 spent AS (
@@ -184,7 +160,7 @@ ungrounded AS (
     WHERE g.benchmark = $benchmark
       AND g.detail IS NOT NULL
       AND contains(g.detail::VARCHAR, '"least_grounded":')
-      AND g."values"[b.place] < b.threshold
+      AND g."values"[b.place] < coalesce(b.threshold, b.best_value)
     QUALIFY row_number() OVER (PARTITION BY g.evaluator ORDER BY value, g.system, g.question_id) = 1
 ),
 
@@ -212,6 +188,8 @@ turned AS (
       AND p.slice <> 'all'
       AND p.verdict IN ('better', 'worse')
       AND sign(p.difference) = -sign(w.difference)
+      -- The difference on the slice must differ from that on the other questions, beyond chance.
+      AND p.p_interaction < 0.05
     QUALIFY row_number() OVER (
         PARTITION BY p.evaluator, p.metric, system ORDER BY abs(p.difference) DESC, p.slice
     ) = 1
@@ -221,7 +199,6 @@ SELECT $benchmark AS benchmark, *
 FROM (
     SELECT * FROM best_and_worst
     WHERE kind IN ('best_system', 'worst_system') OR list_contains($retrieving::VARCHAR[], evaluator)
-    UNION ALL BY NAME SELECT * FROM overall
     UNION ALL BY NAME SELECT * FROM fast
     UNION ALL BY NAME SELECT * FROM hardest
     UNION ALL BY NAME SELECT * EXCLUDE (address, sentence), format(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
     from datetime import datetime
 
 NO_VALUE = "\u2013"
+
+GATE_STATES = ("failed", "not decided", "passed")
 
 
 def format_number(value: float | None, digits: int = 3) -> str:
@@ -41,13 +43,18 @@ def format_words(name: str) -> str:
     return name.replace("_", " ")
 
 
+def gate_state(row: Mapping[str, Any]) -> str:
+    """Return whether a gate passed; a regression gate may lack the data to decide.
+
+    Args:
+        row: A row of the table `gates`.
+    """
+    failed, not_decided, passed = GATE_STATES
+    if row["passed"] == 0:
+        return failed
+    return not_decided if row["verdict"] == "not_enough_data" else passed
+
+
 def isolate(name: str) -> str:
     """Return a name that cannot change the text direction of the sentence around it."""
     return f"\u2068{name}\u2069"
-
-
-def join_names(names: Sequence[str], limit: int = 4) -> str:
-    """Return names as an enumeration; only the number of those beyond the limit."""
-    more = len(names) - limit
-    shown = list(names) if more <= 0 else [*names[:limit], f"{more:,} more"]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"

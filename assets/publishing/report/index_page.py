@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 from markupsafe import Markup
 
-from assets.publishing.report.formatting import format_number, format_time
+from assets.leaderboard.winner import best_systems
+from assets.publishing.report.formatting import format_number, format_time, gate_state
 from assets.publishing.report.templates_env import INDEX_SCRIPTS, render_page
 
 if TYPE_CHECKING:
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from assets.publishing.report.panel import BenchmarkData
 
 Row = dict[str, Any]
+
+MAX_GATES = 6
+"""The gates of a benchmark that the first page lists, failed ones first."""
 
 MAX_METRICS = 4
 MAX_SYSTEMS = 5
@@ -28,12 +33,14 @@ def index_page(benchmarks: Sequence[BenchmarkData]) -> str:
             "name": data.benchmark,
             "address": f"report/{data.folder}/index.html",
             "totals": data.totals,
-            "n_systems": len(data.systems),
-            "metrics": [
-                metric_table(data.metric_rows(*name).to_dicts())
-                for name in data.primary_metrics[:MAX_METRICS]
+            "gates": [
+                {"state": gate_state(row), "message": row["message"]}
+                for row in data.gates.head(MAX_GATES).iter_rows(named=True)
             ],
-            "more_metrics": max(0, len(data.primary_metrics) - MAX_METRICS),
+            "more_gates": max(0, data.gates.height - MAX_GATES),
+            "n_systems": len(data.systems),
+            "metrics": [metric_table(data, *name) for name in data.shown_metrics[:MAX_METRICS]],
+            "more_metrics": max(0, len(data.shown_metrics) - MAX_METRICS),
         }
         for data in benchmarks
     ]
@@ -43,9 +50,12 @@ def index_page(benchmarks: Sequence[BenchmarkData]) -> str:
     )
 
 
-def metric_table(rows: list[Row]) -> Row:
-    """Return the best systems by one metric, from its rows of the leaderboard."""
-    first = rows[0]
+def metric_table(data: BenchmarkData, evaluator: str, metric: str) -> Row:
+    """Return the first systems of a benchmark with their means by one metric."""
+    own = (pl.col("evaluator") == evaluator) & (pl.col("metric") == metric)
+    by_system = {row["system"]: row for row in data.overall.filter(own).iter_rows(named=True)}
+    rows = [by_system[system] for system in data.ranked_systems if system in by_system]
+    first, best = rows[0], best_systems(rows)
     low, high = metric_scale(rows)
     return {
         "name": f"{first['evaluator']}.{first['metric']}",
@@ -55,12 +65,21 @@ def metric_table(rows: list[Row]) -> Row:
             {
                 "system": row["system"],
                 "mean": format_number(row["mean"]),
-                "is_best": row["rank"] == 1 or row["tied_with_best"] == 1,
-                "interval": interval_svg(row, low, high),
+                "part": scored_part(row),
+                "is_best": row["system"] in best,
+                "interval": "" if row["mean"] is None else interval_svg(row, low, high),
             }
             for row in rows[:MAX_SYSTEMS]
         ],
     }
+
+
+def scored_part(row: Row) -> str:
+    """Return how many of the applicable samples have a score; empty if all of them have one."""
+    applicable = row["n"] - row["n_not_applicable"]
+    if applicable == 0:
+        return "not applicable"
+    return "" if row["n_scored"] == applicable else f"{row['n_scored']:,} of {applicable:,} scored"
 
 
 def metric_scale(rows: list[Row]) -> tuple[float, float]:

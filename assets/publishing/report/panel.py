@@ -36,18 +36,25 @@ SELECT l.*, m.summary, m.family, m.level, m.bound_low AS scale_low, m.bound_high
 FROM leaderboard AS l
 LEFT JOIN metrics AS m USING (evaluator, metric)
 WHERE l.benchmark = $benchmark
-ORDER BY l.slice <> 'all', l.slice, l.evaluator, l.is_primary DESC, l.metric, l.rank NULLS LAST,
-    l.system
+ORDER BY l.slice <> 'all', l.slice, l.position, l.rank NULLS LAST, l.system
 """
 
 _TOTALS = """
 SELECT
     (SELECT count(*) FROM questions WHERE benchmark = $benchmark) AS questions,
     (SELECT count(*) FROM predictions WHERE benchmark = $benchmark AND error IS NOT NULL) AS failed,
-    (SELECT count(*) FROM problems WHERE benchmark = $benchmark) AS problems,
-    (SELECT count(*) FROM problems WHERE benchmark = $benchmark AND severity = 'high')
+    (SELECT count(*) FROM v_problems WHERE benchmark = $benchmark) AS problems,
+    (SELECT count(*) FROM v_problems WHERE benchmark = $benchmark AND severity = 'high')
         AS high_problems,
     (SELECT count(*) FROM rejects WHERE benchmark = $benchmark) AS rejects
+"""
+
+
+_GATES = """
+SELECT *
+FROM gates
+WHERE benchmark = $benchmark
+ORDER BY passed, system, evaluator, metric, kind, baseline
 """
 
 
@@ -84,6 +91,11 @@ class BenchmarkData:
         return self.fetch(_TOTALS).row(0, named=True)
 
     @cached_property
+    def gates(self) -> pl.DataFrame:
+        """The rows of the table `gates`, failed ones first."""
+        return self.fetch(_GATES)
+
+    @cached_property
     def board(self) -> pl.DataFrame:
         """The rows of the table `leaderboard`, with summary, family, level and scale."""
         return self.fetch(_BOARD)
@@ -111,13 +123,13 @@ class BenchmarkData:
 
     @cached_property
     def ranked_systems(self) -> list[str]:
-        """The systems by their mean rank in the primary metrics."""
-        return sort_order.systems_best_first(self.board)
+        """The systems by their rank in the headline metric."""
+        return sort_order.systems_best_first(self.overall)
 
     @cached_property
-    def primary_metrics(self) -> list[tuple[str, str]]:
-        """The primary metrics that have a value for some system, as (evaluator, metric)."""
-        return sort_order.primary_metrics(self.board)
+    def shown_metrics(self) -> list[tuple[str, str]]:
+        """The headline metric and the primary ones that have a value, as (evaluator, metric)."""
+        return sort_order.shown_metrics(self.overall)
 
     def metric_rows(self, evaluator: str, metric: str) -> pl.DataFrame:
         """Return the leaderboard of a metric over all questions, without missing means."""
@@ -137,6 +149,7 @@ class BenchmarkData:
                 low="scale_low",
                 high="scale_high",
                 primary=pl.col("is_primary") == 1,
+                headline=pl.col("is_headline") == 1,
                 summary=pl.col("summary").fill_null(""),
             )
             .to_dicts()
@@ -149,8 +162,11 @@ class BenchmarkData:
 
     @cached_property
     def evaluators(self) -> pl.DataFrame:
-        """The signature of each evaluator and its metrics; see `report_queries`."""
-        return self.fetch_query(report_queries.current_signatures(self.benchmark))
+        """The signature of each evaluator and its metrics, in the order of the metrics."""
+        order = sort_order.evaluators_in_order(self.overall)
+        found = self.fetch_query(report_queries.current_signatures(self.benchmark))
+        place = pl.col("evaluator").replace_strict(order, range(len(order)), default=None)
+        return found.sort(place)
 
     @cached_property
     def questions(self) -> pl.DataFrame:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 FOLDER = "report"
 
-PAGE_VERSION = 4
+PAGE_VERSION = 5
 """Increment it when the same data gives other pages."""
 
 STATE_FILE = ".folders.json"

@@ -58,6 +58,7 @@ def command(
     """
     project = settings.project
 
+    from assets.charts.sort_order import shown_rows
     from orchestration import published
     from orchestration.cli.leaderboard_table import write_leaderboards
     from orchestration.cli.output import write_frame
@@ -68,10 +69,13 @@ def command(
         write_frame(board, output_format)
         return
     if not metrics:
-        board = board.filter(board["is_primary"].cast(bool))
+        board = shown_rows(board)
     if board.is_empty():
         click.echo("no rows", err=True)
     write_leaderboards(board, output_format)
+    gates = published.load_gates(project, board["benchmark"].unique().to_list())
+    for message in gates.filter(gates["passed"] == 0)["message"]:
+        click.echo(f"gate failed: {message}", err=True)
 
 
 def filter_leaderboard(

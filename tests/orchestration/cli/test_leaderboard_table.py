@@ -23,9 +23,19 @@ def row(system: str, evaluator: str, rank: int | None) -> dict[str, Any]:
         "best": "high",
         "mean": None if rank is None else 1 / rank,
         "rank": rank,
+        "rank_low": rank,
+        "rank_high": rank,
+        "tied_with_best": None if rank is None else int(rank == 1),
+        "is_primary": 1,
+        "is_headline": int(evaluator == "telling"),
+        "position": 2 - int(evaluator == "telling"),
         "n": 3,
+        "n_scored": 0 if rank is None else 3,
+        "n_not_applicable": 0,
+        "n_clusters": 3,
         "n_target_error": 0,
         "coverage": None,
+        "gate": None,
     }
 
 

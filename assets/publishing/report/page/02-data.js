@@ -37,7 +37,8 @@ async function loadJson(key) {
 }
 
 const METRICS = PAGE.metrics.map((row, at) => ({ ...row, at, title: `${row.e}.${row.m}` }));
-const PRIMARY = METRICS.filter((metric) => metric.primary && metric.measured);
+const SHOWN = METRICS.filter((metric) => (metric.primary || metric.headline) && metric.measured);
+const HEADLINE = METRICS.find((metric) => metric.headline);
 const metricAt = new Map(METRICS.map((metric) => [metric.title, metric]));
 
 // Rows of the leaderboard as objects.

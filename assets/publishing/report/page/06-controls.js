@@ -12,7 +12,7 @@ function fillMetricSelect(select, label, isShown = () => true) {
 // Fill a select with the metrics of single samples; return whether there are any.
 function fillSampleMetricSelect(select) {
   fillMetricSelect(select, (metric) => metric.title, (metric, evaluator) => evaluator.metrics.includes(metric.m));
-  const first = PRIMARY.find((metric) => metric.level === "sample");
+  const first = SHOWN.find((metric) => metric.level === "sample");
   if (first) select.value = first.title;
   return select.options.length > 0;
 }

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import altair as alt
 
 from assets.charts import style
-from assets.publishing.report.formatting import format_percent, isolate, join_names
+from assets.leaderboard.winner import join_names
+from assets.publishing.report.formatting import format_percent, isolate
 from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
 if TYPE_CHECKING:

@@ -72,7 +72,7 @@ def quality_rows(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> li
     """Return the expense of each system beside its mean in each primary metric."""
     spent = expenses.select("system", spent=column).drop_nulls()
     table: list[dict[str, Any]] = []
-    for name in data.primary_metrics:
+    for name in data.shown_metrics:
         rows = data.metric_rows(*name).join(spent, on="system", maintain_order="left")
         is_high_best = rows["best"].first() == "high"
         front = pareto_front(rows.select("spent", "mean").rows(), high_is_best=is_high_best)

@@ -8,14 +8,16 @@ import orjson
 import polars as pl
 
 from assets.charts.leaderboard import leaderboard_chart
+from assets.leaderboard.winner import best_systems
 from assets.publishing.report.panel import ALL, BenchmarkData, Content, Panel
 
 COLUMNS = (
     *("system", "metric", "mean", "n", "n_scored", "n_not_applicable", "n_undefined"),
     *("n_parse_failure", "n_judge_error", "n_target_error", "coverage", "bound_low", "bound_high"),
-    *("ci_low", "ci_high", "rank", "rank_low", "rank_high", "tied_with_best", "passes"),
+    *("ci_low", "ci_high", "rank", "rank_low", "rank_high", "tied_with_best", "passes", "is_best"),
 )
-"""The columns of the leaderboard in the page; systems and metrics are indexes there."""
+"""The columns of the leaderboard in the page; systems and metrics are indexes there, and `is_best`
+marks the systems of `best_systems`."""
 
 
 def build(data: BenchmarkData) -> Content:
@@ -39,11 +41,17 @@ def slice_rows(data: BenchmarkData, slice_name: str) -> list[list[Any]]:
     """Return the leaderboard of a slice as rows of `COLUMNS`."""
     systems = {system: at for at, system in enumerate(data.systems)}
     rows = data.board.filter(pl.col("slice") == slice_name)
+    best = {
+        (system, *name)
+        for name, group in rows.partition_by("evaluator", "metric", as_dict=True).items()
+        for system in best_systems(group.to_dicts())
+    }
     return [
         [
             systems[row["system"]],
             data.metric_index[row["evaluator"], row["metric"]],
-            *(row[column] for column in COLUMNS[2:]),
+            *(row[column] for column in COLUMNS[2:-1]),
+            (row["system"], row["evaluator"], row["metric"]) in best,
         ]
         for row in rows.iter_rows(named=True)
         if (row["evaluator"], row["metric"]) in data.metric_index

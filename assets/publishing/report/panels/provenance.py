@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from assets.publishing.report.formatting import NO_VALUE, format_time, join_names
+from assets.leaderboard.winner import join_names
+from assets.publishing.report.formatting import NO_VALUE, format_time
 from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
 if TYPE_CHECKING:

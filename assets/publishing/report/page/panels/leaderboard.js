@@ -39,7 +39,7 @@ function rankText(row) {
 
 function systemCell(row) {
   const tied = () => el("span", { class: "badge", title: "cannot be distinguished from the best" }, "tied with best");
-  return [name(row.name), " ", row.rank === 1 ? bestBadge("best") : row.tied_with_best === 1 ? tied() : null];
+  return [name(row.name), " ", row.is_best ? (row.rank === 1 ? bestBadge("best") : tied()) : null];
 }
 
 function missingText(row) {
@@ -76,7 +76,14 @@ function metricTable(metric, rows) {
   return sortableTable(columns, rows, { sort: 0, header: 1, caption: metric.summary, empty: "No system has that name." });
 }
 
-function primaryMetricsTable(metrics, rows) {
+// How many applicable samples have a score, if not all of them.
+function partText(row) {
+  const applicable = row.n - row.n_not_applicable;
+  if (applicable === 0) return "not applicable";
+  return row.n_scored < applicable ? `${count(row.n_scored)} of ${count(applicable)}` : null;
+}
+
+function shownMetricsTable(metrics, rows) {
   const systems = new Map();
   for (const row of rows) {
     if (!systems.has(row.name)) systems.set(row.name, { name: row.name, cells: new Map() });
@@ -84,11 +91,11 @@ function primaryMetricsTable(metrics, rows) {
   }
   const scales = new Map(metrics.map((metric) => [metric.at, metricScale(metric, rows.filter((row) => row.metric === metric.at))]));
   for (const system of systems.values()) {
-    const known = [...system.cells.values()].map((row) => row.coverage).filter((x) => x !== null);
-    system.coverage = known.length ? Math.min(...known) : null;
     system.failed = Math.max(...[...system.cells.values()].map((row) => row.n_target_error ?? 0));
   }
+  const leading = (system) => system.cells.get(HEADLINE?.at);
   const columns = [
+    { title: "Rank", value: (system) => leading(system)?.rank ?? null, cell: (system) => (leading(system) ? rankText(leading(system)) : "–"), numeric: true, hint: `by ${HEADLINE?.title}; in brackets: the range of ranks within the uncertainty` },
     { title: "System", value: (system) => system.name, cell: (system) => name(system.name) },
     ...metrics.map((metric) => ({
       title: `${metric.title} ${ARROW[metric.best]}`,
@@ -99,24 +106,25 @@ function primaryMetricsTable(metrics, rows) {
       value: (system) => system.cells.get(metric.at)?.mean ?? null,
       cell: (system) => {
         const row = system.cells.get(metric.at);
-        if (!row || row.mean === null) return el("span", { class: "none", title: row ? missingText(row) : null }, "none");
-        const best = row.tied_with_best === 1 || row.rank === 1;
-        return [el(best ? "strong" : "span", number(row.mean)), intervalBar(row, scales.get(metric.at), 90)];
+        if (!row) return "–";
+        const part = partText(row);
+        const coverage = part ? el("span", { class: row.n_scored || part !== "not applicable" ? "fine warn part" : "fine part", title: missingText(row) }, part) : null;
+        if (row.mean === null) return ["– ", coverage];
+        return [el(row.is_best ? "strong" : "span", number(row.mean)), coverage, intervalBar(row, scales.get(metric.at), 90)];
       },
     })),
     { title: "Failed", value: (system) => system.failed, cell: (system) => warned(count(system.failed), system.failed), numeric: true, first: "desc" },
-    { title: "Coverage", value: (system) => system.coverage, cell: coverageCell, numeric: true, hint: "the lowest of the primary metrics" },
   ];
-  const caption = "Primary metrics. Values in bold are the best or cannot be distinguished from it.";
-  const first = metrics[0];
-  return sortableTable(columns, [...systems.values()], { sort: 1, descending: first.best === "high", caption, empty: "No system has that name." });
+  const caption = "Primary metrics. Values in bold are the best, where at least one system is significantly worse. Below a mean: how many samples have a score, if not all.";
+  const ordered = sorted([...systems.values()], (system) => PAGE.order.indexOf(system.name));
+  return sortableTable(columns, ordered, { sort: 0, header: 1, caption, empty: "No system has that name." });
 }
 
 function startLeaderboard() {
   const [metricSelect, sliceSelect, filter, box] = ["lb-metric", "lb-slice", "lb-filter", "lb-table"].map(byId);
-  if (PRIMARY.length > 1) metricSelect.append(option("", "all primary metrics", true));
+  if (SHOWN.length > 1) metricSelect.append(option("", "all primary metrics", true));
   fillMetricSelect(metricSelect, (metric) => metric.title + (metric.primary ? " (primary)" : ""));
-  if (PRIMARY.length === 1) metricSelect.value = PRIMARY[0].title;
+  if (SHOWN.length === 1) metricSelect.value = SHOWN[0].title;
   for (const slice of PAGE.slices) sliceSelect.append(option(slice, slice === "all" ? "all questions" : slice));
   sliceSelect.disabled = PAGE.slices.length < 2;
 
@@ -126,7 +134,7 @@ function startLeaderboard() {
     const metric = metricAt.get(metricSelect.value);
     const table = metric
       ? metricTable(metric, rows.filter((row) => row.metric === metric.at))
-      : primaryMetricsTable(PRIMARY, rows.filter((row) => row.of.primary));
+      : shownMetricsTable(SHOWN, rows.filter((row) => row.of.primary || row.of.headline));
     box.replaceChildren(scrollable(table, "leaderboard"));
   }
 

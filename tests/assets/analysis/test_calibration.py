@@ -14,6 +14,7 @@ from assets.analysis.calibration import calibrate
 from assets.leaderboard.refresh import refresh_leaderboard
 from assets.project import Benchmark
 from evaluators import catalog
+from evaluators.statistics.judges.agreement import MIN_LABELS
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -37,13 +38,30 @@ def benchmark(tmp_path: Path) -> Benchmark:
 @pytest.fixture
 def warehouse(tmp_path: Path, benchmark: Benchmark) -> Warehouse:
     """Twenty answers judged twice: two parse failures, five disagreements, one truncated reply."""
-    made = Warehouse(tmp_path / "warehouse.duckdb")
-    names = [f"q{at:02d}" for at in range(20)]
+    return make_warehouse(tmp_path / "warehouse.duckdb", benchmark, 20)
+
+
+@pytest.fixture
+def large(tmp_path: Path, benchmark: Benchmark) -> Warehouse:
+    """Sixty such answers."""
+    return make_warehouse(tmp_path / "large.duckdb", benchmark, 60)
+
+
+def make_warehouse(
+    path: Path, benchmark: Benchmark, count: int, cluster: int | None = None
+) -> Warehouse:
+    """A warehouse with judged answers, in clusters of a size."""
+    made = Warehouse(path)
+    names = [f"q{at:02d}" for at in range(count)]
     rows = [_grade(name, at) for at, name in enumerate(names)]
     lists = {"statuses": pl.List(pl.String), "reasons": pl.List(pl.String)}
     with made.transaction() as transaction:
         for table, more in (("questions", {}), ("predictions", {"system": "s"})):
             frame = [{"benchmark": "b", "question_id": name, **more} for name in names]
+            if cluster and table == "questions":
+                frame = [
+                    {**row, "cluster": f"document {at // cluster}"} for at, row in enumerate(frame)
+                ]
             transaction.append(table, pl.DataFrame(frame))
         transaction.append(
             "signatures",
@@ -65,7 +83,7 @@ def warehouse(tmp_path: Path, benchmark: Benchmark) -> Warehouse:
 
 
 def _grade(name: str, at: int) -> dict[str, Any]:
-    failed = at >= 18
+    failed = at in {18, 19}
     detail = {"replicates": [1.0, 0.0 if at < 5 else 1.0]} | ({"truncated": 1} if at == 7 else {})
     return {
         **KEY,
@@ -73,7 +91,7 @@ def _grade(name: str, at: int) -> dict[str, Any]:
         "evaluator": "faithfulness",
         "signature": FAITHFULNESS.signature,
         "input_digest": at,
-        "values": [None if failed else 0.5 if at < 5 else 1.0],
+        "values": [None if failed else 0.25 if at < 5 else 1.0],
         "statuses": ["parse_failure"] if failed else None,
         "reasons": ["no verdict on s1"] if failed else None,
         "detail": None if failed else json.dumps(detail),
@@ -104,27 +122,65 @@ def test_judge_failures_are_problems_of_the_judge(
     assert cut["question_id"] == "q07"
 
 
-def test_a_judge_is_uncalibrated_until_human_labels_agree(
+def add_labels(
+    warehouse: Warehouse, benchmark: Benchmark, values: dict[str, float], **more: str
+) -> None:
+    """Replace all labels, and calibrate again."""
+    row = {**KEY, "evaluator": "faithfulness", "metric": "faithfulness", "annotator": "ann", **more}
+    labels = [{**row, "question_id": name, "value": value} for name, value in values.items()]
+    warehouse.replace("labels", pl.DataFrame(labels), where={})
+    calibrate(warehouse, benchmark)
+    refresh_problems(warehouse, benchmark)
+
+
+def message(warehouse: Warehouse) -> str:
+    (problem,) = found(warehouse, "uncalibrated_judge")
+    return str(problem["message"]).removeprefix("the judge of faithfulness.faithfulness is not ")
+
+
+def test_a_judge_is_uncalibrated_until_enough_labels_agree(
     warehouse: Warehouse, benchmark: Benchmark
 ) -> None:
     refresh_problems(warehouse, benchmark)
-    assert len(found(warehouse, "uncalibrated_judge")) == 1
-    for agreeing, expected in ((False, 1), (True, 0)):
-        labels = [
-            {
-                **KEY,
-                "question_id": f"q{at:02d}",
-                "evaluator": "faithfulness",
-                "metric": "faithfulness",
-                "annotator": "ann",
-                "value": float(at >= 5) if agreeing else float(at % 2),
-            }
-            for at in range(12)
-        ]
-        warehouse.replace("labels", pl.DataFrame(labels), where={})
-        calibrate(warehouse, benchmark)
-        refresh_problems(warehouse, benchmark)
-        assert len(found(warehouse, "uncalibrated_judge")) == expected
+    assert f"label a random sample of at least {MIN_LABELS} answers" in message(warehouse)
+    # The judge passes all answers but the first five; the last two have no score.
+    human = {f"q{at:02d}": float(at >= 5) for at in range(18)}
+    add_labels(warehouse, benchmark, {name: human[name] for name in ("q04", "q05")})
+    (row,) = warehouse.fetch("SELECT * FROM calibration").rows(named=True)
+    assert (row["kappa"], row["is_calibrated"], row["labels_needed"]) == (1, 0, 18)
+    assert row["kappa_low"] < 0
+    text = message(warehouse)
+    assert text.startswith("validated: 2 human labels do not show that kappa is above 0.4 (kappa 1")
+    assert text.endswith("about 18 more labels are needed")
+    add_labels(warehouse, benchmark, {f"q{at:02d}": 1.0 for at in range(5, 15)})
+    assert "all 10 labels pass; label answers of the other class" in message(warehouse)
+    add_labels(warehouse, benchmark, {"q19": 1.0})
+    assert "no answer with a label has a score" in message(warehouse)
+
+
+def test_enough_labels_calibrate_a_judge(large: Warehouse, benchmark: Benchmark) -> None:
+    human = {f"q{at:02d}": float(at >= 5) for at in range(60)}
+    add_labels(large, benchmark, human)
+    (row,) = large.fetch("SELECT * FROM calibration").rows(named=True)
+    assert (row["is_calibrated"], row["labels_needed"]) == (1, 0)
+    assert not found(large, "uncalibrated_judge")
+    # A judge that agrees by chance only: more labels would not change that.
+    add_labels(large, benchmark, {name: float(at % 2) for at, name in enumerate(human)})
+    assert "agrees too little with 58 human labels (kappa" in message(large)
+    assert large.fetch("SELECT labels_needed FROM calibration").item() is None
+
+
+def test_clusters_are_those_of_all_samples(tmp_path: Path, benchmark: Benchmark) -> None:
+    intervals = []
+    for size in (1, 10):
+        made = make_warehouse(tmp_path / f"{size}.duckdb", benchmark, 60, cluster=size)
+        human = {f"q{at:02d}": float(at >= 5 + at % 3) for at in range(0, 60, 2)}
+        add_labels(made, benchmark, human)
+        (row,) = made.fetch("SELECT * FROM calibration").rows(named=True)
+        assert row["reason"] is None
+        intervals.append((row["ci_high"] - row["ci_low"], row["kappa_high"] - row["kappa_low"]))
+    assert intervals[1][0] > intervals[0][0]
+    assert intervals[1][1] > intervals[0][1]
 
 
 def test_judge_variance(warehouse: Warehouse, benchmark: Benchmark) -> None:

@@ -64,8 +64,9 @@ CALIBRATION = Table(
         required(
             "method",
             "VARCHAR",
-            "The correction of the mean: `rogan_gladen` (from error rates) or "
-            "`prediction_powered` (from the size of errors).",
+            "The correction of the mean: `prediction_powered` (from the size of errors; assumes "
+            "that the labelled samples are random) or `rogan_gladen` (from error rates; assumes "
+            "that they are the same for labelled and other samples of the system).",
         ),
         required("n_labels", "BIGINT", "The samples with a label and a score."),
         required(
@@ -73,9 +74,17 @@ CALIBRATION = Table(
         ),
         required("n_annotators", "BIGINT", "The number of annotators."),
         Column("raw_mean", "DOUBLE", "The mean of the evaluator's scores."),
-        Column("corrected_mean", "DOUBLE", "The estimated mean of human labels."),
+        Column(
+            "corrected_mean",
+            "DOUBLE",
+            "The estimated mean of human labels, from the labels of this system; null if there is "
+            "no estimate within the bounds of the metric.",
+        ),
         Column("ci_low", "DOUBLE", "The lower end of the 95 % interval of the corrected mean."),
         Column("ci_high", "DOUBLE", "The upper end of the 95 % interval of the corrected mean."),
+        Column(
+            "reason", "VARCHAR", "Why there is no corrected mean or no interval; otherwise null."
+        ),
         Column("agreement", "DOUBLE", "The share of labels that the evaluator agrees with."),
         Column(
             "constant_agreement",
@@ -86,7 +95,11 @@ CALIBRATION = Table(
             "base_rate", "DOUBLE", "The share of labels that pass; kappa means little near 0 or 1."
         ),
         Column("kappa", "DOUBLE", "Cohen's kappa between evaluator and labels."),
-        Column("kappa_low", "DOUBLE", "The lower end of its 95 % interval."),
+        Column(
+            "kappa_low",
+            "DOUBLE",
+            "The lower end of its 95 % interval; null if evaluator or labels have only one class.",
+        ),
         Column("kappa_high", "DOUBLE", "The upper end of its 95 % interval."),
         Column("weighted_kappa", "DOUBLE", "Cohen's kappa of ratings with quadratic weights."),
         Column("alpha", "DOUBLE", "Krippendorff's alpha between the annotators."),
@@ -101,11 +114,18 @@ CALIBRATION = Table(
             "DOUBLE",
             "The share of failing labels for which the evaluator fails, too.",
         ),
+        Column(
+            "labels_needed",
+            "BIGINT",
+            "About how many more labels are needed for `is_calibrated`, if agreement stays as it "
+            "is; null if more labels would not suffice: kappa is too low, or the labels have only "
+            "one class.",
+        ),
         required(
             "is_calibrated",
             "INTEGER",
-            "1 if kappa is at least 0.4, otherwise 0: the scores then do not represent human "
-            "judgment.",
+            "1 if 20 or more labels of both classes give a kappa that is above 0.4 with its whole "
+            "interval, otherwise 0: the scores may then not represent human judgment.",
         ),
         required("calibrated_at", "TIMESTAMP", "When it was computed (UTC)."),
     ),

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
 from assets.analysis.comparability import require_comparable
-from assets.analysis.gates.result import GateResult
+from assets.analysis.gates.gains import GainTest, judge, load_paired_scores
 from assets.leaderboard.score_matrix import load_question_index
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.comparisons import compare
-from evaluators.statistics.holm import holm
 from evaluators.statistics.intervals import is_pass_fail
+from evaluators.statistics.mean_bounds import mean_above_p, mean_bounds
 from evaluators.statistics.permutation_test import least_p
-from warehouse.queries.comparisons import paired_scores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assets.analysis.gates.result import Verdict
-    from assets.leaderboard.score_matrix import QuestionIndex, Source
+    from assets.analysis.gates.gains import PairedScores
+    from assets.analysis.gates.result import GateResult
+    from assets.leaderboard.score_matrix import Source
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
-    from evaluators.statistics.comparisons import Comparisons
+
+NOTHING = GainTest(
+    low=math.nan, high=math.nan, loss_p=math.nan, gain_p=math.nan, is_unchanged=False
+)
+"""The tests of a metric without paired scores."""
 
 
 def evaluate_gate(
@@ -38,10 +42,14 @@ def evaluate_gate(
 ) -> list[GateResult]:
     """Compare a system with a baseline, question by question.
 
-    A metric has regressed if it is significantly worse by more than the tolerance, and improved if
-    it is significantly better, both at 5 % over all metrics (Holm). Otherwise it is unchanged; with
-    a tolerance, only if a loss beyond it can be ruled out. In all other cases, and if the questions
-    are too few for any significant result, there is not enough data.
+    Without a tolerance, a metric has regressed or improved if the comparison of the two systems
+    (`compare`) is significant at 5 % over all metrics (Holm). Otherwise it is unchanged, which then
+    only means that no change is seen; if the questions are too few for any significant result,
+    there is not enough data.
+
+    With a tolerance, three one-sided tests decide, each at 5 %: it has regressed if the loss is
+    beyond the tolerance, and improved if there is a gain (both over all metrics, Holm). It is
+    unchanged if a loss beyond the tolerance is ruled out. Otherwise, there is not enough data.
 
     Args:
         source: The warehouse or its published copy.
@@ -56,80 +64,81 @@ def evaluate_gate(
             scores are out of date.
     """
     questions = load_question_index(source, benchmark)
-    tests = []
+    names = (benchmark.name, system, baseline)
+    scores = []
     for evaluator, metric in metrics:
         require_comparable(source, benchmark, system, baseline, evaluator)
-        query = paired_scores(benchmark.name, evaluator.name, metric.name, system, baseline)
-        tests.append(_test_difference(source.fetch(*query), questions, metric, tolerance))
-    n_tests = sum(int(found.n_pairs[0] > 0) for found, _ in tests)
-    gains = holm(np.array([found.p_value[0] for found, _ in tests]))
-    losses = holm(np.array([loss_p for _, loss_p in tests]))
-    names = (benchmark.name, system, baseline)
-    return [
-        _judge(names, evaluator, metric, found, float(gain_p), float(loss_p), tolerance, n_tests)
-        for (evaluator, metric), (found, _), gain_p, loss_p in zip(
-            metrics, tests, gains, losses, strict=True
-        )
-    ]
+        scores.append(load_paired_scores(source, questions, names, evaluator, metric))
+    family = sum(len(each.values) > 0 for each in scores)
+    tests = [run_tests(each, tolerance, family) for each in scores]
+    return judge(names, metrics, scores, tests, tolerance)
 
 
-def _test_difference(
-    scores: pl.DataFrame, questions: QuestionIndex, metric: Metric, tolerance: float
-) -> tuple[Comparisons, float]:
-    """Return the comparison of two systems, and the p-value of a loss beyond the tolerance."""
-    values = scores.select("one", "other").cast(pl.Float64).fill_null(np.nan).to_numpy()
-    groups = questions.groups(scores["question"].to_numpy())
+def run_tests(paired: PairedScores, tolerance: float, family: int) -> GainTest:
+    """Run the tests of one of `family` metrics."""
+    if not len(paired.values):
+        return NOTHING
+    pass_fail = is_pass_fail(paired.values)
     pair = np.array([[0, 1]])
-    found = compare(values, groups, pair, best=metric.best, pass_fail=is_pass_fail(values))
-    if not tolerance:
-        return found, float(found.p_value[0])
-    # Shifting the system by the tolerance turns "a loss beyond the tolerance" into "a loss".
-    shifted_values = values + np.array([_sign(metric) * tolerance, 0.0])
-    shifted = compare(shifted_values, groups, pair, best=metric.best, pass_fail=False)
-    return found, float(shifted.p_value[0])
-
-
-def _judge(
-    names: tuple[str, str, str],
-    evaluator: Evaluator,
-    metric: Metric,
-    found: Comparisons,
-    gain_p: float,
-    loss_p: float,
-    tolerance: float,
-    n_tests: int,
-) -> GateResult:
-    """Return the verdict for adjusted p-values of a gain and of a loss."""
-    difference, low, high = (float(each[0]) for each in (found.difference, found.low, found.high))
-    sign, n_pairs = _sign(metric), int(found.n_pairs[0])
-    gain = sign * difference
-    worst, best = sorted((sign * low, sign * high))
-    is_decidable = n_pairs > 0 and float(least_p(found.clusters)[0]) * n_tests < LEVEL
-    verdict: Verdict = "unchanged"
-    # The interval is NaN if all differences are equal; it then contradicts no verdict.
-    if loss_p < LEVEL and gain < -tolerance and not best >= -tolerance:
-        verdict = "regressed"
-    elif gain_p < LEVEL and gain > 0 and not worst <= 0:
-        verdict = "improved"
-    elif not is_decidable or (tolerance > 0 and worst < -tolerance):
-        verdict = "not_enough_data"
-    return GateResult(
-        benchmark=names[0],
-        system=names[1],
-        baseline=names[2],
-        evaluator=evaluator.name,
-        metric=metric.name,
-        kind="regression",
-        value=difference,
-        limit=tolerance,
-        n_pairs=n_pairs,
+    found = compare(
+        paired.values, paired.groups, pair, best=paired.metric.best, pass_fail=pass_fail
+    )
+    if tolerance > 0:
+        return _test_tolerance(paired, tolerance, float(found.detectable[0]))
+    low, high = sorted(paired.sign * float(each[0]) for each in (found.low, found.high))
+    # Exact as McNemar's test is, and the only interval of equal differences.
+    is_exact = (pass_fail and paired.groups.alone) or not math.isfinite(low)
+    if is_exact and math.isfinite(paired.reach):
+        low, high = _bounds(paired, LEVEL / 2)
+    p = float(found.p_value[0])
+    return GainTest(
         low=low,
         high=high,
-        p_value=loss_p if gain < 0 else gain_p,
+        loss_p=p,
+        gain_p=p,
+        is_unchanged=float(least_p(found.clusters)[0]) * family < LEVEL,
         detectable=float(found.detectable[0]),
-        verdict=verdict,
     )
 
 
-def _sign(metric: Metric) -> float:
-    return 1.0 if metric.best == "high" else -1.0
+def _test_tolerance(paired: PairedScores, tolerance: float, detectable: float) -> GainTest:
+    """Test for a loss beyond the tolerance, and for a gain, with one-sided bounds of the mean.
+
+    On a bounded scale, tests and bounds hold for any number of clusters. On an unbounded scale they
+    are Student's, with cluster-robust standard errors; equal differences then have no bounds.
+    """
+    if math.isfinite(paired.reach):
+        sums, counts = paired.gains.sums[:, 0], paired.gains.counts[:, 0]
+        low, high = _bounds(paired, LEVEL)
+        loss_p = mean_above_p(-sums, counts, paired.reach, tolerance)
+        gain_p = mean_above_p(sums, counts, paired.reach, 0.0)
+    else:
+        low, high, loss_p, gain_p = _student(paired, tolerance)
+    return GainTest(
+        low=low,
+        high=high,
+        loss_p=loss_p,
+        gain_p=gain_p,
+        is_unchanged=low >= -tolerance,
+        detectable=detectable,
+    )
+
+
+def _bounds(paired: PairedScores, level: float) -> tuple[float, float]:
+    gains = paired.gains
+    return mean_bounds(gains.sums[:, 0], gains.counts[:, 0], paired.reach, level)
+
+
+def _student(paired: PairedScores, tolerance: float) -> tuple[float, float, float, float]:
+    """Return the lower and upper bounds and the p-values of a loss and of a gain."""
+    from scipy.special import stdtr, stdtrit
+
+    gain = paired.gain
+    error, degrees = (
+        float(each[0]) for each in (paired.gains.std_errors, paired.gains.degrees_of_freedom)
+    )
+    if not error > 0:
+        return math.nan, math.nan, math.nan, math.nan
+    half = float(stdtrit(degrees, 1 - LEVEL)) * error
+    loss_p = float(stdtr(degrees, (gain + tolerance) / error))
+    return gain - half, gain + half, loss_p, float(stdtr(degrees, -gain / error))

@@ -58,6 +58,34 @@ MARKS = Table(
     ),
 )
 
+GATE_LOOKS = Table(
+    name="gate_looks",
+    one_row="One row is the last look of a sequential gate at one metric.",
+    key=("benchmark", "system", "baseline", "evaluator", "metric"),
+    notes="What the next look is compared with. Without the row, the gate forgets its earlier "
+    "looks, and false alarms are possible at a higher rate.",
+    columns=(
+        *shared("benchmark", "system"),
+        required("baseline", "VARCHAR", "The system that it is compared with."),
+        *shared("evaluator", "metric"),
+        required(
+            "look", "INTEGER", "The number of the look; looks at the same scores do not count."
+        ),
+        required(
+            "epoch",
+            "INTEGER",
+            "How often the test has started over, from 1; it does if an earlier difference "
+            "changes.",
+        ),
+        required("first", "INTEGER", "The number of clusters at the first look of the epoch."),
+        required("largest", "INTEGER", "The largest cluster that the test of this epoch allows."),
+        required("clusters", "UBIGINT[]", "The hash of each cluster, earlier looks first."),
+        required("sums", "DOUBLE[]", "The sum of the gains over the baseline in each cluster."),
+        required("counts", "INTEGER[]", "The number of questions in each cluster."),
+        required("looked_at", "TIMESTAMP", "When the look was written (UTC)."),
+    ),
+)
+
 META = Table(
     name="meta",
     one_row="One row is one fact about the warehouse itself.",
@@ -71,5 +99,5 @@ META = Table(
 BOOKKEEPING = Group(
     title="Bookkeeping",
     summary="What was checked, what is up to date, and which version wrote the warehouse.",
-    tables=(VALIDATIONS, QUARANTINE, MARKS, META),
+    tables=(VALIDATIONS, QUARANTINE, MARKS, GATE_LOOKS, META),
 )

@@ -1,0 +1,181 @@
+"""Paired gains of a system over its baseline, and the verdicts of tests on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from assets.analysis.gates.result import GateResult
+from evaluators.statistics.arrays import LEVEL
+from evaluators.statistics.clusters import ClusterSums, Groups, sum_by_cluster
+from evaluators.statistics.holm import holm
+from warehouse.queries.comparisons import paired_scores
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assets.analysis.gates.result import Verdict
+    from assets.leaderboard.score_matrix import Keys, QuestionIndex, Source
+    from evaluators.evaluator import Evaluator
+    from evaluators.metric import Metric
+    from evaluators.statistics.arrays import Floats, Integers
+
+
+@dataclass(frozen=True)
+class PairedScores:
+    """The scores of a system and its baseline on the questions where both have one.
+
+    Attributes:
+        values: Shape (questions, 2): the system's scores and the baseline's.
+        clusters: Shape (questions,): the key of each question's cluster.
+        metric: The metric.
+    """
+
+    values: Floats
+    clusters: Keys
+    metric: Metric
+
+    @property
+    def sign(self) -> float:
+        """1 where high scores are better, otherwise -1."""
+        return 1.0 if self.metric.best == "high" else -1.0
+
+    @property
+    def reach(self) -> float:
+        """The largest possible gain or loss on a question; infinite on an unbounded scale."""
+        low, high = self.metric.bounds
+        return high - low
+
+    @cached_property
+    def keys(self) -> Keys:
+        """The distinct keys of the clusters, in the order of the rows of `gains`."""
+        return np.unique(self.clusters)
+
+    @property
+    def groups(self) -> Groups:
+        """The clusters of the questions."""
+        return Groups(self._codes)
+
+    @cached_property
+    def gains(self) -> ClusterSums:
+        """The gains of the system, positive where it is better, summed within clusters."""
+        order = np.argsort(self.clusters, kind="stable")
+        gains = self.sign * (self.values[order, :1] - self.values[order, 1:])
+        return sum_by_cluster(gains, Groups(self._codes[order]))
+
+    @cached_property
+    def _codes(self) -> Integers:
+        return np.searchsorted(self.keys, self.clusters).astype(np.int64)
+
+    @property
+    def gain(self) -> float:
+        """The mean gain; NaN without questions."""
+        return float(self.gains.means[0])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GainTest:
+    """The tests of one metric.
+
+    Attributes:
+        low: The lower end of the interval of the mean gain; NaN where there is none.
+        high: The upper end.
+        loss_p: The p-value of the hypothesis that there is no loss beyond the tolerance.
+        gain_p: The p-value of the hypothesis that there is no gain.
+        is_unchanged: Whether the verdict is `unchanged` if neither is significant.
+        detectable: The smallest difference that this number of questions can detect; NaN where it
+            is unknown.
+    """
+
+    low: float
+    high: float
+    loss_p: float
+    gain_p: float
+    is_unchanged: bool
+    detectable: float = np.nan
+
+
+def load_paired_scores(
+    source: Source,
+    questions: QuestionIndex,
+    names: tuple[str, str, str],
+    evaluator: Evaluator,
+    metric: Metric,
+) -> PairedScores:
+    """Load the scores of a system and its baseline.
+
+    Args:
+        source: The warehouse or its published copy.
+        questions: The clusters of the questions.
+        names: The benchmark, the system and the baseline.
+        evaluator: The evaluator.
+        metric: The metric.
+    """
+    benchmark, system, baseline = names
+    query = paired_scores(benchmark, evaluator.name, metric.name, system, baseline)
+    scores = source.fetch(*query).drop_nulls(("one", "other"))
+    values = scores.select("one", "other").cast(pl.Float64).to_numpy()
+    return PairedScores(values, questions.cluster_keys(scores["question"].to_numpy()), metric)
+
+
+def judge(
+    names: tuple[str, str, str],
+    metrics: Sequence[tuple[Evaluator, Metric]],
+    scores: Sequence[PairedScores],
+    tests: Sequence[GainTest],
+    tolerance: float,
+    looks: Sequence[int] | None = None,
+) -> list[GateResult]:
+    """Return the verdicts on all metrics of a gate, with p-values adjusted for their number (Holm).
+
+    Args:
+        names: The benchmark, the system and the baseline.
+        metrics: The metrics.
+        scores: Their paired scores.
+        tests: Their tests.
+        tolerance: The acceptable loss.
+        looks: The numbers of the looks of a sequential gate.
+    """
+    losses = holm(np.array([test.loss_p for test in tests]))
+    gains = holm(np.array([test.gain_p for test in tests]))
+    results = []
+    for at, ((evaluator, metric), paired, test) in enumerate(
+        zip(metrics, scores, tests, strict=True)
+    ):
+        loss_p, gain_p = float(losses[at]), float(gains[at])
+        ends = sorted((paired.sign * test.low, paired.sign * test.high))
+        results.append(
+            GateResult(
+                benchmark=names[0],
+                system=names[1],
+                baseline=names[2],
+                evaluator=evaluator.name,
+                metric=metric.name,
+                kind="regression",
+                value=paired.sign * paired.gain,
+                limit=tolerance,
+                n_pairs=len(paired.values),
+                low=ends[0],
+                high=ends[1],
+                p_value=loss_p if paired.gain < 0 else gain_p,
+                detectable=test.detectable,
+                verdict=_verdict(paired.gain, test, loss_p, gain_p, tolerance),
+                look=None if looks is None else looks[at],
+            )
+        )
+    return results
+
+
+def _verdict(
+    gain: float, test: GainTest, loss_p: float, gain_p: float, tolerance: float
+) -> Verdict:
+    # With few questions, one large difference can make the test and the interval disagree.
+    if loss_p < LEVEL and gain < -tolerance and not test.high >= -tolerance:
+        return "regressed"
+    if gain_p < LEVEL and gain > 0 and not test.low <= 0:
+        return "improved"
+    return "unchanged" if test.is_unchanged else "not_enough_data"

@@ -11,11 +11,10 @@ import polars as pl
 import polars.selectors as cs
 
 from assets.leaderboard.aggregate import METRIC_KEY
-from evaluators.statistics.bootstrap import resampled_means
 from evaluators.statistics.clusters import ClusterSums, Groups, Independence, sum_by_cluster
-from evaluators.statistics.comparisons import BETTER, WORSE, compare, every_pair
+from evaluators.statistics.comparisons import compare, every_pair
 from evaluators.statistics.intervals import uncertainty
-from evaluators.statistics.ranks import RankInterval, rank_intervals
+from evaluators.statistics.ranks import RankSets, rank_sets
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +29,7 @@ UNCERTAINTY_SCHEMA = {
     **dict.fromkeys((*METRIC_KEY, "system"), pl.String),
     **dict.fromkeys(("std_error", "ci_low", "ci_high"), pl.Float64),
     "ci_method": pl.String,
-    **dict.fromkeys(("n_clusters", "tied_with_best"), pl.Int64),
+    "n_clusters": pl.Int64,
     "effective_clusters": pl.Float64,
     **dict.fromkeys(("rank_low", "rank_high"), pl.Int32),
 }
@@ -142,14 +141,13 @@ class MetricSlice:
                 column = columns.setdefault(name, [None] * len(self.systems))
                 for system, value in zip(systems, values, strict=True):
                     column[system] = value
-        ranks = self._rank_intervals()
+        ranks = self._rank_sets()
         return self._to_frame(
             {
                 "system": self.systems,
                 **columns,
                 "rank_low": [int(rank) or None for rank in ranks.low],
                 "rank_high": [int(rank) or None for rank in ranks.high],
-                "tied_with_best": self._tied_with_best(),
             },
             UNCERTAINTY_SCHEMA,
         )
@@ -176,13 +174,10 @@ class MetricSlice:
             data = sum_by_cluster(values if rows.all() else values[rows], groups)
             yield systems, data, data.independence
 
-    def _rank_intervals(self) -> RankInterval:
-        """Return the range of ranks of each system; a single one needs none."""
+    def _rank_sets(self) -> RankSets:
+        """Return the ranks that the comparisons allow; a single cluster allows no statement."""
         sums = self.cluster_sums
-        if len(self.systems) == 1:
-            known = np.isfinite(sums.means).astype(np.int64)
-            return RankInterval(known, known)
-        return rank_intervals(sums.means, resampled_means(sums), self.metric.best)
+        return rank_sets(self.pairwise, np.isfinite(sums.means) & (sums.clusters > 1))
 
     @cached_property
     def pairwise(self) -> Comparisons:
@@ -193,7 +188,8 @@ class MetricSlice:
             self.groups,
             pairs,
             best=self.metric.best,
-            pass_fail=bool(self.pass_fail.all()),
+            pass_fail=self.pass_fail,
+            bounds=self.metric.bounds,
         )
 
     def comparisons(self) -> pl.DataFrame:
@@ -222,20 +218,6 @@ class MetricSlice:
             },
             COMPARISONS_SCHEMA,
         )
-
-    def _tied_with_best(self) -> list[int | None]:
-        """Return 1 for the best system and those not significantly worse, 0 for all others."""
-        means = self.cluster_sums.means
-        tied: list[int | None] = [1 if np.isfinite(mean) else None for mean in means]
-        if not np.isfinite(means).any() or len(means) == 1:
-            return tied
-        best = int(np.nanargmax(means) if self.metric.best == "high" else np.nanargmin(means))
-        for (a, b), verdict in zip(
-            self.pairwise.pairs.tolist(), self.pairwise.verdict, strict=True
-        ):
-            if (best, verdict) in ((a, BETTER), (b, WORSE)):
-                tied[b if best == a else a] = 0
-        return tied
 
     def _to_frame(self, columns: dict[str, Any], schema: dict[str, Any]) -> pl.DataFrame:
         key = {"slice": self.slice_, "evaluator": self.evaluator, "metric": self.metric.name}

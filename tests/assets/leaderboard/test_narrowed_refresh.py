@@ -30,19 +30,21 @@ def test_a_rank_lies_within_its_interval_or_has_none(
     rows = [row(mean, 9, 9, system=f"s{at}") for at, (mean, _) in enumerate(given_)]
     stood = rank_systems(pl.DataFrame(rows, schema_overrides={"mean": pl.Float64}), facts)
     low, high = ([None if p is None else p[end] for _, p in given_] for end in (0, 1))
-    tied = [None if p is None else 0 for _, p in given_]
-    types = {"rank_low": pl.Int32, "rank_high": pl.Int32, "tied_with_best": pl.Int64}
-    frame = pl.DataFrame({"rank_low": low, "rank_high": high, "tied_with_best": tied}, schema=types)
+    types = {"rank_low": pl.Int32, "rank_high": pl.Int32}
+    frame = pl.DataFrame({"rank_low": low, "rank_high": high}, schema=types)
     found = reconcile_ranks(pl.concat([stood, frame], how="horizontal")).to_dicts()
-    complete = all(p is not None for mean, p in given_ if mean is not None)
-    for each in found:
-        ranked = each["rank"] is not None
-        assert (each["rank_low"] is not None) == (each["rank_high"] is not None)
-        assert (each["rank_low"] is not None) == (ranked and complete)
-        if each["rank_low"] is not None:
+    unknown = sum(mean is not None and sets is None for mean, sets in given_)
+    for each, (mean, sets) in zip(found, given_, strict=True):
+        known = mean is not None and sets is not None
+        assert (each["rank_low"] is not None) == (each["rank_high"] is not None) == known
+        if known:
             assert each["rank_low"] <= each["rank"] <= each["rank_high"]
-        if each["rank"] == 1:
+            assert each["rank_high"] >= sets[1] + unknown
+            assert each["tied_with_best"] == (each["rank_low"] == 1)
+        elif each["rank"] == 1:
             assert each["tied_with_best"] == 1
+        else:
+            assert each["tied_with_best"] is None
 
 
 def test_means_that_differ_by_rounding_share_a_rank() -> None:

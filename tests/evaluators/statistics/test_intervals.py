@@ -11,7 +11,6 @@ from statsmodels.regression.linear_model import OLS
 from statsmodels.stats.proportion import proportion_confint
 
 from evaluators.statistics.arrays import CONFIDENCE
-from evaluators.statistics.bootstrap import LARGE, cluster_weights, resampled_means
 from evaluators.statistics.clusters import Groups, Independence, sum_by_cluster
 from evaluators.statistics.intervals import (
     Uncertainty,
@@ -124,12 +123,6 @@ def test_without_skewness_there_is_no_adjustment() -> None:
     assert np.array(adjusted.interval) == pytest.approx(np.array(plain.interval))
 
 
-def test_every_draw_holds_as_many_clusters_as_there_are() -> None:
-    weights = cluster_weights(37, draws=100)
-    assert (weights.sum(axis=1) == 37).all()
-    assert weights.var() == pytest.approx(1, rel=0.1)
-
-
 @pytest.mark.parametrize("clusters", [50, 200, pytest.param(1000, marks=takes_minutes)])
 @pytest.mark.parametrize("passes", [True, False])
 def test_intervals_cover_the_truth(clusters: int, passes: bool) -> None:
@@ -202,15 +195,6 @@ def test_a_large_cluster_hides_the_skewness() -> None:
     assert data.effective_clusters[0] < 2
     plain = t_interval(data.means, data.std_errors, data.degrees_of_freedom)
     assert np.array(result.interval) == pytest.approx(np.array(plain))
-
-
-def test_the_normal_draws_of_large_benchmarks_have_the_covariance_of_the_bootstrap() -> None:
-    generator = np.random.default_rng(6)
-    level = generator.random((LARGE + 1, 1))
-    values = (level + generator.random((LARGE + 1, 3))) / 2
-    data = sum_by_cluster(values, Groups(np.arange(len(values))))
-    expected = np.cov(values, rowvar=False) / len(values)
-    assert np.cov(resampled_means(data), rowvar=False) == pytest.approx(expected, rel=0.15)
 
 
 def test_clusters_of_equal_answers_are_worth_one_question_each() -> None:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 import pytest
+from scipy import stats
 
 from evaluators import catalog, scoring
-from evaluators.statistics.bootstrap import resampled_means
 from evaluators.statistics.clusters import Groups, sum_by_cluster
 from evaluators.statistics.comparisons import compare, every_pair
-from evaluators.statistics.intervals import uncertainty
 from evaluators.statistics.jackknife import assign_parts, pseudo_values
-from evaluators.statistics.ranks import rank_intervals
+from evaluators.statistics.ranks import rank_sets
 from evaluators.text import bleu as text
 from tests.services import takes_minutes
 
@@ -50,23 +49,21 @@ def test_alpaca_eval(shared: Path) -> None:
         assert error * 100 == pytest.approx(expected, abs=1e-6), row["model"]
 
 
-def test_alpaca_eval_ranks_are_as_sure_as_their_intervals(shared: Path) -> None:
+def test_alpaca_eval_rank_sets_agree_with_the_verdicts(shared: Path) -> None:
     models, values = alpaca(shared)
-    data = sum_by_cluster(values, Groups())
-    draws = resampled_means(data)
-    low, high = rank_intervals(data.means, draws, "high")
-    sure = uncertainty(data, draws, pass_fail=False, bounds=UNIT)
-    compared = compare(values, Groups(), every_pair(len(models)), best="high", pass_fail=False)
-    assert (sure.interval.low < data.means).all()
-    assert (data.means < sure.interval.high).all()
-    for (a, b), verdict, gain in zip(
-        compared.pairs.tolist(), compared.verdict, compared.difference, strict=True
-    ):
+    pairs = every_pair(len(models))
+    compared = compare(values, Groups(), pairs, best="high", pass_fail=False, bounds=UNIT)
+    low, high = rank_sets(compared, np.ones(len(models), dtype=bool))
+    ranks = stats.rankdata(-np.nanmean(values, axis=0), method="min")
+    assert ((low <= ranks) & (ranks <= high)).all()
+    better, worse = np.zeros((2, len(models)), dtype=int)
+    for (a, b), verdict in zip(compared.pairs.tolist(), compared.verdict, strict=True):
         if verdict in {"better", "worse"}:
-            # What differs significantly stands in that order, in all but a few draws.
-            ahead, behind = (a, b) if gain > 0 else (b, a)
-            assert low[ahead] <= low[behind]
-            assert high[ahead] <= high[behind]
+            ahead, behind = (a, b) if verdict == "better" else (b, a)
+            better[behind] += 1
+            worse[ahead] += 1
+    assert (low == 1 + better).all()
+    assert (high == len(models) - worse).all()
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 
 from warehouse.formats.records.prediction import Prediction
 from warehouse.formats.records.question import Question
-from warehouse.formats.records.record import Amount, Id, LogProbability, Name, Share, Whole
+from warehouse.formats.records.record import (
+    ROUNDING,
+    Amount,
+    Id,
+    LogProbability,
+    Name,
+    Probability,
+    Share,
+    Whole,
+)
 from warehouse.schema.ddl import literal, quoted
 
 if TYPE_CHECKING:
@@ -47,6 +56,7 @@ _SCALARS: Final = (
     (Name, NAME),
     (Whole, WHOLE),
     (Share, NUMBER),
+    (Probability, NUMBER),
     (Amount, NUMBER),
     (LogProbability, NUMBER),
 )
@@ -129,7 +139,9 @@ PREDICTION_RULES: Final[Mapping[str, Sequence[str]]] = {
     "NOT list_contains(retrieved_doc_ids, '')": ["retrieved_doc_ids"],
     "NOT list_contains(retrieved_chunk_ids, '')": ["retrieved_chunk_ids"],
     "isfinite(list_sum(retrieved_scores))": ["retrieved_scores"],
-    "list_max(choice_logprobs) <= 0 AND isfinite(list_sum(choice_logprobs))": ["choice_logprobs"],
+    f"list_max(choice_logprobs) <= {ROUNDING} AND isfinite(list_sum(choice_logprobs))": [
+        "choice_logprobs"
+    ],
     "list_count(retrieved_doc_ids) IN (0, len(retrieved_doc_ids))": ["retrieved_doc_ids"],
     "list_count(contexts) IN (0, len(contexts))": ["contexts"],
     f"NOT regexp_matches(extra::VARCHAR, '{NOT_FINITE}')": ["extra"],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from warehouse.formats.records.prediction import Prediction
 from warehouse.formats.records.question import Question
+from warehouse.formats.records.record import ROUNDING
 from warehouse.ingest.ranking_sql import retrieved_type, split_retrieved
 from warehouse.schema.ddl import literal, path_literal, quoted
 from warehouse.schema.tables import table_named
@@ -137,7 +138,11 @@ def select_predictions(lines: JsonLines) -> str:
         if texts is not None:
             columns["contexts"] = f"coalesce(contexts, {texts})" if "contexts" in given else texts
     if "choice_probs" in given:
-        logs = "list_transform(choice_probs, lambda p: CASE WHEN p > 0 THEN ln(p) END)"
+        outside = f"p < 0 OR p > {1 + ROUNDING}"
+        logs = (
+            f"list_transform(choice_probs, lambda p: CASE WHEN {outside} "
+            f"THEN error({literal(RULE_BROKEN)}) WHEN p > 0 THEN ln(p) END)"
+        )
         columns["choice_logprobs"] = (
             f"coalesce(choice_logprobs, {logs})" if "choice_logprobs" in given else logs
         )

@@ -106,8 +106,8 @@ PREDICTION = st.fixed_dictionaries(
             | st.lists(RETRIEVED, max_size=2)
         ),
         "cited_sentence_ids": mostly(st.lists(ID, max_size=3)),
-        "choice_logprobs": mostly(st.lists(st.floats(-9, 0) | st.none(), max_size=3)),
-        "choice_probs": mostly(st.lists(st.floats(0, 1) | st.none(), max_size=3)),
+        "choice_logprobs": mostly(st.lists(st.floats(-9, 0.002) | st.none(), max_size=3)),
+        "choice_probs": mostly(st.lists(st.floats(-0.001, 1.002) | st.none(), max_size=3)),
         "label": mostly(ID),
         "latency_s": mostly(st.floats(0, 9)),
         "cost_usd": mostly(st.floats(0, 9) | st.integers(0, 3)),

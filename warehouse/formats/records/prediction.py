@@ -6,7 +6,15 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from warehouse.formats.records.record import Amount, Finite, Id, LogProbability, Name, Record, Share
+from warehouse.formats.records.record import (
+    Amount,
+    Finite,
+    Id,
+    LogProbability,
+    Name,
+    Probability,
+    Record,
+)
 
 
 class Retrieved(Record):
@@ -37,7 +45,7 @@ class Prediction(Record):
         contexts: The retrieved passages, best first.
         retrieved: The same with documents, ranks and scores; see below.
         cited_sentence_ids: The sentences that the answer cites.
-        choice_logprobs: The natural log-probability of each option.
+        choice_logprobs: The natural log-probability of each option; above 0 only by rounding.
         choice_probs: The probability of each option, instead of its logarithm.
         label: The class that the system chose.
         latency_s: The latency of the answer in seconds.
@@ -53,7 +61,7 @@ class Prediction(Record):
     retrieved: list[Retrieved] | None = None
     cited_sentence_ids: list[Id] | None = None
     choice_logprobs: list[LogProbability | None] | None = None
-    choice_probs: list[Share | None] | None = None
+    choice_probs: list[Probability | None] | None = None
     label: Name | None = None
     latency_s: Amount | None = None
     cost_usd: Amount | None = None

@@ -27,8 +27,15 @@ Id = Annotated[str, BeforeValidator(_text_of_integer), Field(min_length=1)]
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+ROUNDING = 1e-3
+"""How far a probability may exceed 1, and its logarithm 0: models compute with few digits. Metrics
+read such a probability as 1."""
+
+Probability = Annotated[float, Field(ge=0, le=1 + ROUNDING, allow_inf_nan=False)]
+LogProbability = Annotated[float, Field(le=ROUNDING, allow_inf_nan=False)]
+
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-LogProbability = Annotated[float, Field(le=0, allow_inf_nan=False)]
 Whole = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
 """A whole number that fits the warehouse's INTEGER."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warehouse.formats.records.record import ROUNDING
 from warehouse.schema.table import Column, Group, Rule, Table, required, shared
 
 QUESTIONS = Table(
@@ -119,7 +120,10 @@ PREDICTIONS = Table(
     ),
     rules=(
         Rule("a system has a name that is not blank", "trim(system) = ''"),
-        Rule("the logarithm of a probability is not above 0", "list_max(choice_logprobs) > 1e-6"),
+        Rule(
+            "the logarithm of a probability is not above 0",
+            f"list_max(choice_logprobs) > {ROUNDING}",
+        ),
         Rule(
             "an answer is to a question of its benchmark",
             # Not as a subquery about each row, which takes ten times as long.

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from evaluators.engines.judge.check import check_judge
 from evaluators.engines.judge.errors import (
     BadJudgeSettings,
     JudgeRefused,
     JudgeUnreachable,
 )
 from evaluators.engines.judge.ledger_judge import LedgerJudge
-from evaluators.engines.judge.check import check_judge
 from evaluators.engines.judge.settings import JudgeSettings
 from evaluators.outcome import JudgeError
 from tests.evaluators.engines.judge.questions import (

@@ -84,11 +84,12 @@ def _sections(model: Any, example: Mapping[str, Any], address: str) -> list[str]
 
 
 def _first(kind: str, given: Any, address: str) -> tuple[Mapping[str, Any], str]:
-    """Return the first mapping of a list or a mapping by name, and its address."""
+    """Return the keys of the mappings of a list, or the first mapping by name, and its address."""
     if kind.startswith("mapping of names to "):
         given, address = next(iter(given.values())), f"{address}.<name>"
     if "list" in kind:
-        given, address = given[0], f"{address}[]"
+        # No mapping may need all keys.
+        given, address = {key: each[key] for each in given for key in each}, f"{address}[]"
     return given, address
 
 

@@ -68,7 +68,8 @@ def describe_fields(model: type[BaseModel]) -> list[FieldDoc]:
 
 
 def _meanings(model: type[BaseModel]) -> Mapping[str, str]:
-    listed = inspect.cleandoc(model.__doc__ or "").partition(_ATTRIBUTES)[2]
+    docs = [inspect.cleandoc(each.__doc__ or "") for each in reversed(model.__mro__)]
+    listed = "\n".join(doc.partition(_ATTRIBUTES)[2] for doc in docs)
     return {name: " ".join(text.split()) for name, text in _ATTRIBUTE.findall(listed)}
 
 

@@ -56,13 +56,10 @@ class GateBuilder:
         self._document = document
         self._keys = keys
         for at, gate in enumerate(keys.gates):
-            path = ("gates", at)
-            if gate.benchmark is None:
-                report(f"the key 'benchmark' is missing in gates.{at}", *path)
-            elif gate.benchmark not in keys.benchmarks:
+            if gate.benchmark not in keys.benchmarks:
                 what = f"benchmark {gate.benchmark!r}"
                 message = describe_unknown(what, gate.benchmark, keys.benchmarks)
-                report(message, *path, "benchmark")
+                report(message, "gates", at, "benchmark")
 
     def build(self, benchmark: Benchmark) -> tuple[Gate, ...]:
         """Return the gates of a benchmark, whose evaluators are built."""
@@ -77,20 +74,17 @@ class GateBuilder:
                 if name is not None:
                     line = self._document.line((*path, key))
                     self.named.append(NamedSystem(benchmark.name, name, line))
-            gates.append(gate.model_copy(update={"benchmark": None}))
+            gates.append(gate)
         return tuple(gates)
 
     def _listed(self, benchmark: str) -> Iterator[tuple[YamlPath, Gate]]:
         """Yield the gates of a benchmark with their paths."""
         for at, gate in enumerate(self._keys.benchmarks[benchmark].gates):
-            path: YamlPath = ("benchmarks", benchmark, "gates", at)
-            if gate.benchmark is not None:
-                message = "the key 'benchmark' is only for gates in the list at the top level"
-                self._report(message, *path, "benchmark")
-            yield path, gate
-        for at, gate in enumerate(self._keys.gates):
-            if gate.benchmark == benchmark:
-                yield ("gates", at), gate
+            yield ("benchmarks", benchmark, "gates", at), gate
+        for at, listed in enumerate(self._keys.gates):
+            if listed.benchmark == benchmark:
+                given = listed.model_dump(exclude={"benchmark"}, exclude_unset=True)
+                yield ("gates", at), Gate.model_validate(given)
 
     def _check_keys(self, gate: Gate, path: YamlPath) -> None:
         """Report keys that are missing or contradict each other."""

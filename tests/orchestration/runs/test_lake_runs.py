@@ -57,6 +57,13 @@ def test_a_run_on_a_lake(done_project: Path, lake: Lake, tmp_path: Path) -> None
     counted = scoreline(home, "sql", "SELECT count(*) AS n FROM scores", "--format", "json")
     held = warehouse(home).fetch("SELECT count(*) FROM scores").item()
     assert json.loads(counted.out) == [{"n": held}]
+    file = home / "scoreline.yaml"
+    gate = {"benchmark": "harbour", "metrics": ["citation.f1"], "min": 0.95}
+    keys = {**yaml.safe_load(file.read_text(encoding="utf-8")), "gates": [gate]}
+    file.write_text(yaml.safe_dump(keys), encoding="utf-8")
+    assert scoreline(home, "run").code == 1
+    gates = "SELECT DISTINCT gate FROM leaderboard WHERE metric = 'f1'"
+    assert warehouse(home).fetch(gates)["gate"].to_list() == ["failed"]
     examined = scoreline(home, "doctor")
     assert examined.code == 0, examined.out
     assert f"warehouse: {lake}" in examined.out

@@ -68,7 +68,7 @@ def tables(repeats: int) -> Iterator[Table]:
             for name, draw in at_tolerance
         ],
     )
-    few = max(1, repeats // 4)
+    few = max(1, repeats // 10)
     powers: list[tuple[str, Draw, float, int]] = [
         ("`unchanged`", discordant, 0.0, -1),
         ("`unchanged`", rarely_discordant, 0.0, -1),

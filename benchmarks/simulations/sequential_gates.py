@@ -82,14 +82,14 @@ def tables(repeats: int) -> Iterator[Table]:
         for loss in (0.05, 0.1):
             for tolerance in (0.0, TOLERANCE):
                 found = [first_alarm(use.nights, loss, tolerance, trial) for trial in range(few)]
-                alarms = np.array([each or np.inf for each in found])
-                median = f"{np.median(alarms):g}".replace("inf", "-")
+                reached = np.array([each or np.inf for each in found])
+                median = f"{np.median(reached):g}".replace("inf", "-")
                 powers.append(
                     [
                         use.name,
                         f"{loss:g}",
                         f"{tolerance:g}",
-                        *(f"{(alarms <= by).mean():.2f}" for by in (1, 10, 30, LOOKS)),
+                        *(f"{(reached <= by).mean():.2f}" for by in (1, 10, 30, LOOKS)),
                         median,
                     ]
                 )

@@ -12,7 +12,7 @@ import polars as pl
 
 if TYPE_CHECKING:
     from assets.analysis.gates.gains import PairedScores
-    from assets.leaderboard.score_matrix import Keys
+    from assets.leaderboard.score_matrix import Keys, Source
     from evaluators.statistics.arrays import Floats, Integers
     from warehouse.storage.transaction import Transaction
 
@@ -89,6 +89,38 @@ def _find_unchanged(before: Look, keys: Keys, sums: Floats, counts: Floats) -> I
     return at.astype(np.int64) if is_same.all() else None
 
 
+def read_look(source: Source, names: tuple[str, str, str], address: tuple[str, str]) -> Look | None:
+    """Return the last look; None if there was none.
+
+    Args:
+        source: The warehouse or its published copy.
+        names: The benchmark, the system and the baseline.
+        address: The evaluator and the metric.
+    """
+    key = _key(names, address)
+    condition = " AND ".join(f"{name} = ${name}" for name in key)
+    found = source.fetch(
+        "SELECT look, epoch, first, largest, clusters, sums, counts "  # noqa: S608
+        f"FROM gate_looks WHERE {condition}",
+        key,
+    )
+    if found.is_empty():
+        return None
+    look, epoch, first, largest = found.select("look", "epoch", "first", "largest").row(0)
+    clusters, sums, counts = (
+        found[name].explode().to_numpy() for name in ("clusters", "sums", "counts")
+    )
+    return Look(
+        look=look,
+        epoch=epoch,
+        first=first,
+        largest=largest,
+        clusters=clusters,
+        sums=sums,
+        counts=counts.astype(np.float64),
+    )
+
+
 def record_look(
     transaction: Transaction,
     names: tuple[str, str, str],
@@ -103,24 +135,11 @@ def record_look(
         address: The evaluator and the metric.
         paired: The scores, at least one.
     """
-    key = dict(
-        zip(
-            ("benchmark", "system", "baseline", "evaluator", "metric"),
-            (*names, *address),
-            strict=True,
-        )
-    )
-    condition = " AND ".join(f"{name} = ${name}" for name in key)
-    found = transaction.fetch(
-        "SELECT look, epoch, first, largest, clusters, sums, counts "  # noqa: S608
-        f"FROM gate_looks WHERE {condition}",
-        key,
-    )
-    before = _from_row(found) if found.height else None
+    before = read_look(transaction, names, address)
     now = next_look(before, paired)
     if now is not before:
         row = {
-            **key,
+            **_key(names, address),
             "look": now.look,
             "epoch": now.epoch,
             "first": now.first,
@@ -134,17 +153,6 @@ def record_look(
     return now
 
 
-def _from_row(found: pl.DataFrame) -> Look:
-    row = found.select("look", "epoch", "first", "largest").row(0)
-    clusters, sums, counts = (
-        found[name].explode().to_numpy() for name in ("clusters", "sums", "counts")
-    )
-    return Look(
-        look=row[0],
-        epoch=row[1],
-        first=row[2],
-        largest=row[3],
-        clusters=clusters,
-        sums=sums,
-        counts=counts.astype(np.float64),
-    )
+def _key(names: tuple[str, str, str], address: tuple[str, str]) -> dict[str, str]:
+    columns = ("benchmark", "system", "baseline", "evaluator", "metric")
+    return dict(zip(columns, (*names, *address), strict=True))

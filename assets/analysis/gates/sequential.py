@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from assets.analysis.comparability import NotComparable, require_comparable
 from assets.analysis.gates.gains import GainTest, judge, load_paired_scores
-from assets.analysis.gates.looks import record_look
+from assets.analysis.gates.looks import read_look, record_look
 from assets.analysis.gates.regression import NOTHING
 from assets.leaderboard.score_matrix import load_question_index
 from evaluators.statistics.arrays import LEVEL
@@ -17,8 +17,10 @@ from evaluators.statistics.sequential_test import SequentialTest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from assets.analysis.gates.gains import PairedScores
     from assets.analysis.gates.looks import Look
     from assets.analysis.gates.result import GateResult
+    from assets.leaderboard.score_matrix import Source
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
@@ -54,18 +56,8 @@ def evaluate_sequential_gate(
         NotComparable: The systems have different questions, configurations or judges, their scores
             are out of date, or a metric's scale has no bounds.
     """
-    questions = load_question_index(warehouse, benchmark)
     names = (benchmark.name, system, baseline)
-    scores = []
-    for evaluator, metric in metrics:
-        require_comparable(warehouse, benchmark, system, baseline, evaluator)
-        paired = load_paired_scores(warehouse, questions, names, evaluator, metric)
-        if not math.isfinite(paired.reach):
-            raise NotComparable(
-                f"a sequential gate needs a metric with bounds, and {evaluator.name}.{metric.name} "
-                "has none: leave it out of the gate's metrics"
-            )
-        scores.append(paired)
+    scores = _load_scores(warehouse, benchmark, names, metrics)
 
     def record(transaction: Transaction) -> list[Look | None]:
         return [
@@ -75,7 +67,72 @@ def evaluate_sequential_gate(
             for (evaluator, metric), paired in zip(metrics, scores, strict=True)
         ]
 
-    looks = warehouse.write(record)
+    return _judge(names, metrics, scores, warehouse.write(record), tolerance)
+
+
+def report_sequential_gate(
+    source: Source,
+    benchmark: Benchmark,
+    system: str,
+    baseline: str,
+    metrics: Sequence[tuple[Evaluator, Metric]],
+    tolerance: float = 0.0,
+) -> list[GateResult]:
+    """Return the verdicts at the last look, without another look.
+
+    Args:
+        source: The warehouse or its published copy.
+        benchmark: As for `evaluate_sequential_gate`.
+        system: As for `evaluate_sequential_gate`.
+        baseline: As for `evaluate_sequential_gate`.
+        metrics: As for `evaluate_sequential_gate`.
+        tolerance: As for `evaluate_sequential_gate`.
+
+    Raises:
+        NotComparable: As for `evaluate_sequential_gate`, or there was no look at a metric.
+    """
+    names = (benchmark.name, system, baseline)
+    scores = _load_scores(source, benchmark, names, metrics)
+    looks = []
+    for (evaluator, metric), paired in zip(metrics, scores, strict=True):
+        look = read_look(source, names, (evaluator.name, metric.name))
+        if look is None and len(paired.values):
+            raise NotComparable(
+                f"the sequential gate of {system!r} and {baseline!r} has not looked at "
+                f"{evaluator.name}.{metric.name}: add it to the metrics of the gate and run "
+                "`scoreline run` first"
+            )
+        looks.append(look)
+    return _judge(names, metrics, scores, looks, tolerance)
+
+
+def _load_scores(
+    source: Source,
+    benchmark: Benchmark,
+    names: tuple[str, str, str],
+    metrics: Sequence[tuple[Evaluator, Metric]],
+) -> list[PairedScores]:
+    questions = load_question_index(source, benchmark)
+    scores = []
+    for evaluator, metric in metrics:
+        require_comparable(source, benchmark, names[1], names[2], evaluator)
+        paired = load_paired_scores(source, questions, names, evaluator, metric)
+        if not math.isfinite(paired.reach):
+            raise NotComparable(
+                f"a sequential gate needs a metric with bounds, and {evaluator.name}.{metric.name} "
+                "has none: leave it out of the gate's metrics"
+            )
+        scores.append(paired)
+    return scores
+
+
+def _judge(
+    names: tuple[str, str, str],
+    metrics: Sequence[tuple[Evaluator, Metric]],
+    scores: Sequence[PairedScores],
+    looks: Sequence[Look | None],
+    tolerance: float,
+) -> list[GateResult]:
     family = sum(look is not None for look in looks)
     tests = [
         NOTHING if look is None else run_tests(look, paired.reach, tolerance, family)

@@ -231,10 +231,30 @@ def _compare(
     copy: Snapshot, benchmark: Benchmark, system: str, baseline: str, options: GateOptions
 ) -> list[GateResult]:
     from assets.analysis.gates.regression import evaluate_gate
+    from assets.analysis.gates.sequential import report_sequential_gate
     from assets.project import select_metrics
 
+    for gate in benchmark.gates:
+        if gate.sequential and (gate.system, gate.baseline) == (system, baseline):
+            selected = select_metrics(benchmark, options.metrics or gate.metrics)
+            results = report_sequential_gate(
+                copy, benchmark, system, baseline, selected, options.tolerance
+            )
+            looks = max((each.look or 0 for each in results), default=0)
+            click.echo(
+                f"note: the configured gate is sequential; these are its verdicts after {looks} "
+                f"{'look' if looks == 1 else 'looks'}",
+                err=True,
+            )
+            return results
     selected = select_metrics(benchmark, options.metrics)
     results = evaluate_gate(copy, benchmark, system, baseline, selected, options.tolerance)
+    if options.tolerance == 0 and any(each.verdict == "unchanged" for each in results):
+        click.echo(
+            "note: without --tolerance, `unchanged` means that no significant change is seen; the "
+            "intervals show what is not ruled out",
+            err=True,
+        )
     if options.tolerance == 0 and any(has_decisive_interval(each) for each in results):
         click.echo(
             "note: intervals are not adjusted for the number of metrics; p-values are, for all "

@@ -9,7 +9,7 @@ import pytest
 from dagster._core.errors import DagsterAssetCheckFailedError
 
 from assets.analysis.comparability import NotComparable
-from assets.analysis.gates.sequential import evaluate_sequential_gate
+from assets.analysis.gates.sequential import evaluate_sequential_gate, report_sequential_gate
 from assets.keys import LEADERBOARD
 from assets.project import Gate, select_metrics
 from tests.assets.conftest import Workshop
@@ -78,6 +78,12 @@ def test_looks_are_counted_and_remembered(nightly: Workshop) -> None:
     # A forced run without changes is no new look.
     nightly.run(force=True)
     assert state(nightly) == (1, 1, 200, 200)
+    # The report reads the look, for any tolerance, and writes none.
+    for tolerance, verdict in ((0.1, "unchanged"), (0.001, "not_enough_data")):
+        reported = reported_at(nightly, tolerance)
+        assert (reported.verdict, reported.look) == (verdict, 1)
+        assert reported.low == pytest.approx(first["ci_low"])
+    assert state(nightly) == (1, 1, 200, 200)
     # Another tolerance does not reset the test; it asks something else of the same looks.
     nightly.gates = (gate(tolerance=0.001),)
     nightly.run()
@@ -98,6 +104,15 @@ def test_looks_are_counted_and_remembered(nightly: Workshop) -> None:
     assert stored(nightly)["ci_high"] < -0.1
 
 
+def reported_at(workshop: Workshop, tolerance: float) -> GateResult:
+    benchmark = workshop.project.benchmarks["trial"]
+    selected = select_metrics(benchmark, ("accuracy",))
+    (result,) = report_sequential_gate(
+        workshop.warehouse, benchmark, "new", "old", selected, tolerance
+    )
+    return result
+
+
 def evaluated(workshop: Workshop, system: str, *metrics: str) -> list[GateResult]:
     benchmark = workshop.project.benchmarks["trial"]
     return evaluate_sequential_gate(
@@ -112,3 +127,8 @@ def test_what_cannot_be_tested_is_refused(nightly: Workshop) -> None:
     with pytest.raises(NotComparable, match="cannot be compared with itself"):
         evaluated(nightly, "old", "accuracy")
     assert state(nightly) == (1, 1, 200, 200)
+    with nightly.warehouse.transaction() as transaction:
+        transaction.execute("DELETE FROM gate_looks")
+    with pytest.raises(NotComparable, match=r"has not looked at classification\.accuracy: add"):
+        reported_at(nightly, 0.0)
+    assert state(nightly) == ()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from evaluators.metric import Metric
-    from evaluators.outcome import Graded, Scores
+    from evaluators.outcome import Chance, Graded, Scores
 
 
 NOT_A_PARAMETER = {"is_parameter": False}
@@ -160,8 +160,8 @@ class Evaluator(ABC):
             f"{self.name} declares system metrics but no aggregate ({rows.width})"
         )
 
-    def chance(self, rows: pl.DataFrame) -> Mapping[str, float]:  # noqa: ARG002 - few override it
-        """Return the value that noise alone gives a system without fault, by system metric.
+    def chance(self, rows: pl.DataFrame) -> Mapping[str, Chance]:  # noqa: ARG002 - few override it
+        """Return what noise alone gives a system without fault, by system metric.
 
         Only metrics that noise moves away from the best value need one (a calibration error).
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, NamedTuple, TypeAlias
 
 
 class Status(StrEnum):
@@ -62,6 +62,18 @@ class TargetError(Unscored):
     status = Status.TARGET_ERROR
 
 
+class Chance(NamedTuple):
+    """What noise alone gives a system without fault on a metric that noise moves off its best.
+
+    Attributes:
+        level: The mean.
+        high: The 97.5 % quantile.
+    """
+
+    level: float
+    high: float
+
+
 Value: TypeAlias = float | Unscored
 Scores: TypeAlias = Mapping[str, Value]
 
@@ -75,13 +87,13 @@ class Graded:
         detail: The evidence, as JSON types.
         remark: A note on values that exist (an empty answer leaks nothing); it is stored as their
             reason.
-        chance: For system metrics: the value that noise alone gives; see `Evaluator.chance`.
+        chance: For system metrics: what noise alone gives; see `Evaluator.chance`.
     """
 
     scores: Scores
     detail: Mapping[str, Any] | None = None
     remark: str | None = None
-    chance: Mapping[str, float] = field(default_factory=dict)
+    chance: Mapping[str, Chance] = field(default_factory=dict)
 
 
 def as_graded(result: Scores | Graded) -> Graded:

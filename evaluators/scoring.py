@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from evaluators.flows.requests import Flow
     from evaluators.kinds.flow import FlowEvaluator
     from evaluators.metric import Metric
-    from evaluators.outcome import Value
+    from evaluators.outcome import Chance, Value
 
 _TOLERANCE = 1e-9
 """The rounding error by which a value may exceed its bounds; more is a defect."""
@@ -132,7 +132,7 @@ def unpack_evidence(evaluator: Evaluator, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def aggregate_unpacked(
-    evaluator: Evaluator, rows: pl.DataFrame, chance: Mapping[str, float] | None = None
+    evaluator: Evaluator, rows: pl.DataFrame, chance: Mapping[str, Chance] | None = None
 ) -> Graded:
     """Aggregate the result of `unpack_evidence`; see `aggregate`.
 
@@ -223,11 +223,11 @@ def _require_answers(evaluator: Evaluator, rows: pl.DataFrame, counted: pl.DataF
         raise TargetError(f"failed answers have no value: {ignored}")
 
 
-def _excess(score: Value, chance: float | None) -> Value:
+def _excess(score: Value, chance: Chance | None) -> Value:
     """Return a score less its chance level."""
     if isinstance(score, Unscored):
         return score
-    return Undefined("there is no chance level") if chance is None else score - chance
+    return Undefined("there is no chance level") if chance is None else score - chance.level
 
 
 def _add_absent_reason(evaluator: Evaluator, samples: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,7 @@ import polars.selectors as cs
 from assets.leaderboard.aggregate import METRIC_KEY
 from evaluators.statistics.clusters import ClusterSums, Groups, Independence, sum_by_cluster
 from evaluators.statistics.comparisons import compare, every_pair
-from evaluators.statistics.intervals import uncertainty
+from evaluators.statistics.intervals import Interval, uncertainty
 from evaluators.statistics.ranks import RankSets, rank_sets
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from assets.leaderboard.score_matrix import QuestionSet
     from evaluators.metric import Metric
+    from evaluators.outcome import Chance
     from evaluators.statistics.arrays import Booleans, Floats, Integers
     from evaluators.statistics.comparisons import Comparisons
     from evaluators.statistics.intervals import Choice
@@ -53,15 +54,33 @@ class PartValues:
         values: The pseudo-value of each part.
         sizes: The number of questions in each part.
         questions: The questions.
-        bias: How far the truth may lie below and above the metric's expectation. A calibration
-            error exceeds the truth by its chance level at most; the debiased one does not exceed
-            it, and falls short by as much at most.
+        chance: What noise alone gives, for a metric that noise moves off its best value.
+        is_debiased: Whether the metric is the excess over the chance level.
     """
 
     values: Floats
     sizes: Floats
     questions: QuestionSet
-    bias: tuple[float, float] = (0.0, 0.0)
+    chance: Chance | None = None
+    is_debiased: bool = False
+
+    def cover_noise(self, ends: Interval) -> Interval:
+        """Return the interval of the true value of a metric that noise increases.
+
+        The metric with noise is larger than the truth, on average by at most its chance level. So
+        the lower end is the metric less the most that noise gives (consistency resampling), and the
+        upper end that of the metric with noise. The debiased metric estimates the same truth.
+
+        Args:
+            ends: The interval of the expectation of the metric, from its pseudo-values.
+
+        Source: Bröcker and Smith, "Increasing the reliability of reliability diagrams", 2007.
+        """
+        if self.chance is None:
+            return ends
+        removed = self.chance.level if self.is_debiased else 0.0
+        low = np.nanmean(self.values) + removed - self.chance.high
+        return Interval(np.where(np.isnan(ends.low), np.nan, low), ends.high + removed)
 
     def independence(self) -> Independence:
         """How much independent data the metric rests on."""
@@ -122,17 +141,14 @@ class MetricSlice:
                 method=method,
                 independence=basis,
             )
-            ci_low, ci_high = found.interval
+            ends = found.interval
             if self.own is not None:
-                (below, above), (least, most) = self.own[systems[0]].bias, self.metric.bounds
-                ci_low, ci_high = (
-                    np.maximum(ci_low - below, least),
-                    np.minimum(ci_high + above, most),
-                )
+                covered = self.own[systems[0]].cover_noise(ends)
+                ends = Interval(*(np.clip(end, *self.metric.bounds) for end in covered))
             measured = {
                 "std_error": found.std_error.tolist(),
-                "ci_low": ci_low.tolist(),
-                "ci_high": ci_high.tolist(),
+                "ci_low": ends.low.tolist(),
+                "ci_high": ends.high.tolist(),
                 "ci_method": found.methods,
                 "n_clusters": basis.clusters.tolist(),
                 "effective_clusters": basis.effective.tolist(),

@@ -199,7 +199,7 @@ def _evaluator_system_scores(
                     "detail": detail,
                     "signature": evaluator.signature,
                     "value": score if lost is None else None,
-                    "chance": result.chance.get(name),
+                    "chance": result.chance[name].level if name in result.chance else None,
                     **scoring.count_samples(evaluator, samples, score),
                 }
             )

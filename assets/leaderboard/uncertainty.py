@@ -88,14 +88,15 @@ class PseudoValues:
             own = pseudo_values(evaluator, samples, own_parts, found)
         sizes = np.bincount(own_parts[own_parts >= 0]).astype(np.float64)
         for metric in evaluator.system_metrics:
-            name, chance = metric.name, found.chance.get(metric.debiases or metric.name, 0.0)
+            name, chance = metric.name, found.chance.get(metric.debiases or metric.name)
             is_scored = not isinstance(found.scores[name], Unscored)
             self.values.setdefault(key, {}).setdefault(name, {})[system] = shared[name]
             self.own.setdefault(key, {}).setdefault(name, {})[system] = PartValues(
                 own[name],
                 sizes,
                 question_set if is_scored else nothing,
-                bias=(0.0, chance) if metric.debiases else (chance, 0.0),
+                chance,
+                is_debiased=metric.debiases is not None,
             )
 
 

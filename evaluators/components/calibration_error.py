@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from evaluators.outcome import Chance
+from evaluators.statistics.arrays import CONFIDENCE
 from evaluators.statistics.bootstrap import SEED
 
 if TYPE_CHECKING:
@@ -50,8 +52,8 @@ def calibration_error(
     return CalibrationError(float((distances.sum() + failed) / total), largest)
 
 
-def chance_level(confidence: Floats, bins: int, failed: int = 0) -> CalibrationError:
-    """Return the mean calibration error if every stated probability were true.
+def chance_levels(confidence: Floats, bins: int, failed: int = 0) -> tuple[Chance, Chance]:
+    """Return the expected and the maximum error that noise gives if every probability is true.
 
     Labels are drawn from the stated probabilities. The draws depend on the set of probabilities,
     not on their order. Failed answers contribute nothing.
@@ -69,16 +71,20 @@ def chance_level(confidence: Floats, bins: int, failed: int = 0) -> CalibrationE
     sizes = np.diff(starts, append=len(ordered))
     stated = np.add.reduceat(ordered, starts)
     generator = np.random.default_rng(SEED)
-    expected, largest = 0.0, 0.0
+    expected, largest = np.empty(DRAWS), np.empty(DRAWS)
     step = max(1, _CHUNK // len(ordered))
     for start in range(0, DRAWS, step):
-        rows = min(step, DRAWS - start)
-        labels = generator.random((rows, len(ordered))) < ordered
+        drawn = slice(start, min(start + step, DRAWS))
+        labels = generator.random((drawn.stop - start, len(ordered))) < ordered
         right = np.add.reduceat(labels, starts, axis=1, dtype=np.int64)
         distances = np.abs(right - stated)
-        expected += float(distances.sum())
-        largest += float((distances / sizes).max(axis=1).sum())
-    return CalibrationError(expected / DRAWS / (len(ordered) + failed), largest / DRAWS)
+        expected[drawn] = distances.sum(axis=1) / (len(ordered) + failed)
+        largest[drawn] = (distances / sizes).max(axis=1)
+    return _chance(expected), _chance(largest)
+
+
+def _chance(errors: Floats) -> Chance:
+    return Chance(float(errors.mean()), float(np.quantile(errors, 0.5 + CONFIDENCE / 2)))
 
 
 def _bin_numbers(confidence: Floats, bins: int) -> Integers:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import polars as pl
 
-from evaluators.components.calibration_error import calibration_error, chance_level
+from evaluators.components.calibration_error import calibration_error, chance_levels
 from evaluators.kinds.frame import FrameEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Scores, Undefined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from evaluators.outcome import Chance
 
 _NEVER = float("-inf")
 _FLOOR = 1e-12
@@ -324,16 +326,16 @@ class OptionConfidence(FrameEvaluator):
             "log_loss_unnormalized": _mean_loss(rows["negative_log_likelihood_unnormalized"]),
         }
 
-    def chance(self, rows: pl.DataFrame) -> Mapping[str, float]:
-        """Return what a perfectly calibrated system has on average.
+    def chance(self, rows: pl.DataFrame) -> Mapping[str, Chance]:
+        """Return what a perfectly calibrated system has.
 
         With failed answers the maximum is 1 by definition, and noise has no part in it.
         """
         confidence = rows["confidence"].drop_nulls().to_numpy()
         failed = rows.height - len(confidence)
-        level = chance_level(confidence, self.bins, failed)
-        levels = {"expected_calibration_error": level.expected}
-        return levels if failed else {**levels, "maximum_calibration_error": level.maximum}
+        expected, maximum = chance_levels(confidence, self.bins, failed)
+        levels = {"expected_calibration_error": expected}
+        return levels if failed else {**levels, "maximum_calibration_error": maximum}
 
 
 def _outside() -> pl.Expr:

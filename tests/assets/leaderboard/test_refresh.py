@@ -58,12 +58,13 @@ def test_history_grows_only_when_something_changed(done: Workshop) -> None:
     assert twice == 2 * first
 
 
-def test_a_system_without_any_answer_is_still_ranked(ranked: Workshop) -> None:
+def test_a_system_without_any_answer_has_counts_but_no_mean(ranked: Workshop) -> None:
     for row in ranked.predictions["poor"]:
         row["error"] = "gone"
     ranked.run()
-    mean, n, _, failed, rank = board(ranked, "document_retrieval", "mrr")["all", "poor"]
-    assert (mean, n, failed, rank) == (0.0, 6, 6, 2)
+    mean, n, scored, failed, rank = board(ranked, "document_retrieval", "mrr")["all", "poor"]
+    assert (mean, n, scored, failed, rank) == (None, 6, 6, 6, None)
+    assert board(ranked, "document_retrieval", "mrr")["all", "good"][-1] == 1
 
 
 def test_the_published_copy_has_the_catalogue(published: Workshop) -> None:

@@ -79,7 +79,7 @@ def test_the_silent_and_the_failed_are_certain_and_wrong() -> None:
     found = aggregate(CONFIDENCE, rows)
     loss = (-(math.log(0.9) + math.log(0.1)) - 3 * math.log(1e-12)) / 5
     ece = (2 * 0.4 + 3) / 5
-    chance = found.chance["expected_calibration_error"]
+    chance = found.chance["expected_calibration_error"].level
     # Of two stated 0.9, one is right on average in 18 of 100 draws, both in 81.
     assert chance == pytest.approx(2 / 5 * (0.81 * 0.1 + 0.18 * 0.4 + 0.01 * 0.9), abs=0.01)
     assert {name: value for name, value in found.scores.items() if name != MCE_DEBIASED} == {

@@ -159,9 +159,7 @@ def test_a_right_option_of_probability_nought() -> None:
         "phi_normalized": 0.0,
         "delta_normalized": -1.0,
         "brier": 2.0,
-        "brier_unnormalized": pytest.approx(
-            1 + math.exp(-0.5) ** 2 + (1 - math.exp(-0.5)) ** 2
-        ),
+        "brier_unnormalized": pytest.approx(1 + math.exp(-0.5) ** 2 + (1 - math.exp(-0.5)) ** 2),
     }
 
 

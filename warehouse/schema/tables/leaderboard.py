@@ -173,6 +173,11 @@ LEADERBOARD = Table(
             blocks=False,
         ),
         Rule(
+            "a system that is tied with the best may have the first rank",
+            "tied_with_best = 1 AND rank_low > 1",
+            blocks=False,
+        ),
+        Rule(
             "the rank lies between the best and the worst that the uncertainty allows",
             "rank < rank_low OR rank > rank_high",
             blocks=False,

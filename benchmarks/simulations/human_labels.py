@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SAMPLES, DOCUMENTS = 500, 50
 LABELS = (10, 20, 50, 100)
+COUNTS = tuple(f"{labels} labels" for labels in LABELS)
+DESIGNS = ("independent", "random samples", "whole documents")
 Z = 1.959964
 
 
@@ -41,7 +43,7 @@ JUDGES = (Judge(0.9, 0.8, 0.65), Judge(0.9, 0.8, 0.9), Judge(0.7, 0.7, 0.65), Ju
 def tables(repeats: int) -> Iterator[Table]:
     """Yield the tables of corrected means and of calibration, with a quarter of the repeats."""
     repeats = max(1, repeats // 4)
-    yield _corrected_means(repeats)
+    yield from _corrected_means(repeats)
     yield _continuous_means(repeats)
     yield _two_systems(4 * repeats)
     yield _chance_calibration(repeats)
@@ -143,76 +145,77 @@ class _Tally:
         self.width += high - low
 
     @property
-    def cells(self) -> list[str]:
+    def share(self) -> str:
+        """The coverage, without its simulation error."""
+        return f"{self.hits / self.trials:.2f}"
+
+    @property
+    def cell(self) -> str:
         """The coverage and the mean width; the share without an interval if there is any."""
         if not self.trials:
-            return ["-", "-"]
-        width = f"{self.width / self.trials:.2f}"
+            return "no interval"
+        width = f"{rate(self.hits, self.trials)}; {self.width / self.trials:.2f}"
         without = 1 - self.trials / self.all
-        return [
-            rate(self.hits, self.trials),
-            f"{width} (none in {without:.0%})" if without >= 0.005 else width,
-        ]
+        return f"{width}; none in {without:.0%}" if without >= 0.005 else width
 
 
 def _ends(found: Corrected) -> tuple[float | None, float | None]:
     return found.low, found.high
 
 
-def _corrected_means(repeats: int) -> Table:
-    rows = []
-    for design in ("independent", "random samples", "whole documents"):
-        for labels in LABELS:
-            for judge in JUDGES:
+def _corrected_means(repeats: int) -> Iterator[Table]:
+    powered, rogan = [], []
+    for design in DESIGNS:
+        for judge in JUDGES:
+            head = [design, f"{judge.sensitivity:g} / {judge.specificity:g} / {judge.share:g}"]
+            cells: list[tuple[str, str]] = []
+            for labels in LABELS:
                 generator = np.random.default_rng(1)
-                former, now, rogan = _Tally(), _Tally(), _Tally()
-                former_rogan = _Tally()
+                tallies = [_Tally() for _ in range(4)]
                 for _ in range(repeats):
                     drawn = _verdicts(generator, design, labels, judge)
                     verdicts, given, _ = drawn
                     known = np.isfinite(given)
-                    former.add(_former_powered(verdicts, given), judge.share)
-                    now.add(_ends(prediction_powered(*drawn)), judge.share)
                     old = _former_rogan_gladen(verdicts, verdicts[known], given[known])
-                    former_rogan.add(old[1:] if old else None, judge.share)
-                    rogan.add(_ends(rogan_gladen(*drawn)), judge.share)
-                rows.append(
-                    [
-                        design,
-                        str(labels),
-                        f"{judge.sensitivity:g} / {judge.specificity:g} / {judge.share:g}",
-                        former.cells[0],
-                        *now.cells,
-                        former_rogan.cells[0],
-                        *rogan.cells,
-                    ]
+                    intervals = (
+                        _former_powered(verdicts, given),
+                        _ends(prediction_powered(*drawn)),
+                        old[1:] if old else None,
+                        _ends(rogan_gladen(*drawn)),
+                    )
+                    for tally, ends in zip(tallies, intervals, strict=True):
+                        tally.add(ends, judge.share)
+                before, now, before_rogan, now_rogan = tallies
+                cells.append(
+                    (f"{before.share} → {now.cell}", f"{before_rogan.share} → {now_rogan.cell}")
                 )
-    title = (
-        f"Corrected pass rates: coverage of 95 % intervals, {SAMPLES} samples of one system, "
-        f"{DOCUMENTS} documents unless independent, {repeats:,} repeats"
-    )
-    heads = [
-        *("labelled", "labels", "sensitivity / specificity / pass rate"),
-        *("prediction-powered before", "now", "width"),
-        *("Rogan-Gladen before", "now", "width"),
-    ]
-    return Table(title, heads, rows)
+            powered.append([*head, *(cell for cell, _ in cells)])
+            rogan.append([*head, *(cell for _, cell in cells)])
+    for name, rows in (("Prediction-powered", powered), ("Rogan-Gladen", rogan)):
+        title = (
+            f"{name} pass rates: coverage of 95 % intervals before → now, and their mean width; "
+            f"{SAMPLES} samples of one system, {DOCUMENTS} documents unless independent, "
+            f"{repeats:,} repeats"
+        )
+        yield Table(title, ["labelled", "sensitivity / specificity / pass rate", *COUNTS], rows)
 
 
 def _continuous_means(repeats: int) -> Table:
     rows = []
-    for design in ("independent", "random samples", "whole documents"):
-        for labels in LABELS:
-            for kind in ("noisy", "mostly equal", "mostly 1"):
+    for design in DESIGNS:
+        for kind in ("noisy", "mostly equal", "mostly 1"):
+            cells = []
+            for labels in LABELS:
                 generator = np.random.default_rng(2)
                 former, now = _Tally(), _Tally()
                 for _ in range(repeats):
                     scores, given, clusters, truth = _numbers(generator, design, labels, kind)
                     former.add(_former_powered(scores, given), truth)
                     now.add(_ends(prediction_powered(scores, given, clusters)), truth)
-                rows.append([design, str(labels), kind, former.cells[0], *now.cells])
-    title = f"Corrected means of scores from 0 to 1: coverage, {repeats:,} repeats"
-    return Table(title, ["labelled", "labels", "judge", "before", "now", "width"], rows)
+                cells.append(f"{former.share} → {now.cell}")
+            rows.append([design, kind, *cells])
+    title = f"Corrected means of scores from 0 to 1: coverage before → now, {repeats:,} repeats"
+    return Table(title, ["labelled", "judge", *COUNTS], rows)
 
 
 def _numbers(
@@ -281,7 +284,8 @@ def _two_systems(repeats: int) -> Table:
             biases["former"] += [old[0] - own.share] if old else []
             biases["now"] += [] if found.mean is None else [found.mean - own.share]
         bias = [f"{np.mean(each):+.3f}" if each else "no value" for each in biases.values()]
-        rows.append([name, bias[0], former.cells[0], bias[1], now.cells[0]])
+        covered = (rate(each.hits, each.trials) if each.trials else "-" for each in (former, now))
+        rows.append([name, *(cell for pair in zip(bias, covered, strict=True) for cell in pair)])
     title = (
         f"Rogan-Gladen for two systems of {SAMPLES} samples: error rates over both systems before, "
         f"of each now, {repeats:,} repeats"
@@ -291,7 +295,7 @@ def _two_systems(repeats: int) -> Table:
 
 def _ratings(
     generator: np.random.Generator, size: int, cluster: int, base_rate: float, truth: float
-) -> tuple[Floats, Floats, Integers]:
+) -> tuple[Booleans, Booleans, Integers]:
     """Draw verdicts and labels with a given kappa: the judge copies some and guesses the others."""
     count = -(-size // cluster)
     clusters = np.repeat(np.arange(count), cluster)[:size]

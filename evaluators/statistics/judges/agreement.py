@@ -147,36 +147,63 @@ def kappa(
     # A rater who gives one rating makes kappa 0, however often the other agrees.
     if len(counts) == 1 or np.ptp(one) == 0 or np.ptp(other) == 0:
         return Kappa(value, np.nan, np.nan)
-    spread = kappas(_draw_tables(counts, weights).reshape(-1, size, size), weights)
-    tail = NormalDist().cdf(-t_factor(effective_clusters(counts.sum(axis=1))))
+    effective = effective_clusters(counts.sum(axis=1))
+    unseen = _unseen_size(counts, weights)
+    spread = kappas(_draw_tables(counts, unseen).reshape(-1, size, size), weights)
+    added = unseen * effective / len(one)
+    # Draws of few clusters vary too little, except as far as the added labels vary.
+    expansion = math.sqrt((effective + 1) / (effective - 1 + 2 * added))
+    tail = NormalDist().cdf(-expansion * t_factor(effective, added))
     low, high = np.quantile(spread, [tail, 1 - tail])
     return Kappa(value, float(low), float(high) if (one != other).any() else 1.0)
 
 
-def _draw_tables(counts: Floats, weights: Weights) -> Floats:
-    """Return random tables of counts, shape (draws, cells), from those of clusters."""
-    generator = np.random.default_rng(SEED)
-    cells = counts.shape[1]
-    total = counts.sum(axis=0)
-    added = ADDED * len(CORNERS) / cells
-    if len(counts) == total.sum():
-        return generator.standard_gamma(total + added, (DRAWS, cells))
-    sizes = counts.sum(axis=1)
+def _added_labels(cells: int) -> float:
+    """Return the labels added for each cell of a table of ratings, two in all."""
+    return ADDED * len(CORNERS) / cells
+
+
+def _unseen_size(counts: Floats, weights: Weights) -> float:
+    """Return how many labels of clusters are worth an independent one: kappa's design effect.
+
+    It compares the jackknife's variances over clusters and over samples.
+
+    Args:
+        counts: The tables of the clusters, shape (clusters, cells).
+        weights: See `kappa`.
+    """
+    total, sizes = counts.sum(axis=0), counts.sum(axis=1)
+    clusters, cells = counts.shape
+    if clusters == total.sum():
+        return 1.0
+    table, seen = total + _added_labels(cells), np.flatnonzero(total)
     shape = (-1, math.isqrt(cells), math.isqrt(cells))
-    # The jackknife's variance of kappa, over clusters and over samples.
-    table, seen = total + added, np.flatnonzero(total)
     whole = kappas(table.reshape(shape), weights)
     alone = kappas((table - np.eye(cells)[seen]).reshape(shape), weights)
     together = kappas((table - counts).reshape(shape), weights)
     independent = float((total[seen] * (alone - whole) ** 2).sum())
-    clustered = float(((together - whole) ** 2).sum()) * len(counts) / (len(counts) - 1)
-    largest = float(sizes.sum()) / effective_clusters(sizes)
-    unseen = design_effect(clustered, independent, largest)
+    clustered = float(((together - whole) ** 2).sum()) * clusters / (clusters - 1)
+    return design_effect(clustered, independent, float(sizes.sum()) / effective_clusters(sizes))
+
+
+def _draw_tables(counts: Floats, unseen: float) -> Floats:
+    """Return random tables of counts, shape (draws, cells), from those of clusters.
+
+    Args:
+        counts: Shape (clusters, cells).
+        unseen: The size of an added label.
+    """
+    generator = np.random.default_rng(SEED)
+    total = counts.sum(axis=0)
+    clusters, cells = counts.shape
+    added = _added_labels(cells)
+    if clusters == total.sum():
+        return generator.standard_gamma(total + added, (DRAWS, cells))
     drawn = unseen * generator.standard_gamma(added, (DRAWS, cells))
-    step = max(1, _CHUNK // len(counts))
+    step = max(1, _CHUNK // clusters)
     for start in range(0, DRAWS, step):
         part = drawn[start : start + step]
-        part += generator.standard_exponential((len(part), len(counts))) @ counts
+        part += generator.standard_exponential((len(part), clusters)) @ counts
     return drawn
 
 
@@ -201,8 +228,9 @@ def count_labels_needed(found: Confusion, agreed: Kappa) -> int | None:
         return missing
     ratio = (agreed.value - agreed.low) / (agreed.value - CALIBRATED)
     needed = found.n * (ratio**2 - 1)
-    digits = max(0, math.floor(math.log10(max(1.0, needed))) - 1)
-    return max(missing, math.ceil(needed / 10**digits) * 10**digits, 1)
+    # Two significant digits.
+    unit = int(10 ** max(0, math.floor(math.log10(max(1.0, needed))) - 1))
+    return max(missing, math.ceil(needed / unit) * unit, 1)
 
 
 def kappas(tables: Floats, weights: Weights = "none") -> Floats:

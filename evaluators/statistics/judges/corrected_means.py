@@ -113,7 +113,7 @@ def prediction_powered(
     if variance <= 0:
         no_spread = "no interval: the labels show no spread, and the scale has no bounds"
         return Corrected(mean, weight=weight, reason=no_spread)
-    half = t_factor(effective if size else effective - _TWO) * variance**0.5
+    half = t_factor(effective, size * effective / n) * variance**0.5
     return _within_bounds(Corrected(mean, middle - half, middle + half, weight), bounds)
 
 
@@ -250,12 +250,16 @@ def _sum_by_cluster(
 ) -> _Sums:
     count = int(codes.max()) + 1
     one, other = codes[is_labelled], codes[~is_labelled]
+
+    def total(clusters: Integers, values: Floats | None = None) -> Floats:
+        return np.bincount(clusters, values, count).astype(np.float64)
+
     return _Sums(
-        np.bincount(one, minlength=count).astype(np.float64),
-        np.bincount(one, labels[is_labelled], count),
-        np.bincount(one, scores[is_labelled], count),
-        np.bincount(other, minlength=count).astype(np.float64),
-        np.bincount(other, scores[~is_labelled], count),
+        total(one),
+        total(one, labels[is_labelled]),
+        total(one, scores[is_labelled]),
+        total(other),
+        total(other, scores[~is_labelled]),
     )
 
 

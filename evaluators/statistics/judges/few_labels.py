@@ -42,14 +42,17 @@ def effective_clusters(sizes: Floats) -> float:
     return float(sizes.sum() ** 2 / (sizes**2).sum())
 
 
-def t_factor(effective: float) -> float:
+def t_factor(effective: float, added: float = 1.0) -> float:
     """Return the quantile of Student's t for this many independent labels and the added ones.
 
-    The four half labels count as two, so that the degrees of freedom are one more than the labels.
+    Args:
+        effective: The number of independent labels.
+        added: The weight of an added label, as a share of an independent one. The four half labels
+            are two labels.
     """
     from scipy.special import stdtrit
 
-    return float(stdtrit(effective + 1, 0.5 + CONFIDENCE / 2))
+    return float(stdtrit(effective - 1 + 2 * added, 0.5 + CONFIDENCE / 2))
 
 
 def design_effect(clustered: float, independent: float, largest: float) -> float:

@@ -68,9 +68,15 @@ def import_(file: Path, settings: Settings) -> None:
     snapshot.publish(warehouse, project.publish)
     calibration = warehouse.fetch(
         "SELECT benchmark, evaluator, metric, system, method, n_labels, raw_mean, corrected_mean, "
-        "ci_low, ci_high, agreement, kappa, is_calibrated FROM calibration ORDER BY ALL"
+        "ci_low, ci_high, reason, agreement, kappa, kappa_low, is_calibrated, labels_needed "
+        "FROM calibration ORDER BY ALL"
     ).filter(pl.col("benchmark").is_in(names))
     write_frame(calibration, "table", "Human labels and evaluators")
+    problems = warehouse.fetch(
+        "SELECT benchmark, message FROM problems WHERE kind = 'uncalibrated_judge' ORDER BY ALL"
+    ).filter(pl.col("benchmark").is_in(names))
+    for benchmark, message in problems.rows():
+        click.echo(f"{benchmark}: {message}", err=True)
     click.echo(f"{labels.height:,} labels imported; published in {project.publish}", err=True)
     if is_judge:
         click.echo(

@@ -49,6 +49,10 @@ def write_leaderboards(leaderboard: pl.DataFrame, output_format: OutputFormat) -
         if len(metrics) == 1:
             ordered = [cells[system, *metrics[0]] for system in systems]
             _write_metric(ordered, output_format, title)
+            equal = [row["system"] for row in ordered if row["ci_method"] == "no_variation"]
+            if equal:
+                note = f"No variation seen: all scores of {', '.join(equal)} are equal."
+                click.echo(note, err=output_format == "md")
             if sentence is not None:
                 click.echo(sentence, err=output_format == "md")
             continue
@@ -99,6 +103,8 @@ def _write_metric(rows: list[Row], output_format: OutputFormat, title: str | Non
     columns["coverage"] = "coverage"
     if any(row["ci_low"] is not None for row in rows):
         columns |= {"from": "ci_low", "to": "ci_high"}
+    if any(row.get("chance") is not None for row in rows):
+        columns["by chance"] = "chance"
     columns |= {
         name: name for name in ("passes", "gate") if any(row[name] is not None for row in rows)
     }

@@ -14,7 +14,7 @@ function intervalBar(row, [low, high], width = 160) {
   const x = (value) => 4 + ((width - 8) * (value - low)) / (high - low);
   const line = (kind, x1, x2, y1, y2) => svgEl("line", { class: kind, x1, x2, y1, y2 });
   const rect = (kind, x, y, width, height) => svgEl("rect", { class: kind, x, y, width, height });
-  const interval = row.ci_low === null ? "no interval" : `95 % interval ${number(row.ci_low)} to ${number(row.ci_high)}`;
+  const interval = row.ci_low === null ? intervalText(row) || "no interval" : `95 % interval ${intervalText(row)}`;
   const label = `mean ${number(row.mean)}, ${interval}`;
   const parts = [svgEl("title", {}, label), rect("rail", 4, 8.5, width - 8, 1)];
   if (row.bound_low !== null && row.bound_high > row.bound_low)
@@ -31,6 +31,12 @@ function intervalBar(row, [low, high], width = 160) {
   return svgEl("svg", attributes, ...parts);
 }
 
+function intervalText(row) {
+  const ends = row.ci_low === null ? null : `${number(row.ci_low)} to ${number(row.ci_high)}`;
+  const note = row.ci_method === "no_variation" ? "no variation seen" : null;
+  return [ends, note].filter((part) => part !== null).join(", ");
+}
+
 function rankText(row) {
   if (row.rank === null) return "–";
   const isRange = row.rank_low !== null && row.rank_low !== row.rank_high;
@@ -43,11 +49,14 @@ function systemCell(row) {
 }
 
 function missingText(row) {
+  const unanswered = row.n - row.n_scored - row.n_undefined - row.n_parse_failure - row.n_judge_error - row.n_not_applicable;
   const parts = [
     [row.n_undefined, "undefined"],
     [row.n_parse_failure, "parse failures"],
     [row.n_judge_error, "judge errors"],
     [row.n_not_applicable, "not applicable"],
+    [unanswered, "failed"],
+    [row.mean === null ? row.n_scored : 0, unanswered ? "scored, but failed answers have no worst value" : "scored, all for failed answers"],
   ];
   return parts.filter(([n]) => n).map(([n, what]) => `${count(n)} ${what}`).join(", ");
 }
@@ -65,12 +74,14 @@ function metricTable(metric, rows) {
     { title: "Rank", value: (row) => row.rank, cell: rankText, numeric: true, hint: "in brackets: the range of ranks within the uncertainty" },
     { title: "System", value: (row) => row.name, cell: systemCell },
     { title: `Mean ${ARROW[metric.best]}`, value: (row) => row.mean, cell: (row) => el("strong", number(row.mean)), numeric: true, first: metric.best === "high" ? "desc" : "asc" },
-    { title: "95 % interval", value: (row) => row.ci_low, cell: (row) => [intervalBar(row, scale), el("span", { class: "fine interval" }, row.ci_low === null ? "" : `${number(row.ci_low)} to ${number(row.ci_high)}`)] },
+    { title: "95 % interval", value: (row) => row.ci_low, cell: (row) => [intervalBar(row, scale), el("span", { class: "fine interval" }, intervalText(row))] },
     { title: "Scored", value: (row) => row.n_scored, cell: (row) => `${count(row.n_scored)} of ${count(row.n)}`, numeric: true, first: "desc" },
     { title: "Coverage", value: (row) => row.coverage, cell: coverageCell, numeric: true, hint: "share of the applicable samples that have a score" },
     { title: "Failed", value: (row) => row.n_target_error, cell: (row) => warned(count(row.n_target_error), row.n_target_error), numeric: true, first: "desc", hint: "failed answers; they get the worst value if the metric has one" },
     { title: "No score", value: (row) => row.n - row.n_scored, cell: (row) => missingText(row) || "none", first: "desc" },
   ];
+  if (rows.some((row) => row.chance !== null))
+    columns.splice(4, 0, { title: "By chance", value: (row) => row.chance, cell: (row) => number(row.chance), numeric: true, first: "asc", hint: "what noise alone gives a system without fault; only the excess counts" });
   if (passing)
     columns.push({ title: `Threshold ${number(metric.threshold, 2)}`, value: (row) => row.passes, cell: (row) => (row.passes === null ? "–" : row.passes ? "passes" : el("span", { class: "warn" }, "fails")), first: "desc" });
   return sortableTable(columns, rows, { sort: 0, header: 1, caption: metric.summary, empty: "No system has that name." });
@@ -80,7 +91,7 @@ function metricTable(metric, rows) {
 function partText(row) {
   const applicable = row.n - row.n_not_applicable;
   if (applicable === 0) return "not applicable";
-  return row.n_scored < applicable ? `${count(row.n_scored)} of ${count(applicable)}` : null;
+  return row.n_scored < applicable ? `${count(row.n_scored)} of ${count(applicable)} scored` : null;
 }
 
 function shownMetricsTable(metrics, rows) {
@@ -109,13 +120,13 @@ function shownMetricsTable(metrics, rows) {
         if (!row) return "–";
         const part = partText(row);
         const coverage = part ? el("span", { class: row.n_scored || part !== "not applicable" ? "fine warn part" : "fine part", title: missingText(row) }, part) : null;
-        if (row.mean === null) return ["– ", coverage];
-        return [el(row.is_best ? "strong" : "span", number(row.mean)), coverage, intervalBar(row, scales.get(metric.at), 90)];
+        if (row.mean === null) return coverage ?? "–";
+        return [el(row.is_best ? "strong" : "span", number(row.mean)), intervalBar(row, scales.get(metric.at), 90), coverage];
       },
     })),
     { title: "Failed", value: (system) => system.failed, cell: (system) => warned(count(system.failed), system.failed), numeric: true, first: "desc" },
   ];
-  const caption = "Primary metrics. Values in bold are the best, where at least one system is significantly worse. Below a mean: how many samples have a score, if not all.";
+  const caption = "Primary metrics. Values in bold are the best, where at least one system is significantly worse. Below a mean: how many of the applicable samples have a score, if not all.";
   const ordered = sorted([...systems.values()], (system) => PAGE.order.indexOf(system.name));
   return sortableTable(columns, ordered, { sort: 0, header: 1, caption, empty: "No system has that name." });
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import itertools
 import random
 import statistics
 from typing import Any
@@ -193,3 +195,56 @@ def test_equal_to_scikit_learn(seed: int, chosen: tuple[str, ...]) -> None:
     matrix = confusion_matrix(right, given, labels=axis).tolist()
     assert graded.detail["confusion_matrix"] == matrix
     assert _accuracy(rows) == pytest.approx(accuracy_score(right, given), rel=0, abs=1e-12)
+
+
+def test_failed_answers_are_the_wrong_labels_that_hurt_most() -> None:
+    """The averages are the lowest of all ways to give the failed answers a wrong label."""
+    expected = ["a"] * 5 + ["b"] * 3 + ["c"] * 2
+    given = ["a", "a", "a", "b", "c", "b", "b", "a", "c", "c"]
+    rows = _rows(expected, given)
+    for failing in ((3, 4, 7), (0, 5, 9), (8, 9, 7)):
+        failed = [
+            row | ({"error": "timeout"} if at in failing else {}) for at, row in enumerate(rows)
+        ]
+        graded = _folded(failed)
+        lowest: dict[str, float] = {}
+        for labels in itertools.product("abc", repeat=len(failing)):
+            answers = [*given]
+            for at, label in zip(failing, labels, strict=True):
+                # A label of its own axis stands for a wrong one, whatever is expected.
+                answers[at] = f"wrong {label}"
+            counts = collections.Counter(zip(expected, answers, strict=True))
+            for name, value in _by_hand(counts).items():
+                lowest[name] = min(value, lowest.get(name, 1.0))
+        for name, value in lowest.items():
+            assert graded.scores[name] == pytest.approx(value, rel=0, abs=1e-12), (name, failing)
+
+
+def _by_hand(counts: collections.Counter[tuple[str, str]]) -> dict[str, float]:
+    """Macro and weighted precision and F1, where `wrong a` counts as given `a`, but never right."""
+    found: dict[str, list[float]] = {"precision": [], "f1": []}
+    supports = []
+    for label in "abc":
+        right = counts[label, label]
+        taken = sum(n for (_, given), n in counts.items() if given in (label, f"wrong {label}"))
+        support = sum(n for (expected, _), n in counts.items() if expected == label)
+        supports.append(support)
+        found["precision"].append(right / taken if taken else 0.0)
+        found["f1"].append(2 * right / (taken + support))
+    return {
+        **{name: sum(values) / 3 for name, values in found.items()},
+        **{
+            f"weighted_{name}": sum(v * n for v, n in zip(values, supports, strict=True)) / 10
+            for name, values in found.items()
+        },
+    }
+
+
+def test_absent_labels_are_in_no_average_unless_they_are_listed() -> None:
+    rows = _rows(["a", "a", "b", "b"], ["a", "b", "b", "x"])
+    own, listed = _folded(rows).scores, _folded(rows, labels=["a", "b", "c"]).scores
+    for name in ("precision", "recall", "f1"):
+        macro, more = own[name], listed[name]
+        assert isinstance(macro, float)
+        assert more == pytest.approx(macro * 2 / 3)
+        assert listed[f"weighted_{name}"] == own[f"weighted_{name}"]

@@ -10,11 +10,17 @@ import numpy as np
 import polars as pl
 import pytest
 
+from assets.leaderboard.metric_slice import PartValues
+from assets.leaderboard.score_matrix import QuestionIndex, QuestionSet
 from evaluators.catalog import build
+from evaluators.components.calibration_error import calibration_error, chance_levels
 from evaluators.errors import BadParameters
 from evaluators.library.mcqa.option_confidence import OptionConfidence
 from evaluators.outcome import Undefined
-from evaluators.scoring import aggregate
+from evaluators.scoring import aggregate, aggregate_unpacked, unpack_evidence
+from evaluators.statistics.clusters import Groups, sum_by_cluster
+from evaluators.statistics.intervals import uncertainty
+from evaluators.statistics.jackknife import pseudo_values
 from tests.golden_cases import golden
 from tests.samples import rows_to_fold, samples
 
@@ -23,6 +29,7 @@ if TYPE_CHECKING:
 
 CONFIDENCE = OptionConfidence()
 GOLDEN = golden("mcqa")
+NO_CLUSTERS = QuestionIndex(np.array([], dtype=np.uint64), np.array([], dtype=np.uint64))
 MCE_DEBIASED = "maximum_calibration_error_debiased"
 
 
@@ -138,3 +145,81 @@ def test_scikit_learn_agrees(seed: int) -> None:
     assert rows["brier"].mean() == pytest.approx(brier, rel=1e-9)
     assert rows["option_mass"].to_list() == pytest.approx(mass.tolist(), rel=1e-9)
     assert rows["accuracy"].to_list() == (shares.argmax(axis=1) == right).tolist()
+
+
+def test_chance_level_is_the_mean_of_calibrated_systems() -> None:
+    generator = np.random.default_rng(3)
+    confidence = generator.uniform(0.25, 1, 100)
+    drawn = [
+        calibration_error(confidence, generator.random(100) < confidence, 15) for _ in range(4_000)
+    ]
+    for chance, errors in zip(chance_levels(confidence, 15), zip(*drawn, strict=True), strict=True):
+        # 200 draws know the mean to a fourteenth of their spread.
+        assert chance.level == pytest.approx(np.mean(errors), abs=4 * np.std(errors) / 14)
+        assert np.mean(np.array(errors) > chance.high) == pytest.approx(0.025, abs=0.03)
+
+
+def test_chance_level_does_not_depend_on_the_order() -> None:
+    confidence = np.random.default_rng(4).uniform(0.25, 1, 50)
+    assert chance_levels(confidence, 15) == chance_levels(confidence[::-1].copy(), 15)
+
+
+def test_one_stated_probability_has_the_chance_level_of_a_binomial() -> None:
+    from scipy.stats import binom
+
+    n, p = 40, 0.8
+    expected = binom(n, p).expect(lambda right: abs(right / n - p))
+    level, largest = chance_levels(np.full(n, p), 15)
+    assert level.level == pytest.approx(expected, abs=0.01)
+    assert largest == level
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_failing_raises_every_calibration_error(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    confidence = generator.uniform(0.25, 1, 60)
+    right = generator.random(60) < confidence - 0.1
+    whole = calibration_error(confidence, right, 15)
+    for count in (1, 5, 30):
+        kept = np.delete(np.arange(60), generator.choice(60, count, replace=False))
+        failing = calibration_error(confidence[kept], right[kept], 15, failed=count)
+        assert failing.expected >= whole.expected - 1e-12
+        assert failing.maximum == 1.0 >= whole.maximum
+
+
+def test_the_debiased_error_is_the_excess_over_chance() -> None:
+    generator = np.random.default_rng(5)
+    confidence = generator.uniform(0.5, 1, 200)
+    found = aggregate(CONFIDENCE, rows_of(confidence, generator.random(200) < confidence))
+    for name in ("expected_calibration_error", "maximum_calibration_error"):
+        raw, level = found.scores[name], found.chance[name].level
+        assert isinstance(raw, float)
+        assert found.scores[f"{name}_debiased"] == pytest.approx(raw - level)
+
+
+def test_the_interval_of_a_calibrated_system_contains_0() -> None:
+    """In the source's estimate it rarely does: noise alone moves the error away from 0."""
+    covered = {"expected_calibration_error": 0, "expected_calibration_error_debiased": 0}
+    for seed in range(20):
+        generator = np.random.default_rng(seed)
+        confidence = generator.uniform(0.5, 1, 60)
+        packed = rows_of(confidence, generator.random(60) < confidence)
+        rows = unpack_evidence(CONFIDENCE, packed)
+        graded = aggregate_unpacked(CONFIDENCE, rows)
+        pseudo = pseudo_values(CONFIDENCE, rows, np.arange(60), graded)
+        for name in covered:
+            part = PartValues(
+                pseudo[name],
+                np.ones(60),
+                QuestionSet(np.arange(60, dtype=np.uint64), NO_CLUSTERS),
+                graded.chance["expected_calibration_error"],
+                is_debiased=name.endswith("debiased"),
+            )
+            data = sum_by_cluster(part.values[:, None], Groups())
+            ends = uncertainty(data, pass_fail=np.array([False]), bounds=(-1.0, 1.0)).interval
+            low, high = (float(end[0]) for end in part.cover_noise(ends))
+            value = graded.scores[name]
+            assert isinstance(value, float)
+            assert low <= value <= high
+            covered[name] += low <= 0 <= high
+    assert min(covered.values()) >= 18

@@ -49,12 +49,6 @@ def write_leaderboards(leaderboard: pl.DataFrame, output_format: OutputFormat) -
         if len(metrics) == 1:
             ordered = [cells[system, *metrics[0]] for system in systems]
             _write_metric(ordered, output_format, title)
-            equal = [row["system"] for row in ordered if row["ci_method"] == "no_variation"]
-            if equal:
-                note = f"No variation seen: all scores of {', '.join(equal)} are equal."
-                click.echo(note, err=output_format == "md")
-            if sentence is not None:
-                click.echo(sentence, err=output_format == "md")
             continue
         measured = {(row["evaluator"], row["metric"]) for row in rows if row["mean"] is not None}
         empty = [metric for metric in metrics if metric not in measured] if measured else []
@@ -110,6 +104,10 @@ def _write_metric(rows: list[Row], output_format: OutputFormat, title: str | Non
     }
     table = [[row[column] for column in columns.values()] for row in rows]
     write(list(columns), table, output_format, title)
+    equal = [row["system"] for row in rows if row["ci_method"] == "no_variation"]
+    if equal:
+        note = f"No variation seen: all scores of {', '.join(equal)} are equal."
+        click.echo(note, err=output_format == "md")
 
 
 def _write_metrics(

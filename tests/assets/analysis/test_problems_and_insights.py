@@ -126,6 +126,27 @@ def test_a_mean_within_the_noise_is_not_certain(done: Workshop) -> None:
     refresh_problems(done.warehouse, done.project.benchmarks["trial"])
 
 
+def test_few_scores_miss_no_threshold_for_certain(done: Workshop) -> None:
+    kept = done.warehouse.fetch("SELECT * FROM leaderboard WHERE benchmark = 'trial'")
+    messages = []
+    for clusters in (7.5, 12):
+        with done.warehouse.transaction() as transaction:
+            transaction.execute(
+                f"UPDATE leaderboard SET ci_method = 't', effective_clusters = {clusters} "
+                "WHERE metric = 'accuracy'"
+            )
+        refresh_problems(done.warehouse, done.project.benchmarks["trial"])
+        found = problems(done, "below_threshold").filter(metric="accuracy", system="half")
+        messages += [found["severity"][0], found["message"][0]]
+        few = problems(done, "few_questions").filter(metric="accuracy")
+        assert few["value"].to_list() == [clusters]
+        assert "of different size, worth" in few["message"][0]
+    done.warehouse.replace("leaderboard", kept, where={"benchmark": "trial"})
+    refresh_problems(done.warehouse, done.project.benchmarks["trial"])
+    assert messages[::2] == ["medium", "high"]
+    assert "; too few questions to be significant: the interval is" in messages[1]
+
+
 def test_variants_that_flip(done: Workshop) -> None:
     found = problems(done, "perturbation_flip").filter(evaluator="classification")
     assert found.select("system", "question_id", "severity", "value", "threshold").rows() == [

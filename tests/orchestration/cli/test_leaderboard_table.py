@@ -49,3 +49,13 @@ def test_systems_are_ordered_by_a_metric_with_ranks(
     lines = [line.split()[:2] for line in printed.splitlines()]
     assert lines.index(["1", "b"]) < lines.index(["2", "a"])
     assert "# is the rank by telling.m;" in printed
+
+
+def test_a_mean_without_variation_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    common = {"passes": None, "ci_low": 0.3, "ci_high": 0.9}
+    rows = [
+        {**row(system, "telling", at), **common, "ci_method": method}
+        for at, (system, method) in enumerate([("a", "t"), ("b", "no_variation")], 1)
+    ]
+    write_leaderboards(pl.DataFrame(rows), "table")
+    assert "No variation seen: all scores of b are equal." in capsys.readouterr().out

@@ -208,3 +208,10 @@ def test_missing_file(tmp_path: Path) -> None:
         load.load_config(tmp_path / "scoreline.yaml")
     with pytest.raises(SettingsNotFound, match="is a folder"):
         load.load_config(tmp_path)
+
+
+def test_the_former_default_of_intervals_still_loads(tmp_path: Path) -> None:
+    found = read(tmp_path, SMALL + "    intervals: bootstrap\n")
+    assert found.project.benchmarks["one"].intervals == "skew_adjusted_t"
+    with pytest.raises(SettingsError, match="intervals"):
+        read(tmp_path, SMALL + "    intervals: percentiles\n")

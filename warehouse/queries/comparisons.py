@@ -72,11 +72,13 @@ def paired_scores(benchmark: str, evaluator: str, metric: str, one: str, other: 
     """Select the paired scores of two systems.
 
     Returns:
-        A query with question (UBIGINT), question_id, one and other; null where not scored.
+        A query with question (UBIGINT), question_id, one and other (null where not scored), and
+        has_failed: whether the first system failed to answer and has no score.
     """
     return Query(
         "SELECT hash(question_id) AS question, question_id, "
-        "max(value) FILTER (system = $one) AS one, max(value) FILTER (system = $other) AS other "
+        "max(value) FILTER (system = $one) AS one, max(value) FILTER (system = $other) AS other, "
+        "bool_or(system = $one AND status = 'target_error') AS has_failed "
         "FROM scores WHERE benchmark = $benchmark AND evaluator = $evaluator "
         "AND metric = $metric AND system IN ($one, $other) GROUP BY question_id "
         "ORDER BY question_id",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from assets.analysis.comparability import NotComparable
 from assets.analysis.gates.result import GateResult
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.clusters import ClusterSums, Groups, sum_by_cluster
@@ -114,10 +115,22 @@ def load_paired_scores(
         names: The benchmark, the system and the baseline.
         evaluator: The evaluator.
         metric: The metric.
+
+    Raises:
+        NotComparable: The system failed to answer questions, and the metric has no worst value:
+            without these questions the system would gain by failing.
     """
     benchmark, system, baseline = names
     query = paired_scores(benchmark, evaluator.name, metric.name, system, baseline)
-    scores = source.fetch(*query).drop_nulls(("one", "other"))
+    every = source.fetch(*query)
+    failed = every.filter("has_failed", pl.col("other").is_not_null()).height
+    if failed and metric.worst is None:
+        raise NotComparable(
+            f"{system!r} failed to answer {failed} of the questions that {baseline!r} answered, "
+            f"and {evaluator.name}.{metric.name} has no worst value for a failed answer: answer "
+            "them, or leave it out of the gate's metrics"
+        )
+    scores = every.drop_nulls(("one", "other"))
     values = scores.select("one", "other").cast(pl.Float64).to_numpy()
     return PairedScores(values, questions.cluster_keys(scores["question"].to_numpy()), metric)
 

@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import duckdb
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from assets.analysis.comparability import NotComparable
+from assets.analysis.gates.gains import load_paired_scores
 from assets.leaderboard.refresh import Leaderboard, compute_leaderboard
+from assets.leaderboard.score_matrix import QuestionIndex
 from assets.project import Benchmark
 from evaluators import catalog
 from evaluators.kinds.composite import CompositeEvaluator
@@ -54,7 +58,7 @@ class Scores:
         grid = score(evaluator, frame, engines(evaluator)).frame
         names = [metric.name for metric in evaluator.sample_metrics]
         self._connection = duckdb.connect()
-        for name in ("questions", "grades", "signatures"):
+        for name in ("questions", "grades", "signatures", "scores"):
             self._connection.execute(create_statement(table_named(name)))
         questions = frame.select("benchmark", "question_id").unique()
         grades = grid.with_columns(
@@ -215,8 +219,22 @@ def test_an_overconfident_system_does_not_win_by_failing() -> None:
     compared = {row["metric"]: row for row in found.comparisons.to_dicts()}
     assert compared["log_loss"]["verdict"] == "worse"
     assert compared["log_loss"]["n_pairs"] == 50
+    assert_gate_refuses(frame)
     none = compared["negative_log_likelihood"]
     assert (none["n_pairs"], none["difference"], none["verdict"]) == (0, None, "not_enough_data")
+
+
+def assert_gate_refuses(frame: pl.DataFrame) -> None:
+    """A gate on a metric without a worst value does not pass a system that failed to answer."""
+    evaluator = catalog.build("option_confidence")
+    metric = next(m for m in evaluator.measured() if m.name == "negative_log_likelihood")
+    source = Scores(evaluator, frame)
+    every = np.sort(source.fetch("SELECT DISTINCT hash(question_id) FROM grades").to_numpy()[:, 0])
+    questions = QuestionIndex(every, every)
+    fair = load_paired_scores(source, questions, ("b", "honest", "dodger"), evaluator, metric)
+    assert len(fair.values) == 40
+    with pytest.raises(NotComparable, match="'dodger' failed to answer 10 of the questions"):
+        load_paired_scores(source, questions, ("b", "dodger", "honest"), evaluator, metric)
 
 
 def test_a_mean_of_failures_alone_is_no_mean() -> None:

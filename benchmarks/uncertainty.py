@@ -1,4 +1,4 @@
-"""Intervals, rank intervals and every pair of systems, against a plain loop over scipy.
+"""Intervals, rank sets and every pair of systems, against a plain loop over scipy.
 
 `python -m benchmarks.uncertainty` makes up the scores of 100 systems on 10,000 questions by 10
 metrics (half of them passes and failures) and measures a process of its own for each size. The loop
@@ -63,9 +63,9 @@ def ours(systems: int, questions: int, metrics: int, cluster: int) -> None:
             systems=names,
             values=scores(systems, questions, at, passes=passes),
             groups=groups,
-            pass_fail=passes,
+            pass_fail=np.full(systems, passes),
         )
-        rows += block.uncertainty("bootstrap").height + block.comparisons().height
+        rows += block.uncertainty("skew_adjusted_t").height + block.comparisons().height
     if rows != metrics * (systems + math.comb(systems, 2)):
         raise SystemExit(f"{rows} rows are missing some")
 

@@ -38,7 +38,8 @@ class Judge(ConfigModel):
         tokens_per_minute: The most tokens per minute, input and output together.
         budget_usd: The most US dollars that a run may spend; a hard limit.
         replicates: How often every sample is judged; an odd number.
-        escalate_to: How often samples near a threshold are judged; an odd number.
+        escalate_to: How often samples near the threshold of the metric's source (not the
+            benchmark's) are judged; an odd number.
         escalate_within: How near that is, on the scale of the primary metric.
         temperature: The sampling temperature: 0 unless given, 0.5 with repeats. Models that do not
             support it are called without.

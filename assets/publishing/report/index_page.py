@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from markupsafe import Markup
 
-from assets.leaderboard.winner import best_systems
-from assets.publishing.report.formatting import format_number, format_time, gate_state
+from assets.leaderboard.winner import best_systems, describe_winner
+from assets.publishing.report.formatting import format_number, format_time, gate_state, isolate
 from assets.publishing.report.templates_env import INDEX_SCRIPTS, render_page
 
 if TYPE_CHECKING:
@@ -60,6 +60,7 @@ def metric_table(data: BenchmarkData, evaluator: str, metric: str) -> Row:
     return {
         "name": f"{first['evaluator']}.{first['metric']}",
         "arrow": {"high": "↑", "low": "↓"}[first["best"]],
+        "winner": describe_winner(rows, isolate),
         "more": max(0, len(rows) - MAX_SYSTEMS),
         "rows": [
             {

@@ -124,3 +124,13 @@ def test_note_on_intervals_that_exclude_zero(
         detectable=0.2,
     )
     assert has_decisive_interval(found) is expected
+
+
+def test_sequential_gates_need_a_look(own_project: Path) -> None:
+    config = own_project / "scoreline.yaml"
+    gates = "\ngates: [{benchmark: harbour, system: reader, baseline: keyword, sequential: true}]\n"
+    config.write_text(config.read_text(encoding="utf-8") + gates, encoding="utf-8")
+    ended = gate(own_project, "--system", "reader", "--baseline", "keyword")
+    assert ended.code == 2
+    assert "the sequential gate of 'reader' and 'keyword' has not looked at" in ended.err
+    assert "`scoreline run` first" in ended.err

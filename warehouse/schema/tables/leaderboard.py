@@ -128,7 +128,7 @@ LEADERBOARD = Table(
             "verdict.",
             among=("passed", "failed"),
         ),
-        Column("best_value", "DOUBLE", "The best value of the scale; null if it has no such bound."),
+        Column("best_value", "DOUBLE", "The best value of the scale; null without such a bound."),
         Column(
             "worst_value", "DOUBLE", "The worst value of the scale; null if it has no such bound."
         ),
@@ -153,8 +153,8 @@ LEADERBOARD = Table(
         Column(
             "position",
             "INTEGER",
-            "The place of the metric in the order of display, from 1: that of `rank_by`, the primary "
-            "metrics in the order of the configuration, all others.",
+            "The place of the metric in the order of display, from 1: that of `rank_by`, the "
+            "primary metrics in the order of the configuration, all others.",
             least=1,
         ),
         *shared("signature"),

@@ -12,7 +12,8 @@ V_LEADERBOARD = Table(
     notes="Look up a metric by its full name: `means['citation.f1']`.",
     columns=(
         *shared("benchmark", "slice", "system"),
-        Column("mean_rank", "DOUBLE", "The mean rank over the primary metrics."),
+        Column("rank", "INTEGER", "The rank by the headline metric."),
+        Column("rank_by", "VARCHAR", "The headline metric, by whose rank systems are ordered."),
         Column("n", "BIGINT", "The number of samples in the slice."),
         Column("lowest_coverage", "DOUBLE", "The lowest coverage of the primary metrics."),
         Column("means", "MAP(VARCHAR, DOUBLE)", "The mean of each metric."),
@@ -142,9 +143,9 @@ V_FAILURES = Table(
         Column(
             "why",
             "VARCHAR",
-            "`worse than the threshold`, without a threshold `the worst value`, `no answer`, or why "
-            "the judge gave no score: `parse_failure` or `judge_error`, which are not failures of "
-            "the system.",
+            "`worse than the threshold`, without a threshold `the worst value`, `no answer`, or "
+            "why the judge gave no score: `parse_failure` or `judge_error`, which are not failures "
+            "of the system.",
         ),
         Column("value", "DOUBLE", "The score; null when there is none."),
         Column("threshold", "DOUBLE", "The threshold; null without one."),
@@ -187,7 +188,7 @@ V_FLIPS = Table(
 
 V_PROBLEMS = Table(
     name="v_problems",
-    one_row="One row is a system with problems by one evaluator; the terminal shows it as one line.",
+    one_row="One row is a system with problems by one evaluator, which are shown as one line.",
     key=("benchmark", "system", "evaluator"),
     columns=(
         *shared("benchmark"),

@@ -20,7 +20,7 @@ LIMIT 500
 """
 
 
-def build(data: BenchmarkData, problems: pl.DataFrame) -> Content | None:
+def build(_: BenchmarkData, problems: pl.DataFrame) -> Content | None:
     """Return the problems, for the scripts of the page."""
     if problems.is_empty():
         return None

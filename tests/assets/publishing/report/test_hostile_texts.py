@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from assets.project import Benchmark, Project
+from assets.project import Benchmark, Gate, Project
 from evaluators import catalog
 from tests.assets.conftest import write
 from tests.assets.publishing.report.conftest import Report, published
@@ -74,6 +74,10 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Report:
         predictions=home / "predictions.jsonl",
         evaluators=tuple(catalog.build(name) for name in names),
         slices=("kind",),
+        gates=(
+            Gate(system="plain", baseline=SYSTEM),
+            Gate(metrics=("classification.accuracy",), max=1.0),
+        ),
     )
     return published(
         Project(

@@ -164,6 +164,12 @@ def test_enough_labels_calibrate_a_judge(large: Warehouse, benchmark: Benchmark)
     (row,) = large.fetch("SELECT * FROM calibration").rows(named=True)
     assert (row["is_calibrated"], row["labels_needed"]) == (1, 0)
     assert not found(large, "uncalibrated_judge")
+    # Another labelled metric of the evaluator does not agree.
+    with large.transaction() as transaction:
+        other = {**row, "metric": "other", "is_calibrated": 0, "kappa": 0.1, "labels_needed": None}
+        transaction.append("calibration", pl.DataFrame([other]))
+    refresh_problems(large, benchmark)
+    assert "(kappa 0.10, not above 0.4)" in message(large)
     # A judge that agrees by chance only: more labels would not change that.
     add_labels(large, benchmark, {name: float(at % 2) for at, name in enumerate(human)})
     assert "agrees too little with 58 human labels (kappa" in message(large)

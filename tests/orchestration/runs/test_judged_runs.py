@@ -149,10 +149,10 @@ def test_a_budget_is_a_total_and_a_later_run_continues(
     project: JudgedProject, server: JudgeServer
 ) -> None:
     assert project.judge is not None
-    project.judge |= {"budget_usd": 0.012, "concurrency": 1}
+    project.judge |= {"budget_usd": 0.006, "concurrency": 1}
     project.run()
     ((spent,),) = project.rows("SELECT sum(cost_usd) FROM judgments")
-    assert 0 < spent <= 0.012
+    assert 0.005 < spent <= 0.006
     statuses = project.statuses()
     assert statuses["judge_error"] > 0
     reasons = project.rows("SELECT DISTINCT reason FROM scores WHERE status = 'judge_error'")

@@ -218,13 +218,20 @@ def command(output_format: OutputFormat, settings: Settings, **given: Any) -> No
     failed = [each for each in results if not each.passed]
     failed += undecided if options.strict else []
     if failed:
-        lines = "".join(f"\n  {each.message}" for each in failed)
-        subject = "a system" if system is None else repr(system)
-        raise ChecksFailed(f"{subject} does not pass:{lines}")
+        raise ChecksFailed(_describe_failure(system, failed))
     verdicts = Counter(each.verdict.replace("_", " ") for each in results)
     counted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
     subject = "every system" if system is None else repr(system)
     click.echo(f"{subject} passes: {counted}", err=True)
+
+
+def _describe_failure(system: str | None, failed: Sequence[GateResult]) -> str:
+    """Return the message about failed gates, with a line for each."""
+    lines = "".join(f"\n  {each.message}" for each in failed)
+    if system is None:
+        return f"a system does not pass:{lines}"
+    verdicts = ", ".join(f"{each.address}: {each.verdict}" for each in failed)
+    return f"{system!r} does not pass: {verdicts}{lines}"
 
 
 def _compare(

@@ -48,7 +48,9 @@ def test_limits_check_all_systems(done_project: Path) -> None:
 def test_missed_limit(done_project: Path) -> None:
     ended = gate(done_project, "--system", "keyword", "--min", "citation.f1=1")
     assert ended.code == 1
-    assert "error: 'keyword' does not pass:\n  citation.f1 of keyword is 0." in ended.err
+    assert (
+        "'keyword' does not pass: citation.f1: missed\n  citation.f1 of keyword is 0." in ended.err
+    )
     assert "on 6 questions, but at least 1 is required" in ended.err
     assert gate(done_project, "--system", "keyword", "--max", "citation.f1=0").code == 1
 

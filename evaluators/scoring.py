@@ -171,8 +171,8 @@ def aggregate_unpacked(
 def count_samples(evaluator: Evaluator, rows: pl.DataFrame, score: Value) -> dict[str, int]:
     """Count the samples behind a system metric by status, as the leaderboard does.
 
-    Counted samples of a metric without a value are undefined. If it has none because of failed
-    answers, only these are lost.
+    If the metric has no value, its failed answers have none either. The others are undefined,
+    unless the failed answers are the reason.
 
     Args:
         evaluator: The evaluator of the metric.
@@ -181,10 +181,11 @@ def count_samples(evaluator: Evaluator, rows: pl.DataFrame, score: Value) -> dic
     """
     failed = pl.col("failed")
     counted = evaluator.counted().fill_null(value=False)
-    lost = pl.lit(isinstance(score, TargetError)) & failed
+    is_number = not isinstance(score, Unscored)
+    answered = "scored" if is_number or isinstance(score, TargetError) else "undefined"
     status = (
-        pl.when(counted & ~lost)
-        .then(pl.lit("scored" if isinstance(score, float | int | TargetError) else "undefined"))
+        pl.when(counted & (~failed | is_number))
+        .then(pl.lit(answered))
         .when((pl.col("status") == "scored") | counted)
         .then(pl.when(failed).then(pl.lit("target_error")).otherwise(pl.lit("undefined")))
         .otherwise("status")

@@ -39,7 +39,7 @@ class Use(NamedTuple):
 
 def tables(repeats: int) -> Iterator[Table]:
     """Yield the false alarms over 100 looks, and the looks until an alarm."""
-    trials = max(1, repeats // 8)
+    trials = max(1, repeats // 10)
     uses = [
         Use("20 new pass/fail questions every night", growing),
         Use("one new pass/fail question every night", growing_slowly),

@@ -79,16 +79,20 @@ def run_tests(paired: PairedScores, tolerance: float, family: int) -> GainTest:
     if not len(paired.values):
         return NOTHING
     pass_fail = is_pass_fail(paired.values)
-    pair = np.array([[0, 1]])
     found = compare(
-        paired.values, paired.groups, pair, best=paired.metric.best, pass_fail=pass_fail
+        paired.values,
+        paired.groups,
+        np.array([[0, 1]]),
+        best=paired.metric.best,
+        pass_fail=pass_fail,
+        bounds=paired.metric.bounds,
     )
     if tolerance > 0:
         return _test_tolerance(paired, tolerance, float(found.detectable[0]))
     low, high = sorted(paired.sign * float(each[0]) for each in (found.low, found.high))
-    # Exact as McNemar's test is, and the only interval of equal differences.
-    is_exact = (pass_fail and paired.groups.alone) or not math.isfinite(low)
-    if is_exact and math.isfinite(paired.reach):
+    # Exact as McNemar's test is; and a single cluster has no other interval.
+    is_exact = pass_fail and paired.groups.alone and float(found.std_error[0]) > 0
+    if math.isfinite(paired.reach) and (is_exact or not math.isfinite(low)):
         low, high = _bounds(paired, LEVEL / 2)
     p = float(found.p_value[0])
     return GainTest(

@@ -177,9 +177,10 @@ Examples:
 def command(output_format: OutputFormat, settings: Settings, **given: Any) -> None:
     """Fail when a system is worse than a baseline, or misses a number.
 
-    With --baseline: compares the systems question by question on the published copy, with
-    McNemar's exact test or a sign-flip permutation test, adjusted for the number of metrics (Holm).
-    The verdict of a metric is `improved`, `unchanged`, `regressed` or `not_enough_data`.
+    With --baseline: compares the systems question by question on the published copy, adjusted for
+    the number of metrics (Holm). The verdict of a metric is `improved`, `unchanged`, `regressed` or
+    `not_enough_data`. With --tolerance, `unchanged` means that a larger loss is ruled out; without,
+    that no significant change is seen.
 
     With --min and --max: the published means must reach these numbers. The verdict is `met`,
     `missed` or, for a metric without a mean, `not_enough_data`, which fails.

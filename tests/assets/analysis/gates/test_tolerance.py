@@ -63,7 +63,7 @@ def test_six_identical_results_rule_out_little(six: Workshop) -> None:
 def test_without_a_tolerance_unchanged_has_an_interval(six: Workshop) -> None:
     result = evaluated(six, "twin", 0.0)
     assert result.verdict == "unchanged"
-    assert (result.low, result.high) == pytest.approx((-0.459, 0.459), abs=5e-4)
+    assert (result.low, result.high) == pytest.approx((-0.393, 0.393), abs=5e-4)
 
 
 def test_six_losses_are_a_regression(six: Workshop) -> None:
@@ -94,6 +94,18 @@ def verdict(scores: PairedScores, tolerance: float) -> GateResult:
     tests = [run_tests(scores, tolerance, 1)]
     (result,) = judge(("trial", "new", "old"), metrics, [scores], tests, tolerance)
     return result
+
+
+@pytest.mark.parametrize("lost", [4, 5, 6, 7])
+def test_without_a_tolerance_the_interval_of_passes_and_failures_agrees_with_mcnemar(
+    lost: int,
+) -> None:
+    clusters = np.arange(60)
+    values = np.ones((60, 2))
+    values[:lost, 0] = 0.0
+    result = verdict(PairedScores(values, clusters.astype(np.uint64), SCORE), 0.0)
+    assert result.p_value == pytest.approx(2 * 0.5**lost)
+    assert (result.high < 0) == (result.p_value < 0.05) == (result.verdict == "regressed")
 
 
 @pytest.mark.parametrize("n", [6, 20, 50])
@@ -150,6 +162,13 @@ def test_an_unbounded_scale_has_students_bounds() -> None:
     constant = verdict(paired(np.zeros(100), UNBOUNDED), 0.05)
     assert constant.verdict == "not_enough_data"
     assert np.isnan(constant.low)
+
+
+def test_a_single_cluster_has_an_interval() -> None:
+    for tolerance in (0.0, 0.1):
+        result = verdict(paired([0.1, 0.2], clusters=[1, 1]), tolerance)
+        assert result.verdict == "not_enough_data"
+        assert -1 <= result.low < result.value < result.high <= 1
 
 
 def test_without_questions_nothing_is_known() -> None:

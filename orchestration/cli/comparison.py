@@ -75,7 +75,8 @@ def compare_systems(
     sign = pl.when(is_inverted).then(-1.0).otherwise(1.0)
     opposite = {"better": "worse", "worse": "better"}
     return rows.with_columns(
-        difference=sign * pl.col("difference"),
+        # Adding 0 removes the sign of a negative zero.
+        difference=sign * pl.col("difference") + 0.0,
         ci_low=pl.when(is_inverted).then(-pl.col("ci_high")).otherwise("ci_low"),
         ci_high=pl.when(is_inverted).then(-pl.col("ci_low")).otherwise("ci_high"),
         verdict=pl.when(is_inverted).then(pl.col("verdict").replace(opposite)).otherwise("verdict"),
@@ -92,32 +93,50 @@ def describe_comparison(row: Mapping[str, Any], a: str, b: str) -> str:
     questions = "1 question" if n == 1 else f"{n:,} questions"
     if not n:
         return f"{metric}: not enough data: no question has a score for both systems."
+    if row["difference"] is None:
+        return (
+            f"{metric}: not comparable: it has no value for one of the systems, or none without "
+            "some of the questions."
+        )
     if verdict == "not_enough_data":
         return (
             f"{metric}: not enough data: {questions} with scores for both systems cannot show a "
             "significant difference."
         )
-    size = abs(row["difference"])
-    interval = ""
-    if row["ci_low"] is not None:
-        sign = 1 if row["difference"] > 0 else -1
-        ends = sorted(sign * row[end] for end in ("ci_low", "ci_high"))
-        interval = f" (95 % confidence interval {ends[0]:.3f} to {ends[1]:.3f})"
+    adjusted = f"adjusted p = {_p(row['p_adjusted'])}"
     if verdict in ("better", "worse"):
+        size = abs(row["difference"])
+        constant = _no_variation(row) if row["detectable_difference"] is None else ""
         return (
-            f"{metric}: {a} is significantly {verdict} than {b} by {size:.3f}{interval} on "
-            f"{questions} (adjusted p = {_p(row['p_adjusted'])})."
+            f"{metric}: {a} is significantly {verdict} than {b} by {size:.3f}{_interval(row)} on "
+            f"{questions} ({adjusted}){constant}."
         )
-    detectable = ""
     if row["detectable_difference"] is not None:
-        detectable = (
-            f"; a difference below {row['detectable_difference']:.3f} is probably not detectable "
-            "with so few questions"
+        return (
+            f"{metric}: no significant difference between {a} and {b} on {questions} (difference "
+            f"{row['difference']:+.3f}, {adjusted}); a difference below "
+            f"{row['detectable_difference']:.3f} is probably not detectable with so few questions."
         )
     return (
-        f"{metric}: no significant difference between {a} and {b} on {questions} (difference "
-        f"{row['difference']:+.3f}, adjusted p = {_p(row['p_adjusted'])}){detectable}."
+        f"{metric}: no significant difference between {a} and {b} on {questions}: it is "
+        f"{abs(row['difference']):.3f}{_interval(row)}, {adjusted}{_no_variation(row)}."
     )
+
+
+def _interval(row: Mapping[str, Any]) -> str:
+    """Return the interval of the size of the difference, in brackets; empty if there is none."""
+    if row["ci_low"] is None:
+        return ""
+    sign = -1 if row["difference"] < 0 else 1
+    ends = sorted(sign * row[end] for end in ("ci_low", "ci_high"))
+    return f" (95 % confidence interval {ends[0]:.3f} to {ends[1]:.3f})"
+
+
+def _no_variation(row: Mapping[str, Any]) -> str:
+    """Return the remark that all differences are equal."""
+    is_alone = row["n_clusters"] == row["n_pairs"]
+    units = "questions" if is_alone else f"{row['n_clusters']:,} clusters of questions"
+    return f"; no variation seen between the {units}"
 
 
 def uses_fewer_questions(row: Mapping[str, Any]) -> bool:

@@ -10,6 +10,7 @@ from orchestration.cli.options import (
     benchmark_option,
     evaluator_option,
     format_option,
+    names_option,
     no_judge_option,
     run_options,
     settings_option,
@@ -37,12 +38,20 @@ HELP_ORDER = 3
 Examples:
   scoreline plan
   scoreline plan --benchmark support --evaluator faithfulness
+  scoreline plan --detect 0.02 --metric citation.f1
   scoreline plan --format json""",
 )
 @benchmark_option
 @system_option
 @evaluator_option
 @no_judge_option
+@click.option(
+    "--detect",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="DIFFERENCE",
+    help="Show instead how many questions it takes to detect this difference.",
+)
+@names_option("metric", "With --detect: this metric; may be repeated.  [default: primary metrics]")
 @format_option
 @settings_option
 def command(
@@ -50,6 +59,8 @@ def command(
     systems: tuple[str, ...],
     evaluators: tuple[str, ...],
     no_judge: bool,  # noqa: FBT001 - a flag
+    detect: float | None,
+    metrics: tuple[str, ...],
     output_format: OutputFormat,
     settings: Settings,
 ) -> None:
@@ -59,8 +70,21 @@ def command(
     those that the ledger does not hold: the first call of each sample exactly, the calls that
     follow from its reply as the evaluator estimates them. Output tokens are estimated from earlier
     replies of the evaluator, or 250 per call; retries and repairs are not included.
+
+    With --detect, show how many questions it takes to detect a difference between two systems with
+    a power of 80 %, from the published scores: for half of the pairs (needed_median) and for all
+    pairs (needed). Differences are on the scale of the metric. The number rests on the variance of
+    the paired differences and on the level of Holm's adjustment for all pairs of systems.
     """
     project = settings.project
+    if metrics and detect is None:
+        raise click.UsageError("--metric needs --detect")
+    if detect is not None:
+        from orchestration.cli.sample_sizes import write_sample_sizes
+
+        choices = run_options(project, benchmarks, systems, evaluators)
+        write_sample_sizes(project, choices, metrics, detect, output_format)
+        return
 
     from assets.judging.dry_run import ingested_copy, plan_run
     from orchestration.cli.output import write

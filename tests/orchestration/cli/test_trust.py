@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
+from orchestration.cli.comparison import describe_comparison
 from orchestration.cli.program import program
 from tests.orchestration.conftest import Ended
+from warehouse.publish.snapshot import FILE_NAME
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +56,88 @@ def test_too_few_questions(done_project: Path) -> None:
     ended = run(done_project, "compare", "reader", "keyword", *PAIR, "--slice", "topic=berths")
     assert ended.code == 0
     assert ": not enough data" in ended.out
+
+
+NO_VALUE = (
+    "not comparable: it has no value for one of the systems, or none without some of the questions."
+)
+SAID = {
+    "metric": "citation.f1",
+    "best": "high",
+    "n_pairs": 50,
+    "n_clusters": 50,
+    "difference": 0.1,
+    "ci_low": 0.036,
+    "ci_high": 0.152,
+    "p_adjusted": 1e-12,
+    "verdict": "better",
+    "detectable_difference": None,
+}
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        (
+            {},
+            "a is significantly better than b by 0.100{} on {} (adjusted p = below 0.001){}.",
+        ),
+        (
+            {"difference": 0.0, "verdict": "tied", "p_adjusted": 0.5},
+            "no significant difference between a and b on {1}: it is 0.000{0}, {3}{2}.",
+        ),
+        (
+            {"difference": None, "verdict": "not_enough_data"},
+            NO_VALUE,
+        ),
+    ],
+)
+def test_sentences_say_what_is_seen(changed: dict[str, Any], sentence: str) -> None:
+    expected = sentence.format(
+        " (95 % confidence interval 0.036 to 0.152)",
+        "50 questions",
+        "; no variation seen between the questions",
+        "adjusted p = 0.500",
+    )
+    assert describe_comparison(SAID | changed, "a", "b") == f"citation.f1: {expected}"
+
+
+def test_sentences_without_an_interval() -> None:
+    row = SAID | {"verdict": "tied", "p_adjusted": 0.06, "n_clusters": 5, "ci_low": None}
+    sentence = describe_comparison(row, "a", "b")
+    assert sentence.endswith(
+        "it is 0.100, adjusted p = 0.060; no variation seen between the 5 clusters of questions."
+    )
+
+
+def test_plan_says_how_many_questions_a_difference_takes(done_project: Path) -> None:
+    given = ("plan", "--detect", "0.05", "--metric", "citation.f1")
+    rows = json.loads(run(done_project, *given, "--format", "json").out)
+    (row,) = [row for row in rows if row["benchmark"] == "harbour"]
+    assert (row["metric"], row["questions"], row["missing"]) == ("citation.f1", 6, None)
+    assert row["more"] == row["needed"] - 6 > 0
+    assert row["detectable"] > 0.05
+    assert {row["system_a"], row["system_b"]} == {"keyword", "reader"}
+    ended = run(done_project, *given, "--benchmark", "harbour")
+    assert ended.code == 0
+    assert (
+        f"harbour, citation.f1: a difference of 0.05 takes {row['needed']:,} questions for keyword "
+        f"and reader; there are 6 questions, so {row['more']:,} more are needed."
+    ) in ended.out
+
+
+def test_plan_says_what_is_missing_for_an_answer(done_project: Path, own_project: Path) -> None:
+    ended = run(done_project, "plan", "--detect", "2", *PAIR, "--metric", "citation.f1")
+    assert "Missing: the largest possible difference is 1." in ended.out
+    wrong = run(done_project, "plan", "--detect", "0.1", "--metric", "f9")
+    assert wrong.code == 2
+    assert "has no sample metric 'f9'" in wrong.err
+    assert run(done_project, "plan", "--metric", "citation.f1").code == 2
+    for file in own_project.rglob(FILE_NAME):
+        file.unlink()
+    ended = run(own_project, "plan", "--detect", "0.1")
+    assert ended.code == 2
+    assert "run `scoreline run` first" in ended.err
 
 
 @pytest.mark.parametrize(

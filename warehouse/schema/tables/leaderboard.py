@@ -101,12 +101,24 @@ LEADERBOARD = Table(
             "have no value (leaks), the fewer of them, the better the rank of an equal mean.",
             least=1,
         ),
-        Column("rank_low", "INTEGER", "The best rank that the uncertainty allows.", least=1),
-        Column("rank_high", "INTEGER", "The worst rank that the uncertainty allows.", least=1),
+        Column(
+            "rank_low",
+            "INTEGER",
+            "The best rank that the comparisons allow: 1 more than the systems that are "
+            "significantly better; null for a single question.",
+            least=1,
+        ),
+        Column(
+            "rank_high",
+            "INTEGER",
+            "The worst rank that the comparisons allow: one for each system that is not "
+            "significantly worse.",
+            least=1,
+        ),
         Column(
             "tied_with_best",
             "INTEGER",
-            "1 if not significantly different from the best system, otherwise 0.",
+            "1 if no system is significantly better (`rank_low` is 1), otherwise 0.",
             among=(0, 1),
         ),
         Column(
@@ -178,8 +190,13 @@ LEADERBOARD = Table(
             blocks=False,
         ),
         Rule(
-            "the rank lies between the best and the worst that the uncertainty allows",
+            "the rank lies between the best and the worst that the comparisons allow",
             "rank < rank_low OR rank > rank_high",
+            blocks=False,
+        ),
+        Rule(
+            "a system that is tied with the best may be the first",
+            "tied_with_best = 1 AND rank_low > 1",
             blocks=False,
         ),
     ),
@@ -209,7 +226,8 @@ COMPARISONS = Table(
         Column(
             "detectable_difference",
             "DOUBLE",
-            "The smallest difference that so many pairs detect with a power of 80 %.",
+            "The smallest difference that so many pairs detect with a power of 80 %; null without "
+            "variation, and if no answers to so few questions can be significant.",
         ),
         Column(
             "p_interaction",

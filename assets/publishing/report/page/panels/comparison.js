@@ -31,6 +31,7 @@ function verdictText(metric, a, b) {
   if (found.p !== null) details.push(`adjusted p ${number(found.p, 4)}`);
   details.push(`${count(found.n)} questions`);
   if (found.detectable !== null) details.push(`smallest difference detectable with 80 % power ${number(found.detectable)}`);
+  else if (found.verdict !== "not_enough_data") details.push("no variation seen");
   return [el("strong", sentence), ` ${details.join("; ")}.`];
 }
 

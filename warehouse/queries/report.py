@@ -49,10 +49,10 @@ ORDER BY evaluator
 
 def report_fingerprint(benchmark: str) -> Query:
     """Select one row that changes whenever the report of a benchmark changes."""
-    tables = ("leaderboard", "comparisons", "system_scores", "problems", "insights", "calibration")
+    results = ("leaderboard", "gates", "comparisons", "system_scores", "problems", "insights")
     sums = [
         f"(SELECT bit_xor(hash({table})) FROM {table} WHERE benchmark = $benchmark) AS {table}"  # noqa: S608 - names of tables
-        for table in (*tables, "rejects")
+        for table in (*results, "calibration", "rejects")
     ]
     statement = f"""
 SELECT {", ".join(sums)},

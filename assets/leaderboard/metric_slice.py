@@ -76,7 +76,7 @@ class PartValues:
 
         Source: Bröcker and Smith, "Increasing the reliability of reliability diagrams", 2007.
         """
-        if self.chance is None:
+        if self.chance is None or np.isnan(self.values).all():
             return ends
         removed = self.chance.level if self.is_debiased else 0.0
         low = np.nanmean(self.values) + removed - self.chance.high

@@ -43,7 +43,7 @@ class Classification(FrameEvaluator):
     that is never expected counts with 0 in the macro averages and not at all in the weighted ones.
     So list the labels if you compare slices in which some are missing. With few samples of a label
     its precision, recall and F1 jump, and the macro averages with them: their intervals come from
-    leaving out parts of the samples, and are approximate for labels of fewer than about ten.
+    leaving out parts of the samples, and are approximate where a label is rare.
 
     A failed answer is the label "" in the confusion matrix. In precision and F1 it counts as the
     wrong label that lowers the average most, so that failing never pays.

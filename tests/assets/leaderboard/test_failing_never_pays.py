@@ -134,6 +134,12 @@ def test_failing_never_pays(name: str, parameters: dict[str, Any], data: st.Data
         system=pl.lit("honest"),
         error=pl.lit(None, pl.String),
         question_id=pl.concat_str(pl.lit("q"), pl.int_range(pl.len())),
+        # No part of an answered sample has failed.
+        **{
+            name: pl.col(name).replace(Status.TARGET_ERROR.value, Status.UNDEFINED.value)
+            for name in drawn.columns
+            if name.startswith("status:")
+        },
     )
     questions = honest["question_id"].to_list()
     failing = data.draw(st.sets(st.sampled_from(questions)) if questions else st.just(set()))

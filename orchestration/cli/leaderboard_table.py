@@ -49,6 +49,8 @@ def write_leaderboards(leaderboard: pl.DataFrame, output_format: OutputFormat) -
         if len(metrics) == 1:
             ordered = [cells[system, *metrics[0]] for system in systems]
             _write_metric(ordered, output_format, title)
+            if sentence is not None:
+                click.echo(sentence, err=output_format == "md")
             continue
         measured = {(row["evaluator"], row["metric"]) for row in rows if row["mean"] is not None}
         empty = [metric for metric in metrics if metric not in measured] if measured else []

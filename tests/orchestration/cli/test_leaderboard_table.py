@@ -59,3 +59,34 @@ def test_a_mean_without_variation_says_so(capsys: pytest.CaptureFixture[str]) ->
     ]
     write_leaderboards(pl.DataFrame(rows), "table")
     assert "No variation seen: all scores of b are equal." in capsys.readouterr().out
+
+
+def test_ranges_marks_and_coverage_are_those_of_each_metric(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = [row("a", "telling", 1), row("b", "telling", 2), row("c", "telling", 3)]
+    rows[1] |= {"tied_with_best": 1, "rank_low": 1}
+    other = [row("a", "tied", 1), row("b", "tied", 2), row("c", "tied", None)]
+    other[1] |= {"tied_with_best": 1, "n_scored": 2}
+    other[2] |= {"n_not_applicable": 3}
+    frame = pl.DataFrame([*rows, *other], schema_overrides={"rank": pl.Int64})
+    write_leaderboards(frame, "table")
+    printed = capsys.readouterr().out
+    lines = [" ".join(line.split()) for line in printed.splitlines()]
+    assert "1 a 1.000 * 1.000 3" in lines
+    assert "2 (1 to 2) b 0.500 * 0.500 2/3 3" in lines
+    assert "3 c 0.333 n/a 3" in lines
+    assert "2/3: scored of applicable samples" in printed
+    assert "No winner: 3 questions are too few." in printed
+
+
+def test_chance_level_stands_beside_the_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    common = {"passes": None, "ci_low": 0.0, "ci_high": 0.2, "ci_method": "t"}
+    rows = [
+        {**row(system, "telling", at), **common, "chance": 0.0625}
+        for at, system in enumerate("ab", 1)
+    ]
+    write_leaderboards(pl.DataFrame(rows), "table")
+    printed = capsys.readouterr().out
+    assert "by chance" in printed
+    assert printed.count("0.062") == 2

@@ -219,6 +219,15 @@ def test_an_overconfident_system_does_not_win_by_failing() -> None:
         assert honest["mean"] < dodger["mean"], name
         assert (honest["rank"], dodger["rank"]) == (1, 2), name
         assert (dodger["n_scored"], dodger["n_target_error"], dodger["coverage"]) == (50, 10, 1.0)
+    raw, debiased = (
+        rows["honest", f"expected_calibration_error{end}"] for end in ("", "_debiased")
+    )
+    assert debiased["mean"] == pytest.approx(raw["mean"] - raw["chance"])
+    assert debiased["chance"] is None
+    # Both estimate the same truth.
+    for end in ("ci_low", "ci_high"):
+        assert debiased[end] == pytest.approx(raw[end])
+    assert 0 < raw["ci_low"] < debiased["mean"] < raw["mean"] < raw["ci_high"]
     unbounded = rows["dodger", "negative_log_likelihood"]
     assert (unbounded["mean"], unbounded["rank"], unbounded["coverage"]) == (None, None, 0.8)
     assert (unbounded["n_scored"], unbounded["n_target_error"]) == (40, 10)

@@ -48,7 +48,7 @@ def test_evaluators_without_scores_have_reasons(ended: Ended) -> None:
     assert "note: harbour: no scores from context_recall: no contexts" in lines
     assert "note: harbour: no scores from faithfulness: no answer; no contexts" in lines
     assert "faithfulness.faithfulness" not in ended.out.partition("No system")[0]
-    said = "No system has a score for context_recall.context_recall, faithfulness.faithfulness."
+    said = "No system has a score for faithfulness.faithfulness, context_recall.context_recall."
     assert said in ended.out.splitlines()
 
 
@@ -68,7 +68,7 @@ def test_missing_tags(ended: Ended) -> None:
 
 
 def test_query_for_all_problems_can_be_copied(ended: Ended) -> None:
-    query = "SELECT severity, message FROM problems WHERE benchmark = 'harbour'"
+    query = "SELECT severity, message FROM v_problems WHERE benchmark = 'harbour'"
     assert f'  ... all: scoreline sql --config demo/scoreline.yaml "{query}"' in ended.err
 
 
@@ -77,14 +77,14 @@ def test_plan_and_doctor_name_evaluators_without_engine(own_project: Path) -> No
     edited(config, (r"citations\]", "faithfulness, answer_relevancy, citation]"))
     plan = CliRunner().invoke(program, ["plan", "--config", str(config)])
     assert plan.stderr == (
-        "note: not configured, so not applicable: answer_relevancy (models.embedding, judge), "
-        "faithfulness (judge)\n"
+        "note: not configured, so not applicable: faithfulness (judge), "
+        "answer_relevancy (models.embedding, judge)\n"
     )
     some = CliRunner().invoke(program, ["plan", "--evaluator", "citation", "--config", str(config)])
     assert some.stderr == ""
     found = CliRunner().invoke(program, ["doctor", "--config", str(config)]).stdout
     message = "none configured: add the section `judge`; not applicable until then: "
-    assert f"warn  judge: {message}answer_relevancy, faithfulness\n" in found
+    assert f"warn  judge: {message}faithfulness, answer_relevancy\n" in found
 
 
 def test_doctor_needs_no_judge_without_judged_evaluators(done_project: Path) -> None:
@@ -102,8 +102,14 @@ def test_leaderboard_without_scores(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     common = {"benchmark": "b", "slice": "all", "system": "a", "metric": "m", "best": "high"}
-    counts = {"mean": None, "rank": None, "n": 3, "n_target_error": 0, "coverage": None}
-    rows = [{**common, "evaluator": name, **counts} for name in ("first", "second")]
+    empty = dict.fromkeys(("mean", "rank", "rank_low", "rank_high", "coverage", "gate"))
+    interval = dict.fromkeys(("ci_low", "ci_high", "ci_method", "passes", "tied_with_best"))
+    counts = {"n": 3, "n_scored": 0, "n_not_applicable": 0, "n_target_error": 0}
+    order = {"position": 1, "is_headline": 0}
+    rows = [
+        {**common, "evaluator": name, **empty, **interval, **counts, **order}
+        for name in ("first", "second")
+    ]
     write_leaderboards(pl.DataFrame(rows), "table")
     printed = capsys.readouterr().out
     assert "first" in printed

@@ -39,7 +39,7 @@ class Use(NamedTuple):
 
 def tables(repeats: int) -> Iterator[Table]:
     """Yield the false alarms over 100 looks, and the looks until an alarm."""
-    trials = max(1, repeats // 10)
+    trials = max(1, repeats // 5)
     uses = [
         Use("20 new pass/fail questions every night", growing),
         Use("one new pass/fail question every night", growing_slowly),
@@ -73,7 +73,7 @@ def tables(repeats: int) -> Iterator[Table]:
         ],
         rows,
     )
-    few = max(1, repeats // 20)
+    few = max(1, repeats // 10)
     powers = []
     for use in (
         Use(f"{N} questions and 20 new every night", growing_from_n),

@@ -31,7 +31,7 @@ def command(output_format: OutputFormat, config: Path) -> None:
     """Check everything that a run needs.
 
     That is the configuration, files, warehouse, judge, models and Dagster instance. Nothing is
-    changed. A judge model gets one small request, which costs a few tokens; no other data leaves
+    changed. A judge model gets two small requests, which cost a few tokens; no other data leaves
     this machine. The exit code is 1 when a problem prevents a run.
     """
     from orchestration.cli.output import write

@@ -1,4 +1,4 @@
-"""The uncertainty of a leaderboard: intervals, rank intervals and comparisons of all metrics."""
+"""The uncertainty of a leaderboard: intervals, rank sets and comparisons of all metrics."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class PseudoValues:
 def measure_uncertainty(
     warehouse: Source, benchmark: Benchmark, pseudo: PseudoValues
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compute intervals, rank intervals and comparisons of every metric on every slice.
+    """Compute intervals, rank sets and comparisons of every metric on every slice.
 
     Returns:
         One row per slice, system, evaluator and metric (see `UNCERTAINTY_SCHEMA`), and one row per

@@ -52,7 +52,7 @@ def unicode_words(text: str) -> list[str]:
 
 
 def space_characters(text: str) -> str:
-    """Put blanks around each character of a script that is written without spaces.
+    """Put spaces around each character of a script that is written without spaces.
 
     So a tokenizer for English gives ideographs, kana, and letters of Thai, Lao, Burmese and Khmer
     one by one. Combining signs stay with their letter. Texts in other scripts stay as they are.

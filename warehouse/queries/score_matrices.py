@@ -25,8 +25,9 @@ def score_values(benchmark: str, evaluator: str, signature: str) -> Query:
     """
     return Query(
         'SELECT system, hash(question_id) AS question, "values", '
-        "list_transform(reasons, lambda reason: coalesce(reason = 'target_error', false)) AS failed "
-        "FROM grades WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature",
+        "list_transform(reasons, lambda r: coalesce(r = 'target_error', false)) AS failed "
+        "FROM grades WHERE benchmark = $benchmark AND evaluator = $evaluator "
+        "AND signature = $signature",
         {"benchmark": benchmark, "evaluator": evaluator, "signature": signature},
     )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 import pytest
 
 from evaluators.catalog import build, catalogue

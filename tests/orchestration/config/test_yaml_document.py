@@ -45,9 +45,7 @@ def test_empty_file(tmp_path: Path) -> None:
 
 def repeated(form: str) -> str:
     """Ten lines, each of which repeats the one before nine times."""
-    lines = (
-        f"a{at}: &a{at} " + form.format(", ".join([f"*a{at - 1}"] * 9)) for at in range(1, 10)
-    )
+    lines = (f"a{at}: &a{at} " + form.format(", ".join([f"*a{at - 1}"] * 9)) for at in range(1, 10))
     return "\n".join(["a0: &a0 {x: 1, y: [1, 2]}", *lines])
 
 

@@ -76,9 +76,9 @@ LEADERBOARD = Table(
         Column(
             "ci_method",
             "VARCHAR",
-            "The method of the interval: `wilson`, `skew_adjusted_t`, `t`, or `no_variation` if all "
-            "values are equal, which has an interval only on a scale with two bounds; null without "
-            "an interval.",
+            "The method of the interval: `wilson`, `skew_adjusted_t`, `t`, or `no_variation` if "
+            "all values are equal, which has an interval only on a scale with two bounds; null "
+            "without an interval.",
         ),
         Column("n_clusters", "BIGINT", "The number of independent clusters of questions."),
         Column(

@@ -29,14 +29,11 @@ def test_three_points_take_a_thousand_questions() -> None:
     assert detectable(np.sqrt((1 / 6) / 1000), 1000) == pytest.approx(0.036, abs=0.001)
 
 
-@pytest.mark.parametrize("n", [6, 8, 10, 30])
-@pytest.mark.parametrize("systems", [2, 3])
+@pytest.mark.parametrize(("n", "systems"), [(6, 2), (8, 3), (10, 2), (10, 3), (30, 2), (30, 3)])
 def test_the_power_is_80_percent(n: int, systems: int) -> None:
     generator, pairs = np.random.default_rng(n), every_pair(systems)
     tests = len(pairs)
     effect = detectable(1 / np.sqrt(n), n, tests)
-    if np.isnan(effect):
-        pytest.skip("no outcome of so few questions is significant")
     found = 0
     for _ in range(300):
         shared = generator.normal(size=(n, 1))

@@ -40,8 +40,10 @@ VALUES: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
     "DOUBLE": (pl.Float64, NUMBER),
     "DOUBLE[]": (pl.List(pl.Float64), st.lists(st.none() | NUMBER, max_size=3)),
     "INTEGER": (pl.Int32, st.integers(-(2**31), 2**31 - 1)),
+    "INTEGER[]": (pl.List(pl.Int32), st.lists(st.integers(-(2**31), 2**31 - 1), max_size=3)),
     "BIGINT": (pl.Int64, st.integers(-(2**63), 2**63 - 1)),
     "UBIGINT": (pl.UInt64, st.integers(0, 2**64 - 1)),
+    "UBIGINT[]": (pl.List(pl.UInt64), st.lists(st.integers(0, 2**64 - 1), max_size=3)),
     "JSON": (pl.String, st.sampled_from(['{"a":[1,null]}', "[]", '"x"', "null", "1.5"])),
     "TIMESTAMP": (
         pl.Datetime("us"),

@@ -22,9 +22,9 @@ def test_the_first_run(first_run: Ended, done_project: Path) -> None:
     assert lines[0] == "harbour"
     assert lines[1].split()[0] == "citation"
     assert lines[2].split()[:4] == ["#", "system", "f1", "↑"]
-    assert [line.split()[:3] for line in lines[4:6]] == [
-        ["1", "reader", "0.833"],
-        ["2", "keyword", "0.389"],
+    assert [line.split()[:6] for line in lines[4:6]] == [
+        ["1", "(1", "to", "2)", "reader", "0.833"],
+        ["2", "(1", "to", "2)", "keyword", "0.389"],
     ]
     assert first_run.err.splitlines()[-3:] == [
         "36 scored, 0 up to date",

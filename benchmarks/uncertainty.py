@@ -20,7 +20,7 @@ import numpy as np
 from assets.leaderboard.metric_slice import MetricSlice
 from benchmarks.measure import cost_of, table
 from evaluators.metric import Metric
-from evaluators.statistics.bootstrap import DRAWS
+from evaluators.statistics.arrays import DRAWS
 from evaluators.statistics.clusters import Groups
 from evaluators.statistics.permutation_test import FLIPS
 

@@ -22,7 +22,7 @@ from assets.leaderboard.uncertainty import PseudoValues, measure_uncertainty
 from evaluators import scoring
 from evaluators.outcome import Status, Unscored
 from evaluators.score_grid import aggregation_rows
-from evaluators.statistics.bootstrap import DRAWS, SEED
+from evaluators.statistics.arrays import DRAWS, SEED
 from evaluators.statistics.permutation_test import FLIPS, MOST_FLIPS
 from warehouse.queries.leaderboard import aggregate_scores, scored_samples
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from benchmarks.simulations.result import Table, rate
-from evaluators.statistics.bootstrap import SEED
+from evaluators.statistics.arrays import SEED
 from evaluators.statistics.clusters import Groups
 from evaluators.statistics.comparisons import compare, every_pair
 from evaluators.statistics.ranks import rank_sets

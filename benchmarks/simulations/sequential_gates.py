@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from benchmarks.simulations.result import Table, rate
-from evaluators.statistics.arrays import LEVEL
-from evaluators.statistics.bootstrap import SEED
+from evaluators.statistics.arrays import LEVEL, SEED
 from evaluators.statistics.mean_bounds import mean_above_p
 from evaluators.statistics.sequential_test import SequentialTest
 

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from evaluators.outcome import Chance
-from evaluators.statistics.arrays import CONFIDENCE
-from evaluators.statistics.bootstrap import SEED
+from evaluators.statistics.arrays import CONFIDENCE, SEED
 
 if TYPE_CHECKING:
     from evaluators.statistics.arrays import Booleans, Floats, Integers

@@ -1,4 +1,4 @@
-"""Array types and conventions of the statistics."""
+"""Array types of the statistics, and the constants that they share."""
 
 from __future__ import annotations
 
@@ -16,3 +16,9 @@ CONFIDENCE = 0.95
 
 LEVEL = 0.05
 """The level at which a difference counts as significant."""
+
+SEED = 20_261_120
+"""The seed of all random numbers in this package, so that equal scores give equal results."""
+
+DRAWS = 2_000
+"""The number of resamples of a bootstrap."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from evaluators import scoring
 from evaluators.outcome import Unscored
-from evaluators.statistics.bootstrap import SEED
+from evaluators.statistics.arrays import SEED
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evaluators.statistics.arrays import LEVEL
-from evaluators.statistics.bootstrap import SEED
+from evaluators.statistics.arrays import LEVEL, SEED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

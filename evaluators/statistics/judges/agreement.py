@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
-from evaluators.statistics.bootstrap import DRAWS, SEED
+from evaluators.statistics.arrays import DRAWS, SEED
 from evaluators.statistics.judges.few_labels import (
     ADDED,
     CORNERS,

@@ -46,6 +46,7 @@ bench: $(VENV)/.bench  ## measure speed and memory; `docs/benchmarks.md` says ag
 	@$(BIN)/python -m benchmarks.overlap
 	@$(BIN)/python -m benchmarks.detectors
 	@$(BIN)/python -m benchmarks.uncertainty
+	@$(BIN)/python -m benchmarks.coverage
 	@$(BIN)/python -m benchmarks.report
 	@$(BIN)/python -m benchmarks.dagster_overhead
 	@$(BIN)/python -m benchmarks.many_benchmarks --benchmarks 100

@@ -11,6 +11,7 @@ import polars as pl
 from polars.testing import assert_frame_equal
 
 from warehouse.schema.tables import TABLES
+from warehouse.storage.location import Lake
 from warehouse.storage.scratch import ScratchFolders
 
 if TYPE_CHECKING:
@@ -95,7 +96,9 @@ def test_queries_spill_to_disk_after_scratch_folders_were_removed(warehouse: War
         "FROM (SELECT md5(i::VARCHAR) || repeat('x', 300) AS t FROM range($n) r(i)))"
     )
     assert small.fetch(numbered, {"n": 800_000}).item() == 800_000
-    assert not list(ScratchFolders(small.path).existing())
+    # The DuckDB of a lake lives as long as its process, and so does its folder.
+    own = {ScratchFolders(small.path).spill_folder} if isinstance(small.path, Lake) else set()
+    assert set(ScratchFolders(small.path).existing()) <= own
 
 
 def test_folders_of_killed_processes_are_removed_those_of_others_are_not(

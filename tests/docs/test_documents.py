@@ -84,6 +84,7 @@ def printed_by(folder: Path, command: Command) -> str:
     return done.out
 
 
+@takes_minutes
 def test_the_commands_of_the_quick_start_run(tmp_path: Path) -> None:
     printed: dict[str, str] = {}
     folder = tmp_path

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from orchestration.cleanup import NAMES, find_items
 from orchestration.cli.program import program
 from orchestration.config import load
+from tests.services import takes_minutes
 from warehouse.errors import NoSpace
 from warehouse.maintenance import retention
 from warehouse.maintenance.compact import Space, compact, measure_space
@@ -83,6 +84,7 @@ def test_dry_run_changes_nothing(project: Project) -> None:
     assert {item.name for item in find_items(project)} <= set(NAMES)
 
 
+@takes_minutes
 def test_paid_data_is_removed_only_by_name(project: Project) -> None:
     warehouse = Warehouse(project.warehouse)
     kept = {

@@ -22,6 +22,7 @@ from tests.orchestration.conftest import Ended, scoreline
 from tests.orchestration.daemon import LOADED, interface, until
 from tests.orchestration.judged_project import JudgedProject
 from tests.orchestration.runs.test_lake_runs import moved, warehouse
+from tests.services import takes_minutes
 from warehouse.store import Warehouse
 
 MULTIPROCESS: dict[str, Any] = {"executor": "multiprocess", "max_concurrent": 2}
@@ -84,6 +85,7 @@ def test_processes_write_the_same_tables_on_a_lake(postgres_database: str, tmp_p
         assert not list(on_lake.rglob("warehouse.duckdb*"))
 
 
+@takes_minutes
 def test_a_failing_step_has_the_same_message_in_its_own_process(tmp_path: Path) -> None:
     ended = []
     for execution in ({"executor": "in_process"}, MULTIPROCESS):

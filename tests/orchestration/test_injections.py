@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from assets.judging.robustness import INJECTIONS
 from tests.judge_server import JudgeServer, Said
 from tests.orchestration.judged_project import JudgedProject
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,6 +53,7 @@ def project(home: Path, server: JudgeServer) -> JudgedProject:
     return made
 
 
+@takes_minutes
 def test_no_injection_changes_a_verdict(tmp_path: Path) -> None:
     with JudgeServer(honest) as server:
         judged = project(tmp_path, server)

@@ -85,6 +85,7 @@ def failures(result: dg.ExecuteInProcessResult) -> dict[str, tuple[str, str]]:
     }
 
 
+@takes_minutes
 def test_a_valid_project_is_validated_once(project: Project, workshop: Workshop) -> None:
     first = run(project, workshop)
     assert first.success

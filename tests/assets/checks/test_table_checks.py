@@ -13,6 +13,7 @@ import pytest
 from assets import definitions as pipeline
 from assets.keys import BENCHMARKS
 from tests.assets.conftest import materialise, six, write
+from tests.services import takes_minutes
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -167,6 +168,7 @@ def test_every_check_blocks_and_names_its_benchmarks(done: Project, workshop: Wo
     assert {each.metadata["benchmarks"].value for each in found} == {"north"}
 
 
+@takes_minutes
 def test_a_run_of_selected_systems_checks_only_them(done: Project, workshop: Workshop) -> None:
     spoil(done, f"DELETE FROM grades {GRADE}")
     assert run(done, workshop, "south", "good").success
@@ -201,6 +203,7 @@ def test_a_benchmark_that_does_not_use_an_evaluator_completes(
     assert ranked["evaluator"].to_list() == ["citation"]
 
 
+@takes_minutes
 def test_each_benchmark_reports_its_own_rows(project: Project, workshop: Workshop) -> None:
     write(workshop.home / "less.jsonl", workshop.questions[:2])
     workshop.predictions["good"] = workshop.predictions["good"][:2]

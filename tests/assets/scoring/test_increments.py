@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from evaluators.library.citations.citation import Citation
+from tests.services import takes_minutes
 from warehouse.errors import UnknownSystem
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def test_a_new_question_scores_its_own_samples(graded: Workshop) -> None:
     assert graded.run() == dict.fromkeys(ALL, 2)
 
 
+@takes_minutes
 def test_a_removed_system_leaves_no_orphans(done: Workshop) -> None:
     del done.predictions["poor"]
     assert done.run() == NONE
@@ -86,6 +88,7 @@ def test_a_removed_system_leaves_no_orphans(done: Workshop) -> None:
         assert left.item() == 0, table
 
 
+@takes_minutes
 def test_a_removed_question_leaves_no_orphans(done: Workshop) -> None:
     del done.questions[5]
     for rows in done.predictions.values():
@@ -98,6 +101,7 @@ def test_a_removed_question_leaves_no_orphans(done: Workshop) -> None:
     assert counts == [5]
 
 
+@takes_minutes
 def test_a_system_that_starts_to_retrieve_is_rescored_on_all_questions(ranked: Workshop) -> None:
     for row in ranked.predictions["poor"]:
         del row["retrieved"]
@@ -114,6 +118,7 @@ def test_force_scores_everything_again(done: Workshop) -> None:
     assert done.run(force=True) == ALL
 
 
+@takes_minutes
 def test_a_signature_keeps_the_time_it_was_first_seen(done: Workshop) -> None:
     before = done.warehouse.fetch("SELECT * FROM signatures ORDER BY ALL")
     done.run(force=True)
@@ -121,11 +126,13 @@ def test_a_signature_keeps_the_time_it_was_first_seen(done: Workshop) -> None:
     assert before["metrics"].list.len().min() > 0
 
 
+@takes_minutes
 def test_a_run_can_be_limited_to_systems(ranked: Workshop) -> None:
     assert ranked.run(systems=["good"]) == dict.fromkeys(ALL, 6)
     assert ranked.run() == dict.fromkeys(ALL, 6)
 
 
+@takes_minutes
 def test_a_run_limited_to_systems_updates_the_leaderboard(done: Workshop) -> None:
     done.predictions["third"] = done.predictions.pop("poor")
     assert done.run(systems=["third"]) == dict.fromkeys(ALL, 6)
@@ -140,6 +147,7 @@ def test_an_unknown_system_is_refused(done: Workshop) -> None:
         done.run(systems=["good", "goood"])
 
 
+@takes_minutes
 def test_scores_of_different_signatures_are_not_ranked_together(done: Workshop) -> None:
     done.evaluators["classification"] = {"normalize": True}
     done.run(systems=["good"])

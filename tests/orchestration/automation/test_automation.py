@@ -21,6 +21,7 @@ from orchestration.automation.file_watch import FileWatch
 from orchestration.automation.triggers import NIGHTLY
 from orchestration.config import load
 from orchestration.jobs import EVALUATE
+from tests.services import takes_minutes
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -202,6 +203,7 @@ def test_missing_files_are_not_ready(project: Project) -> None:
     assert (ready, moving) == ([], [])
 
 
+@takes_minutes
 @pytest.mark.filterwarnings("ignore:Parameter .include_sources.")  # Dagster's own use of it
 def test_automation_conditions_request_the_inputs_at_night(
     project: Project, instance: dg.DagsterInstance

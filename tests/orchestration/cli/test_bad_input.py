@@ -243,6 +243,7 @@ def test_a_bad_file(trial: Trial, spoil: Callable[[Trial], None], file: str, sai
 NAMES = ["it's", '"quoted"', ".hidden", "a b", "%s $1 {x}", "ü★"]
 
 
+@takes_minutes
 def test_any_printable_system_name_works(trial: Trial) -> None:
     for system in NAMES:
         shutil.copy(trial.folder / PREDICTION, trial.folder / f"{system}.predictions.jsonl")
@@ -257,6 +258,7 @@ def test_any_printable_system_name_works(trial: Trial) -> None:
     assert rows == sorted((system,) for system in ["good", *NAMES])
 
 
+@takes_minutes
 def test_system_with_slash_in_rows(trial: Trial) -> None:
     write(trial.folder / "rows.jsonl", [{**row, "system": "org/model"} for row in PREDICTIONS])
     ended = trial.run("--benchmark", "rows", "--system", "org/model")
@@ -300,6 +302,7 @@ def test_unknown_system(trial: Trial, first: bool, arguments: list[str], said: s
     assert ended.err == f"error: there is {said}; did you mean 'alpha'?\n"
 
 
+@takes_minutes
 def test_system_in_one_of_several_benchmarks(trial: Trial) -> None:
     trial.put("rows.jsonl", 7, '{"question_id": "q7", "system": "alpha"}')
     assert trial.run("--system", "good").code == 0
@@ -360,6 +363,7 @@ def test_locked_warehouse_names_its_holder(
     assert "Traceback" not in ended.err
 
 
+@takes_minutes
 def test_a_warehouse_of_a_later_version(trial: Trial) -> None:
     with duckdb.connect(trial.folder / "w.duckdb") as connection:
         connection.execute("UPDATE meta SET value = '99' WHERE name = 'schema_version'")

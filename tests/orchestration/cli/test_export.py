@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from orchestration.cli.program import program
+from tests.services import takes_minutes
 from warehouse.schema.tables import TABLES
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def invoke(done_project: Path) -> Any:
     return run
 
 
+@takes_minutes
 def test_each_format_prints_its_files(invoke: Any, tmp_path: Path) -> None:
     export = ("export", "--benchmark", "harbour", "--out", str(tmp_path / "new" / "folder"))
     code, out, err = invoke(*export, "--as", "evaluation-json")
@@ -63,6 +65,7 @@ def test_unknown_names_exit_with_two(
     assert told in err
 
 
+@takes_minutes
 def test_summary_replaces_leaderboard(invoke: Any, done_project: Path) -> None:
     code, out, err = invoke("run", "--summary")
     assert code == 0

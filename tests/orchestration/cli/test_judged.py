@@ -13,6 +13,7 @@ from evaluators.engines.judge.budget import format_usd
 from orchestration.cli.program import program
 from tests.judge_server import JudgeServer, Said, faithful
 from tests.orchestration.judged_project import JudgedProject
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,6 +62,7 @@ def planned(project: JudgedProject) -> dict[str, Any]:
     return dict(row)
 
 
+@takes_minutes
 def test_plan_before_and_after_the_run(project: JudgedProject, server: JudgeServer) -> None:
     before = planned(project)
     assert (before["benchmark"], before["evaluator"]) == ("rooms", "context_relevancy")
@@ -146,6 +148,7 @@ def test_plan_names_a_missing_key(
         assert f"the environment variable {variable} is not set" in shown.stderr
 
 
+@takes_minutes
 def test_no_judge_calls_with_no_judge(project: JudgedProject, server: JudgeServer) -> None:
     ran = scoreline(project, "run", "--no-judge")
     assert ran.exit_code == 0, ran.output
@@ -161,6 +164,7 @@ def test_unusable_replies_are_counted(project: JudgedProject, server: JudgeServe
     assert f"judge: {QUESTIONS} calls, {QUESTIONS} without a usable reply; " in ran.stderr
 
 
+@takes_minutes
 @pytest.mark.parametrize("wrong", ["key", "down"])
 def test_unreachable_judge_ends_the_run_with_one_line(project: JudgedProject, wrong: str) -> None:
     assert project.judge is not None

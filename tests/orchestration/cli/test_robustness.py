@@ -13,6 +13,7 @@ from orchestration.cli.program import program
 from tests.judge_server import JudgeServer, Said
 from tests.orchestration.judged_project import JudgedProject
 from tests.orchestration.test_injections import honest, project
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -37,6 +38,7 @@ def fickle(request: Mapping[str, Any]) -> Said:
     return said
 
 
+@takes_minutes
 def test_robustness_finds_the_weaknesses_of_a_judge_and_changes_no_scores(tmp_path: Path) -> None:
     options = ("--benchmark", "rooms", "--evaluator", "rubric_judge", "--format", "json")
     with JudgeServer(fickle) as server:

@@ -13,6 +13,7 @@ from orchestration.runs import RunOptions
 from orchestration.runs.run import evaluate
 from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject, Silent
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,6 +108,7 @@ def test_environment_overrides_validation(tmp_path: Path, monkeypatch: pytest.Mo
         read(tmp_path)
 
 
+@takes_minutes
 def test_failed_expectation_stops_before_judge_calls(tmp_path: Path) -> None:
     with JudgeServer() as server:
         judge = {"model": "openai/a-judge", "api_base": server.url, "max_attempts": 1}

@@ -13,6 +13,7 @@ from orchestration.runs import RunOptions
 from orchestration.runs.run import evaluate
 from tests.orchestration.conftest import Ended, scoreline
 from tests.orchestration.judged_project import Silent
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,6 +85,7 @@ def test_a_failed_gate_publishes_its_results(own_project: Path) -> None:
     assert fetch(project, "SELECT DISTINCT gate FROM leaderboard") == [{"gate": None}]
 
 
+@takes_minutes
 def test_the_run_fails_and_the_check_of_the_leaderboard(own_project: Path) -> None:
     project = write_gates(own_project, FAILING)
     record = evaluate(project, RunOptions(), Silent(), verbose=False)
@@ -96,6 +98,7 @@ def test_the_run_fails_and_the_check_of_the_leaderboard(own_project: Path) -> No
     assert run.status is dg.DagsterRunStatus.FAILURE
 
 
+@takes_minutes
 def test_a_failed_gate_does_not_stop_other_benchmarks(own_project: Path) -> None:
     file = own_project / "scoreline.yaml"
     text = file.read_text(encoding="utf-8")

@@ -14,6 +14,7 @@ from orchestration.runs import RunOptions
 from orchestration.runs.run import build_run_config
 from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     import pytest
 
 
+@takes_minutes
 def test_the_second_attempt_of_the_step_calls_the_judge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

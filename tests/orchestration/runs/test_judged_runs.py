@@ -92,6 +92,7 @@ def test_a_run_calls_the_judge_and_scores_once(
     assert judged.everything() == before
 
 
+@takes_minutes
 def test_a_changed_formula_costs_nothing(
     judged: JudgedProject, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,6 +105,7 @@ def test_a_changed_formula_costs_nothing(
     assert ["version:2" in signature for (signature,) in signatures] == [True]
 
 
+@takes_minutes
 def test_a_changed_prompt_repeats_only_its_evaluator(
     judged: JudgedProject, server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +137,7 @@ def test_no_judge_makes_no_calls_and_invents_no_scores(
     assert project.statuses() == {"scored": 2 * SAMPLES}
 
 
+@takes_minutes
 def test_a_missing_judge_is_the_reason_for_missing_scores(tmp_path: Path) -> None:
     project = JudgedProject(tmp_path / "home", None)
     project.run()
@@ -226,6 +229,7 @@ def test_replicates_use_the_median_and_are_shown(
     assert [value for value, _ in rows] == [sorted(said)[1] for _, said in rows]
 
 
+@takes_minutes
 def test_human_labels_replace_the_judge(project: JudgedProject) -> None:
     from warehouse.store import Warehouse
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.services import takes_minutes
 from warehouse.store import Warehouse
 from warehouse.validation.expectation import Batch, Expectation
 from warehouse.validation.supported import KINDS
@@ -166,6 +167,7 @@ print(json.dumps(fields))
 """
 
 
+@takes_minutes
 def test_the_arguments_are_those_of_the_library() -> None:
     printed = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", FIELDS, json.dumps(list(KINDS))],

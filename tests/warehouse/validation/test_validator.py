@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.services import takes_minutes
 from tests.warehouse.conftest import put
 from warehouse.errors import WarehouseError
 from warehouse.schema.ddl import literal
@@ -108,6 +109,7 @@ def test_colons_quotes_and_markup_in_values_are_values(warehouse: Warehouse) -> 
     assert VALIDATOR.validate(warehouse, [batch(kept, sql=sql)])[0].success
 
 
+@takes_minutes
 def test_a_worker_that_was_killed_is_reported_and_replaced(
     own: Validator, warehouse: Warehouse
 ) -> None:
@@ -171,6 +173,7 @@ def start(script: str, folder: Path) -> subprocess.Popen[str]:
     )
 
 
+@takes_minutes
 def test_the_worker_is_silent_and_imports_neither_script_nor_current_folder(
     tmp_path: Path,
 ) -> None:
@@ -186,6 +189,7 @@ def test_the_worker_is_silent_and_imports_neither_script_nor_current_folder(
     wait_for_end(int(worker))
 
 
+@takes_minutes
 @pytest.mark.parametrize("loaded", [True, False])
 def test_the_worker_ends_with_a_parent_that_was_killed(tmp_path: Path, loaded: bool) -> None:
     tell = VALIDATE if loaded else "print(*VALIDATOR._pool._processes, flush=True)"
@@ -209,6 +213,7 @@ if __name__ == "__main__":
 """
 
 
+@takes_minutes
 def test_a_forked_process_ends_and_its_worker_too(tmp_path: Path) -> None:
     with start("import sys\n" + STEP, tmp_path) as run:
         out, err = run.communicate(timeout=300)

@@ -16,6 +16,7 @@ from assets.analysis.gates.regression import evaluate_gate
 from assets.keys import LEADERBOARD
 from assets.project import Gate, UnknownMetric, select_metrics
 from tests.assets.conftest import Workshop
+from tests.services import takes_minutes
 from warehouse.publish.snapshot import Snapshot
 
 if TYPE_CHECKING:
@@ -194,6 +195,7 @@ def test_another_judge_is_refused(own: Workshop) -> None:
         evaluated(own, "new", "old")
 
 
+@takes_minutes
 def test_a_failed_gate_publishes_and_then_fails_the_run(own: Workshop) -> None:
     copy = own.home / "published" / "scoreline.duckdb"
     own.gates = (Gate(system="twin", baseline="old"),)

@@ -13,6 +13,7 @@ from assets.analysis.gates.sequential import evaluate_sequential_gate, report_se
 from assets.keys import LEADERBOARD
 from assets.project import Gate, select_metrics
 from tests.assets.conftest import Workshop
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -69,6 +70,7 @@ def stored(workshop: Workshop) -> dict[str, Any]:
     return workshop.warehouse.fetch("SELECT * FROM gates").row(0, named=True)
 
 
+@takes_minutes
 def test_looks_are_counted_and_remembered(nightly: Workshop) -> None:
     nightly.run()
     assert state(nightly) == (1, 1, 200, 200)

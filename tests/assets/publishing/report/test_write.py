@@ -13,6 +13,7 @@ import pytest
 
 from assets.publishing.report import benchmark_page, templates_env, write
 from assets.publishing.report.write import write_report
+from tests.services import takes_minutes
 from warehouse.publish.snapshot import FILE_NAME, Snapshot
 
 if TYPE_CHECKING:
@@ -49,6 +50,7 @@ def test_each_benchmark_has_a_page_with_images_and_data(published: Workshop) -> 
     assert first["answers"][1]["given"]["docs"] == ["d9", "d8"]
 
 
+@takes_minutes
 def test_unchanged_folders_stay_and_outdated_ones_are_removed(published: Workshop) -> None:
     publish = published.project.publish
     copy = Snapshot(publish / FILE_NAME)

@@ -23,12 +23,14 @@ from evaluators.outcome import JudgeError, ParseFailure, Status
 from tests.evaluators.engines.judge.questions import YES, Verdict, about, origin, put, settings
 from tests.judge_server import JudgeServer, Said
 from tests.ledgers import MemoryLedger
+from tests.services import takes_minutes
 
 PRICED = {"usd_per_million_in": 100.0, "usd_per_million_out": 1000.0}
 GOOD = Said(content=YES, usage=(100, 20))
 PRICE = (100 * 100 + 20 * 1000) / 1e6
 
 
+@takes_minutes
 def test_the_price_counts_every_attempt_that_was_answered() -> None:
     busy = Said(status=429, content="busy")
     with JudgeServer([busy, Said(content="Well."), busy, GOOD]) as server:

@@ -14,6 +14,7 @@ from assets.keys import LEADERBOARD
 from assets.project import Benchmark, Project
 from evaluators import catalog
 from tests.assets.conftest import materialise, write
+from tests.services import takes_minutes
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ def mean(warehouse: Warehouse, benchmark: str, system: str, slice_: str, name: s
     return float(found.item())
 
 
+@takes_minutes
 def test_every_published_line_of_the_fifty_questions(folder: Path, warehouse: Warehouse) -> None:
     published = figures(folder / "figures_50.csv")
     assert len(published) == 3

@@ -105,6 +105,7 @@ def test_paid_data_is_removed_only_by_name(project: Project) -> None:
     assert "nothing to clean" in cleaned(project, "judgments", "--yes")
 
 
+@takes_minutes
 def test_last_leaderboard_is_never_removed(project: Project) -> None:
     cleaned(project, "--older-than", "0", "--yes")
     left = Warehouse(project.warehouse).fetch(
@@ -122,6 +123,7 @@ def test_unknown_name_suggests_similar_one(project: Project) -> None:
     assert "did you mean 'judgments'" in result.output
 
 
+@takes_minutes
 def test_free_space_is_released(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     warehouse = Warehouse(tmp_path / "warehouse.duckdb")
     with warehouse.transaction() as transaction:

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.lakes import told
+from tests.services import takes_minutes
 from tests.warehouse.conftest import ids, questions
 from warehouse.errors import NoSpace, SchemaMismatch, WarehouseError, WarehouseTooNew
 from warehouse.schema.ddl import check
@@ -188,6 +189,7 @@ for i in range(5):
 """
 
 
+@takes_minutes
 def test_processes_take_turns(warehouse: Warehouse) -> None:
     writers = [
         subprocess.Popen([sys.executable, "-c", WRITE, told(warehouse.path), name])

@@ -190,6 +190,7 @@ def test_checks_that_run_alone_check_every_benchmark(done: Project, workshop: Wo
     assert set(failed(result)) == {"scores/citation:complete_grid"}
 
 
+@takes_minutes
 def test_a_benchmark_that_does_not_use_an_evaluator_completes(
     project: Project, workshop: Workshop
 ) -> None:

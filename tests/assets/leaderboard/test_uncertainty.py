@@ -13,6 +13,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from assets.keys import LEADERBOARD
 from tests.assets.conftest import Workshop
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -155,6 +156,7 @@ def test_questions_of_a_cluster_are_not_independent(larger: Workshop, done: Work
     assert system["n_clusters"] == 12
 
 
+@takes_minutes
 def test_perturbations_belong_to_the_cluster_of_their_question(larger: Workshop) -> None:
     for at, original in ((1, 0), (2, 1), (3, 2)):
         larger.with_question(at, perturbs=NAMES[original], perturbation="typo")

@@ -13,6 +13,7 @@ from evaluators import catalog
 from evaluators.errors import BadSamples, BrokenPromise
 from evaluators.scoring import score
 from tests.samples import samples
+from tests.services import takes_minutes
 from warehouse.storage.scratch import ScratchResult
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def text_samples() -> pl.DataFrame:
     return samples(rows, evaluator.columns)
 
 
+@takes_minutes
 @pytest.mark.parametrize("enough", [1, 1_000_000], ids=["processes", "threads"])
 def test_batches_equal_one_call_for_all_samples(
     odd: Path, monkeypatch: pytest.MonkeyPatch, enough: int

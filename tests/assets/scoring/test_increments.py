@@ -114,6 +114,7 @@ def test_a_system_that_starts_to_retrieve_is_rescored_on_all_questions(ranked: W
     assert scores["poor", "q1", "document_retrieval", "mrr"] == 0.0
 
 
+@takes_minutes
 def test_force_scores_everything_again(done: Workshop) -> None:
     assert done.run(force=True) == ALL
 

@@ -101,6 +101,7 @@ def test_schedules_and_sensors_are_off_by_default(project: Project) -> None:
     assert nightly.default_status is dg.DefaultScheduleStatus.STOPPED
 
 
+@takes_minutes
 def test_the_nightly_schedule_runs_every_benchmark(
     project: Project, instance: dg.DagsterInstance
 ) -> None:

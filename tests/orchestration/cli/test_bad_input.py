@@ -186,6 +186,7 @@ def test_every_bad_line_is_reported(trial: Trial, file: str) -> None:
         assert said in one
 
 
+@takes_minutes
 @pytest.mark.parametrize(
     ("file", "line", "said"),
     [

@@ -157,6 +157,7 @@ def test_no_judge_calls_with_no_judge(project: JudgedProject, server: JudgeServe
     assert project.statuses() == {"judge_error": SAMPLES}
 
 
+@takes_minutes
 def test_unusable_replies_are_counted(project: JudgedProject, server: JudgeServer) -> None:
     server.script = lambda _: Said(content="I would rather not say.")
     ran = scoreline(project, "run")

@@ -124,6 +124,7 @@ def test_a_new_system_is_judged_alone(judged: JudgedProject, server: JudgeServer
     assert server.count == 2 * 4
 
 
+@takes_minutes
 def test_no_judge_makes_no_calls_and_invents_no_scores(
     project: JudgedProject, server: JudgeServer
 ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 from polars.testing import assert_frame_equal
 
+from tests.services import takes_minutes
 from warehouse.schema.tables import TABLES
 from warehouse.storage.location import Lake
 from warehouse.storage.scratch import ScratchFolders
@@ -87,6 +88,7 @@ def test_a_stream_gives_the_same_while_it_is_read(warehouse: Warehouse) -> None:
     warehouse.replace("questions", rows, {})
 
 
+@takes_minutes
 def test_queries_spill_to_disk_after_scratch_folders_were_removed(warehouse: Warehouse) -> None:
     small = replace(warehouse, memory_limit="150MB", threads=1)
     with small.fetch_to_disk("SELECT 1"):

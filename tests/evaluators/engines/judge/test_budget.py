@@ -95,6 +95,7 @@ def judge_texts(
         return judge.spent_usd, failures
 
 
+@takes_minutes
 @pytest.mark.parametrize("concurrency", [1, 32])
 @pytest.mark.parametrize("lengths", [(20, 20), (5, 60), (10, 400)])
 def test_nearly_all_of_a_budget_can_be_used(concurrency: int, lengths: tuple[int, int]) -> None:

@@ -21,6 +21,7 @@ from tests.evaluators.engines.judge.questions import (
 )
 from tests.judge_server import JudgeServer, Said
 from tests.ledgers import MemoryLedger
+from tests.services import takes_minutes
 
 GOOD = Said(content=YES)
 HTML = b"<html><body>Bad gateway, please come back</body></html>"
@@ -52,6 +53,7 @@ def limit_of(fault: str) -> float:
     return 1.5 if fault == "too slow" else 20
 
 
+@takes_minutes
 @pytest.mark.parametrize("provider", ["openai", "hosted_vllm"])
 @pytest.mark.parametrize("fault", PASSING)
 def test_what_passes_is_tried_again(fault: str, provider: str) -> None:
@@ -62,6 +64,7 @@ def test_what_passes_is_tried_again(fault: str, provider: str) -> None:
     assert (ledger.last.status, ledger.last.attempts) == (Status.SCORED, 3)
 
 
+@takes_minutes
 @pytest.mark.parametrize("fault", REASONS)
 def test_what_does_not_pass_is_a_judge_error_that_is_asked_again_by_the_next_run(
     fault: str,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 import polars as pl
 
-from evaluators.statistics.clusters import Groups
+from evaluators.statistics.clusters import Groups, effective_clusters
 from warehouse.errors import WarehouseError
 from warehouse.queries.score_matrices import (
     clustered_questions,
@@ -188,7 +188,7 @@ class QuestionSet:
     def effective_clusters(self) -> float:
         """The number of equal clusters with the same information."""
         sizes = np.unique(self.questions.cluster_keys(self.keys), return_counts=True)[1]
-        return float(len(self.keys) ** 2 / (sizes**2).sum()) if len(sizes) else 0.0
+        return float(effective_clusters(sizes.astype(np.float64)))
 
     def shared_counts(self, other: QuestionSet) -> tuple[int, int]:
         """Return the number of common questions and of their clusters."""

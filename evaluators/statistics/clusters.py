@@ -97,13 +97,8 @@ class ClusterSums:
 
     @cached_property
     def effective_clusters(self) -> Floats:
-        """The number of equal clusters with the same information, N squared over sum(m squared).
-
-        Shape (columns,); equal to `clusters` if all are equally large, 0 without numbers.
-        Source: Kish 1965; Carter, Schnepel and Steigerwald 2017, for independent numbers.
-        """
-        effective: Floats = np.nan_to_num(_ratio(self.n**2, (self.counts**2).sum(axis=0)))
-        return effective
+        """The number of equal clusters with the same information; see `effective_clusters`."""
+        return effective_clusters(self.counts)
 
     @cached_property
     def residuals(self) -> Floats:
@@ -171,6 +166,21 @@ class ClusterSums:
     def _rest(self) -> Floats:
         """The numbers of each column outside each cluster."""
         return self.n - self.counts
+
+
+def effective_clusters(sizes: Floats) -> Floats:
+    """Return the number of equal clusters with the same information, N squared over sum(m squared).
+
+    Args:
+        sizes: Shape (clusters, ...): how many numbers each cluster has.
+
+    Returns:
+        Shape (...); the number of clusters if all are equally large, 0 without numbers.
+
+    Source: Kish 1965; Carter, Schnepel and Steigerwald 2017, for independent numbers.
+    """
+    effective: Floats = np.nan_to_num(_ratio(sizes.sum(axis=0) ** 2, (sizes**2).sum(axis=0)))
+    return effective
 
 
 def sum_by_cluster(values: Floats, groups: Groups) -> ClusterSums:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from assets.analysis.comparability import NotComparable
+from assets.analysis.comparability import NotComparable, require_comparable
 from assets.analysis.gates.result import GateResult
+from assets.leaderboard.score_matrix import load_question_index
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.clusters import ClusterSums, Groups, sum_by_cluster
 from evaluators.statistics.holm import holm
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
     from assets.analysis.gates.result import Verdict
     from assets.leaderboard.score_matrix import Keys, QuestionIndex, Source
+    from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
     from evaluators.statistics.arrays import Floats, Integers
@@ -98,6 +100,28 @@ class GainTest:
     gain_p: float
     is_unchanged: bool
     detectable: float = np.nan
+
+
+def load_comparable_scores(
+    source: Source,
+    benchmark: Benchmark,
+    system: str,
+    baseline: str,
+    metrics: Sequence[tuple[Evaluator, Metric]],
+) -> list[PairedScores]:
+    """Load the scores of a system and its baseline by each metric.
+
+    Raises:
+        NotComparable: The systems have different questions, configurations or judges, their scores
+            are out of date, or a failed answer has no worst value.
+    """
+    questions = load_question_index(source, benchmark)
+    scores = []
+    for evaluator, metric in metrics:
+        require_comparable(source, benchmark, system, baseline, evaluator)
+        names = (benchmark.name, system, baseline)
+        scores.append(load_paired_scores(source, questions, names, evaluator, metric))
+    return scores
 
 
 def load_paired_scores(

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assets.analysis.comparability import require_comparable
-from assets.analysis.gates.gains import GainTest, judge, load_paired_scores
-from assets.leaderboard.score_matrix import load_question_index
+from assets.analysis.gates.gains import GainTest, judge, load_comparable_scores
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.comparisons import compare
 from evaluators.statistics.intervals import is_pass_fail
@@ -63,15 +61,10 @@ def evaluate_gate(
         NotComparable: The systems have different questions, configurations or judges, or their
             scores are out of date.
     """
-    questions = load_question_index(source, benchmark)
-    names = (benchmark.name, system, baseline)
-    scores = []
-    for evaluator, metric in metrics:
-        require_comparable(source, benchmark, system, baseline, evaluator)
-        scores.append(load_paired_scores(source, questions, names, evaluator, metric))
+    scores = load_comparable_scores(source, benchmark, system, baseline, metrics)
     family = sum(len(each.values) > 0 for each in scores)
     tests = [run_tests(each, tolerance, family) for each in scores]
-    return judge(names, metrics, scores, tests, tolerance)
+    return judge((benchmark.name, system, baseline), metrics, scores, tests, tolerance)
 
 
 def run_tests(paired: PairedScores, tolerance: float, family: int) -> GainTest:

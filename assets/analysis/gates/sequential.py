@@ -6,11 +6,10 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assets.analysis.comparability import NotComparable, require_comparable
-from assets.analysis.gates.gains import GainTest, judge, load_paired_scores
+from assets.analysis.comparability import NotComparable
+from assets.analysis.gates.gains import GainTest, judge, load_comparable_scores
 from assets.analysis.gates.looks import read_look, record_look
 from assets.analysis.gates.regression import NOTHING
-from assets.leaderboard.score_matrix import load_question_index
 from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.sequential_test import SequentialTest
 
@@ -112,17 +111,13 @@ def _load_scores(
     names: tuple[str, str, str],
     metrics: Sequence[tuple[Evaluator, Metric]],
 ) -> list[PairedScores]:
-    questions = load_question_index(source, benchmark)
-    scores = []
-    for evaluator, metric in metrics:
-        require_comparable(source, benchmark, names[1], names[2], evaluator)
-        paired = load_paired_scores(source, questions, names, evaluator, metric)
+    scores = load_comparable_scores(source, benchmark, names[1], names[2], metrics)
+    for (evaluator, metric), paired in zip(metrics, scores, strict=True):
         if not math.isfinite(paired.reach):
             raise NotComparable(
                 f"a sequential gate needs a metric with bounds, and {evaluator.name}.{metric.name} "
                 "has none: leave it out of the gate's metrics"
             )
-        scores.append(paired)
     return scores
 
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from evaluators.statistics.arrays import DRAWS, SEED
+from evaluators.statistics.clusters import effective_clusters
 from evaluators.statistics.judges.few_labels import (
     ADDED,
     CORNERS,
     design_effect,
-    effective_clusters,
     number_clusters,
     t_factor,
 )
@@ -147,7 +147,7 @@ def kappa(
     # A rater who gives one rating makes kappa 0, however often the other agrees.
     if len(counts) == 1 or np.ptp(one) == 0 or np.ptp(other) == 0:
         return Kappa(value, np.nan, np.nan)
-    effective = effective_clusters(counts.sum(axis=1))
+    effective = float(effective_clusters(counts.sum(axis=1)))
     unseen = _unseen_size(counts, weights)
     spread = kappas(_draw_tables(counts, unseen).reshape(-1, size, size), weights)
     added = unseen * effective / len(one)
@@ -183,7 +183,7 @@ def _unseen_size(counts: Floats, weights: Weights) -> float:
     together = kappas((table - counts).reshape(shape), weights)
     independent = float((total[seen] * (alone - whole) ** 2).sum())
     clustered = float(((together - whole) ** 2).sum()) * clusters / (clusters - 1)
-    return design_effect(clustered, independent, float(sizes.sum()) / effective_clusters(sizes))
+    return design_effect(clustered, independent, float(sizes.sum() / effective_clusters(sizes)))
 
 
 def _draw_tables(counts: Floats, unseen: float) -> Floats:

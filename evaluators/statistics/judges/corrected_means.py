@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from evaluators.statistics.arrays import CONFIDENCE
+from evaluators.statistics.clusters import effective_clusters
 from evaluators.statistics.judges.few_labels import (
     ADDED,
     CORNERS,
     design_effect,
-    effective_clusters,
     number_clusters,
     t_factor,
 )
@@ -91,7 +91,7 @@ def prediction_powered(
     if np.count_nonzero(sums.labelled) < _TWO:
         return _within_bounds(Corrected(mean, weight=weight, reason=_ONE_CLUSTER), bounds)
 
-    effective = effective_clusters(sums.labelled)
+    effective = float(effective_clusters(sums.labelled))
     size, corners = 0.0, np.zeros(len(CORNERS))
     if np.isfinite(bounds).all():
         single = (labels - weights[codes] * (scores - judged_mean))[is_labelled] - mean
@@ -165,7 +165,7 @@ def rogan_gladen(verdicts: Floats, labels: Floats, clusters: Integers | None = N
         + true_share**2 * sensitivity.variance
         + (1 - true_share) ** 2 * specificity.variance
     )
-    effective = effective_clusters(sizes)
+    effective = float(effective_clusters(sizes))
     effect = 1.0
     if effective < sizes.sum():
         effect = design_effect(clustered, independent, float(sizes.sum()) / effective)
@@ -271,7 +271,7 @@ def _weights(sums: _Sums, *, is_constant: bool) -> Floats:
     clusters = len(sums.labelled)
     if np.count_nonzero(sums.unlabelled) < _TWO:
         return np.zeros(clusters)
-    if is_constant or effective_clusters(sums.labelled) < TUNED_FROM:
+    if is_constant or float(effective_clusters(sums.labelled)) < TUNED_FROM:
         return np.ones(clusters)
     fold = np.empty(clusters, dtype=np.int64)
     has_labels = sums.labelled > 0

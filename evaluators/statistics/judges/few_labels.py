@@ -17,7 +17,7 @@ import numpy as np
 from evaluators.statistics.arrays import CONFIDENCE
 
 if TYPE_CHECKING:
-    from evaluators.statistics.arrays import Floats, Integers
+    from evaluators.statistics.arrays import Integers
 
 ADDED = 0.5
 """The labels added for each combination of human and judge, as a prior (Jeffreys)."""
@@ -31,15 +31,6 @@ def number_clusters(clusters: Integers | None, samples: int) -> Integers:
     if clusters is None:
         return np.arange(samples)
     return np.unique(clusters, return_inverse=True)[1].astype(np.int64)
-
-
-def effective_clusters(sizes: Floats) -> float:
-    """Return the number of equal clusters with the same information, N squared over sum(m squared).
-
-    Args:
-        sizes: The number of labels in each cluster; not all 0.
-    """
-    return float(sizes.sum() ** 2 / (sizes**2).sum())
 
 
 def t_factor(effective: float, added: float = 1.0) -> float:

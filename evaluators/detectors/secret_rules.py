@@ -175,7 +175,8 @@ RULES = (
     # Hints are sought as they are written.
     *(
         SecretRule("password", hint, _PASSWORD, is_real=_password)
-        for hint in ("assword", "ASSWORD", "asswort", "asswd", "ASSWD", "assphrase", "pwd", "PWD")
+        for name in ("assword", "asswort", "asswd", "assphrase", "pwd", "Pwd")
+        for hint in dict.fromkeys((name, name.upper()))
     ),
 )
 

@@ -187,6 +187,12 @@ def test_passwords(text: str, password: str) -> None:
     assert (finding.kind, text[finding.start : finding.end]) == ("password", password)
 
 
+@pytest.mark.parametrize("name", ["Pwd", "PWD", "Passwd", "PASSPHRASE", "PASSWORT"])
+def test_names_of_passwords_in_the_usual_cases(name: str) -> None:
+    (finding,) = SensitiveDataLeakage().find(f"{name}: S3cure!pass")
+    assert finding.value == "S3cure!pass"
+
+
 @pytest.mark.parametrize("text", [*MISSED_PASSWORDS, *NO_PASSWORDS])
 def test_no_passwords_and_those_that_look_like_prose(text: str) -> None:
     assert not SensitiveDataLeakage().find(text)

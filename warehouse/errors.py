@@ -84,6 +84,14 @@ class InvalidQuery(WarehouseError):
     """DuckDB rejects a user's query."""
 
 
+class QueryTimeout(WarehouseError):
+    """A user's query takes longer than its time limit."""
+
+
+class QueryOutOfMemory(WarehouseError):
+    """A user's query needs more memory than its limit, and cannot spill to disk."""
+
+
 class WarehouseLocked(WarehouseError):
     """Another process holds the lock for longer than the timeout."""
 

@@ -13,11 +13,12 @@ from warehouse.schema.ddl import literal, quoted
 from warehouse.storage.connection import Settings
 from warehouse.storage.duckdb_file import FileStorage
 from warehouse.storage.location import Lake
-from warehouse.storage.scratch import ScratchFolders, ScratchResult
-from warehouse.storage.transaction import Parameters, Transaction, fetch_frame
+from warehouse.storage.parameters import Parameters, execute
+from warehouse.storage.scratch import ScratchResult, scratch_folder
+from warehouse.storage.transaction import Transaction, fetch_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     import duckdb
@@ -42,14 +43,17 @@ class Warehouse:
     Attributes:
         path: The DuckDB file or the lake.
         patience_s: The seconds to wait for other processes.
-        memory_limit: The memory that DuckDB uses before it spills to disk.
-        threads: The number of DuckDB's threads; null: one for each core.
+        memory_limit: The memory that each DuckDB database of each process uses before it spills to
+            disk, such as `4GB`; null: half of the memory of the machine or container.
+        threads: The number of DuckDB's threads; null: one for each core that has enough memory.
+        ledger: The file of the ledger of a DuckDB file; null: beside it.
     """
 
     path: Location
     patience_s: float = 30.0
-    memory_limit: str = "1GB"
+    memory_limit: str | None = None
     threads: int | None = None
+    ledger: Path | None = None
 
     def exists(self) -> bool:
         """Return whether the warehouse exists, without creating it."""
@@ -68,7 +72,7 @@ class Warehouse:
         The body of the `with` does not hold the warehouse. JSON becomes text. Rows have no defined
         order without ORDER BY.
         """
-        with ScratchFolders(self.path).temporary_directory() as folder:
+        with scratch_folder(self.path.parent) as folder:
             path = folder / "result.parquet"
             rows = self.storage.read(
                 lambda connection: _copy_to_parquet(connection, sql, parameters, path)
@@ -85,7 +89,7 @@ class Warehouse:
         for fast processing only. JSON becomes text.
         """
         with self.reading() as connection:
-            reader = connection.execute(_as_text(connection, sql, parameters), parameters)
+            reader = execute(connection, _as_text(connection, sql, parameters), parameters)
             batches = reader.to_arrow_reader(rows)
             yield (_to_frame(batch) for batch in batches)
 
@@ -113,11 +117,18 @@ class Warehouse:
 
     def fingerprints(self, benchmark: str) -> dict[str, str]:
         """Return the input digest with which each stage of a benchmark was last computed."""
+        return self.all_fingerprints([benchmark])[benchmark]
+
+    def all_fingerprints(self, benchmarks: Sequence[str]) -> dict[str, dict[str, str]]:
+        """Return the input digests with which the stages of benchmarks were last computed."""
+        found: dict[str, dict[str, str]] = {name: {} for name in benchmarks}
         rows = self.fetch(
-            "SELECT stage, digest FROM marks WHERE benchmark = $benchmark",
-            {"benchmark": benchmark},
+            "SELECT benchmark, stage, digest FROM marks WHERE list_contains($names, benchmark)",
+            {"names": list(benchmarks)},
         )
-        return dict(rows.iter_rows())
+        for benchmark, stage, digest in rows.iter_rows():
+            found[benchmark][stage] = digest
+        return found
 
     def require_unique(self, table: str, where: Where | None = None) -> None:
         """Check that keys are unique; see `Transaction.require_unique`."""
@@ -147,13 +158,18 @@ class Warehouse:
         return self.storage.size_bytes()
 
     @property
-    def storage(self) -> FileStorage | LakeStorage:
-        """The storage at its location, for this package only."""
-        settings = Settings(
+    def settings(self) -> Settings:
+        """The settings of DuckDB, for this package only."""
+        return Settings(
             memory_limit=self.memory_limit,
             threads=self.threads,
-            scratch=ScratchFolders(self.path).spill_folder,
+            scratch=self.path.parent,
         )
+
+    @property
+    def storage(self) -> FileStorage | LakeStorage:
+        """The storage at its location, for this package only."""
+        settings = self.settings
         if isinstance(self.path, Lake):
             from warehouse.storage.ducklake.storage import LakeStorage
 
@@ -164,7 +180,8 @@ class Warehouse:
 def _copy_to_parquet(
     connection: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters | None, path: Path
 ) -> int:
-    row = connection.execute(
+    row = execute(
+        connection,
         f"COPY ({_as_text(connection, sql, parameters)}) TO {literal(str(path))} "
         "(FORMAT parquet, COMPRESSION uncompressed, ROW_GROUP_SIZE 51200)",
         parameters,
@@ -174,7 +191,7 @@ def _copy_to_parquet(
 
 def _as_text(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters | None) -> str:
     """Return a query with its JSON columns cast to text."""
-    described = connection.execute(f"SELECT * FROM ({sql}) LIMIT 0", parameters).description  # noqa: S608
+    described = execute(connection, f"SELECT * FROM ({sql}) LIMIT 0", parameters).description  # noqa: S608
     json = [quoted(name) for name, type_, *_ in described or [] if str(type_) == "JSON"]
     listed = ", ".join(f"{name}::VARCHAR AS {name}" for name in json)
     return f"SELECT {f'* REPLACE ({listed})' if json else '*'} FROM ({sql})"  # noqa: S608

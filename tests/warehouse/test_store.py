@@ -20,7 +20,6 @@ from tests.warehouse.conftest import ids, questions
 from warehouse.errors import NoSpace, SchemaMismatch, WarehouseError, WarehouseTooNew
 from warehouse.schema.ddl import check
 from warehouse.schema.tables import SCHEMA_VERSION, TABLES, Table
-from warehouse.storage.scratch import ScratchFolders
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -156,22 +155,28 @@ def test_a_killed_writer_leaves_the_warehouse_as_it_was(warehouse: Warehouse) ->
         "import json, os, sys\n"
         "import polars as pl\n"
         "from warehouse.storage.location import location_from_json\n"
-        "from warehouse.storage.scratch import ScratchFolders\n"
+        "from warehouse.storage.scratch import scratch_folder\n"
         "from warehouse.store import Warehouse\n"
         "location = location_from_json(json.loads(sys.argv[1]))\n"
         "with Warehouse(location).transaction() as transaction:\n"
         "    transaction.delete('questions', {})\n"
         "    frame = pl.DataFrame({'question_id': [str(i) for i in range(300_000)]})\n"
         "    transaction.append('questions', frame.with_columns(benchmark=pl.lit('b')))\n"
-        "    ScratchFolders(location).spill_folder.mkdir()\n"
-        "    os.kill(os.getpid(), 9)\n"
+        "    with scratch_folder(location.parent) as folder:\n"
+        "        print(folder.name)\n"
+        "        sys.stdout.flush()\n"
+        "        os.kill(os.getpid(), 9)\n"
     )
-    killed = subprocess.run([sys.executable, "-c", code, told(warehouse.path)], check=False)
+    command = [sys.executable, "-c", code, told(warehouse.path)]
+    killed = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
     assert killed.returncode == -9
+    left = warehouse.path.parent / killed.stdout.strip()
+    assert left.is_dir()
     assert [row[1] for row in ids(warehouse)] == ["1"]
     warehouse.append("questions", questions("2"))
     assert [row[1] for row in ids(warehouse)] == ["1", "2"]
-    assert list(ScratchFolders(warehouse.path).existing()) == []
+    with warehouse.fetch_to_disk("SELECT 1"):
+        assert not left.exists()
 
 
 WRITE = """

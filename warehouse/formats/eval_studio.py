@@ -202,6 +202,7 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     unknown_questions="match by text",
+    is_streamed=False,
 )
 
 

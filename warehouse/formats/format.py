@@ -90,6 +90,7 @@ class Format:
         missing_predictions: How to treat a missing prediction: as a failed answer, or as an answer
             that retrieved nothing.
         is_canonical: Whether the files have the field names of the records.
+        is_streamed: Whether the readers yield the first records before they have read the file.
     """
 
     name: str
@@ -102,3 +103,4 @@ class Format:
     unknown_questions: Literal["reject", "note", "match by text"] = "reject"
     missing_predictions: Literal["failed", "nothing retrieved"] = "failed"
     is_canonical: bool = False
+    is_streamed: bool = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import re
 import unicodedata
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from warehouse.errors import InputError, Problem, suggest_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 LONGEST_NAME: Final = 200
 _SYSTEM: Final = "{system}"
@@ -29,11 +30,12 @@ def expand(pattern: str | Path) -> list[tuple[Path, str | None]]:
         The files with the systems named by their paths (null without `{system}`), sorted.
 
     Raises:
-        InputError: No file matches (suggests similar names), or the name of a system is not
-            valid.
+        InputError: No file matches (suggests similar names), the name of a file is not UTF-8, or
+            the name of a system is not valid.
     """
     text = str(pattern)
     if _SYSTEM not in text and Path(text).is_file():
+        require_utf8([Path(text)])
         return [(Path(text), None)]
     names = re.compile(_expression(text))
     wanted = "*".join(glob.escape(part) for part in text.split(_SYSTEM))
@@ -45,8 +47,27 @@ def expand(pattern: str | Path) -> list[tuple[Path, str | None]]:
             matches.append((Path(each), match.groupdict().get("system")))
     if not matches:
         raise InputError([Problem(text, None, "no file matches" + _suggest_files(Path(text)))])
+    require_utf8([path for path, _ in matches])
     require_valid_systems(matches)
     return matches
+
+
+def require_utf8(files: Iterable[Path]) -> None:
+    """Check that the names of files and of their folders are UTF-8, as tables and reports need.
+
+    Raises:
+        InputError: A name is not.
+    """
+    problems = []
+    for path in files:
+        try:
+            str(path).encode()
+        except UnicodeEncodeError:
+            shown = os.fsencode(path).decode(errors="backslashreplace")
+            message = "the name of the file or of a folder is not UTF-8: rename it"
+            problems.append(Problem(shown, None, message))
+    if problems:
+        raise InputError(problems)
 
 
 def require_valid_systems(files: Sequence[tuple[Path, str | None]]) -> None:

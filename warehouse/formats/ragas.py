@@ -6,7 +6,7 @@ import ast
 import io
 import re
 import tokenize
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from warehouse.formats.format import Format, Read, Reject, Source
@@ -49,6 +49,9 @@ LISTS: Final = frozenset(
     }
 )
 """The columns whose cells in a CSV file are lists or objects."""
+
+MAX_TOKENS: Final = 100_000
+"""The number of tokens that a Python literal may have; parsing takes a kilobyte for each."""
 
 SHAPE: Final = Shape(numbers=frozenset({"latency_s", "cost_usd"}))
 SCORE: Final = re.compile(r"score_?(\d+)_description")
@@ -110,8 +113,10 @@ def _list(cell: str, name: str) -> Any:
         [f"{name}: expected a list as JSON or Python write it, found {found(cell)}"]
     )
     try:
+        tokens = list(islice(tokenize.generate_tokens(io.StringIO(cell).readline), MAX_TOKENS))
+        if len(tokens) == MAX_TOKENS:
+            raise RecordError([f"{name}: expected at most {MAX_TOKENS // 2:,} texts in the list"])
         value = ast.literal_eval(cell)
-        tokens = list(tokenize.generate_tokens(io.StringIO(cell).readline))
     except (ValueError, SyntaxError, MemoryError, RecursionError, tokenize.TokenError):
         raise wrong from None
     # NumPy prints lists without commas, which Python would read as one long text.

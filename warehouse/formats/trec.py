@@ -14,6 +14,7 @@ from warehouse.formats.paths import invalid_name_reason
 from warehouse.formats.readers.files import Line, lines
 from warehouse.formats.records.prediction import Prediction, Retrieved
 from warehouse.formats.records.question import Question
+from warehouse.formats.records.record import CONTROL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +23,8 @@ _JUDGEMENT: Final = 4
 _RUN: Final = 6
 _FIELD: Final = re.compile(r"[^ \t\n\v\f\r]+")
 """A field between C's whitespace; Python also splits at a no-break space within an id."""
+
+NAMES: Final = "a topic and a document without control characters"
 
 
 @dataclass(slots=True)
@@ -49,6 +52,9 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
         topic, _, document, grade = parts
         if not grade.removeprefix("-").isdecimal() or len(grade) > 9:  # noqa: PLR2004
             yield _malformed(line, f"a whole number as grade, found {grade!r}")
+            continue
+        if re.search(CONTROL, topic + document):
+            yield _malformed(line, f"{NAMES}, found {topic!r} and {document!r}")
             continue
         judged = topics.setdefault(topic, {})
         first.setdefault(topic, line.number)
@@ -84,6 +90,9 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
         score = _number(digits)
         if score is None:
             yield _malformed(line, f"a finite number as score, found {digits!r}")
+            continue
+        if re.search(CONTROL, name + document):
+            yield _malformed(line, f"{NAMES}, found {name!r} and {document!r}")
             continue
         system = source.system if source.system is not None else tag
         topic = topics.setdefault((system, name), _Topic(line.number, system))
@@ -145,4 +154,5 @@ FORMAT: Final = Format(
     unknown_questions="note",
     missing_predictions="nothing retrieved",
     version=2,
+    is_streamed=False,
 )

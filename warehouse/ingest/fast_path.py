@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 
 from warehouse.formats.paths import invalid_name_reason
-from warehouse.formats.readers.files import kind
+from warehouse.formats.readers.files import kind, require_expandable
 from warehouse.ingest.fast_path_rules import (
+    PREDICTION_NAME_RULES,
     PREDICTION_RULES,
     PREDICTIONS,
+    QUESTION_NAME_RULES,
     QUESTION_RULES,
     QUESTIONS,
 )
@@ -57,6 +59,7 @@ def scan_questions(connection: duckdb.DuckDBPyConnection, path: Path) -> JsonLin
     """Scan a file of questions and return how DuckDB reads it.
 
     Raises:
+        InputError: The file is compressed, and not whole or too large.
         NotFastPath: The file needs row-by-row validation.
     """
     found = _scan(connection, path, QUESTIONS)
@@ -81,7 +84,7 @@ def scan_questions(connection: duckdb.DuckDBPyConnection, path: Path) -> JsonLin
         max_line_bytes=found.max_line_bytes,
         origin={"file": "$file"},
         parameters={"file": str(path)},
-        rules=QUESTION_RULES,
+        rules=QUESTION_RULES | ({} if found.has_checked_names else QUESTION_NAME_RULES),
     )
 
 
@@ -91,6 +94,7 @@ def scan_predictions(
     """Scan a file of predictions and return how DuckDB reads it.
 
     Raises:
+        InputError: The file is compressed, and not whole or too large.
         NotFastPath: The file needs row-by-row validation.
     """
     found = _scan(connection, path, PREDICTIONS)
@@ -110,7 +114,7 @@ def scan_predictions(
         max_line_bytes=found.max_line_bytes,
         origin={} if system is None else {"system": "$system"},
         parameters={} if system is None else {"system": system},
-        rules=PREDICTION_RULES,
+        rules=PREDICTION_RULES | ({} if found.has_checked_names else PREDICTION_NAME_RULES),
     )
 
 
@@ -119,6 +123,8 @@ def _scan(
 ) -> FileFields:
     if kind(path) not in {".jsonl", ".ndjson"}:
         raise NotFastPath("not JSON Lines")
+    if path.suffix != kind(path):
+        require_expandable(path)
     found = scan_file(path, expected) if path.suffix == kind(path) else None
     if found is not None:
         _require_distinct_names(found.names, expected)

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 
+from warehouse.formats.readers.limits import MAX_DEPTH
 from warehouse.formats.records.prediction import Prediction
 from warehouse.formats.records.question import Question
 from warehouse.formats.records.record import (
+    CONTROL,
     ROUNDING,
     Amount,
     Id,
@@ -19,6 +21,7 @@ from warehouse.formats.records.record import (
     Name,
     Probability,
     Share,
+    SliceName,
     Whole,
 )
 from warehouse.schema.ddl import literal, quoted
@@ -44,15 +47,18 @@ class Field:
     Attributes:
         types: The types, as DuckDB names those of JSON values; null is always accepted.
         parts: Paths below the field, with the types accepted there.
+        is_name: Whether its texts must not contain control characters.
     """
 
     types: frozenset[str]
     parts: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    is_name: bool = False
 
 
 _SCALARS: Final = (
     (str, TEXT),
     (Id, NAME),
+    (SliceName, NAME),
     (Name, NAME),
     (Whole, WHOLE),
     (Share, NUMBER),
@@ -75,12 +81,12 @@ def _scalar_types(annotation: Any) -> frozenset[str]:
 def _field(annotation: Any) -> Field:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is list and arguments != (Any,):
-        return Field(LIST, {"[*]": _scalar_types(arguments[0])})
+        return Field(LIST, {"[*]": _scalar_types(arguments[0])}, arguments[0] == Id)
     if origin is list:
         return Field(LIST)
     if origin is dict:
         return Field(OBJECT, {".*": _scalar_types(arguments[1])})
-    return Field(_scalar_types(annotation))
+    return Field(_scalar_types(annotation), is_name=annotation in (Id, SliceName))
 
 
 def _fields(record: type[Record], special: Mapping[str, Field]) -> dict[str, Field]:
@@ -95,7 +101,7 @@ QUESTIONS: Final = _fields(
         "expected_parts": Field(LIST, {"[*]": LIST, "[*][*]": TEXT}),
         "rubric": Field(OBJECT, {".description": TEXT, ".scale": OBJECT, ".scale.*": TEXT}),
         "correct_choice": Field(NAME),
-        "tags": Field(OBJECT, {".*": NUMBER | TEXT | NULL | {"BOOLEAN"}}),
+        "tags": Field(OBJECT, {".*": NUMBER | TEXT | NULL | {"BOOLEAN"}}, is_name=True),
     },
 )
 PREDICTIONS: Final = _fields(Prediction, {"retrieved": Field(LIST)})
@@ -122,7 +128,30 @@ def _value_rules(record: type[Record]) -> dict[str, Sequence[str]]:
     return rules
 
 
-QUESTION_RULES: Final[Mapping[str, Sequence[str]]] = {
+def _depth_rule(column: str) -> str:
+    """Return SQL that is true only if a JSON column is not nested too deeply.
+
+    Brackets outside of texts are counted, without those of the innermost lists and objects: rows
+    rarely have long lists of longer lists. If they do, they are read row by row.
+    """
+    text = f"{column}::VARCHAR"
+    outer = (
+        rf"""regexp_replace(regexp_replace({text}, '"(?:[^"\\]|\\.)*"', '""', 'g'), """
+        r"'[\[{][^\[\]{}]*[\]}]', '', 'g')"
+    )
+    brackets = f"strlen({outer}) - strlen(translate({outer}, '[{{', ''))"
+    # In order of cost; most rows have less text.
+    return f"CASE WHEN strlen({text}) < {2 * MAX_DEPTH} THEN true ELSE {brackets} < {_DEPTH} END"
+
+
+_DEPTH: Final = MAX_DEPTH - 2
+"""The row and the innermost level are not counted."""
+
+_NESTED: Final = {_depth_rule(name): [name] for name in ("rubric", "constraints", "extra")}
+"""The conditions on the depth of columns that hold JSON."""
+
+
+QUESTION_RULES: Final[dict[str, Sequence[str]]] = {
     **_value_rules(Question),
     "correct_choice >= 0": ["correct_choice"],
     "correct_choice < len(choices)": ["correct_choice", "choices"],
@@ -131,10 +160,11 @@ QUESTION_RULES: Final[Mapping[str, Sequence[str]]] = {
         for name in ("rubric", "constraints", "extra")
     },
     f"NOT regexp_matches(array_to_string(map_values(tags), ','), '{NOT_FINITE}')": ["tags"],
+    **_NESTED,
 }
 """SQL conditions that no row of questions may break, with the columns that they read."""
 
-PREDICTION_RULES: Final[Mapping[str, Sequence[str]]] = {
+PREDICTION_RULES: Final[dict[str, Sequence[str]]] = {
     **_value_rules(Prediction),
     "NOT list_contains(retrieved_doc_ids, '')": ["retrieved_doc_ids"],
     "NOT list_contains(retrieved_chunk_ids, '')": ["retrieved_chunk_ids"],
@@ -145,5 +175,53 @@ PREDICTION_RULES: Final[Mapping[str, Sequence[str]]] = {
     "list_count(retrieved_doc_ids) IN (0, len(retrieved_doc_ids))": ["retrieved_doc_ids"],
     "list_count(contexts) IN (0, len(contexts))": ["contexts"],
     f"NOT regexp_matches(extra::VARCHAR, '{NOT_FINITE}')": ["extra"],
+    _depth_rule("extra"): ["extra"],
 }
 """SQL conditions that no row of predictions may break, with the columns that they read."""
+
+
+def _name_rules(
+    record: type[Record], more: Mapping[str, Sequence[str]]
+) -> dict[str, Sequence[str]]:
+    """Return the SQL conditions that names contain no control characters.
+
+    Args:
+        record: The record, whose ids and lists of ids are checked.
+        more: SQL of other texts to be checked, with the columns that they read.
+    """
+    texts = {**more}
+    for name, annotation in record.annotations().items():
+        if annotation in (Id, SliceName):
+            texts[quoted(name)] = [name]
+        elif annotation == list[Id]:
+            texts[f"array_to_string({quoted(name)}, '')"] = [name]
+    return {
+        f"NOT regexp_matches({text}, {literal(CONTROL)})": columns
+        for text, columns in texts.items()
+    }
+
+
+_RELEVANT: Final = "list_transform(gold_relevance, lambda e: e.doc_id)"
+
+QUESTION_NAME_RULES: Final[dict[str, Sequence[str]]] = {
+    **_name_rules(
+        Question,
+        {
+            f"array_to_string({_RELEVANT}, '')": ["gold_relevance"],
+            "array_to_string(map_keys(tags), '')": ["tags"],
+            "array_to_string(map_values(tags), '')": ["tags"],
+        },
+    ),
+    f"NOT list_contains({_RELEVANT}, '')": ["gold_relevance"],
+}
+"""Conditions on names, for files that did not match the pattern of their first rows: it has them.
+Checking a million rows in SQL takes longer."""
+
+PREDICTION_NAME_RULES: Final[dict[str, Sequence[str]]] = _name_rules(
+    Prediction,
+    {
+        f"array_to_string({name}, '')": [name]
+        for name in ("retrieved_doc_ids", "retrieved_chunk_ids")
+    },
+)
+"""The same for predictions."""

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, TypeAlias
 from warehouse.errors import InputError, WarehouseError
 from warehouse.formats.catalog import format_named
 from warehouse.formats.paths import require_valid_systems
+from warehouse.ingest.changed_pieces import ChangedPredictionLoad
 from warehouse.ingest.digests import predictions_digest, questions_digest
 from warehouse.ingest.fast_path import NotFastPath
-from warehouse.ingest.plan import Load, PredictionLoad, QuestionLoad
+from warehouse.ingest.plan import Load, QuestionLoad
 from warehouse.ingest.result import Ingested, unchanged
-from warehouse.storage.scratch import ScratchFolders
+from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -41,7 +42,8 @@ def ingest(
     """Replace the questions, documents and predictions of benchmarks with those of files.
 
     Every system that a path or row names gets a row for every question of its benchmark. Systems
-    that no longer occur are removed. Unchanged files are not read again.
+    that no longer occur are removed. Unchanged files are not read again, and neither are the
+    unchanged parts of large files of predictions.
 
     All files are read before the first row is written, and one transaction writes all rows. A file
     that the fast path refuses is read row by row.
@@ -61,12 +63,13 @@ def ingest(
         InputError: The files are not valid; lists every problem. The warehouse is unchanged.
         UnknownFormat: The format does not exist.
     """
-    with ScratchFolders(warehouse.path).temporary_directory() as folder:
+    with scratch_folder(warehouse.path.parent) as folder:
         steps: dict[InputKey, Load | Ingested] = {}
+        known = warehouse.all_fingerprints([files.benchmark for files in inputs])
         for number, files in enumerate(inputs):
             own_folder = folder / str(number)
             own_folder.mkdir()
-            steps |= _plan(warehouse, files, kinds, own_folder, force=force)
+            steps |= _plan(warehouse, files, known[files.benchmark], kinds, own_folder, force=force)
         loads = {key: step for key, step in steps.items() if isinstance(step, Load)}
         for load in loads.values():
             load.prepare(warehouse)
@@ -79,6 +82,7 @@ def ingest(
 def _plan(
     warehouse: Warehouse,
     files: BenchmarkFiles,
+    fingerprints: dict[str, str],
     kinds: Collection[str],
     folder: Path,
     *,
@@ -86,7 +90,6 @@ def _plan(
 ) -> dict[InputKey, Load | Ingested]:
     """Return the loads of one benchmark, or the stored results of files that have not changed."""
     input_format, name = format_named(files.format), files.benchmark
-    fingerprints = warehouse.fingerprints(name)
     steps: dict[InputKey, Load | Ingested] = {}
     questions: QuestionLoad | None = None
 
@@ -115,14 +118,19 @@ def _plan(
         digest = predictions_digest(
             input_format, files.predictions, files.max_reject_ratio, fingerprints[QUESTIONS]
         )
-        if force or fingerprints.get(PREDICTIONS) != digest:
-            steps[name, PREDICTIONS] = PredictionLoad(
+        loaded = fingerprints.get(PREDICTIONS)
+        if force or loaded != digest:
+            steps[name, PREDICTIONS] = ChangedPredictionLoad(
                 files=files,
                 format=input_format,
                 digest=digest,
                 folder=folder,
                 is_fast=input_format.is_canonical,
                 questions=questions,
+                settings=predictions_digest(
+                    input_format, [], files.max_reject_ratio, fingerprints[QUESTIONS]
+                ),
+                loaded=None if force else loaded,
             )
         else:
             steps[name, PREDICTIONS] = unchanged(warehouse, name, PREDICTIONS, digest)
@@ -169,6 +177,12 @@ def _write(
 ) -> dict[InputKey, Ingested]:
     def write(transaction: Transaction) -> dict[InputKey, Ingested]:
         transaction.disable_text_compression()
+        digests: dict[str, dict[str, str]] = {}
+        for (benchmark, kind), load in loads.items():
+            digests.setdefault(kind, {})[benchmark] = load.digest
+        for kind, names in digests.items():
+            rejected = [kind, "documents"] if kind == QUESTIONS else [kind]
+            transaction.delete("rejects", {"benchmark": list(names), "kind": rejected})
         written: dict[InputKey, Ingested] = {}
         for (benchmark, kind), load in loads.items():
             try:
@@ -181,6 +195,8 @@ def _write(
                 raise WarehouseError(
                     f"the {kind} of {benchmark!r} cannot be stored: {reason}"
                 ) from reason
+        for kind, names in digests.items():
+            transaction.record_fingerprints(kind, names)
         return written
 
     return warehouse.write(write)

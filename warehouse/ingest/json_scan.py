@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from warehouse.formats.readers.files import LONGEST_LINE
+from warehouse.formats.readers.limits import LONGEST_ROW
 from warehouse.formats.readers.strict_json import NotJsonError, decode
 from warehouse.ingest.fast_path_rules import TEXT
 
@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 
 HEAD_ROWS: Final = 200
 """The number of rows from which the pattern is built."""
+
+MAX_NAMES: Final = 300
+"""The number of fields above which a file has no pattern: it would become too long."""
 
 CHUNK_BYTES: Final = 1 << 20
 """The bytes that are matched at a time; no line may be longer. It fits into the CPU cache."""
@@ -48,12 +51,14 @@ class FileFields:
         names: All fields that occur.
         retrieved: The members of retrieved documents; null: not known.
         max_line_bytes: An upper bound on the length of a line.
+        has_checked_names: Whether the scan has searched ids and names for control characters.
     """
 
     types: dict[str, set[str]]
     names: set[str]
     retrieved: frozenset[str] | None = None
-    max_line_bytes: int = LONGEST_LINE
+    max_line_bytes: int = LONGEST_ROW
+    has_checked_names: bool = False
 
     @property
     def extra_fields(self) -> tuple[str, ...]:
@@ -68,8 +73,11 @@ def scan_file(path: Path, expected: Mapping[str, Field]) -> FileFields | None:
     """
     try:
         with path.open("rb") as file:
-            head = [decode(line.decode()) for line in islice(file, HEAD_ROWS)]
+            first = islice(iter(lambda: file.readline(CHUNK_BYTES), b""), HEAD_ROWS)
+            head = [decode(line.decode()) for line in first]
         if not head or not all(isinstance(row, dict) for row in head):
+            return None
+        if len({name for row in head for name in row}) > MAX_NAMES:
             return None
         row = row_pattern(head, expected)
         with path.open("rb", buffering=0) as file:
@@ -136,16 +144,26 @@ def _fields(head: Sequence[Mapping[str, Any]], expected: Mapping[str, Field]) ->
         if name in names
     }
     documents = (each for row in head for each in row.get("retrieved") or ())
-    return FileFields(
-        types, names, frozenset(name for each in documents for name in each), CHUNK_BYTES
-    )
+    members = frozenset(name for each in documents for name in each)
+    return FileFields(types, names, members, CHUNK_BYTES, has_checked_names=True)
 
 
 SPACE: Final = r"[ \t]*"
 _COMMA: Final = f"{SPACE},{SPACE}"
 _NULL: Final = "null"
 _TEXT: Final = r'"(?:[^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})*"'
-_KEY: Final = r'"[^"\\\x00-\x1f]+"'
+# The bytes of characters that are not control characters or line separators, in UTF-8.
+_PRINTABLE: Final = (
+    r'[^"\\\x00-\x1f\x7f\xc2\xe2]|\xc2[\xa0-\xbf]'
+    r"|\xe2(?:[\x81-\xbf][\x80-\xbf]|\x80[\x80-\xa7\xaa-\xbf])"
+)
+_HEX: Final = "[0-9a-fA-F]"
+_PRINTABLE_ESCAPE: Final = (
+    rf"\\u(?:[13-9a-fA-F]{_HEX}{{3}}|0[1-9a-fA-F]{_HEX}{{2}}|00[2-6a-fA-F]{_HEX}|007[0-9a-eA-E]"
+    rf"|2[1-9a-fA-F]{_HEX}{{2}}|20[013-9a-fA-F]{_HEX}|202[0-7a-fA-F])"
+)
+_NAME: Final = rf'"(?:{_PRINTABLE}|\\["\\/]|{_PRINTABLE_ESCAPE})*"'
+_KEY: Final = f'"(?:{_PRINTABLE})+"'
 _COUNT: Final = r"(?:0|[1-9][0-9]{0,17})"
 _WHOLE: Final = r"(?:0|-?[1-9][0-9]{0,17})"
 # Few enough digits that every value is finite.
@@ -154,8 +172,8 @@ _SCALAR: Final = f"(?:{_TEXT}|{_NUMBER}|true|false|null)"
 _PLAIN_KEY: Final = re.compile(r"[\w .:/-]+", re.ASCII)
 
 RETRIEVED_PATTERNS: Final[Mapping[str, str]] = {
-    "doc_id": f"(?:{_TEXT}|{_COUNT}|null)",
-    "chunk_id": f"(?:{_TEXT}|{_COUNT}|null)",
+    "doc_id": f"(?:{_NAME}|{_COUNT}|null)",
+    "chunk_id": f"(?:{_NAME}|{_COUNT}|null)",
     "rank": f"(?:{_WHOLE}|null)",
     "score": f"(?:{_NUMBER}|null)",
     "text": f"(?:{_TEXT}|null)",
@@ -214,31 +232,32 @@ def _field(name: str, field: Field, values: Iterable[Any]) -> str:
 
 def _value(field: Field, kind: type) -> str:
     """Return the pattern of a field's values of one Python type."""
+    text = _NAME if field.is_name else _TEXT
     if kind is list:
         parts = field.parts.get("[*]")
         if parts is None or "[*][*]" in field.parts:
             raise NoPattern
-        return _list(_of(parts))
+        return _list(_of(parts, text))
     if kind is dict:
         parts = field.parts.get(".*")
         if parts is None or len(field.parts) > 1:
             raise NoPattern
-        member = f"{_KEY}{SPACE}:{SPACE}{_of(parts)}"
+        member = f"{_KEY}{SPACE}:{SPACE}{_of(parts, text)}"
         return rf"\{{{SPACE}(?:{member}(?:{_COMMA}{member})*{SPACE})?\}}"
     if kind is str and field.types >= TEXT:
-        return _TEXT
+        return text
     if kind in (int, float) and field.types - TEXT:
-        return _of(field.types - TEXT)
+        return _of(field.types - TEXT, text)
     raise NoPattern
 
 
-def _of(types: Collection[str]) -> str:
-    """Return the pattern of a value of any of the types."""
+def _of(types: Collection[str], text: str) -> str:
+    """Return the pattern of a value of any of the types; `text` is that of a text."""
     found = set()
     for type_ in types:
         match type_:
             case "VARCHAR":
-                found.add(_TEXT)
+                found.add(text)
             case "DOUBLE":
                 found.add(_NUMBER)
             case "BIGINT" | "UBIGINT":

@@ -8,7 +8,9 @@ import polars as pl
 
 from warehouse.errors import InputError, Problem, closest_match, suggest_name
 from warehouse.formats.format import Reject
+from warehouse.formats.paths import require_utf8
 from warehouse.formats.readers.error_messages import RecordError
+from warehouse.formats.readers.limits import MAX_REPORTED, reading_ends
 from warehouse.formats.readers.rows import rows
 from warehouse.formats.readers.tabular import Shape
 from warehouse.formats.records.label import Label
@@ -41,6 +43,7 @@ def import_labels(
         InputError: Rows are not valid, refer to unknown samples or occur twice; lists all of them.
             Nothing is imported.
     """
+    require_utf8([path])
     problems: list[Problem] = []
     read: dict[tuple[str, ...], tuple[Label, int | None]] = {}
     for row in rows(path, key="question_id", shape=Shape.of(Label)):
@@ -55,6 +58,9 @@ def import_labels(
             read.setdefault(key, (label, row.line))
         if reason is not None:
             problems.append(Problem(path, row.line, reason))
+        if len(problems) == MAX_REPORTED:
+            problems.append(Problem(path, None, reading_ends(len(problems))))
+            break
     known = [each for each in read.values() if each[0].benchmark in scales]
     problems += _unknown_samples(warehouse, path, known)
     if problems:

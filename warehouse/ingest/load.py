@@ -54,15 +54,13 @@ def finish_questions(
     documents: JsonLines | None,
     question_result: ReadResult,
     document_result: ReadResult,
-    digest: str,
 ) -> None:
-    """Replace documents and rejects, and record the fingerprint of the questions."""
+    """Replace documents, and insert rejects."""
     transaction.delete("documents", {"benchmark": benchmark})
     if documents is not None:
         _insert(transaction, "documents", select_documents(documents), {"benchmark": benchmark})
-    _replace_rejects(transaction, benchmark, "questions", question_result)
-    _replace_rejects(transaction, benchmark, "documents", document_result)
-    transaction.record_fingerprint(benchmark, "questions", digest)
+    _insert_rejects(transaction, benchmark, "questions", question_result)
+    _insert_rejects(transaction, benchmark, "documents", document_result)
 
 
 def replace_predictions(transaction: Transaction, benchmark: str, selects: Selects) -> None:
@@ -74,6 +72,37 @@ def replace_predictions(transaction: Transaction, benchmark: str, selects: Selec
     transaction.delete("predictions", {"benchmark": benchmark})
     for select, values in selects:
         _insert(transaction, "predictions", select, values)
+
+
+def replace_rows(
+    transaction: Transaction,
+    benchmark: str,
+    system: str,
+    select: str,
+    values: Mapping[str, object],
+    *,
+    whole: bool,
+) -> None:
+    """Replace all predictions of a system, or only those of the questions that occur in new rows.
+
+    Raises:
+        NotFastPath: DuckDB cannot read the files, or a prediction to be replaced is missing.
+    """
+    if whole:
+        transaction.delete("predictions", {"benchmark": benchmark, "system": system})
+        _insert(transaction, "predictions", select, values)
+        return
+    transaction.execute("CREATE OR REPLACE TEMP TABLE changed AS FROM predictions LIMIT 0")
+    inserted = _insert(transaction, "changed", select, values)
+    deleted = transaction.execute(
+        "DELETE FROM predictions WHERE benchmark = $benchmark AND system = $system "
+        "AND question_id IN (SELECT question_id FROM changed)",
+        {"benchmark": benchmark, "system": system},
+    )
+    transaction.execute("INSERT INTO predictions BY NAME SELECT * FROM changed")
+    transaction.execute("DROP TABLE changed")
+    if deleted != inserted:
+        raise NotFastPath(f"{inserted} predictions would replace {deleted}")
 
 
 def require_known_questions(transaction: Transaction, benchmark: str) -> None:
@@ -110,9 +139,9 @@ def require_known_questions(transaction: Transaction, benchmark: str) -> None:
 
 
 def finish_predictions(
-    transaction: Transaction, benchmark: str, input_format: Format, result: ReadResult, digest: str
+    transaction: Transaction, benchmark: str, input_format: Format, result: ReadResult
 ) -> tuple[int, list[str]]:
-    """Fill in missing predictions, replace the rejects and record the fingerprint.
+    """Fill in missing predictions, and insert rejects.
 
     Returns:
         The rows of the benchmark, and a note on each system with missing predictions.
@@ -130,8 +159,7 @@ def finish_predictions(
     ).row(0)
     if rows < questions * len(result.systems):
         notes = _fill_missing(transaction, benchmark, input_format, result)
-    _replace_rejects(transaction, benchmark, "predictions", result)
-    transaction.record_fingerprint(benchmark, "predictions", digest)
+    _insert_rejects(transaction, benchmark, "predictions", result)
     return questions * len(result.systems), notes
 
 
@@ -154,8 +182,12 @@ def _fill_missing(
     transaction: Transaction, benchmark: str, input_format: Format, result: ReadResult
 ) -> list[str]:
     transaction.execute(
+        "CREATE OR REPLACE TEMP TABLE missing AS "
+        "SELECT system, question_id FROM predictions LIMIT 0"
+    )
+    transaction.execute(
         """
-        CREATE OR REPLACE TEMP TABLE missing AS
+        INSERT INTO missing
         SELECT s.system, q.question_id
         FROM questions q, (SELECT unnest($systems::VARCHAR[]) AS system) s
         WHERE q.benchmark = $benchmark AND NOT EXISTS (
@@ -191,10 +223,9 @@ def _questions(count: int, first: Sequence[str]) -> str:
     return f"{count} question{'s' if count > 1 else ''}: {named}{more}"
 
 
-def _replace_rejects(
+def _insert_rejects(
     transaction: Transaction, benchmark: str, kind: str, result: ReadResult
 ) -> None:
-    transaction.delete("rejects", {"benchmark": benchmark, "kind": kind})
     if not result.rejected:
         return
     now = datetime.now(UTC).replace(tzinfo=None)

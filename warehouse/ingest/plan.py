@@ -29,7 +29,8 @@ from warehouse.ingest.load import (
 from warehouse.ingest.result import Ingested, ReadResult
 from warehouse.ingest.row_by_row import write_documents, write_predictions, write_questions
 from warehouse.ingest.rows_sql import select_predictions, select_questions
-from warehouse.storage.connection_pool import connect
+from warehouse.storage.connection import connect_memory
+from warehouse.storage.parameters import execute
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -101,7 +102,7 @@ class Load(ABC):
                 for select, parameters in self.selects():
                     # The hash of a row needs all of its values.
                     hashes = f"SELECT bit_xor(hash(r)) FROM ({select}) AS r"  # noqa: S608
-                    connection.execute(hashes, parameters).fetchall()
+                    execute(connection, hashes, parameters).fetchall()
         except duckdb.Error:
             self.read_rows(warehouse)
 
@@ -201,7 +202,6 @@ class QuestionLoad(Load):
             self.documents,
             self.question_result,
             self.document_result,
-            self.digest,
         )
         rejected = (*self.question_result.rejected, *self.document_result.rejected)
         return Ingested(
@@ -252,13 +252,19 @@ class PredictionLoad(Load):
 
     def write(self, transaction: Transaction) -> Ingested:
         """Replace the benchmark's predictions."""
+        replace_predictions(transaction, self.files.benchmark, self.selects())
+        return self.finish(transaction)
+
+    def finish(self, transaction: Transaction) -> Ingested:
+        """Check the benchmark's predictions and fill in the missing ones.
+
+        Raises:
+            NotFastPath: The files need row-by-row validation.
+        """
         benchmark = self.files.benchmark
-        replace_predictions(transaction, benchmark, self.selects())
         if self.is_fast:
             require_known_questions(transaction, benchmark)
-        rows, notes = finish_predictions(
-            transaction, benchmark, self.format, self.result, self.digest
-        )
+        rows, notes = finish_predictions(transaction, benchmark, self.format, self.result)
         return Ingested(
             rows=rows,
             problems=tuple(each.problem for each in self.result.rejected),
@@ -269,12 +275,8 @@ class PredictionLoad(Load):
 
 @contextmanager
 def in_memory_duckdb(warehouse: Warehouse) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open an in-memory DuckDB with the limits of a warehouse."""
-    with connect(config={"autoinstall_known_extensions": False}) as connection:
-        connection.execute("SET memory_limit = $limit", {"limit": warehouse.memory_limit})
-        if warehouse.threads is not None:
-            connection.execute("SET threads = $threads", {"threads": warehouse.threads})
-        connection.execute("SET preserve_insertion_order = false")
+    """Open an in-memory DuckDB with the settings of a warehouse."""
+    with connect_memory(warehouse.settings) as connection:
         yield connection
 
 

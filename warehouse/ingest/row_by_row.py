@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from warehouse.errors import InputError, Problem, closest_match
 from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.readers.error_messages import RecordError
+from warehouse.formats.readers.limits import MAX_REJECTED, MAX_REPORTED, reading_ends
 from warehouse.formats.records.record import Record
 from warehouse.ingest.result import ReadResult, Rejected
 from warehouse.ingest.rows_sql import DOCUMENT_FIELDS, PREDICTION_FIELDS, QUESTION_FIELDS, JsonLines
@@ -194,6 +195,11 @@ def _write(
                     count += 1
                     if isinstance(each, Rejected):
                         rejected.append(each)
+                        if len(rejected) == (MAX_REJECTED if ratio else MAX_REPORTED):
+                            reason = reading_ends(len(rejected))
+                            problems.append(Problem(source.path, None, reason))
+                            is_failed = True
+                            break
                         continue
                     for row in each.rows:
                         line = json.dumps(row, ensure_ascii=False, allow_nan=False).encode()

@@ -1,1 +1,1 @@
-"""The ledger of judge replies and its journal on disk."""
+"""The ledger: one durable store of judge calls, shared by all processes of a project."""

@@ -1,212 +1,304 @@
-"""The ledger: every call of a judge model and its outcome."""
+"""The ledger: every call of a judge model and its outcome, shared by all processes of a project."""
 
 from __future__ import annotations
 
-import sqlite3
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from threading import RLock
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-import polars as pl
+from sqlalchemy import text
 
-from warehouse.ledger.journal import Journal, orphaned_journals, read_journal
-from warehouse.schema.tables import table_named
+from warehouse.errors import WarehouseUnreachable
+from warehouse.ledger import budget
+from warehouse.ledger.database import LedgerDatabase, ledger_file
+from warehouse.ledger.fill import (
+    STORE_JUDGMENT,
+    fill_tables,
+    read_journals,
+    read_tables,
+    remove_journals,
+    seed,
+    store_asks,
+)
+from warehouse.ledger.group_commit import GroupCommit
+from warehouse.ledger.owners import Watch, bury, bury_the_dead
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
+    from concurrent.futures import Future
 
-    from warehouse.storage.scratch import ScratchResult
-    from warehouse.storage.transaction import Transaction
+    from sqlalchemy import Connection
+
+    from warehouse.ledger.budget import Reserved
     from warehouse.store import Warehouse
 
-JUDGMENT = "judgment"
-ASK = "ask"
-"""The kinds of rows in a journal."""
+FIND: Final = text("SELECT reply, status, error, seq FROM ledger_judgments WHERE digest = :digest")
 
-BATCH_ROWS = 5_000
-"""The rows of a journal that are in memory at a time."""
+CLAIM: Final = text(
+    "INSERT INTO ledger_claims SELECT :digest, :owner WHERE NOT EXISTS ("
+    "SELECT 1 FROM ledger_judgments WHERE digest = :digest "
+    "AND (status <> 'judge_error' OR seq > :known)) ON CONFLICT (digest) DO NOTHING"
+)
+"""Claims a call that nobody has claimed and that has no later outcome than the known failure."""
 
-_UNPAID = "judge_error"
-_ASK_KEY = list(table_named("asks").key)
+ASKS: Final = 500
+"""The rows of `asks` that are written together. They are not paid for: a killed run's next run
+finds them again."""
 
 
 class Reply(NamedTuple):
-    """The outcome of a judge call in the ledger."""
+    """The outcome of a judge call, and the number of the transaction that wrote it."""
 
     reply: str | None
     status: str
     error: str | None
+    number: int
+
+
+class Holder(NamedTuple):
+    """Another process that makes a call now."""
+
+    pid: int
+    host: str
+
+
+ClaimResult: TypeAlias = Reply | Holder | None
+"""A reply, the process that is making the call, or None: the call is this process's to make."""
 
 
 class Ledger:
-    """The ledger of one process; thread-safe.
+    """The ledger in one process; thread-safe.
 
-    Recorded rows go to a journal immediately and to the tables with `flush`. Lookups use an index
-    on disk, which is created on first use, because the warehouse must not be locked during judge
-    calls.
+    It opens its database on first use. Nothing is claimed or stored by a process that only reads.
     """
 
-    def __init__(self, warehouse: Warehouse, run_id: str, index: Path) -> None:
+    def __init__(self, warehouse: Warehouse, run_id: str) -> None:
         self._warehouse = warehouse
         self._run_id = run_id
-        self._file = index
-        self._index: sqlite3.Connection | None = None
-        self._journal: Journal | None = None
-        self._lock = Lock()
+        self._lock = RLock()
+        self._opened: LedgerDatabase | None = None
+        self._started: GroupCommit | None = None
+        self._reader: Connection | None = None
+        self._asks: list[Mapping[str, Any]] = []
+        self._watch = Watch()
 
     def find(self, digest: str) -> Reply | None:
         """Return the outcome of a judge call, if it was ever made."""
         with self._lock:
-            row = self._indexed().execute(
-                "SELECT reply, status, error FROM replies WHERE digest = ?", [_key(digest)]
-            )
-            found = row.fetchone()
-        return None if found is None else Reply(*found)
+            if self._opened is None and not _has_replies(self._warehouse):
+                return None
+            return self._database().patiently(self._find, digest)
 
-    def record_judgment(self, row: Mapping[str, Any]) -> None:
-        """Record a judgment: the columns of `judgments` except `run_id`, with JSON as text."""
-        with self._lock:
-            self._write(JUDGMENT, {**row, "run_id": self._run_id})
-            self._indexed().execute(
-                "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?)",
-                [_key(row["digest"]), row["reply"], row["status"], row["error"]],
-            )
+    def claim(self, digest: str, known: int) -> Future[ClaimResult]:
+        """Claim a call, unless there is a reply or another living process makes it.
+
+        Args:
+            digest: The call.
+            known: The number of the failure that the caller knows and wants to try again; a later
+                one is returned. -1 for none.
+        """
+
+        def write(connection: Connection, _: int) -> ClaimResult:
+            values = {"digest": digest, "owner": owner, "known": known}
+            if connection.execute(CLAIM, values).rowcount == 1:
+                return None
+            found = connection.execute(FIND, {"digest": digest}).one_or_none()
+            if found is not None and (found.status != "judge_error" or found.seq > known):
+                return Reply(*found)
+            query = "SELECT owner FROM ledger_claims WHERE digest = :digest"
+            holder = connection.execute(text(query), {"digest": digest}).scalar_one()
+            if holder != owner:
+                query = "SELECT * FROM ledger_owners WHERE owner = :owner"
+                row = connection.execute(text(query), {"owner": holder}).one()
+                if not self._watch.is_dead(row):
+                    return Holder(row.pid, row.host)
+                bury(connection, holder)
+                connection.execute(CLAIM, values)
+            return None
+
+        writer = self._writer()
+        owner = writer.owner.id
+        return writer.submit(write)
+
+    def release(self, digest: str) -> None:
+        """Release a claim without a judgment."""
+        writer = self._writer()
+        values = {"digest": digest, "owner": writer.owner.id}
+        writer.submit(lambda connection, _: _release(connection, values))
+
+    def record_judgment(self, row: Mapping[str, Any]) -> Future[None]:
+        """Store a judgment and release its claim; the future is done when both are on disk.
+
+        Args:
+            row: The columns of `judgments` except `run_id`, with JSON and times as text.
+        """
+        values = {**row, "run_id": self._run_id}
+
+        def write(connection: Connection, number: int) -> None:
+            connection.execute(STORE_JUDGMENT, {**values, "seq": number})
+            _release(connection, {"digest": row["digest"], "owner": owner})
+
+        writer = self._writer()
+        owner = writer.owner.id
+        return writer.submit(write)
 
     def record_ask(self, row: Mapping[str, Any]) -> None:
         """Record which sample needed a judge call, with the columns of `asks`."""
         with self._lock:
-            self._write(ASK, row)
+            self._asks.append(row)
+            is_full = len(self._asks) >= ASKS
+        if is_full:
+            self._write_asks()
+
+    def reserve(self, **amounts: Any) -> Future[Reserved | bool]:
+        """Set aside the cost of a call; see `budget.reserve`."""
+
+        def write(connection: Connection, _: int) -> Reserved | bool:
+            granted = budget.reserve(connection, owner, self._run_id, **amounts)
+            if granted is not True:
+                return granted
+            # The amounts of a killed process would be waited for in vain.
+            bury_the_dead(connection, self._watch)
+            return budget.reserve(connection, owner, self._run_id, **amounts)
+
+        writer = self._writer()
+        owner = writer.owner.id
+        return writer.submit(write)
+
+    def settle(self, reservation: str | None, usd: float) -> None:
+        """Record the cost of a call in US dollars, in place of an amount that was set aside."""
+        run_id = self._run_id
+        self._writer().submit(
+            lambda connection, _: budget.settle(connection, run_id, reservation, usd)
+        )
+
+    def start(self, rate: str, per_minute: float, amount: float) -> Future[float]:
+        """Take units of a rate; return 0, or the seconds to wait; see `budget.start`."""
+        database = self._database()
+        return self._writer().submit(
+            lambda connection, _: budget.start(
+                connection, database.now(connection), rate, per_minute, amount
+            )
+        )
+
+    def spent_usd(self) -> float:
+        """Return what this run has spent, in US dollars, including calls that may be billed."""
+        self._drain()
+        with self._database().reading() as connection:
+            return budget.spent_by_run(connection, self._run_id)
+
+    def spent_last_day_usd(self) -> float:
+        """Return what all runs of the project have spent in 24 hours, in US dollars."""
+        self._drain()
+        with self._database().reading() as connection:
+            return budget.spent_last_day(connection)
 
     def flush(self) -> None:
-        """Save the rows of the journal in the tables."""
-        with self._lock:
-            if self._journal is not None:
-                _import_journals(self._warehouse, [self._journal.path])
-                self._journal.clear()
+        """Fill the tables of the warehouse with what they lack, whichever process wrote it."""
+        self._drain()
+        fill_tables(self._warehouse, self._database())
+
+    def forget(self, digests: Sequence[str]) -> None:
+        """Delete judgments."""
+        if digests:
+            rows = [{"digest": digest} for digest in digests]
+            with self._database().transaction() as (connection, _):
+                statement = text("DELETE FROM ledger_judgments WHERE digest = :digest")
+                connection.execute(statement, rows)
 
     def close(self) -> None:
-        """Close journal and index; rows that were not flushed stay in the journal."""
+        """Release the claims of this process and close the database."""
+        if self._started is not None:
+            self._write_asks()
+            self._started.close()
+        if self._reader is not None:
+            self._reader.close()
+        if self._opened is not None:
+            self._opened.close()
+
+    def _find(self, digest: str) -> Reply | None:
+        if self._reader is None:
+            self._reader = self._database().connect()
+        try:
+            with self._database().errors():
+                found = self._reader.execute(FIND, {"digest": digest}).one_or_none()
+        except WarehouseUnreachable:
+            self._reader = None
+            raise
+        return None if found is None else Reply(*found)
+
+    def _write_asks(self) -> None:
         with self._lock:
-            if self._journal is not None:
-                self._journal.close()
-            if self._index is not None:
-                self._index.close()
+            rows, self._asks = self._asks, []
+        if rows:
+            self._writer().submit(lambda connection, number: store_asks(connection, number, rows))
 
-    def _write(self, kind: str, row: Mapping[str, Any]) -> None:
-        if self._journal is None:
-            self._journal = Journal(self._warehouse.path)
-        self._journal.write(kind, row)
+    def _drain(self) -> None:
+        """Wait until everything is stored; raise the error if something could not be."""
+        self._write_asks()
+        if self._started is not None:
+            self._started.drain()
 
-    def _indexed(self) -> sqlite3.Connection:
-        if self._index is None:
-            with self._warehouse.fetch_to_disk(
-                "SELECT digest, reply, status, error FROM judgments ORDER BY digest"
-            ) as replies:
-                self._index = _create_index(self._file, replies)
-        return self._index
+    def _writer(self) -> GroupCommit:
+        with self._lock:
+            if self._started is None:
+                self._started = GroupCommit(self._database())
+            return self._started
 
-
-def _create_index(file: Path, replies: ScratchResult) -> sqlite3.Connection:
-    """Create an index of the replies in the tables."""
-    index = sqlite3.connect(file, check_same_thread=False, isolation_level=None)
-    try:
-        index.execute("PRAGMA journal_mode = OFF")
-        index.execute("PRAGMA synchronous = OFF")
-        index.execute(
-            "CREATE TABLE replies (digest BLOB PRIMARY KEY, reply, status, error) WITHOUT ROWID"
-        )
-        index.execute("BEGIN")
-        for batch in replies.batches(BATCH_ROWS):
-            rows = ((_key(digest), *rest) for digest, *rest in batch.iter_rows())
-            index.executemany("INSERT INTO replies VALUES (?, ?, ?, ?)", rows)
-        index.execute("COMMIT")
-    except BaseException:
-        index.close()
-        raise
-    return index
+    def _database(self) -> LedgerDatabase:
+        with self._lock:
+            if self._opened is None:
+                self._opened = _open_database(self._warehouse)
+            return self._opened
 
 
 @contextmanager
 def open_ledger(warehouse: Warehouse, run_id: str) -> Iterator[Ledger]:
-    """Recover orphaned journals and open the ledger of a warehouse."""
-    recover_journals(warehouse)
-    warehouse.path.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".ledger-", dir=warehouse.path.parent) as folder:
-        ledger = Ledger(warehouse, run_id, Path(folder) / "replies.sqlite")
-        try:
-            yield ledger
-        finally:
-            ledger.close()
+    """Open the ledger of a warehouse."""
+    ledger = Ledger(warehouse, run_id)
+    try:
+        yield ledger
+    finally:
+        ledger.close()
 
 
-def recover_journals(warehouse: Warehouse) -> int:
-    """Save the rows of orphaned journals in the tables; return the number of journals."""
-    with orphaned_journals(warehouse.path) as journals:
-        if journals:
-            _import_journals(warehouse, journals)
-        return len(journals)
+def has_ledger(warehouse: Warehouse) -> bool:
+    """Return whether there is a ledger, or journals of version 0.1, without creating one."""
+    path = warehouse.path
+    if _journal_folder(warehouse).is_dir():
+        return True
+    if isinstance(path, Path):
+        return (warehouse.ledger or ledger_file(path)).exists()
+    database = LedgerDatabase(path)
+    try:
+        return database.id is not None
+    finally:
+        database.close()
 
 
-def _import_journals(warehouse: Warehouse, journals: Iterable[Path]) -> None:
-    """Save the rows of journals in the tables, in one transaction."""
-
-    def save(transaction: Transaction) -> None:
-        for path in journals:
-            for kind, import_rows in ((JUDGMENT, _import_judgments), (ASK, _import_asks)):
-                rows = (row for found, row in read_journal(path) if found == kind)
-                while batch := list(islice(rows, BATCH_ROWS)):
-                    import_rows(transaction, batch)
-
-    warehouse.write(save)
+def _journal_folder(warehouse: Warehouse) -> Path:
+    return warehouse.path.with_name(warehouse.path.name + ".journal")
 
 
-def _import_judgments(transaction: Transaction, rows: list[dict[str, Any]]) -> None:
-    """Save judgments; a failed one never replaces a successful one."""
-    frame = (
-        _frame("judgments", rows)
-        .with_columns((pl.col("status") != _UNPAID).alias("succeeded"))
-        .sort("succeeded", maintain_order=True)
-        .unique("digest", keep="last", maintain_order=True)
+def _has_replies(warehouse: Warehouse) -> bool:
+    """Return whether there may be replies, without creating anything."""
+    return warehouse.exists() or has_ledger(warehouse)
+
+
+def _open_database(warehouse: Warehouse) -> LedgerDatabase:
+    """Open the database; a new one gets the judgments that the warehouse has already."""
+    database = LedgerDatabase(warehouse.path, warehouse.ledger)
+    if database.id is None:
+        folder = _journal_folder(warehouse)
+        rows = chain(read_tables(warehouse), read_journals(folder))
+        database.create(lambda connection: seed(connection, rows))
+        remove_journals(folder)
+    return database
+
+
+def _release(connection: Connection, values: Mapping[str, str]) -> None:
+    connection.execute(
+        text("DELETE FROM ledger_claims WHERE digest = :digest AND owner = :owner"), values
     )
-    failed = frame.filter(~pl.col("succeeded"))["digest"].to_list()
-    known = transaction.fetch(
-        "SELECT digest FROM judgments WHERE list_contains($failed, digest) AND status <> $unpaid",
-        {"failed": failed, "unpaid": _UNPAID},
-    )
-    transaction.replace("judgments", frame.join(known, on="digest", how="anti").drop("succeeded"))
-
-
-def _import_asks(transaction: Transaction, rows: list[dict[str, Any]]) -> None:
-    """Save which samples needed which calls; the first step of a sample replaces its old rows."""
-    frame = _frame("asks", rows).unique(_ASK_KEY, keep="last", maintain_order=True)
-    restarted = frame.filter(pl.col("step") == 0).drop("step", "digest")
-    for (benchmark, evaluator), part in restarted.partition_by(
-        "benchmark", "evaluator", as_dict=True
-    ).items():
-        transaction.execute(
-            "DELETE FROM asks WHERE benchmark = $benchmark AND evaluator = $evaluator AND "
-            "list_contains($samples, {system: system, question_id: question_id})",
-            {
-                "benchmark": benchmark,
-                "evaluator": evaluator,
-                "samples": part.select("system", "question_id").to_dicts(),
-            },
-        )
-    transaction.replace("asks", frame)
-
-
-def _frame(table: str, rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    types = {"INTEGER": pl.Int32, "BIGINT": pl.Int64, "DOUBLE": pl.Float64}
-    columns = table_named(table).columns
-    schema = {column.name: types.get(column.type, pl.String) for column in columns}
-    frame = pl.DataFrame(list(rows), schema=schema)
-    if "judged_at" in schema:
-        frame = frame.with_columns(pl.col("judged_at").str.to_datetime(time_unit="us"))
-    return frame
-
-
-def _key(digest: str) -> bytes:
-    return bytes.fromhex(digest)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from warehouse.errors import WarehouseError
-from warehouse.ledger.journal import journal_folder
+from warehouse.ledger.ledger import has_ledger, open_ledger
 from warehouse.schema.ddl import literal, quoted
 from warehouse.schema.tables import STORED
+from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import duckdb
 
     from warehouse.store import Warehouse
@@ -27,22 +28,18 @@ def copy_tables(source: Warehouse, target: Warehouse) -> dict[str, int]:
         The number of rows of each table.
 
     Raises:
-        WarehouseError: The source does not exist; the target holds rows or is the source; a killed
-            run left unsaved replies; or the counts differ. The target is then unchanged.
+        WarehouseError: The source does not exist; the target holds rows or is the source; or the
+            counts differ. The target is then unchanged.
     """
     if not source.exists():
         raise WarehouseError(f"there is no warehouse {str(source.path)!r}")
     if source.path == target.path:
         raise WarehouseError(f"{str(source.path)!r} cannot be copied to itself")
-    journals = journal_folder(source.path)
-    if journals.is_dir() and any(each.stat().st_size for each in journals.glob("*.jsonl")):
-        raise WarehouseError(
-            f"{str(journals)!r} holds replies of a killed run that are not yet in "
-            f"{str(source.path)!r}: `scoreline run` saves them"
-        )
-    target.path.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(prefix=".copy-", dir=target.path.parent) as folder:
-        between = Path(folder) / "copy.duckdb"
+    if has_ledger(source):
+        with open_ledger(source, "copy") as ledger:
+            ledger.flush()  # replies of a killed run
+    with scratch_folder(target.path.parent) as folder:
+        between = folder / "copy.duckdb"
         source.copy(between)
         return target.storage.write(lambda connection: _insert_tables(connection, between, target))
 

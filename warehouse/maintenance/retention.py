@@ -7,9 +7,12 @@ from datetime import UTC, datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from warehouse.ledger.ledger import open_ledger
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
 
 
@@ -74,12 +77,30 @@ def count_expired(warehouse: Warehouse, rule: RetentionRule, days: float) -> int
 
 def delete_expired(warehouse: Warehouse, rule: RetentionRule, days: float) -> int:
     """Delete the rows that a rule matches; return their number."""
+    if rule.table == "judgments":
+        return _delete_judgments(warehouse, rule, days)
     return warehouse.write(
         lambda transaction: transaction.execute(
             f"DELETE FROM {rule.table} WHERE {rule.where}",  # noqa: S608
             {"before": _before(days)},
         )
     )
+
+
+def _delete_judgments(warehouse: Warehouse, rule: RetentionRule, days: float) -> int:
+    """Delete judgments from the tables and from the ledger, which would fill them in again."""
+    values = {"before": _before(days)}
+
+    def delete(transaction: Transaction) -> list[str]:
+        digests = transaction.fetch(f"SELECT digest FROM judgments WHERE {rule.where}", values)  # noqa: S608
+        transaction.execute(f"DELETE FROM judgments WHERE {rule.where}", values)  # noqa: S608
+        return digests["digest"].to_list()
+
+    with open_ledger(warehouse, "clean") as ledger:
+        ledger.flush()
+        digests = warehouse.write(delete)
+        ledger.forget(digests)
+    return len(digests)
 
 
 def _before(days: float) -> datetime:

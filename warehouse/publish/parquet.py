@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from warehouse.errors import WarehouseError
 from warehouse.schema.ddl import literal, quoted
 from warehouse.schema.tables import TABLES
 from warehouse.storage.atomic import replace_file
-from warehouse.storage.connection import Settings, connect_file
+from warehouse.storage.connection import connect_file
 from warehouse.storage.migrate import require_version
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ def write_parquet(copy: Snapshot, folder: Path, benchmark: str) -> list[Path]:
     if not copy.path.exists():
         raise WarehouseError(f"there is no published copy {str(copy.path)!r}")
     written = []
-    with connect_file(copy.path, read_only=True, settings=Settings()) as connection:
+    settings = replace(copy.settings, sealed=False)
+    with connect_file(copy.path, read_only=True, settings=settings) as connection:
         require_version(connection, copy.path)
         for table in TABLES.values():
             target = folder / f"{table.name}.parquet"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,7 +16,8 @@ from warehouse.storage.atomic import fsync
 from warehouse.storage.connection import Settings, connect_file
 from warehouse.storage.file_lock import FileLock
 from warehouse.storage.migrate import require_version
-from warehouse.storage.transaction import Parameters, fetch_frame
+from warehouse.storage.scratch import scratch_folder
+from warehouse.storage.transaction import fetch_frame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from warehouse.storage.parameters import Parameters
     from warehouse.store import Warehouse
 
 FILE_NAME = "scoreline.duckdb"
@@ -55,9 +58,16 @@ def publish(warehouse: Warehouse, folder: Path) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A published DuckDB file, which accepts any SELECT and no other statement."""
+    """A published DuckDB file, which accepts any SELECT and no other statement.
+
+    Attributes:
+        path: The file.
+        memory_limit: The memory that a query uses before it spills to disk, such as `4GB`; null:
+            half of the memory of the machine or container.
+    """
 
     path: Path
+    memory_limit: str | None = None
 
     def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
         """Return the result of a user's query, which cannot change this or any other file.
@@ -80,9 +90,17 @@ class Snapshot:
             raise WarehouseError(
                 f"there is no published copy {str(self.path)!r}: `scoreline run` publishes one"
             )
-        with connect_file(self.path, read_only=True, settings=Settings(sealed=True)) as connection:
+        with connect_file(self.path, read_only=True, settings=self.settings) as connection:
             require_version(connection, self.path)
             yield OpenSnapshot(connection)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of DuckDB, for this package only."""
+        # Readers often may not write beside the copy.
+        is_writable = os.access(self.path.parent, os.W_OK)
+        scratch = self.path.parent if is_writable else None
+        return Settings(memory_limit=self.memory_limit, scratch=scratch, sealed=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,17 +118,26 @@ class OpenSnapshot:
         return _run_query(self._connection, sql, parameters)
 
 
+def require_select(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Check that a query is one SELECT.
+
+    Raises:
+        InvalidQuery: It is not.
+    """
+    statements = connection.extract_statements(sql)
+    if len(statements) != 1:
+        raise InvalidQuery(f"expected one statement, got {len(statements)}")
+    # EXPLAIN ANALYZE would run any statement; DESCRIBE and SHOW are SELECTs.
+    if statements[0].type != duckdb.StatementType.SELECT:
+        got = statements[0].type.name
+        raise InvalidQuery(f"the copy is read-only: expected a SELECT, got {got}")
+
+
 def _run_query(
     connection: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters | None
 ) -> pl.DataFrame:
     try:
-        statements = connection.extract_statements(sql)
-        if len(statements) != 1:
-            raise InvalidQuery(f"expected one statement, got {len(statements)}")
-        # EXPLAIN ANALYZE would run any statement; DESCRIBE and SHOW are SELECTs.
-        if statements[0].type != duckdb.StatementType.SELECT:
-            got = statements[0].type.name
-            raise InvalidQuery(f"the copy is read-only: expected a SELECT, got {got}")
+        require_select(connection, sql)
         return fetch_frame(connection, sql, parameters)
     except duckdb.Error as error:
         raise InvalidQuery(str(error)) from error
@@ -118,20 +145,21 @@ def _run_query(
 
 def _publish(warehouse: Warehouse, folder: Path) -> Path:
     target = folder / FILE_NAME
-    beside = folder / f".{FILE_NAME}.tmp"
-    with FileLock(beside, warehouse.patience_s).exclusive():
-        try:
-            _copy(warehouse, beside)
-            beside.replace(target)
-        finally:
-            beside.unlink(missing_ok=True)
+    with (
+        FileLock(folder / f".{FILE_NAME}.tmp", warehouse.patience_s).exclusive(),
+        scratch_folder(folder) as scratch,
+    ):
+        copied = scratch / FILE_NAME
+        _copy(warehouse, copied)
+        copied.replace(target)
         fsync(folder)
     return target
 
 
 def _copy(warehouse: Warehouse, target: Path) -> None:
     if shutil.disk_usage(target.parent).free < warehouse.size_bytes():
-        raise _no_space(warehouse, target.parent)
+        # The folder of the target is a temporary one beside it.
+        raise _no_space(warehouse, target.parent.parent)
     warehouse.copy(target)
 
 

@@ -86,4 +86,4 @@ SEMI JOIN questions AS q USING (benchmark, question_id)
 {" ".join(joined)}
 WHERE p.benchmark = $benchmark {only}
 """.strip()  # noqa: S608
-    return select_stale(Query(sql, parameters), evaluator, signature)
+    return select_stale(Query(sql, parameters), benchmark, evaluator, signature)

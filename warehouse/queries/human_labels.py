@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from warehouse.queries.benchmarks import fill_in
 from warehouse.queries.samples import Query
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
-def human_labels(benchmark: str) -> Query:
-    """Select the labels: system, question (UBIGINT), evaluator, metric, annotator, value."""
-    return Query(
-        "SELECT system, hash(question_id) AS question, evaluator, metric, annotator, value "
-        "FROM labels WHERE benchmark = $benchmark ORDER BY ALL",
-        {"benchmark": benchmark},
+
+def human_labels(benchmarks: Sequence[str]) -> Query:
+    """Select the labels.
+
+    Returns:
+        A query with benchmark, system, question (UBIGINT), evaluator, metric, annotator, value.
+    """
+    statement = (
+        "SELECT benchmark, system, hash(question_id) AS question, evaluator, metric, annotator, "
+        "value FROM labels WHERE benchmark IN ({benchmarks}) ORDER BY ALL"
     )
+    return Query(fill_in(statement, benchmarks), {})
 
 
 def labelled_scores(benchmark: str, evaluator: str, metric: str, signature: str) -> Query:

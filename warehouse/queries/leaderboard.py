@@ -2,112 +2,112 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
+from warehouse.queries.benchmarks import fill_in
 from warehouse.queries.samples import Query
 from warehouse.sql import sql
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+Pair: TypeAlias = tuple[str, str]
+"""A benchmark with an evaluator or a metric."""
 
 
-def aggregate_scores(benchmark: str, slices: Sequence[str], places: int) -> Query:
-    """Select counts, sums and means of a benchmark's scores.
+def aggregate_scores(benchmarks: Sequence[str], slices: Sequence[str], places: int) -> Query:
+    """Select counts, sums and means of the scores of benchmarks.
 
     Args:
-        benchmark: The benchmark.
+        benchmarks: The benchmarks.
         slices: Tags or question columns; the slice `all` is always included.
         places: The largest number of metrics of an evaluator.
 
     Returns:
-        A query with one row for each slice, system, evaluator, metric and signature: mean (null
-        without a scored sample), n, and the number of samples of each status.
+        A query with one row for each benchmark, slice, system, evaluator, metric and signature:
+        mean (null without a scored sample), n, and the number of samples of each status.
     """
     sums = ", ".join(f'fsum("values"[{place}])' for place in range(1, places + 1))
-    statement = sql("aggregate").replace("{labels}", sql("labels")).replace("{sums}", f"[{sums}]")
-    return Query(statement, {"benchmark": benchmark, "slices": list(slices)})
+    statement = fill_in(sql("aggregate").replace("{sums}", f"[{sums}]"), benchmarks)
+    return Query(statement, {"slices": list(slices)})
 
 
-def scored_samples(benchmark: str, evaluator: str, signature: str, slices: Sequence[str]) -> Query:
+def scored_samples(
+    benchmarks: Sequence[str], evaluator: str, signature: str, slices: Sequence[str]
+) -> Query:
     """Select the scores of one evaluator, repeated for each slice of the question.
 
     Args:
-        benchmark: The benchmark.
+        benchmarks: The benchmarks.
         evaluator: The evaluator's name.
         signature: The signature of the scores.
         slices: Tags or question columns; the slice `all` is always included.
 
     Returns:
-        A query with slice, system, question (a hash), values, statuses, reasons, detail.
+        A query with benchmark, slice, system, question (a hash), values, statuses, reasons, detail.
     """
-    statement = f"""
+    statement = """
 WITH graded AS (
-    SELECT system, question_id, "values", statuses, reasons, detail
+    SELECT benchmark, system, question_id, "values", statuses, reasons, detail
     FROM grades
-    WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature
+    WHERE benchmark IN ({benchmarks}) AND evaluator = $evaluator AND signature = $signature
 ),
 
 labels AS (
-    {sql("labels")}
+    {labels}
 ),
 
 members AS (
     SELECT 'all' AS slice, * FROM graded
     UNION ALL BY NAME
-    SELECT * FROM labels JOIN graded USING (question_id)
+    SELECT * FROM labels JOIN graded USING (benchmark, question_id)
 )
 
-SELECT slice, system, hash(question_id) AS question, "values", statuses, reasons, detail
+SELECT benchmark, slice, system, hash(question_id) AS question, "values", statuses, reasons, detail
 FROM members
-"""  # noqa: S608 - labels is a statement of this package
-    parameters = {
-        "benchmark": benchmark,
-        "evaluator": evaluator,
-        "signature": signature,
-        "slices": list(slices),
-    }
-    return Query(statement, parameters)
+"""
+    parameters = {"evaluator": evaluator, "signature": signature, "slices": list(slices)}
+    return Query(fill_in(statement, benchmarks), parameters)
 
 
-def mark_gated_rows(benchmark: str) -> Query:
+def clear_gated_rows(benchmarks: Sequence[str]) -> Query:
+    """Return the statement that removes the verdicts of the gates from the leaderboard."""
+    statement = """
+UPDATE leaderboard SET gate = NULL WHERE benchmark IN ({benchmarks}) AND gate IS NOT NULL
+"""
+    return Query(fill_in(statement, benchmarks), {})
+
+
+def mark_gated_rows(benchmarks: Sequence[str]) -> Query:
     """Return the statement that writes the verdicts of the gates into the leaderboard."""
-    return Query(
-        """
+    statement = """
 UPDATE leaderboard
 SET gate = verdicts.gate
 FROM (
-    SELECT system, evaluator, metric,
+    SELECT benchmark, system, evaluator, metric,
         CASE min(passed) WHEN 1 THEN 'passed' ELSE 'failed' END AS gate
     FROM gates
-    WHERE benchmark = $benchmark
+    WHERE benchmark IN ({benchmarks})
     GROUP BY ALL
 ) AS verdicts
-WHERE leaderboard.benchmark = $benchmark
+WHERE leaderboard.benchmark = verdicts.benchmark
     AND leaderboard.system = verdicts.system
     AND leaderboard.evaluator = verdicts.evaluator
     AND leaderboard.metric = verdicts.metric
-""",
-        {"benchmark": benchmark},
-    )
+"""
+    return Query(fill_in(statement, benchmarks), {})
 
 
 def find_problems(
-    benchmark: str,
-    judged: Sequence[str],
-    calibrated: Sequence[str],
-    leaking: Sequence[str],
-    named: Sequence[str],
-    few: int,
-    very_few: int,
+    benchmarks: Sequence[str], pairs: Mapping[str, Iterable[Pair]], few: int, very_few: int
 ) -> Query:
-    """Select the problems of a benchmark, the worst first.
+    """Select the problems of benchmarks, the worst of each first.
 
     Args:
-        benchmark: The benchmark.
-        judged: The evaluators that use a judge model.
-        calibrated: Those whose judge agrees with human labels.
-        leaking: The evaluators that detect leaks.
-        named: The metrics, such as `citation.f1`, whose threshold the configuration sets by name.
+        benchmarks: The benchmarks.
+        pairs: Benchmarks with evaluators under `judged` (those that use a judge model) and
+            `leaking` (those that detect leaks), and with metrics, such as `citation.f1`, under
+            `named` (those whose threshold the configuration sets by name).
         few: The number of independent questions that an interval needs.
         very_few: The number of them below which scores that are not passes or failures cannot miss
             a threshold significantly.
@@ -115,20 +115,20 @@ def find_problems(
     Returns:
         A query with the columns of the table `problems`.
     """
-    lists = {"judged": judged, "calibrated": calibrated, "leaking": leaking, "named": named}
-    parameters = {name: list(each) for name, each in lists.items()}
+    parameters = {name: list(map(list, each)) for name, each in pairs.items()}
     limits = {"few": few, "very_few": very_few}
-    return Query(sql("problems"), {"benchmark": benchmark, **limits, **parameters})
+    return Query(fill_in(sql("problems"), benchmarks), {**limits, **parameters})
 
 
-def find_insights(benchmark: str, retrieving: Sequence[str]) -> Query:
-    """Select the insights of a benchmark.
+def find_insights(benchmarks: Sequence[str], retrieving: Iterable[Pair]) -> Query:
+    """Select the insights of benchmarks.
 
     Args:
-        benchmark: The benchmark.
-        retrieving: The evaluators of retrieval.
+        benchmarks: The benchmarks.
+        retrieving: Benchmarks with the evaluators of retrieval.
 
     Returns:
         A query with the columns of the table `insights`.
     """
-    return Query(sql("insights"), {"benchmark": benchmark, "retrieving": list(retrieving)})
+    parameters = {"retrieving": list(map(list, retrieving))}
+    return Query(fill_in(sql("insights"), benchmarks), parameters)

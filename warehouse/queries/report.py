@@ -47,21 +47,34 @@ ORDER BY evaluator
     )
 
 
-def report_fingerprint(benchmark: str) -> Query:
-    """Select one row that changes whenever the report of a benchmark changes."""
+def report_fingerprints() -> Query:
+    """Select a row for each benchmark that changes whenever its report changes.
+
+    One query reads each table once, however many benchmarks there are.
+
+    Returns:
+        A query with the benchmark and its sums, by benchmark.
+    """
     results = ("leaderboard", "gates", "comparisons", "system_scores", "problems", "insights")
-    sums = [
-        f"(SELECT bit_xor(hash({table})) FROM {table} WHERE benchmark = $benchmark) AS {table}"  # noqa: S608 - names of tables
-        for table in (*results, "calibration", "rejects")
-    ]
+    hashed = {table: table for table in (*results, "calibration", "rejects")}
+    hashed["marks"] = "stage, digest"
+    hashed["grades"] = "evaluator, question_id, system, input_digest, signature, scored_at"
+    # Names of tables and columns of this module.
+    each = "SELECT benchmark, bit_xor(hash({columns})) AS {table} FROM {table} GROUP BY benchmark"
+    sums = ",\n".join(
+        f"{table}_sums AS ({each.format(table=table, columns=columns)})"
+        for table, columns in hashed.items()
+    )
+    joins = "\n".join(f"LEFT JOIN {table}_sums USING (benchmark)" for table in hashed)
     statement = f"""
-SELECT {", ".join(sums)},
-    (SELECT bit_xor(hash(stage, digest)) FROM marks WHERE benchmark = $benchmark) AS marks,
-    (SELECT bit_xor(hash(evaluator, question_id, system, input_digest, signature, scored_at))
-     FROM grades WHERE benchmark = $benchmark) AS grades,
+WITH {sums}
+SELECT benchmark, {", ".join(f"{table}_sums.{table}" for table in hashed)},
     (SELECT bit_xor(hash(metrics)) FROM metrics) AS metrics
+FROM (SELECT DISTINCT benchmark FROM leaderboard)
+{joins}
+ORDER BY benchmark
 """  # noqa: S608 - names of tables
-    return Query(statement, {"benchmark": benchmark})
+    return Query(statement, {})
 
 
 def hardest_questions(benchmark: str, limit: int) -> Query:
@@ -94,8 +107,8 @@ hardness AS (
     GROUP BY g.question_id
 ),
 
-chosen AS (
-    SELECT q.question_id, q.question, h.hardness
+chosen AS MATERIALIZED (
+    SELECT q.question_id, h.hardness
     FROM questions AS q
     LEFT JOIN hardness AS h USING (question_id)
     WHERE q.benchmark = $benchmark
@@ -103,9 +116,12 @@ chosen AS (
     LIMIT $limit
 )
 
-SELECT question_id, left(coalesce(question, ''), 200) AS question, hardness
-FROM chosen
-ORDER BY question_id
+-- Texts are read last: sorted with all questions, they need more memory than there is.
+SELECT c.question_id, left(coalesce(q.question, ''), 200) AS question, c.hardness
+FROM chosen AS c
+INNER JOIN questions AS q USING (question_id)
+WHERE q.benchmark = $benchmark
+ORDER BY c.question_id
 """,
         {"benchmark": benchmark, "limit": limit},
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from warehouse.errors import UnknownColumn, UnknownSystem, suggest_name
+from warehouse.queries.benchmarks import names_in
 from warehouse.schema.ddl import quoted
 from warehouse.schema.tables import table_named
 
@@ -35,7 +36,7 @@ EMPTY_VALUES = {
 
 ANSWER_COLUMNS = (*EMPTY_VALUES, "latency_s", "cost_usd", "error")
 
-SAMPLE_COLUMNS = (*QUESTION_COLUMNS, *ANSWER_COLUMNS, "document_sentences")
+SAMPLE_COLUMNS = (*QUESTION_COLUMNS, "extra", *ANSWER_COLUMNS, "document_sentences")
 """The selectable columns, besides benchmark, system, question_id and input_digest."""
 
 
@@ -46,8 +47,10 @@ class Query(NamedTuple):
     parameters: dict[str, Any]
 
 
-def samples(benchmark: str, columns: Iterable[str], systems: Sequence[str] | None = None) -> Query:
-    """Select the samples of a benchmark: every prediction joined with its question.
+def samples(
+    benchmark: str | Sequence[str], columns: Iterable[str], systems: Sequence[str] | None = None
+) -> Query:
+    """Select the samples of a benchmark, or of several: predictions joined with their questions.
 
     The result has benchmark, system, question_id, input_digest and the requested columns. A list
     or text field of the answer is empty if the system provides it for other questions only, and
@@ -56,22 +59,20 @@ def samples(benchmark: str, columns: Iterable[str], systems: Sequence[str] | Non
     if the document is unknown.
 
     Args:
-        benchmark: The benchmark.
+        benchmark: The benchmark or benchmarks.
         columns: Names from `SAMPLE_COLUMNS` and the identity columns.
         systems: The systems; null: all.
 
     Raises:
         UnknownColumn: A column does not exist.
     """
-    selected = _selected(columns)
-    parameters: dict[str, Any] = {"benchmark": benchmark}
-    if systems is not None:
-        parameters["systems"] = list(systems)
-    return Query(_samples_sql(selected, narrowed=systems is not None), parameters)
+    parameters = {} if systems is None else {"systems": list(systems)}
+    scope = _Scope.of(benchmark)
+    return Query(_samples_sql(_selected(columns), scope, narrowed=bool(parameters)), parameters)
 
 
 def select_stale_samples(
-    benchmark: str,
+    benchmark: str | Sequence[str],
     evaluator: str,
     signature: str,
     columns: Iterable[str],
@@ -80,7 +81,7 @@ def select_stale_samples(
     """Select the samples without a score of this signature for their current inputs.
 
     Args:
-        benchmark: The benchmark.
+        benchmark: The benchmark or benchmarks.
         evaluator: The evaluator's name.
         signature: The current signature of the evaluator.
         columns: All columns that the evaluator reads, which the input digest covers.
@@ -92,45 +93,67 @@ def select_stale_samples(
     Raises:
         UnknownColumn: A column does not exist.
     """
-    return select_stale(samples(benchmark, columns, systems), evaluator, signature)
+    return select_stale(samples(benchmark, columns, systems), benchmark, evaluator, signature)
 
 
-def select_stale(samples: Query, evaluator: str, signature: str) -> Query:
+def select_stale(
+    samples: Query, benchmark: str | Sequence[str], evaluator: str, signature: str
+) -> Query:
     """Select those of some samples that have no score of this signature for their inputs."""
+    scope = _Scope.of(benchmark)
     sql = f"""
 SELECT s.*
 FROM (
 {samples.sql}
 ) AS s
 ANTI JOIN (
-    SELECT system, question_id, input_digest
+    SELECT {scope.key}system, question_id, input_digest
     FROM grades
-    WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature
-) AS g USING (system, question_id, input_digest)
+    WHERE {scope.condition} AND evaluator = $evaluator AND signature = $signature
+) AS g USING ({scope.key}system, question_id, input_digest)
 """.strip()  # noqa: S608
     return Query(sql, {**samples.parameters, "evaluator": evaluator, "signature": signature})
 
 
-def delete_orphans(benchmark: str, evaluator: str, table: str = "grades") -> Query:
+class _Scope(NamedTuple):
+    """The benchmarks of a query.
+
+    Attributes:
+        condition: Selects their rows.
+        key: The column `benchmark` as the first of a list of columns. Empty for a single benchmark,
+            whose rows need not be compared by it.
+    """
+
+    condition: str
+    key: str
+
+    @classmethod
+    def of(cls, benchmark: str | Sequence[str]) -> _Scope:
+        names = [benchmark] if isinstance(benchmark, str) else benchmark
+        return cls(f"benchmark IN ({names_in(names)})", "benchmark, " if len(names) > 1 else "")
+
+
+def delete_orphans(benchmark: str | Sequence[str], evaluator: str, table: str = "grades") -> Query:
     """Delete an evaluator's rows of a table whose system or question no longer exists.
 
     Args:
-        benchmark: The benchmark.
+        benchmark: The benchmark or benchmarks.
         evaluator: The evaluator's name.
         table: `grades`, or `asks` for the judge calls of deleted samples; judgments stay.
     """
+    scope = _Scope.of(benchmark)
     sql = f"""
 DELETE FROM {quoted(table)}
-WHERE benchmark = $benchmark
+WHERE {scope.condition}
   AND evaluator = $evaluator
-  AND (system, question_id) NOT IN (
-    SELECT (p.system, p.question_id)
-    FROM predictions AS p
-    SEMI JOIN questions AS q USING (benchmark, question_id)
-    WHERE p.benchmark = $benchmark
+  AND ({scope.key}system, question_id) NOT IN (
+    SELECT ({scope.key}system, question_id)
+    FROM predictions
+    SEMI JOIN questions USING (benchmark, question_id)
+    WHERE {scope.condition}
   )
 """.strip()  # noqa: S608
-    return Query(sql, {"benchmark": benchmark, "evaluator": evaluator})
+    return Query(sql, {"evaluator": evaluator})
 
 
 def _selected(columns: Iterable[str]) -> list[str]:
@@ -140,7 +163,7 @@ def _selected(columns: Iterable[str]) -> list[str]:
     return [name for name in SAMPLE_COLUMNS if name in wanted]
 
 
-def _samples_sql(columns: Sequence[str], *, narrowed: bool) -> str:
+def _samples_sql(columns: Sequence[str], scope: _Scope, *, narrowed: bool) -> str:
     filled = [name for name in columns if name in EMPTY_VALUES]
     with_document = "document_sentences" in columns
     expressions = {name: _expression(name) for name in columns}
@@ -153,20 +176,21 @@ def _samples_sql(columns: Sequence[str], *, narrowed: bool) -> str:
     )
     joined_given = f"""
 JOIN (
-    SELECT system, {given}
+    SELECT {scope.key}system, {given}
     FROM predictions
-    WHERE benchmark = $benchmark {only}
-    GROUP BY system
-) AS given USING (system)"""  # noqa: S608
-    joined_document = """
+    WHERE {scope.condition} {only}
+    GROUP BY {scope.key}system
+) AS given USING ({scope.key}system)"""  # noqa: S608
+    same_benchmark = "d.benchmark = q.benchmark AND " if scope.key else ""
+    joined_document = f"""
 LEFT JOIN (
     SELECT
-        doc_id,
-        list({sentence_id: sentence_id, text: text} ORDER BY position, sentence_id) AS sentences
+        {scope.key}doc_id,
+        list({{sentence_id: sentence_id, text: text}} ORDER BY position, sentence_id) AS sentences
     FROM documents
-    WHERE benchmark = $benchmark
-    GROUP BY doc_id
-) AS d ON d.doc_id = q.doc_id"""
+    WHERE {scope.condition}
+    GROUP BY {scope.key}doc_id
+) AS d ON {same_benchmark}d.doc_id = q.doc_id"""  # noqa: S608
     return f"""
 SELECT
     p.benchmark,
@@ -174,8 +198,8 @@ SELECT
     p.question_id,
     hash(to_json({{{digested}{", " if digested else ""}failed: p.error IS NOT NULL}})::VARCHAR)
         AS input_digest{selected}
-FROM (SELECT * FROM predictions WHERE benchmark = $benchmark {only}) AS p
-JOIN (SELECT * FROM questions WHERE benchmark = $benchmark) AS q USING (question_id)
+FROM (SELECT * FROM predictions WHERE {scope.condition} {only}) AS p
+JOIN (SELECT * FROM questions WHERE {scope.condition}) AS q USING ({scope.key}question_id)
 {joined_given if filled else ""}{joined_document if with_document else ""}
 """.strip()  # noqa: S608
 
@@ -183,6 +207,10 @@ JOIN (SELECT * FROM questions WHERE benchmark = $benchmark) AS q USING (question
 def _expression(name: str) -> str:
     if name == "document_sentences":
         return "d.sentences"
+    if name == "tags":
+        return "to_json(q.tags)::VARCHAR"
+    if name == "extra":
+        return "coalesce(json_merge_patch(q.extra, p.extra), q.extra, p.extra)::VARCHAR"
     if name in EMPTY_VALUES:
         empty = EMPTY_VALUES[name]
         return f"CASE WHEN given.{name} THEN coalesce(p.{name}, {empty}) ELSE p.{name} END"

@@ -8,40 +8,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from warehouse.queries.benchmarks import fill_in
 from warehouse.queries.samples import Query
-from warehouse.sql import sql
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
-def score_values(benchmark: str, evaluator: str, signature: str) -> Query:
+def score_values(benchmarks: Sequence[str], evaluator: str, signature: str) -> Query:
     """Select the scores of one evaluator.
 
     Returns:
-        A query with system, question (UBIGINT), values (a list, one score for each metric) and
-        failed (a list, whether the score stands for a failed answer; null where there is nothing to
-        remark on any score).
+        A query with benchmark, system, question (UBIGINT), values (a list, one score for each
+        metric) and failed (a list, whether the score stands for a failed answer; null where there
+        is nothing to remark on any score).
     """
-    return Query(
-        'SELECT system, hash(question_id) AS question, "values", '
+    statement = (
+        'SELECT benchmark, system, hash(question_id) AS question, "values", '
         "list_transform(reasons, lambda r: coalesce(r = 'target_error', false)) AS failed "
-        "FROM grades WHERE benchmark = $benchmark AND evaluator = $evaluator "
-        "AND signature = $signature",
-        {"benchmark": benchmark, "evaluator": evaluator, "signature": signature},
+        "FROM grades WHERE benchmark IN ({benchmarks}) AND evaluator = $evaluator "
+        "AND signature = $signature"
     )
+    return Query(fill_in(statement, benchmarks), {"evaluator": evaluator, "signature": signature})
 
 
-def has_clusters(benchmark: str) -> Query:
-    """Select a row if any question has a cluster or perturbs another.
-
-    The row has the columns of `clustered_questions`, both null.
-    """
-    return Query(
-        "SELECT NULL::UBIGINT AS question, NULL::UBIGINT AS cluster FROM questions "
-        "WHERE benchmark = $benchmark AND (perturbs IS NOT NULL OR cluster IS NOT NULL) LIMIT 1",
-        {"benchmark": benchmark},
+def clustered_benchmarks(benchmarks: Sequence[str]) -> Query:
+    """Select the benchmarks in which a question has a cluster or perturbs another: benchmark."""
+    statement = (
+        "SELECT DISTINCT benchmark FROM questions WHERE benchmark IN ({benchmarks}) "
+        "AND (perturbs IS NOT NULL OR cluster IS NOT NULL)"
     )
+    return Query(fill_in(statement, benchmarks), {})
 
 
 def clustered_questions(benchmark: str, field: str) -> Query:
@@ -57,9 +54,9 @@ def clustered_questions(benchmark: str, field: str) -> Query:
     Returns:
         A query with question and cluster (both UBIGINT).
     """
-    statement = f"""
+    statement = """
 WITH RECURSIVE labels AS (
-    {sql("labels")}
+    {labels}
 ),
 
 variants AS (
@@ -95,15 +92,16 @@ LEFT JOIN originals AS o USING (question_id)
 LEFT JOIN labels AS l ON l.question_id = coalesce(o.original, q.question_id)
 WHERE q.benchmark = $benchmark
   AND (EXISTS (SELECT 1 FROM labels) OR EXISTS (SELECT 1 FROM originals))
-"""  # noqa: S608 - labels is a statement of this package
-    return Query(statement, {"benchmark": benchmark, "slices": [field]})
+"""
+    parameters = {"benchmark": benchmark, "slices": [field]}
+    return Query(fill_in(statement, [benchmark]), parameters)
 
 
-def sliced_questions(benchmark: str, slices: Sequence[str]) -> Query:
+def sliced_questions(benchmarks: Sequence[str], slices: Sequence[str]) -> Query:
     """Select the slices of each question without `all`.
 
     Returns:
-        A query with slice and question (UBIGINT).
+        A query with benchmark, slice and question (UBIGINT).
     """
-    statement = f"SELECT slice, hash(question_id) AS question FROM ({sql('labels')})"  # noqa: S608
-    return Query(statement, {"benchmark": benchmark, "slices": list(slices)})
+    statement = "SELECT benchmark, slice, hash(question_id) AS question FROM ({labels})"
+    return Query(fill_in(statement, benchmarks), {"slices": list(slices)})

@@ -1,5 +1,5 @@
--- Aggregates the scores of $benchmark: for each slice, system, evaluator and metric the number of
--- samples of each status, and the sum and mean of the scored ones. Slices are those of labels.sql,
+-- Aggregates the scores of {benchmarks}: for each benchmark, slice, system, evaluator and metric the
+-- number of samples of each status, and the sum and mean of the scored ones. Slices are those of labels.sql,
 -- and 'all'. Metrics are identified by their position in the list until the end: names for 13
 -- million scores take longer than the sums.
 -- Most samples have a score for every metric and no reasons: their lists are summed by position.
@@ -9,25 +9,29 @@ WITH labels AS (
 ),
 
 members AS (
-    SELECT 'all' AS slice, g.system, g.evaluator, g.signature, g."values", g.statuses, g.reasons
+    SELECT
+        g.benchmark, 'all' AS slice, g.system, g.evaluator, g.signature, g."values", g.statuses,
+        g.reasons
     FROM grades AS g
-    WHERE g.benchmark = $benchmark
+    WHERE g.benchmark IN ({benchmarks})
     UNION ALL
-    SELECT l.slice, g.system, g.evaluator, g.signature, g."values", g.statuses, g.reasons
+    SELECT
+        g.benchmark, l.slice, g.system, g.evaluator, g.signature, g."values", g.statuses, g.reasons
     FROM grades AS g
-    JOIN labels AS l USING (question_id)
-    WHERE g.benchmark = $benchmark
+    JOIN labels AS l USING (benchmark, question_id)
+    WHERE g.benchmark IN ({benchmarks})
 ),
 
 plain AS (
-    SELECT slice, system, evaluator, signature, count(*) AS n, {sums}::DOUBLE[] AS sums
+    SELECT benchmark, slice, system, evaluator, signature, count(*) AS n, {sums}::DOUBLE[] AS sums
     FROM members
     WHERE statuses IS NULL AND reasons IS NULL
-    GROUP BY slice, system, evaluator, signature
+    GROUP BY benchmark, slice, system, evaluator, signature
 ),
 
 numbers AS (
     SELECT
+        benchmark,
         slice,
         system,
         evaluator,
@@ -42,6 +46,7 @@ numbers AS (
 
 counted AS (
     SELECT
+        benchmark,
         slice,
         system,
         evaluator,
@@ -53,6 +58,7 @@ counted AS (
     FROM plain
     UNION ALL BY NAME
     SELECT
+        benchmark,
         slice,
         system,
         evaluator,
@@ -71,6 +77,7 @@ counted AS (
 )
 
 SELECT
+    c.benchmark,
     c.slice,
     c.system,
     c.evaluator,
@@ -88,5 +95,5 @@ SELECT
 FROM counted AS c
 JOIN signatures AS s USING (evaluator, signature)
 WHERE c.place <= len(s.metrics)
-GROUP BY c.slice, c.system, c.evaluator, c.signature, c.place, s.metrics
-ORDER BY c.slice, c.system, c.evaluator, c.place
+GROUP BY c.benchmark, c.slice, c.system, c.evaluator, c.signature, c.place, s.metrics
+ORDER BY c.benchmark, c.slice, c.system, c.evaluator, c.place

@@ -1,12 +1,13 @@
--- The insights of $benchmark. $retrieving lists the evaluators of retrieval.
+-- The insights of {benchmarks}. $retrieving lists the evaluators of retrieval.
 WITH board AS (
     SELECT *, evaluator || '.' || metric AS address
     FROM leaderboard
-    WHERE benchmark = $benchmark AND slice = 'all' AND is_primary = 1 AND mean IS NOT NULL
+    WHERE benchmark IN ({benchmarks}) AND slice = 'all' AND is_primary = 1 AND mean IS NOT NULL
 ),
 
 ends AS (
     SELECT
+        benchmark,
         evaluator,
         metric,
         address,
@@ -18,12 +19,12 @@ ends AS (
         count(*) FILTER (tied_with_best = 1) AS n_tied,
         count(*) FILTER (tied_with_best IS NULL) AS n_unknown
     FROM board
-    GROUP BY evaluator, metric, address
+    GROUP BY benchmark, evaluator, metric, address
     HAVING systems > 1 AND ordered[1].mean <> ordered[-1].mean
 ),
 
 best_and_worst AS (
-    SELECT evaluator, metric, unnest([
+    SELECT benchmark, evaluator, metric, unnest([
         {
             kind: 'best_system',
             system: CASE WHEN n_first = 1 THEN leader.system END,
@@ -55,17 +56,17 @@ best_and_worst AS (
 ),
 
 spent AS (
-    SELECT system, avg(latency_s) AS seconds, avg(cost_usd) AS usd
+    SELECT benchmark, system, avg(latency_s) AS seconds, avg(cost_usd) AS usd
     FROM predictions
-    WHERE benchmark = $benchmark
-    GROUP BY system
+    WHERE benchmark IN ({benchmarks})
+    GROUP BY benchmark, system
 ),
 
 fast AS (
     -- Without a difference between systems, none of them is the fastest or the cheapest.
-    SELECT kind, system, value, message
+    SELECT benchmark, kind, system, value, message
     FROM (
-        SELECT system, unnest([
+        SELECT benchmark, system, unnest([
             {kind: 'fastest', value: seconds, place: seconds, message: format(
                 '{} is the fastest system: {:.3g} seconds per answer on average', system, seconds)},
             {kind: 'slowest', value: seconds, place: -seconds, message: format(
@@ -78,8 +79,9 @@ fast AS (
         FROM spent
     )
     WHERE value IS NOT NULL
-    QUALIFY min(value) OVER (PARTITION BY kind) < max(value) OVER (PARTITION BY kind)
-        AND row_number() OVER (PARTITION BY kind ORDER BY place, system) = 1
+    WINDOW same AS (PARTITION BY benchmark, kind)
+    QUALIFY min(value) OVER same < max(value) OVER same
+        AND row_number() OVER (PARTITION BY benchmark, kind ORDER BY place, system) = 1
 ),
 
 placed AS (
@@ -90,6 +92,7 @@ placed AS (
 
 hard AS (
     SELECT
+        g.benchmark,
         g.evaluator,
         g.question_id,
         avg(g."values"[b.place]) AS value,
@@ -101,14 +104,15 @@ hard AS (
             END
         ) AS failed
     FROM grades AS g
-    JOIN placed AS b USING (system, evaluator, signature)
-    WHERE g.benchmark = $benchmark AND g."values"[b.place] IS NOT NULL
+    JOIN placed AS b USING (benchmark, system, evaluator, signature)
+    WHERE g.benchmark IN ({benchmarks}) AND g."values"[b.place] IS NOT NULL
     GROUP BY ALL
 ),
 
 hardest AS (
     -- An aggregate instead of a window function, which would sort a million questions.
     SELECT
+        benchmark,
         evaluator,
         metric,
         'hardest_question' AS kind,
@@ -125,6 +129,7 @@ hardest AS (
         ) AS message
     FROM (
         SELECT
+            h.benchmark,
             h.evaluator,
             m.metric,
             m.address,
@@ -137,9 +142,10 @@ hardest AS (
             }) AS worst
         FROM hard AS h
         JOIN (
-            SELECT DISTINCT evaluator, metric, address, best, threshold IS NOT NULL AS has_threshold
+            SELECT DISTINCT
+                benchmark, evaluator, metric, address, best, threshold IS NOT NULL AS has_threshold
             FROM board
-        ) AS m USING (evaluator)
+        ) AS m USING (benchmark, evaluator)
         GROUP BY ALL
         HAVING min(h.value) <> max(h.value)
     )
@@ -147,6 +153,7 @@ hardest AS (
 
 ungrounded AS (
     SELECT
+        g.benchmark,
         g.evaluator,
         b.metric,
         'least_grounded_sentence' AS kind,
@@ -156,17 +163,20 @@ ungrounded AS (
         json_extract_string(g.detail, '$.least_grounded') AS sentence,
         b.address
     FROM grades AS g
-    JOIN placed AS b USING (system, evaluator, signature)
-    WHERE g.benchmark = $benchmark
+    JOIN placed AS b USING (benchmark, system, evaluator, signature)
+    WHERE g.benchmark IN ({benchmarks})
       AND g.detail IS NOT NULL
       AND contains(g.detail::VARCHAR, '"least_grounded":')
       AND g."values"[b.place] < coalesce(b.threshold, b.best_value)
-    QUALIFY row_number() OVER (PARTITION BY g.evaluator ORDER BY value, g.system, g.question_id) = 1
+    QUALIFY row_number() OVER (
+        PARTITION BY g.benchmark, g.evaluator ORDER BY value, g.system, g.question_id
+    ) = 1
 ),
 
 turned AS (
     -- Pairs of systems whose order on a slice is significantly the reverse of the overall order.
     SELECT
+        p.benchmark,
         p.evaluator,
         p.metric,
         'order_turns' AS kind,
@@ -182,8 +192,9 @@ turned AS (
         ) AS message
     FROM comparisons AS p
     JOIN comparisons AS w USING (benchmark, evaluator, metric, system_a, system_b)
-    SEMI JOIN board AS b ON b.evaluator = p.evaluator AND b.metric = p.metric
-    WHERE p.benchmark = $benchmark
+    SEMI JOIN board AS b
+        ON b.benchmark = p.benchmark AND b.evaluator = p.evaluator AND b.metric = p.metric
+    WHERE p.benchmark IN ({benchmarks})
       AND w.slice = 'all'
       AND p.slice <> 'all'
       AND p.verdict IN ('better', 'worse')
@@ -191,14 +202,15 @@ turned AS (
       -- The difference on the slice must differ from that on the other questions, beyond chance.
       AND p.p_interaction < 0.05
     QUALIFY row_number() OVER (
-        PARTITION BY p.evaluator, p.metric, system ORDER BY abs(p.difference) DESC, p.slice
+        PARTITION BY p.benchmark, p.evaluator, p.metric, system
+        ORDER BY abs(p.difference) DESC, p.slice
     ) = 1
 )
 
-SELECT $benchmark AS benchmark, *
+SELECT *
 FROM (
     SELECT * FROM best_and_worst
-    WHERE kind IN ('best_system', 'worst_system') OR list_contains($retrieving::VARCHAR[], evaluator)
+    WHERE kind IN ('best_system', 'worst_system') OR list_contains($retrieving::VARCHAR[][], [benchmark, evaluator])
     UNION ALL BY NAME SELECT * FROM fast
     UNION ALL BY NAME SELECT * FROM hardest
     UNION ALL BY NAME SELECT * EXCLUDE (address, sentence), format(
@@ -206,4 +218,4 @@ FROM (
         address, value, system, question_id, sentence) AS message FROM ungrounded
     UNION ALL BY NAME SELECT * FROM turned
 )
-ORDER BY kind, evaluator, metric, system, question_id
+ORDER BY benchmark, kind, evaluator, metric, system, question_id

@@ -1,8 +1,9 @@
--- The slices of each question of $benchmark without 'all': one row for each of $slices (tags or the
+-- The slices of each question of {benchmarks} without 'all': one row for each of $slices (tags or the
 -- question columns below) for which the question has a value.
-SELECT question_id, name || '=' || value AS slice
+SELECT benchmark, question_id, name || '=' || value AS slice
 FROM (
     SELECT
+        q.benchmark,
         q.question_id,
         a.name,
         coalesce(
@@ -18,6 +19,6 @@ FROM (
         ) AS value
     FROM questions AS q
     CROSS JOIN (SELECT DISTINCT unnest($slices::VARCHAR[]) AS name) AS a
-    WHERE q.benchmark = $benchmark
+    WHERE q.benchmark IN ({benchmarks})
 )
 WHERE value IS NOT NULL

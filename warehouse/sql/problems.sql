@@ -1,24 +1,35 @@
--- The problems of $benchmark. $judged lists the evaluators that use a judge model, $calibrated those
--- whose judge agrees with human labels, $named the metrics whose threshold the configuration sets by
--- name: other metrics that are not primary only follow a primary one.
-WITH board AS (
+-- The problems of {benchmarks}. $judged lists the evaluators that use a judge model, $leaking those
+-- that detect leaks, and $named the metrics whose threshold the configuration sets by name, each with
+-- its benchmark: other metrics that are not primary only follow a primary one.
+WITH calibrated AS (
+    -- Evaluators whose judge agrees with human labels.
+    SELECT benchmark, evaluator
+    FROM calibration
+    WHERE benchmark IN ({benchmarks})
+    GROUP BY benchmark, evaluator
+    HAVING min(is_calibrated) = 1
+),
+
+board AS (
     SELECT
         *,
         evaluator || '.' || metric AS address,
         n_parse_failure + n_judge_error AS n_unjudged,
         n - n_not_applicable AS n_applicable,
-        list_contains($judged::VARCHAR[], evaluator)
-            AND NOT list_contains($calibrated::VARCHAR[], evaluator) AS is_uncalibrated,
+        list_contains($judged::VARCHAR[][], [benchmark, evaluator])
+            AND (benchmark, evaluator) NOT IN (SELECT (benchmark, evaluator) FROM calibrated)
+            AS is_uncalibrated,
         CASE best WHEN 'high' THEN ci_high < threshold ELSE ci_low > threshold END AS is_beyond,
         -- Very few numbers say too little about their distribution; passes and failures have none.
         is_beyond AND (ci_method = 'wilson' OR effective_clusters >= $very_few) AS is_certain,
         format('{:.3f} to {:.3f}', ci_low, ci_high) AS range_text
     FROM leaderboard
-    WHERE benchmark = $benchmark AND slice = 'all'
+    WHERE benchmark IN ({benchmarks}) AND slice = 'all'
 ),
 
 below_threshold AS (
     SELECT
+        benchmark,
         system,
         evaluator,
         metric,
@@ -43,11 +54,12 @@ below_threshold AS (
             CASE WHEN is_uncalibrated THEN '; its judge is not validated with human labels, or agrees too little with them' ELSE '' END
         ) AS message
     FROM board
-    WHERE passes = 0 AND (is_primary = 1 OR list_contains($named::VARCHAR[], address))
+    WHERE passes = 0 AND (is_primary = 1 OR list_contains($named::VARCHAR[][], [benchmark, address]))
 ),
 
 flips AS (
     SELECT
+        benchmark,
         system,
         evaluator,
         metric,
@@ -64,11 +76,13 @@ flips AS (
             question_id, coalesce(' (' || perturbation || ')', '')
         ) AS message
     FROM v_flips
-    WHERE benchmark = $benchmark AND is_primary = 1
+    -- Without variants (the last condition), no score is read.
+    WHERE benchmark IN ({benchmarks}) AND is_primary = 1 AND original_id IS NOT NULL
 ),
 
 low_coverage AS (
     SELECT
+        benchmark,
         system,
         evaluator,
         metric,
@@ -87,6 +101,7 @@ low_coverage AS (
 
 unanswered AS MATERIALIZED (
     SELECT
+        benchmark,
         system,
         question_id,
         evaluator,
@@ -94,13 +109,28 @@ unanswered AS MATERIALIZED (
         signature,
         reason,
         starts_with(reason, 'budget: ') AS is_over_budget
-    FROM scores
-    WHERE benchmark = $benchmark AND status = 'judge_error'
+    FROM (
+        SELECT
+            g.benchmark,
+            g.system,
+            g.question_id,
+            g.evaluator,
+            unnest(s.metrics) AS metric,
+            g.signature,
+            unnest(g.statuses) AS status,
+            unnest(g.reasons) AS reason
+        FROM grades AS g
+        JOIN signatures AS s USING (evaluator, signature)
+        -- Before they are unnested: of a million samples, hardly any has an error.
+        WHERE g.benchmark IN ({benchmarks}) AND list_contains(g.statuses, 'judge_error')
+    )
+    WHERE status = 'judge_error'
 ),
 
 -- The reason of a composite names the part that has no verdict.
 over_budget AS (
     SELECT
+        u.benchmark,
         u.system,
         u.evaluator,
         u.metric,
@@ -109,7 +139,8 @@ over_budget AS (
         max(regexp_extract(coalesce(part.reason, u.reason), 'budget of ([0-9.,]+)', 1)) AS budget
     FROM unanswered AS u
     LEFT JOIN unanswered AS part
-        ON part.system = u.system
+        ON part.benchmark = u.benchmark
+        AND part.system = u.system
         AND part.question_id = u.question_id
         AND part.evaluator || '.' || part.metric || ': judge_error' = u.reason
     WHERE u.is_over_budget OR part.is_over_budget
@@ -117,19 +148,22 @@ over_budget AS (
 ),
 
 spent AS (
-    SELECT coalesce(sum(cost_usd), 0) AS usd
-    FROM judgments
-    WHERE run_id IN (
-        SELECT run_id
-        FROM judgments
-        WHERE status = 'judge_error'
-          AND starts_with(error, 'budget: ')
-          AND digest IN (SELECT digest FROM asks WHERE benchmark = $benchmark)
-    )
+    SELECT runs.benchmark, coalesce(sum(j.cost_usd), 0) AS usd
+    FROM (
+        SELECT DISTINCT a.benchmark, j.run_id
+        FROM judgments AS j
+        JOIN asks AS a USING (digest)
+        WHERE a.benchmark IN ({benchmarks})
+          AND j.status = 'judge_error'
+          AND starts_with(j.error, 'budget: ')
+    ) AS runs
+    JOIN judgments AS j USING (run_id)
+    GROUP BY runs.benchmark
 ),
 
 budget_reached AS (
     SELECT
+        b.benchmark,
         b.system,
         b.evaluator,
         b.metric,
@@ -141,16 +175,20 @@ budget_reached AS (
             'the judge was not asked about {} of {} samples of {} for {}: the budget of {} US '
             'dollars was reached at {} spent; run again to go on',
             o.n_over_budget, b.n_applicable, b.system, b.address, o.budget,
-            CASE WHEN s.usd >= 0.1 THEN format('{:.2f}', s.usd) ELSE format('{:.2g}', s.usd) END
+            CASE
+                WHEN s.usd >= 0.1 THEN format('{:.2f}', s.usd)
+                ELSE format('{:.2g}', coalesce(s.usd, 0))
+            END
         ) AS message
     FROM board AS b
-    JOIN over_budget AS o USING (system, evaluator, metric, signature)
-    CROSS JOIN spent AS s
+    JOIN over_budget AS o USING (benchmark, system, evaluator, metric, signature)
+    LEFT JOIN spent AS s USING (benchmark)
     WHERE b.is_primary = 1
 ),
 
 judge_failures AS (
     SELECT
+        b.benchmark,
         b.system,
         b.evaluator,
         b.metric,
@@ -167,13 +205,14 @@ judge_failures AS (
     FROM (
         SELECT *, n_unjudged - coalesce(n_over_budget, 0) AS n_failed
         FROM board
-        LEFT JOIN over_budget USING (system, evaluator, metric, signature)
+        LEFT JOIN over_budget USING (benchmark, system, evaluator, metric, signature)
     ) AS b
     WHERE b.is_primary = 1 AND n_failed > 0
 ),
 
 failed_answers AS (
     SELECT
+        benchmark,
         system,
         'failed_answers' AS kind,
         'medium' AS severity,
@@ -181,13 +220,14 @@ failed_answers AS (
         0.0 AS threshold,
         format('{} gave no answer to {} of {} questions', system, count(error), count(*)) AS message
     FROM predictions
-    WHERE benchmark = $benchmark
-    GROUP BY system
+    WHERE benchmark IN ({benchmarks})
+    GROUP BY benchmark, system
     HAVING count(error) > 0
 ),
 
 leaks AS (
     SELECT
+        s.benchmark,
         s.system,
         s.evaluator,
         s.metric,
@@ -201,16 +241,17 @@ leaks AS (
             b.address, s.system, s.question_id
         ) AS message
     FROM scores AS s
-    JOIN board AS b USING (system, evaluator, metric, signature)
-    WHERE s.benchmark = $benchmark
+    JOIN board AS b USING (benchmark, system, evaluator, metric, signature)
+    WHERE s.benchmark IN ({benchmarks})
       AND b.is_primary = 1
-      AND list_contains($leaking::VARCHAR[], s.evaluator)
+      AND list_contains($leaking::VARCHAR[][], [s.benchmark, s.evaluator])
       -- A leak needs no threshold: everything but the best value is one.
       AND s.value <> b.best_value
 ),
 
 truncated AS (
     SELECT
+        g.benchmark,
         g.system,
         g.evaluator,
         b.metric,
@@ -222,12 +263,15 @@ truncated AS (
             g.evaluator, g.system, g.question_id
         ) AS message
     FROM grades AS g
-    JOIN board AS b USING (system, evaluator, signature)
-    WHERE g.benchmark = $benchmark
+    JOIN board AS b USING (benchmark, system, evaluator, signature)
+    WHERE g.benchmark IN ({benchmarks})
       AND b.is_primary = 1
       AND (
-        (g.detail IS NOT NULL AND contains(g.detail::VARCHAR, '"truncated":')
-          AND json_extract_string(g.detail, '$.truncated') NOT IN ('0', 'false', '[]', '{}', ''))
+        -- A list: DuckDB would evaluate NOT IN for all rows, and parse all details.
+        CASE WHEN contains(g.detail::VARCHAR, '"truncated":')
+            THEN NOT list_contains(
+                ['0', 'false', '[]', '{}', ''], json_extract_string(g.detail, '$.truncated')
+            ) END
         OR len(list_filter(g.reasons, lambda r: contains(r, 'truncated'))) > 0
         OR len(list_filter(g.reasons, lambda r: contains(r, 'context_overflow'))) > 0
       )
@@ -235,6 +279,7 @@ truncated AS (
 
 few_clusters AS (
     SELECT
+        benchmark,
         evaluator,
         metric,
         'few_questions' AS kind,
@@ -254,12 +299,13 @@ few_clusters AS (
         ) AS message
     FROM board
     WHERE is_primary = 1 AND n_clusters > 0
-    GROUP BY evaluator, metric, address
+    GROUP BY benchmark, evaluator, metric, address
     HAVING max(effective_clusters) < $few
 ),
 
 failed_gates AS (
     SELECT
+        benchmark,
         system,
         evaluator,
         metric,
@@ -269,13 +315,14 @@ failed_gates AS (
         first("limit" ORDER BY kind, baseline) AS threshold,
         string_agg(message, '; ' ORDER BY kind, baseline) AS message
     FROM gates
-    WHERE benchmark = $benchmark AND passed = 0
-    GROUP BY system, evaluator, metric
+    WHERE benchmark IN ({benchmarks}) AND passed = 0
+    GROUP BY benchmark, system, evaluator, metric
 ),
 
 uncalibrated AS (
     -- The labelled metric of each evaluator that lacks the most.
-    SELECT DISTINCT ON (board.evaluator, board.metric)
+    SELECT DISTINCT ON (board.benchmark, board.evaluator, board.metric)
+        board.benchmark,
         board.evaluator,
         board.metric,
         'uncalibrated_judge' AS kind,
@@ -309,12 +356,14 @@ uncalibrated AS (
         END) AS message
     FROM board
     LEFT JOIN calibration AS c
-        ON c.benchmark = $benchmark AND c.evaluator = board.evaluator AND c.is_calibrated = 0
+        ON c.benchmark = board.benchmark
+        AND c.evaluator = board.evaluator
+        AND c.is_calibrated = 0
     WHERE is_primary = 1 AND is_uncalibrated AND n_scored > 0
-    ORDER BY board.evaluator, board.metric, c.metric = board.metric DESC, c.labels_needed DESC NULLS FIRST, c.metric
+    ORDER BY board.benchmark, board.evaluator, board.metric, c.metric = board.metric DESC, c.labels_needed DESC NULLS FIRST, c.metric
 )
 
-SELECT $benchmark AS benchmark, *
+SELECT *
 FROM (
     SELECT * FROM below_threshold
     UNION ALL BY NAME SELECT * FROM flips
@@ -328,4 +377,4 @@ FROM (
     UNION ALL BY NAME SELECT * FROM uncalibrated
     UNION ALL BY NAME SELECT * FROM failed_gates
 )
-ORDER BY severity = 'low', severity = 'medium', kind, system, evaluator, metric, question_id
+ORDER BY benchmark, severity = 'low', severity = 'medium', kind, system, evaluator, metric, question_id

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
-from uuid import uuid4
+
+from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -14,17 +15,15 @@ if TYPE_CHECKING:
 
 @contextmanager
 def replace_file(target: Path) -> Iterator[Path]:
-    """Yield a temporary path beside a file, which replaces the file at the end of the `with`.
+    """Yield a temporary path, whose file replaces the target at the end of the `with`.
 
     Concurrent writers each write to their own path; the last one wins. On an exception the file is
     unchanged.
     """
-    beside = target.with_name(f".{target.name}.{uuid4().hex}.tmp")
-    try:
-        yield beside
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
+    with scratch_folder(target.parent) as folder:
+        temporary = folder / target.name
+        yield temporary
+        temporary.replace(target)
 
 
 def fsync(path: Path) -> None:

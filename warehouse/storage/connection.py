@@ -10,6 +10,7 @@ import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -17,11 +18,13 @@ import duckdb
 from warehouse.errors import NoSpace, WarehouseError, WarehouseLocked, WarehouseTooNew
 from warehouse.schema.ddl import create_tables
 from warehouse.storage.connection_pool import connect, pooled_connection
+from warehouse.storage.memory import default_memory_limit, thread_count
+from warehouse.storage.scratch import MEMORY
+from warehouse.storage.waiting import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
-    from pathlib import Path
 
     from warehouse.storage.connection_pool import Config
 
@@ -33,13 +36,14 @@ class Settings:
     """DuckDB's settings.
 
     Attributes:
-        memory_limit: The memory limit in DuckDB's notation (`1GB`).
-        threads: The number of threads; null: one for each core.
-        scratch: The folder for data that spills to disk; null: DuckDB's default.
+        memory_limit: The memory limit in DuckDB's notation (`1GB`); null: half of the memory.
+        threads: The number of threads; null: one for each core that has enough memory.
+        scratch: The folder in which folders for data that spills to disk are created; null: the
+            system's folder for temporary files.
         sealed: Whether queries are denied access to other files.
     """
 
-    memory_limit: str = "1GB"
+    memory_limit: str | None = None
     threads: int | None = None
     scratch: Path | None = None
     sealed: bool = False
@@ -63,11 +67,17 @@ def connect_file(
         raise WarehouseError(f"{str(path)!r} is a folder, expected a DuckDB file")
     try:
         with ExitStack() as stack:
-            deadline = time.monotonic() + patience_s
             opened = partial(_open, path, read_only=read_only, settings=settings)
-            yield _enter(stack, opened, deadline)
+            yield _enter(stack, opened, path, patience_s)
     except duckdb.Error as error:
         raise translate_error(error, path) from error
+
+
+@contextmanager
+def connect_memory(settings: Settings) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open an in-memory DuckDB, by preference the pooled one, for the duration of the `with`."""
+    with _open(Path(MEMORY), read_only=False, settings=settings) as connection:
+        yield connection
 
 
 def translate_error(error: duckdb.Error, path: Path) -> Exception:
@@ -98,8 +108,11 @@ def translate_error(error: duckdb.Error, path: Path) -> Exception:
 def _enter(
     stack: ExitStack,
     opened: Callable[[], AbstractContextManager[duckdb.DuckDBPyConnection]],
-    deadline: float,
+    path: Path,
+    patience_s: float,
 ) -> duckdb.DuckDBPyConnection:
+    deadline = time.monotonic() + patience_s
+    waiting = Waiting()
     while True:
         try:
             return stack.enter_context(opened())
@@ -107,14 +120,20 @@ def _enter(
             is_locked = "Could not set lock on file" in str(error)
             if not is_locked or time.monotonic() >= deadline:
                 raise
+            waiting.tell(partial(_describe, error, path))
         time.sleep(PAUSE_S)
+
+
+def _describe(error: duckdb.Error, path: Path) -> str:
+    return str(translate_error(error, path))
 
 
 def duckdb_config(settings: Settings) -> Config:
     """Return the DuckDB configuration that all connections share."""
-    config: Config = {
-        "memory_limit": settings.memory_limit,
-        "threads": settings.threads or os.cpu_count() or 1,
+    memory_limit = settings.memory_limit or default_memory_limit()
+    return {
+        "memory_limit": memory_limit,
+        "threads": settings.threads or thread_count(memory_limit),
         "preserve_insertion_order": False,
         # Polars takes over string views without a copy.
         "arrow_output_version": "1.4",
@@ -125,9 +144,6 @@ def duckdb_config(settings: Settings) -> Config:
         # Pooled databases outlive the files; a replaced file must be read again.
         "enable_external_file_cache": False,
     }
-    if settings.scratch is not None:
-        config["temp_directory"] = str(settings.scratch)
-    return config
 
 
 def _open(
@@ -139,7 +155,7 @@ def _open(
     if settings.sealed:
         config |= {"enable_external_access": False}
     if settings.scratch is None or settings.sealed:
-        return connect(str(path), read_only=read_only, config=config)
+        return connect(str(path), read_only=read_only, config=config, scratch=settings.scratch)
     return pooled_connection(path, read_only=read_only, config=config, scratch=settings.scratch)
 
 

@@ -7,20 +7,22 @@ it. A database without connections keeps no file open.
 
 from __future__ import annotations
 
-import atexit
 import os
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from multiprocessing.util import Finalize
+from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, TypeAlias
 
 import duckdb
 
 from warehouse.schema.ddl import literal
+from warehouse.storage.scratch import MEMORY, spill_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
-    from pathlib import Path
     from typing import Any
 
 
@@ -41,11 +43,15 @@ class PooledDatabase:
 
     Attributes:
         connection: Its first connection, which only attaches and detaches files.
+        opened: Closes it, and removes the folder to which it spills data.
+        spilled: That folder, which exists while it holds data; null if nothing can be spilled.
         attached: Its files, by path and read-only flag.
         is_broken: Whether an error occurred in it; DuckDB may then refuse every statement.
     """
 
     connection: duckdb.DuckDBPyConnection
+    opened: ExitStack
+    spilled: Path | None
     attached: dict[tuple[str, bool], AttachedFile] = field(default_factory=dict)
     is_broken: bool = False
 
@@ -84,6 +90,7 @@ class PooledDatabase:
 
 _POOL: dict[tuple[object, ...], PooledDatabase] = {}
 _INHERITED: list[PooledDatabase] = []
+_CLOSED_AT_EXIT: set[int] = set()
 _LOCK = threading.RLock()
 
 
@@ -93,21 +100,23 @@ def pooled_connection(
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Connect to a file through the pool for the duration of the `with`.
 
-    The configuration selects the database of the pool, which spills data to the folder `scratch`.
+    The configuration and `scratch` select the database of the pool.
     """
-    key = tuple(config.items())
+    key = (scratch, *config.items())
     with _LOCK:
         database = _POOL.get(key)
         if database is None:
             close_idle()
-            database = _POOL[key] = PooledDatabase(connect(config=config))
+            _close_at_exit()
+            database = _POOL[key] = _open_database(config, scratch)
         try:
             file, cursor = database.attach(path, read_only=read_only)
         except BaseException:
             _close_if_idle(key, database)
             raise
     try:
-        yield cursor
+        with ending_query(cursor):
+            yield cursor
     except BaseException:
         database.is_broken = True
         raise
@@ -115,7 +124,8 @@ def pooled_connection(
         with _LOCK:
             database.release(file, cursor)
             # A database removes its spilled data only when it is closed.
-            database.is_broken = database.is_broken or scratch.exists()
+            has_spilled = database.spilled is not None and database.spilled.exists()
+            database.is_broken = database.is_broken or has_spilled
             if database.is_broken:
                 _close_if_idle(key, database)
 
@@ -130,7 +140,14 @@ def close_idle() -> None:
 def _close_if_idle(key: tuple[object, ...], database: PooledDatabase) -> None:
     if not database.attached:
         del _POOL[key]
-        database.connection.close()
+        database.opened.close()
+
+
+def _close_at_exit() -> None:
+    """Close the databases when this process ends, also if `multiprocessing` started it."""
+    if os.getpid() not in _CLOSED_AT_EXIT:
+        _CLOSED_AT_EXIT.add(os.getpid())
+        Finalize(None, close_idle, exitpriority=0)
 
 
 def _reset_after_fork() -> None:
@@ -141,7 +158,6 @@ def _reset_after_fork() -> None:
     _POOL.clear()
 
 
-atexit.register(close_idle)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=close_idle, after_in_child=_reset_after_fork)
 
@@ -149,11 +165,54 @@ if hasattr(os, "register_at_fork"):
 _NO_PROGRESS_BAR = "SET enable_progress_bar = false"
 
 
+@contextmanager
 def connect(
-    database: str = ":memory:", *, read_only: bool = False, config: Mapping[str, Any] | None = None
+    database: str = MEMORY,
+    *,
+    read_only: bool = False,
+    config: Mapping[str, Any] | None = None,
+    scratch: Path | None = None,
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """Open a DuckDB database for the duration of the `with`; it spills data to its own folder.
+
+    The folder is created in `scratch`, or in the system's folder for temporary files.
+    """
+    with (
+        spill_folder(scratch or Path(gettempdir()), database) as spilled,
+        _connect(database, read_only=read_only, config=config or {}, spilled=spilled) as connection,
+        ending_query(connection),
+    ):
+        yield connection
+
+
+@contextmanager
+def ending_query(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
+    """Interrupt the query of a connection when the `with` ends with an exception.
+
+    After Ctrl-C its threads go on, and closing the connection or a rollback waits for their end.
+    """
+    try:
+        yield
+    except BaseException:
+        connection.interrupt()
+        raise
+
+
+def _open_database(config: Config, scratch: Path) -> PooledDatabase:
+    with ExitStack() as stack:
+        spilled = stack.enter_context(spill_folder(scratch))
+        opened = _connect(MEMORY, read_only=False, config=config, spilled=spilled)
+        stack.enter_context(opened)
+        return PooledDatabase(opened, stack.pop_all(), spilled)
+
+
+def _connect(
+    database: str, *, read_only: bool, config: Mapping[str, Any], spilled: Path | None
 ) -> duckdb.DuckDBPyConnection:
     """Open a DuckDB database; the only call of `duckdb.connect` in this package."""
-    connection = duckdb.connect(database, read_only=read_only, config=dict(config or {}))
+    # Without a folder, a query that exceeds the memory fails.
+    settings = {**config, "temp_directory": str(spilled or "")}
+    connection = duckdb.connect(database, read_only=read_only, config=settings)
     connection.execute(_NO_PROGRESS_BAR)
     return connection
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeVar
 
 import duckdb
@@ -13,9 +12,10 @@ import duckdb
 from warehouse.errors import SchemaOutdated, WarehouseError
 from warehouse.storage.atomic import fsync
 from warehouse.storage.connection import Settings, connect_file, create_file
+from warehouse.storage.connection_pool import ending_query
 from warehouse.storage.file_lock import FileLock
 from warehouse.storage.migrate import create_backup, migrate, require_version
-from warehouse.storage.scratch import ScratchFolders
+from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -57,10 +57,10 @@ class FileStorage:
         """Open a connection in a transaction under the exclusive lock."""
         self._create_if_missing()
         with self._lock.exclusive(), self._connected(read_only=False) as connection:
-            ScratchFolders(self.path).remove_orphans()
             connection.begin()
             try:
-                yield connection
+                with ending_query(connection):
+                    yield connection
             except BaseException:
                 # After a failed write the rollback may fail, too; the first error says more.
                 with suppress(duckdb.Error):
@@ -139,8 +139,8 @@ class FileStorage:
 
     def _create(self) -> None:
         # Created elsewhere and renamed, so that an existing file is always complete.
-        with TemporaryDirectory(prefix=".scoreline-", dir=self.path.parent) as folder:
-            created = type(self.path)(folder) / self.path.name
+        with scratch_folder(self.path.parent) as folder:
+            created = folder / self.path.name
             create_file(created, self.settings)
             # A log without a database belongs to a deleted file.
             self.path.with_name(self.path.name + ".wal").unlink(missing_ok=True)

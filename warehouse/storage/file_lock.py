@@ -17,6 +17,7 @@ import portalocker
 from portalocker import LockFlags
 
 from warehouse.errors import WarehouseError, WarehouseLocked
+from warehouse.storage.waiting import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,10 +45,11 @@ class Holder:
     def this_process(cls) -> Holder:
         """Return a holder that describes this process."""
         since = datetime.now().astimezone().isoformat()
-        return cls(os.getpid(), socket.gethostname(), _command(), since)
+        return cls(os.getpid(), socket.gethostname(), this_command(), since)
 
 
-def _command() -> str:
+def this_command() -> str:
+    """Return the command that this process runs, such as `scoreline run`."""
     program = Path(sys.argv[0])
     name = program.parent.name if program.name == "__main__.py" else program.name
     return " ".join([name, *sys.argv[1:2]])[:80]
@@ -57,8 +59,13 @@ def _command() -> str:
 class FileLock:
     """A lock on a file, shared by readers or held by one writer, within and across processes.
 
-    It is an advisory lock on `<file>.lock`. The writer describes itself in `<file>.holder`, which
-    only serves error messages: the file of a killed process blocks no other process.
+    It is an advisory lock on `<file>.lock`, which ends with the process that holds it. The writer
+    describes itself in `<file>.holder`, which only serves messages: the file of a killed process
+    blocks no other process.
+
+    Attributes:
+        guarded: The file or folder.
+        patience_s: The seconds to wait; infinite: as long as others hold the lock.
     """
 
     guarded: Path
@@ -108,24 +115,29 @@ class FileLock:
     def _acquire(self, file: TextIO, kind: LockFlags) -> None:
         deadline = time.monotonic() + self.patience_s
         pause = SHORTEST_PAUSE_S
+        waiting = Waiting()
         while not _try_lock(file, kind):
             left = deadline - time.monotonic()
             if left <= 0:
-                raise WarehouseLocked(self._describe_holder(file))
+                raise WarehouseLocked(
+                    f"{self._describe_holder(file)}; waited {self.patience_s:g} s"
+                )
+            waiting.tell(lambda: self._describe_holder(file))
             time.sleep(min(pause, left))
             pause = min(2 * pause, LONGEST_PAUSE_S)
 
     def _describe_holder(self, file: TextIO) -> str:
-        waited = f"waited {self.patience_s:g} s"
-        only_readers = _try_lock(file, LockFlags.SHARED)
-        if only_readers:
-            return f"{str(self.guarded)!r} is being read by another process; {waited}"
+        if _try_lock(file, LockFlags.SHARED):
+            # Another writer must not wait for this one.
+            portalocker.unlock(file)
+            readers = " and ".join(f"process {pid}" for pid in _holders(file))
+            return f"{str(self.guarded)!r} is being read by {readers or 'another process'}"
         try:
             holder = Holder(**json.loads(self._holder_file.read_text()))
         except (OSError, ValueError, TypeError):
             # The writer has just taken or released the lock.
-            return f"{str(self.guarded)!r} is being written by another process; {waited}"
-        return f"{str(self.guarded)!r} is being written by {holder}; {waited}"
+            return f"{str(self.guarded)!r} is being written by another process"
+        return f"{str(self.guarded)!r} is being written by {holder}"
 
 
 def _try_lock(file: TextIO, kind: LockFlags) -> bool:
@@ -134,3 +146,15 @@ def _try_lock(file: TextIO, kind: LockFlags) -> bool:
     except portalocker.AlreadyLocked:
         return False
     return True
+
+
+def _holders(file: TextIO) -> list[int]:
+    """Return the processes of this machine that hold the lock, where Linux says so."""
+    try:
+        lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return []
+    # `1: FLOCK  ADVISORY  READ 4711 fd:01:1234 0 EOF`; waiting processes have `->` behind `1:`.
+    held = [line.split() for line in lines if "->" not in line]
+    inode = str(os.fstat(file.fileno()).st_ino)
+    return sorted(int(fields[4]) for fields in held if fields[5].rpartition(":")[2] == inode)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from warehouse.errors import WarehouseError
+from warehouse.storage.file_lock import this_command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -21,18 +22,29 @@ PREFIX: Final = "ducklake:"
 POSTGRES: Final = "ducklake:postgres:"
 EXAMPLE: Final = "ducklake:postgres:dbname=scoreline host=db.example.org user=scoreline"
 
+TIMEOUTS: Final = {
+    "connect_timeout": "10",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "10000",
+}
+"""Parameters of libpq after which a connection counts as lost: about ten seconds without packets.
+By default, the operating system waits for a quarter of an hour after a query was sent, and for two
+hours while a query runs. `tcp_user_timeout` is in milliseconds, the others are in seconds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Lake:
     """The location of a lake; the counterpart of a path.
 
-    Like a path it has a name and a parent folder. That folder holds journals and scratch files and
+    Like a path it has a name and a parent folder. That folder holds scratch files and
     need not be shared between machines.
 
     Attributes:
         catalog: The connection string of the catalog's database for libpq, without a password.
         data_path: The folder of the Parquet files, or an address such as `s3://bucket/folder`.
-        folder: The local folder for journals and scratch files.
+        folder: The local folder for scratch files.
         schema: The schema of the catalog's tables, so that one database can hold many lakes.
         password_env: The environment variable with the password; null: the methods of libpq, such
             as PGPASSWORD and the password file.
@@ -51,7 +63,7 @@ class Lake:
 
     @property
     def parent(self) -> Path:
-        """The local folder for journals and scratch files."""
+        """The local folder for scratch files."""
         return self.folder
 
     def with_name(self, name: str) -> Path:
@@ -85,11 +97,8 @@ class Lake:
 
     @property
     def connection(self) -> str:
-        """The connection string for libpq, with the name of this process and a timeout."""
-        defaults = {
-            "application_name": f"scoreline-{os.getpid()}@{socket.gethostname()}"[:63],
-            "connect_timeout": "10",
-        }
+        """The connection string for libpq, with the name of this process and timeouts."""
+        defaults = {"application_name": _application_name(), **TIMEOUTS}
         missing = {key: value for key, value in defaults.items() if key not in self.catalog}
         if "://" in self.catalog:
             separator = "&" if "?" in self.catalog else "?"
@@ -193,3 +202,18 @@ def _holds_password(catalog: str) -> bool:
     address = urlsplit(catalog)
     given = {key.lower() for key in parse_qs(address.query, keep_blank_values=True)}
     return address.password is not None or bool(given & {"password", "sslpassword"})
+
+
+def _application_name() -> str:
+    """Return the name of this process for PostgreSQL, which keeps 63 bytes of it."""
+    command = re.sub(r"[^\w.]+", "-", this_command(), flags=re.ASCII)
+    return f"scoreline-{os.getpid()}@{socket.gethostname()}/{command}"[:63]
+
+
+def describe_application(name: str) -> str:
+    """Return the process that gave itself this name, for messages."""
+    found = re.fullmatch(r"scoreline-(\d+)@([^/]*)(?:/(.*))?", name)
+    if found is None:
+        return name
+    pid, host, command = found.groups()
+    return f"process {pid} ({(command or 'scoreline').replace('-', ' ')}) on {host}"

@@ -14,6 +14,7 @@ from warehouse.errors import NoSpace, SchemaMismatch, SchemaOutdated, WarehouseT
 from warehouse.schema import migrations
 from warehouse.schema.ddl import check, create_statement, quoted
 from warehouse.schema.tables import SCHEMA_VERSION, TABLES
+from warehouse.storage.atomic import replace_file
 
 if TYPE_CHECKING:
     from warehouse.storage.location import Location
@@ -141,9 +142,5 @@ def create_backup(connection: duckdb.DuckDBPyConnection, path: Path) -> None:
             f"the migration of the warehouse {str(path)!r} starts with a backup, which needs "
             f"{needed / 1e6:.1f} MB; {free / 1e6:.1f} MB are free"
         )
-    beside = target.with_name(target.name + ".tmp")
-    try:
-        shutil.copyfile(path, beside)
-        beside.replace(target)
-    finally:
-        beside.unlink(missing_ok=True)
+    with replace_file(target) as copy:
+        shutil.copyfile(path, copy)

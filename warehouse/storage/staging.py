@@ -9,8 +9,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import polars as pl
-
 from warehouse.errors import UnknownColumn, WarehouseError, suggest_name
 from warehouse.schema.ddl import literal, path_literal, quoted
 from warehouse.schema.tables import Table, table_named
@@ -19,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     import duckdb
+    import polars as pl
 
 Where: TypeAlias = Mapping[str, Any]
 Constants: TypeAlias = Mapping[str, str | datetime]
@@ -55,6 +54,8 @@ def stage_rows(
         files = path_literal(rows) if rows.is_file() else f"{path_literal(rows)} || '/*.parquet'"
         yield _describe(connection, table, _with_constants(f"read_parquet({files})", constants))
         return
+    import polars as pl
+
     for name in rows.columns:
         require_column(table, name)
     # DuckDB has no counterpart of Polars' null type; a missing column is null, too.

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
-
-import polars as pl
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from warehouse.errors import DuplicateKey, WarehouseError
 from warehouse.schema.ddl import quoted
 from warehouse.schema.tables import Table, table_named
+from warehouse.storage.parameters import Parameters, execute
 from warehouse.storage.staging import (
     Constants,
     StagedRows,
@@ -24,13 +22,12 @@ from warehouse.storage.staging import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     import duckdb
+    import polars as pl
 
     Rows: TypeAlias = pl.DataFrame | Path | Iterable[pl.DataFrame]
-
-Parameters: TypeAlias = Mapping[str, Any] | Sequence[Any]
 
 NO_CONSTANTS: Final[Constants] = MappingProxyType({})
 
@@ -39,7 +36,7 @@ def fetch_frame(
     connection: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters | None = None
 ) -> pl.DataFrame:
     """Return the result of a query as a frame; JSON becomes text, a MAP a Polars map."""
-    return connection.execute(sql, parameters).pl()
+    return execute(connection, sql, parameters).pl()
 
 
 class Transaction:
@@ -62,7 +59,7 @@ class Transaction:
         Returns:
             The number of changed rows; -1 for statements that do not change rows.
         """
-        row = self._connection.execute(sql, parameters).fetchone()
+        row = execute(self._connection, sql, parameters).fetchone()
         return int(row[0]) if row is not None and isinstance(row[0], int) else -1
 
     def disable_text_compression(self, *, unless_repeated: bool = False) -> None:
@@ -95,6 +92,8 @@ class Transaction:
         Raises:
             UnknownTable, UnknownColumn: The table or column does not exist.
         """
+        import polars as pl
+
         description = stored_table(table)
         if not isinstance(rows, pl.DataFrame | Path):
             return sum(self.append(table, batch, constants) for batch in rows)
@@ -121,6 +120,8 @@ class Transaction:
             DuplicateKey: Two rows of a frame or file have the same key (when `where` is null).
             WarehouseError: A new row does not satisfy `where`.
         """
+        import polars as pl
+
         description = stored_table(table)
         if where is not None:
             self.delete(table, where)
@@ -130,9 +131,17 @@ class Transaction:
 
     def record_fingerprint(self, benchmark: str, stage: str, digest: str) -> None:
         """Record the digest of all inputs of a stage of a benchmark."""
+        self.record_fingerprints(stage, {benchmark: digest})
+
+    def record_fingerprints(self, stage: str, digests: Mapping[str, str]) -> None:
+        """Record the digests of all inputs of a stage, by benchmark."""
+        import polars as pl
+
+        rows = {"benchmark": list(digests), "digest": list(digests.values())}
         now = datetime.now(UTC).replace(tzinfo=None)
-        row = {"benchmark": benchmark, "stage": stage, "digest": digest, "marked_at": now}
-        self.replace("marks", pl.DataFrame([row]))
+        frame = pl.DataFrame(rows, schema=dict.fromkeys(rows, pl.String))
+        where = {"benchmark": list(digests), "stage": stage}
+        self.replace("marks", frame.with_columns(stage=pl.lit(stage), marked_at=now), where=where)
 
     def next_timestamp(self, table: str, column: str, where: Where) -> datetime:
         """Return the current time (UTC), or a later one than all in a column of some rows.
@@ -223,4 +232,4 @@ class Transaction:
 
 
 def _has_no_columns(rows: pl.DataFrame | Path) -> bool:
-    return isinstance(rows, pl.DataFrame) and rows.is_empty() and rows.width == 0
+    return not isinstance(rows, Path) and rows.is_empty() and rows.width == 0

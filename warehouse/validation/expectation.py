@@ -63,6 +63,7 @@ class Batch:
         key: The columns that identify a row.
         expectations: The expectations; their names are unique.
         prefix: The prefix of names in results; it is unique among the batches of a table.
+        is_added: Whether users added the expectations: Great Expectations validates them always.
     """
 
     table: str
@@ -70,6 +71,7 @@ class Batch:
     key: tuple[str, ...]
     expectations: tuple[Expectation, ...]
     prefix: str = ""
+    is_added: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

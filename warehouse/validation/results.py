@@ -68,7 +68,10 @@ def record_verdicts(
             named = dict.fromkeys(("benchmark", "system", "question_id"), pl.String)
             rows = pl.DataFrame(broken, schema_overrides=named, infer_schema_length=None)
             transaction.append("quarantine", rows.with_columns(pl.lit(now).alias("quarantined_at")))
+        digests: dict[str, dict[str, str]] = {}
         for benchmark, stage, digest in fingerprints:
-            transaction.record_fingerprint(benchmark, stage, digest)
+            digests.setdefault(stage, {})[benchmark] = digest
+        for stage, own in digests.items():
+            transaction.record_fingerprints(stage, own)
 
     warehouse.write(write)

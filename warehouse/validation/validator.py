@@ -10,13 +10,14 @@ import atexit
 import gc
 import multiprocessing
 import os
+import signal
 import sys
 import tempfile
 import threading
 import warnings
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from multiprocessing.connection import wait
 from multiprocessing.util import Finalize
 from pathlib import Path
@@ -24,6 +25,7 @@ from types import ModuleType
 from typing import IO, TYPE_CHECKING
 
 from warehouse.errors import WarehouseError
+from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -44,6 +46,7 @@ class Validator:
     def __init__(self) -> None:
         self._pool: ProcessPoolExecutor | None = None
         self._output: IO[str] | None = None
+        self._opened = ExitStack()
         self._lock = threading.Lock()
 
     def start(self) -> None:
@@ -76,25 +79,26 @@ class Validator:
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown()
-        if self._output is not None:
-            self._output.close()
-            self._output = None
+        self._opened.close()
+        self._output = None
 
     def _started_pool(self) -> ProcessPoolExecutor:
         if self._pool is None:
             # A file, not a pipe: nothing reads it while the worker runs.
-            self._output = tempfile.NamedTemporaryFile(  # noqa: SIM115 - `close` closes it
-                "w+", encoding="utf-8", errors="replace", delete=False
+            folder = self._opened.enter_context(scratch_folder(Path(tempfile.gettempdir())))
+            output = folder / "output.txt"
+            self._output = self._opened.enter_context(
+                output.open("w+", encoding="utf-8", errors="replace")
             )
             with _isolated_start():
                 self._pool = ProcessPoolExecutor(
-                    1, multiprocessing.get_context("spawn"), _initialize, (self._output.name,)
+                    1, multiprocessing.get_context("spawn"), _initialize, (str(output),)
                 )
                 # The pool starts its process with its first task.
                 self._pool.submit(os.getpid)
             # Processes of multiprocessing close their queues (10) and join their children, in that
             # order, before they shut down their pools.
-            Finalize(None, self._pool.shutdown, exitpriority=20)
+            Finalize(None, self.close, exitpriority=20)
         return self._pool
 
     def _read_output(self) -> str:
@@ -113,13 +117,16 @@ def _isolated_start() -> Iterator[None]:
     """Keep a process that starts now from importing the script and the current folder.
 
     Spawned processes import the main script again. Without a `__main__` guard it would run twice.
+    They inherit the signal mask: Ctrl-C is for this process, which ends them.
     """
     main, safe_path = sys.modules["__main__"], os.environ.get("PYTHONSAFEPATH")
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     sys.modules["__main__"] = ModuleType("__main__")
     os.environ["PYTHONSAFEPATH"] = "1"
     try:
         yield
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         sys.modules["__main__"] = main
         if safe_path is None:
             del os.environ["PYTHONSAFEPATH"]

@@ -96,7 +96,7 @@ def test_the_fields_of_a_question(tmp_path: Path) -> None:
     [
         ("question_id,latency_s\na,1\nb,x\n", 3, "latency_s: expected a number, found 'x'"),
         ("question_id,latency_s\na,1\nb,NaN\n", 3, "latency_s: expected a number, found 'NaN'"),
-        ('question_id,contexts\n"a\nb",[]\nb,[1\n', 4, "contexts: expected JSON, found '[1'"),
+        ('answer,question_id,contexts\n"a\nb",a,[]\n,b,[1\n', 4, "expected JSON, found '[1'"),
         ("question_id,answer\na\n", 2, "expected 2 cells, found 1"),
         ("question_id,answer\n,x\n", 2, "question_id: missing"),
     ],

@@ -131,7 +131,7 @@ def test_real_runs_are_read(name: str, counts: list[int]) -> None:
 
 
 def test_only_the_blanks_of_trec_eval_are_blanks(tmp_path: Path) -> None:
-    name = "a\u00a0b\u3000c\x1d"
+    name = "a\u00a0b\u3000c"
     qrels, run = tmp_path / "qrels", tmp_path / "run"
     qrels.write_text(f"1 0 {name} 1\n", encoding="utf-8")
     run.write_text(f"1\tQ0 {name} 7  0.5\ttag\n", encoding="utf-8")
@@ -141,6 +141,18 @@ def test_only_the_blanks_of_trec_eval_are_blanks(tmp_path: Path) -> None:
     assert isinstance(answered, Read)
     (found,) = answered.record.retrieved or []
     assert (found.doc_id, found.score, answered.record.system) == (name, 0.5, "tag")
+
+
+@pytest.mark.parametrize("character", ["\x1d", "\x85", "\u2028"])
+def test_control_characters_in_names_are_refused(tmp_path: Path, character: str) -> None:
+    qrels, run = tmp_path / "qrels", tmp_path / "run"
+    qrels.write_text(f"1 0 a 1\n1{character} 0 b 1\n", encoding="utf-8")
+    run.write_text(f"1 Q0 a 1 2 tag\n1 Q0 b{character} 2 1 tag\n", encoding="utf-8")
+    for found in (read_questions(Source(qrels)), read_predictions(Source(run))):
+        (reject,) = (each for each in found if isinstance(each, Reject))
+        assert reject.line == 2
+        assert "expected a topic and a document without control characters" in reject.reason
+        assert character not in reject.reason
 
 
 def test_an_unusable_tag_is_refused(tmp_path: Path) -> None:

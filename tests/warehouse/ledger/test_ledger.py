@@ -1,119 +1,69 @@
-"""The ledger: what was kept is there at once, survives a kill, and is never made worse."""
+"""The ledger: what was stored is there at once for all processes, and is never made worse."""
 
 from __future__ import annotations
 
 import json
-import os
 import signal
+import socket
+import sqlite3
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+import psutil
 import pytest
 
 from tests.lakes import told
-from warehouse.errors import WarehouseError
-from warehouse.ledger.journal import Journal, journal_folder, orphaned_journals
-from warehouse.ledger.ledger import open_ledger, recover_journals
+from tests.warehouse.ledger.rows import ask, digest, judgment
+from warehouse.errors import WarehouseError, WarehouseTooNew
+from warehouse.ledger.database import ledger_file
+from warehouse.ledger.ledger import Holder, Ledger, Reply, open_ledger
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from warehouse.store import Warehouse
 
-
-def digest(number: int) -> str:
-    return f"{number:064x}"
-
-
-def judgment(number: int, **columns: Any) -> dict[str, Any]:
-    return {
-        "digest": digest(number),
-        "model": "m",
-        "parameters": '{"temperature":0}',
-        "messages": '[{"role":"user","content":"?"}]',
-        "reply_schema": "{}",
-        "replicate": 0,
-        "reply": f"reply {number}",
-        "status": "scored",
-        "error": None,
-        "attempts": 1,
-        "tokens_in": 10,
-        "tokens_out": 5,
-        "cost_usd": 0.001,
-        "latency_s": 0.5,
-        "judged_at": "2026-01-02T03:04:05.000006",
-    } | columns
-
-
-def ask(question: str, step: int, number: int) -> dict[str, Any]:
-    return {
-        "benchmark": "b",
-        "system": "s",
-        "question_id": question,
-        "evaluator": "e",
-        "step": step,
-        "digest": digest(number),
-    }
+ROOT = Path(__file__).parents[3]
 
 
 def rows(warehouse: Warehouse, sql: str) -> list[tuple[Any, ...]]:
     return warehouse.fetch(sql).rows()
 
 
-def journals(warehouse: Warehouse) -> list[Path]:
-    folder = journal_folder(warehouse.path)
-    return sorted(folder.iterdir()) if folder.is_dir() else []
-
-
 def test_finds_judgments_before_and_after_a_flush(warehouse: Warehouse) -> None:
     with open_ledger(warehouse, "run") as ledger:
         assert ledger.find(digest(1)) is None
-        ledger.record_judgment(judgment(1))
-        assert ledger.find(digest(1)) == ("reply 1", "scored", None)
+        ledger.record_judgment(judgment(1)).result()
+        assert ledger.find(digest(1)) == Reply("reply 1", "scored", None, 1 + 1)
         ledger.flush()
-        assert ledger.find(digest(1)) == ("reply 1", "scored", None)
     with open_ledger(warehouse, "later") as ledger:
-        assert ledger.find(digest(1)) == ("reply 1", "scored", None)
+        assert (ledger.find(digest(1)) or [None])[0] == "reply 1"
         assert ledger.find(digest(2)) is None
     stored = rows(warehouse, "SELECT digest, reply, run_id, judged_at::VARCHAR FROM judgments")
     assert stored == [(digest(1), "reply 1", "run", "2026-01-02 03:04:05.000006")]
-    assert journals(warehouse) == []
 
 
-def test_what_was_not_settled_is_recovered_by_the_next_start(warehouse: Warehouse) -> None:
-    with open_ledger(warehouse, "run") as ledger:
-        ledger.record_judgment(judgment(1))
-        ledger.record_ask(ask("q1", 0, 1))
-    assert len(journals(warehouse)) == 1
-    assert recover_journals(warehouse) == 1
-    assert rows(warehouse, "SELECT digest FROM judgments") == [(digest(1),)]
-    assert rows(warehouse, "SELECT question_id, step FROM asks") == [("q1", 0)]
-    assert journals(warehouse) == []
-    assert recover_journals(warehouse) == 0
-
-
-def test_a_line_that_was_cut_off_is_left_out(warehouse: Warehouse) -> None:
-    with open_ledger(warehouse, "run") as ledger:
-        for number in range(3):
-            ledger.record_judgment(judgment(number))
-    (path,) = journals(warehouse)
-    path.write_bytes(path.read_bytes()[:-20])
-    recover_journals(warehouse)
-    assert rows(warehouse, "SELECT count(*) FROM judgments") == [(2,)]
-
-
-def test_a_broken_line_is_named_and_nothing_is_lost(warehouse: Warehouse) -> None:
-    with open_ledger(warehouse, "run") as ledger:
-        ledger.record_judgment(judgment(1))
-        ledger.record_judgment(judgment(2))
-    (path,) = journals(warehouse)
-    path.write_bytes(b"nonsense\n" + path.read_bytes())
-    with pytest.raises(WarehouseError, match="line 1"):
-        recover_journals(warehouse)
-    assert journals(warehouse) == [path]
-    assert rows(warehouse, "SELECT count(*) FROM judgments") == [(0,)]
+def test_another_process_sees_a_reply_at_once_and_fills_the_tables(warehouse: Warehouse) -> None:
+    with open_ledger(warehouse, "one") as one, open_ledger(warehouse, "two") as two:
+        assert two.find(digest(1)) is None
+        one.record_judgment(judgment(1)).result()
+        assert (two.find(digest(1)) or [None])[0] == "reply 1"
+        one.record_ask(ask("q1", 0, 1))
+        one.record_ask(ask("q1", 1, 1))
+        assert one.claim(digest(2), -1).result() is None  # after which the asks are stored
+        one._write_asks()
+        one._drain()
+        two.flush()
+        assert rows(warehouse, "SELECT run_id FROM judgments") == [("one",)]
+        assert rows(warehouse, "SELECT question_id, step FROM asks ORDER BY ALL") == [
+            ("q1", 0),
+            ("q1", 1),
+        ]
 
 
 def test_a_reply_replaces_a_failure_but_not_vice_versa(warehouse: Warehouse) -> None:
@@ -122,7 +72,9 @@ def test_a_reply_replaces_a_failure_but_not_vice_versa(warehouse: Warehouse) -> 
         ledger.record_judgment(judgment(1, **failed))
         ledger.record_judgment(judgment(2))
         ledger.flush()
-        assert ledger.find(digest(1)) == (None, "judge_error", "timeout")
+        found = ledger.find(digest(1))
+        assert found is not None
+        assert found[:3] == (None, "judge_error", "timeout")
     with open_ledger(warehouse, "two") as ledger:
         ledger.record_judgment(judgment(1))
         ledger.record_judgment(judgment(2, **failed))
@@ -145,12 +97,40 @@ def test_a_sample_that_asks_less_than_before_leaves_nothing_behind(warehouse: Wa
     assert rows(warehouse, "SELECT digest FROM asks WHERE question_id = 'q1'") == [(digest(7),)]
 
 
-def test_the_journal_of_a_living_process_is_left_alone(warehouse: Warehouse) -> None:
-    with open_ledger(warehouse, "one") as ledger:
-        ledger.record_judgment(judgment(1))
-        assert recover_journals(warehouse) == 0
-        ledger.flush()
-    assert rows(warehouse, "SELECT count(*) FROM judgments") == [(1,)]
+def test_only_one_process_makes_a_call_and_the_other_gets_its_reply(warehouse: Warehouse) -> None:
+    with open_ledger(warehouse, "one") as one, open_ledger(warehouse, "two") as two:
+        assert one.claim(digest(1), -1).result() is None
+        assert one.claim(digest(1), -1).result() is None  # its own claim
+        assert isinstance(two.claim(digest(1), -1).result(), Holder)
+        one.record_judgment(judgment(1)).result()
+        found = two.claim(digest(1), -1).result()
+        assert isinstance(found, Reply)
+        assert found.reply == "reply 1"
+        assert one.claim(digest(2), -1).result() is None
+        one.release(digest(2))
+        one._drain()
+        assert two.claim(digest(2), -1).result() is None
+
+
+def test_a_failure_is_tried_again_once_not_by_everybody(warehouse: Warehouse) -> None:
+    failed = {"status": "judge_error", "reply": None, "error": "timeout"}
+    with open_ledger(warehouse, "one") as one, open_ledger(warehouse, "two") as two:
+        one.record_judgment(judgment(1, **failed)).result()
+        known = one.find(digest(1))
+        assert known is not None
+        assert one.claim(digest(1), known.number).result() is None
+        assert isinstance(two.claim(digest(1), known.number).result(), Holder)
+        one.record_judgment(judgment(1, **failed, attempts=7)).result()
+        later = two.claim(digest(1), known.number).result()
+        assert isinstance(later, Reply)
+        assert later.number > known.number
+
+
+def test_a_process_that_ends_leaves_no_claims(warehouse: Warehouse) -> None:
+    with open_ledger(warehouse, "one") as one:
+        assert one.claim(digest(1), -1).result() is None
+    with open_ledger(warehouse, "two") as two:
+        assert two.claim(digest(1), -1).result() is None
 
 
 WRITER = """
@@ -161,61 +141,257 @@ from warehouse.store import Warehouse
 row = json.loads(sys.argv[2])
 with open_ledger(Warehouse(location_from_json(json.loads(sys.argv[1]))), "killed") as ledger:
     for number in range(1_000_000):
-        ledger.record_judgment({**row, "digest": f"{number:064x}"})
+        digest = f"{number:064x}"
+        assert ledger.claim(digest, -1).result() is None
+        ledger.reserve(run_usd=1e9, day_usd=None, least=1.0, enough=1.0, most=1.0).result()
         print(number, flush=True)
+        ledger.record_judgment({**row, "digest": digest}).result()
 """
 
 
-def test_a_killed_process_loses_no_recorded_reply(warehouse: Warehouse) -> None:
-    with subprocess.Popen(
+def writer(warehouse: Warehouse) -> subprocess.Popen[str]:
+    """A process that claims, reserves and stores one call after another."""
+    return subprocess.Popen(
         [sys.executable, "-c", WRITER, told(warehouse.path), json.dumps(judgment(0))],
         stdout=subprocess.PIPE,
         text=True,
-        cwd=Path(__file__).parents[3],
-    ) as process:
+        cwd=ROOT,
+    )
+
+
+def test_a_killed_process_loses_no_stored_reply_and_no_claim_lasts(warehouse: Warehouse) -> None:
+    with writer(warehouse) as process:
         assert process.stdout is not None
-        first = process.stdout.readline()
-        time.sleep(0.05)
+        claimed = [process.stdout.readline() for _ in range(20)]
         process.send_signal(signal.SIGKILL)
-        kept = [first, *process.stdout]
-    recover_journals(warehouse)
-    ((stored,),) = rows(warehouse, "SELECT count(*) FROM judgments")
-    # A reply may have been kept whose number was not printed any more.
-    assert stored in (len(kept), len(kept) + 1)
+        claimed += process.stdout
+    with open_ledger(warehouse, "next") as ledger:
+        found = [ledger.find(digest(number)) is not None for number in range(len(claimed))]
+        # All but the call in flight.
+        assert all(found[:-1])
+        # The killed process is seen to be dead without waiting for its lease.
+        assert found[-1] or ledger.claim(digest(len(claimed) - 1), -1).result() is None
+        # What it had set aside for its calls may be billed. It settled none.
+        dead = ledger.reserve(run_usd=None, day_usd=2.0, least=1.5, enough=1.5, most=1.5)
+        assert dead.result() is False
+        assert ledger.spent_last_day_usd() == len(claimed)
+
+
+HOLDER = """
+import json, sys
+from warehouse.ledger.ledger import open_ledger
+from warehouse.storage.location import location_from_json
+from warehouse.store import Warehouse
+with open_ledger(Warehouse(location_from_json(json.loads(sys.argv[1]))), "stopped") as ledger:
+    print(ledger.claim(sys.argv[2], -1).result(), flush=True)
+    sys.stdin.readline()
+    ledger.record_judgment({**json.loads(sys.argv[3]), "reply": "late"}).result()
+"""
+
+
+def test_a_process_that_is_stopped_is_waited_for_as_long_as_its_lease(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A laptop that sleeps: its late reply neither replaces the other one nor is it an error."""
+    command = [sys.executable, "-c", HOLDER, told(warehouse.path), digest(1)]
+    with (
+        subprocess.Popen(
+            [*command, json.dumps(judgment(1))],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        ) as process,
+        open_ledger(warehouse, "next") as ledger,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == "None\n"
+            process.send_signal(signal.SIGSTOP)
+            while psutil.Process(process.pid).status() != psutil.STATUS_STOPPED:
+                time.sleep(0.01)
+            assert ledger.claim(digest(1), -1).result() == Holder(process.pid, socket.gethostname())
+            monkeypatch.setattr("warehouse.ledger.owners.LEASE_S", 0.2)
+            time.sleep(0.3)
+            assert ledger.claim(digest(1), -1).result() is None
+            ledger.record_judgment(judgment(1)).result()
+            process.send_signal(signal.SIGCONT)
+            process.communicate("\n", timeout=30)
+            assert process.returncode == 0
+        finally:
+            process.kill()
+        assert (ledger.find(digest(1)) or [None])[0] == "reply 1"
+
+
+def test_processes_of_other_machines_are_known_by_their_heartbeat_alone(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process number of another container may exist here, or not: it says nothing."""
+    with open_ledger(warehouse, "elsewhere") as one, open_ledger(warehouse, "here") as two:
+        with monkeypatch.context() as elsewhere:
+            elsewhere.setattr("warehouse.ledger.owners.machine", lambda: "another")
+            elsewhere.setattr("os.getpid", lambda: 2**22 + 1)  # no such process
+            assert one.claim(digest(1), -1).result() is None
+        assert isinstance(two.claim(digest(1), -1).result(), Holder)
+        monkeypatch.setattr("warehouse.ledger.owners.LEASE_S", 0.2)
+        time.sleep(0.3)
+        assert two.claim(digest(1), -1).result() is None
+
+
+def test_eight_processes_at_once_make_every_call_once(warehouse: Warehouse) -> None:
+    script = """
+import json, sys, time
+from warehouse.ledger.ledger import Holder, open_ledger
+from warehouse.storage.location import location_from_json
+from warehouse.store import Warehouse
+row = json.loads(sys.argv[2])
+with open_ledger(Warehouse(location_from_json(json.loads(sys.argv[1]))), sys.argv[3]) as ledger:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    for number in range(200):
+        digest = f"{number:064x}"
+        while isinstance(found := ledger.claim(digest, -1).result(), Holder):
+            time.sleep(0.001)
+        if found is None:
+            print(number, flush=True)
+            ledger.settle(None, 0.25)
+            ledger.record_judgment({**row, "digest": digest}).result()
+"""
+    with open_ledger(warehouse, "creates") as ledger:
+        ledger.find(digest(1))
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", script, told(warehouse.path), json.dumps(judgment(0)), str(run)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+        )
+        for run in range(8)
+    ]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+    made = Counter(
+        line for process in processes for line in process.communicate(timeout=100)[0].split()
+    )
+    assert [process.returncode for process in processes] == [0] * 8
+    assert made == Counter(map(str, range(200)))
+    with open_ledger(warehouse, "last") as ledger:
+        ledger.flush()
+        assert ledger.spent_last_day_usd() == 50.0
+    assert rows(warehouse, "SELECT count(*), sum(cost_usd) FROM judgments") == [
+        (200, pytest.approx(0.2))
+    ]
+
+
+@pytest.mark.parametrize("back_s", [3600.0, -3600.0])
+def test_a_clock_that_is_set_changes_no_rate_for_long(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch, back_s: float
+) -> None:
+    with open_ledger(warehouse, "run") as ledger:
+        waits = [ledger.start("calls", 60.0, 1).result() for _ in range(2)]
+        assert waits[0] == 0.0  # a second's worth
+        assert 0 < waits[1] <= 1.0
+        clock = ledger._database()
+        real = clock.now
+        monkeypatch.setattr(clock, "now", lambda connection: real(connection) - back_s)
+        assert 0 <= ledger.start("calls", 60.0, 1).result() <= 1.0
+
+
+def test_a_new_ledger_takes_over_what_the_warehouse_and_old_journals_hold(
+    warehouse: Warehouse,
+) -> None:
+    """A warehouse of version 0.1, copied or restored without its ledger, pays for nothing twice."""
+    old = {**judgment(1), "run_id": "old"}
+    moment = pl.col("judged_at").str.to_datetime(time_unit="us")
+    warehouse.append("judgments", pl.DataFrame([old]).with_columns(moment))
+    journals = warehouse.path.with_name(warehouse.path.name + ".journal")
+    journals.mkdir(parents=True)
+    line = json.dumps({"judgment": {**judgment(2), "run_id": "killed"}})
+    (journals / "1@host.jsonl").write_text(f'{json.dumps({"ask": ask("q", 0, 2)})}\n{line}\n{{"ju')
+    with open_ledger(warehouse, "run") as ledger:
+        for number in (1, 2):
+            assert (ledger.find(digest(number)) or [None])[0] == f"reply {number}"
+        ledger.flush()
+    assert not journals.exists()
+    assert rows(warehouse, "SELECT digest, run_id FROM judgments ORDER BY ALL") == [
+        (digest(1), "old"),
+        (digest(2), "killed"),
+    ]
 
 
 @pytest.mark.file_only
-def test_ignores_journals_that_appear_and_disappear(warehouse: Warehouse) -> None:
-    """A process that starts or ends while others look for what was left behind is not disturbed."""
-
-    def come_and_go(_: int) -> None:
-        with Journal(warehouse.path) as journal:
-            journal.write("ask", {})
-            journal.clear()
-
-    def look(_: int) -> int:
-        with orphaned_journals(warehouse.path) as found:
-            return len(found)
-
-    with ThreadPoolExecutor(6) as threads:
-        coming = [threads.submit(come_and_go, number) for number in range(500)]
-        looking = [threads.submit(look, number) for number in range(500)]
-        assert [future.result() for future in looking] == [0] * 500
-        for future in coming:
-            future.result()
-    assert journals(warehouse) == []
-
-
-def test_a_journal_of_another_machine_is_taken_when_it_has_long_been_still(
-    warehouse: Warehouse,
-) -> None:
-    with open_ledger(warehouse, "elsewhere") as ledger:
+def test_a_warehouse_that_is_lost_gets_its_judgments_back(warehouse: Warehouse) -> None:
+    with open_ledger(warehouse, "run") as ledger:
         ledger.record_judgment(judgment(1))
-    (own,) = journals(warehouse)
-    theirs = own.rename(own.with_name("0123@another-machine.jsonl"))
-    assert recover_journals(warehouse) == 0
-    assert theirs.exists()
-    a_day_ago = time.time() - 86_400
-    os.utime(theirs, (a_day_ago, a_day_ago))
-    assert recover_journals(warehouse) == 1
-    assert rows(warehouse, "SELECT count(*) FROM judgments") == [(1,)]
+        ledger.flush()
+    Path(str(warehouse.path)).unlink()
+    with open_ledger(warehouse, "run") as ledger:
+        ledger.flush()
+    assert rows(warehouse, "SELECT digest FROM judgments") == [(digest(1),)]
+
+
+@pytest.mark.file_only
+def test_a_commit_is_on_disk_when_it_returns(warehouse: Warehouse) -> None:
+    with open_ledger(warehouse, "run") as ledger:
+        ledger.find(digest(1))
+        with ledger._database().reading() as connection:
+            for pragma, value in (("synchronous", 2), ("journal_mode", "wal")):
+                assert connection.exec_driver_sql(f"PRAGMA {pragma}").scalar() == value
+    # The statement above is SQLite's own promise; the file is whole after any number of kills.
+    file = ledger_file(Path(str(warehouse.path)))
+    assert sqlite3.connect(file).execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+
+
+@pytest.mark.file_only
+def test_a_network_file_system_is_refused_with_the_way_out(
+    warehouse: Warehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(str(warehouse.path)).parent
+    real = psutil.disk_partitions
+    mount = psutil._ntuples.sdiskpart("server:/x", str(folder.parent), "nfs4", "rw")
+    monkeypatch.setattr(psutil, "disk_partitions", lambda **all_: [*real(**all_), mount])
+    with (
+        open_ledger(warehouse, "run") as ledger,
+        pytest.raises(WarehouseError, match=r"network file system \(nfs4\).*ducklake:postgres"),
+    ):
+        ledger.record_judgment(judgment(1))
+    assert not folder.exists()
+
+
+@pytest.mark.file_only
+@pytest.mark.parametrize(
+    ("damage", "error", "message"),
+    [
+        (lambda file: file.write_bytes(b"nonsense" * 1000), WarehouseError, "not a database"),
+        (lambda file: file.unlink() or file.mkdir(), WarehouseError, "unable to open"),
+        (
+            lambda file: sqlite3.connect(file, isolation_level=None).execute(
+                "UPDATE ledger_store SET version = 99"
+            ),
+            WarehouseTooNew,
+            "update Scoreline",
+        ),
+    ],
+)
+def test_a_ledger_that_cannot_be_read_is_named(
+    warehouse: Warehouse, damage: Callable[[Path], object], error: type[Exception], message: str
+) -> None:
+    with open_ledger(warehouse, "run") as ledger:
+        ledger.record_judgment(judgment(1))
+    damage(ledger_file(Path(str(warehouse.path))))
+    with open_ledger(warehouse, "run") as ledger, pytest.raises(error, match=message) as raised:
+        ledger.find(digest(1))
+    assert "warehouse.duckdb" in str(raised.value)
+
+
+def test_nothing_is_written_by_whom_only_closes(warehouse: Warehouse) -> None:
+    Ledger(warehouse, "run").close()
+    assert not ledger_file(Path("x")).exists()
+    assert not warehouse.exists()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -11,8 +10,9 @@ from tests.contents import contents
 from tests.lakes import fresh
 from tests.services import takes_minutes
 from tests.warehouse.conftest import questions
+from tests.warehouse.ledger.rows import digest, judgment
 from warehouse.errors import WarehouseError
-from warehouse.ledger.journal import Journal
+from warehouse.ledger.ledger import open_ledger
 from warehouse.maintenance.copy import copy_tables
 from warehouse.schema.tables import TABLES
 from warehouse.store import Warehouse
@@ -95,11 +95,14 @@ def test_nothing_is_overwritten(place: Lake, tmp_path: Path) -> None:
     assert not missing.exists()
 
 
-def test_refuses_to_copy_with_unsaved_replies(tmp_path: Path) -> None:
+def test_replies_of_a_killed_run_are_copied_too(tmp_path: Path) -> None:
     source = Warehouse(tmp_path / "source.duckdb")
     source.append("questions", questions("q"))
-    journal = Journal(source.path)
-    journal.write("judgment", json.loads("{}"))
-    journal.close()
-    with pytest.raises(WarehouseError, match="holds replies of a killed run that are not yet in"):
-        copy_tables(source, Warehouse(tmp_path / "other.duckdb"))
+    with open_ledger(source, "killed") as ledger:
+        ledger.record_judgment(judgment(1)).result()
+    target = Warehouse(tmp_path / "other.duckdb")
+    assert copy_tables(source, target)["judgments"] == 1
+    with open_ledger(target, "next") as ledger:
+        found = ledger.find(digest(1))
+    assert found is not None
+    assert found.reply == "reply 1"

@@ -70,7 +70,7 @@ def folded(
     warehouse: Warehouse, *slices: str, places: int = 3
 ) -> dict[tuple[str, str, str], dict[str, Any]]:
     """The folds by slice, system and metric."""
-    query = aggregate_scores("b", slices, places)
+    query = aggregate_scores(["b"], slices, places)
     frame = warehouse.fetch(query.sql, query.parameters)
     return {(row["slice"], row["system"], row["metric"]): row for row in frame.to_dicts()}
 
@@ -91,6 +91,7 @@ def test_counts_every_status(warehouse: Warehouse) -> None:
     fold = folded(warehouse)
     assert set(fold) == {("all", "s", "x"), ("all", "s", "y")}
     assert fold["all", "s", "x"] == {
+        "benchmark": "b",
         "slice": "all",
         "system": "s",
         "evaluator": "e",

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from warehouse.errors import WarehouseError, WarehouseLocked
+from warehouse.storage import waiting
 from warehouse.storage.file_lock import FileLock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
+    from logging import LogRecord
 
 HOLD = """
 import sys
@@ -73,11 +76,34 @@ def test_a_writer_waits_for_readers(path: Path) -> None:
     stale = {"pid": 1, "host": "h", "command": "scoreline run", "since": "2026-01-01T00:00:00"}
     path.with_name(path.name + ".holder").write_text(json.dumps(stale))
     with (
-        holder(path, "shared"),
-        pytest.raises(WarehouseLocked, match="being read by another process"),
+        holder(path, "shared") as process,
+        pytest.raises(WarehouseLocked, match="being read by") as caught,
         FileLock(path, 0.1).exclusive(),
     ):
         pass
+    if Path("/proc/locks").exists():
+        assert f"being read by process {process.pid};" in str(caught.value)
+
+
+def test_says_for_whom_it_waits_at_growing_intervals(
+    path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(waiting, "FIRST_S", 0.05)
+    with holder(path, "exclusive") as process:
+
+        def end_holder(_: LogRecord) -> bool:
+            if len(caplog.records) == 2:
+                process.kill()
+            return True
+
+        caplog.handler.addFilter(end_holder)
+        with FileLock(path, math.inf).exclusive():
+            pass
+    said = [record.getMessage() for record in caplog.records]
+    assert all(f"is being written by process {process.pid} (-c" in each for each in said)
+    assert all(each.startswith("waiting: ") for each in said)
+    first, second, third = (record.created for record in caplog.records[:3])
+    assert third - second > second - first
 
 
 def test_the_wait_ends_when_the_holder_releases_the_lock(path: Path) -> None:

@@ -18,6 +18,7 @@ EXPECTED: Final = {
     "string_type": "text",
     "too_short": "text",
     "string_too_short": "text",
+    "string_pattern_mismatch": "text without control characters",
     "list_type": "a list",
     "dict_type": "an object",
     "model_type": "an object",
@@ -98,5 +99,6 @@ def _field_path(path: Sequence[str | int]) -> str:
         if isinstance(step, int):
             text += f"[{step}]"
         elif step != "[key]":
-            text += f".{step}" if text else step
+            name = step if step.isprintable() else repr(step)[1:-1]
+            text += f".{name}" if text else name
     return text

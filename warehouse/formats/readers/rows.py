@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, Any
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import SHOWN, Reject
 from warehouse.formats.readers.error_messages import found
-from warehouse.formats.readers.files import kind, lines, opened, whole
-from warehouse.formats.readers.strict_json import NotJsonError, decode, members
-from warehouse.formats.readers.tabular import Shape, csv_rows, parquet_rows
+from warehouse.formats.readers.files import kind, lines, opened
+from warehouse.formats.readers.json_stream import JsonStream
+from warehouse.formats.readers.limits import LONGEST_ROW, MAX_FIELDS, too_long, too_many_fields
+from warehouse.formats.readers.parquet import parquet_rows
+from warehouse.formats.readers.strict_json import NotJsonError, decode
+from warehouse.formats.readers.tabular import Shape, csv_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from warehouse.formats.readers.json_stream import Member
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +83,15 @@ def json_lines(path: Path) -> Iterator[Row | Reject]:
             yield Reject(line.number, reason, line.beginning)
             continue
         if isinstance(value, dict):
-            yield Row(value, line.number, line.beginning)
+            yield _row(value, line.number, line.beginning)
         else:
             reason = f"expected a JSON object, found {found(value)}"
             yield Reject(line.number, reason, line.beginning)
+
+
+def _row(fields: dict[str, Any], line: int, text: str) -> Row | Reject:
+    reason = too_many_fields(len(fields))
+    return Row(fields, line, text) if reason is None else Reject(line, reason, text)
 
 
 def json_members(path: Path, *, key: str) -> Iterator[Row | Reject]:
@@ -93,53 +103,48 @@ def json_members(path: Path, *, key: str) -> Iterator[Row | Reject]:
     Raises:
         InputError: The file is not such JSON; names the line.
     """
-    text = whole(path)
-    if not text.strip():
-        return
-    line, reached = 1, 0
+    stream = JsonStream(path)
     fields: dict[str, Any] = {}
     rows_so_far: list[Row | Reject] = []
+    length = 0
     is_single = False
-    try:
-        for position, (name, value, begin) in enumerate(members(text)):
-            line += text.count("\n", reached, begin)
-            reached = begin
-            if position == 0 and name is not None:
-                is_single = not isinstance(value, dict) or name == key
-            if is_single and name is not None:
-                _add_field(fields, name, value, begin)
-                rows_so_far.append(
-                    _member(name, value, position, line, text[begin : begin + SHOWN], key)
-                )
-                continue
-            yield _member(name, value, position, line, text[begin : begin + SHOWN], key)
-    except NotJsonError as error:
-        at = text.count("\n", 0, error.position) + 1
-        raise InputError([Problem(path, at, f"not JSON: {error}")]) from None
-    if key in fields:
-        yield Row(fields, 1, text[:SHOWN])
-    else:
+    for position, member in enumerate(stream):
+        name, row = member.name, _member_row(member, position, key)
+        if position == 0 and name is not None:
+            is_single = not isinstance(member.value, dict) or name == key
+        if not is_single or name is None:
+            yield row
+            continue
+        if name in fields:
+            reason = f"not JSON: the key {name!r} occurs twice in one object"
+            raise InputError([Problem(path, member.line, reason)])
+        fields[name] = member.value
+        rows_so_far.append(row)
+        length += member.length
+        if len(fields) > MAX_FIELDS or length > LONGEST_ROW:
+            if key in fields:
+                reason = too_many_fields(len(fields)) or too_long("the row")
+                raise InputError([Problem(path, member.line, reason)])
+            # Not one row, but rows by key, the first of which is not valid.
+            is_single = False
+            yield from rows_so_far
+    if is_single and key in fields:
+        yield Row(fields, 1, stream.beginning)
+    elif is_single:
         yield from rows_so_far
 
 
-def _add_field(fields: dict[str, Any], name: str, value: object, begin: int) -> None:
-    if name in fields:
-        raise NotJsonError(f"the key {name!r} occurs twice in one object", begin)
-    fields[name] = value
-
-
-def _member(
-    name: str | None, value: object, position: int, line: int, text: str, key: str
-) -> Row | Reject:
+def _member_row(member: Member, position: int, key: str) -> Row | Reject:
+    name, value, line, text = member.name, member.value, member.line, member.text
     location = f"element {position + 1}" if name is None else repr(name)
     if not isinstance(value, dict):
         return Reject(line, f"{location}: expected a JSON object, found {found(value)}", text)
     if name is None:
-        return Row(value, line, text)
+        return _row(value, line, text)
     own = value.get(key)
     if own is not None and str(own) != name:
         return Reject(line, f"{location}: {key} is {own!r}, which contradicts the key", text)
-    return Row({**value, key: name}, line, text)
+    return _row({**value, key: name}, line, text)
 
 
 def _with_text(

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from warehouse.formats.readers.limits import MAX_DEPTH, is_too_deep
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable
 
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _WHITESPACE: Final = re.compile(r"[ \t\r\n]*")
@@ -40,11 +43,22 @@ def _finite(digits: str) -> float:
 def _refuse_repeated_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = first_repeated(name for name, _ in pairs)
         raise ValueError(f"the key {twice!r} occurs twice in one object")
     return values
 
+
+def first_repeated(names: Iterable[str]) -> str | None:
+    """Return the first name that has occurred before; null if there is none."""
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+_TOO_DEEP: Final = f"nested more than {MAX_DEPTH} levels deep"
 
 _DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_refuse_repeated_keys, parse_constant=_refuse_constant, parse_float=_finite
@@ -65,9 +79,15 @@ def value_at(text: str, start: int) -> tuple[Any, int]:
     except json.JSONDecodeError as error:
         raise NotJsonError(f"{error.msg[:1].lower()}{error.msg[1:]}", error.pos) from None
     except ValueError as error:
-        raise NotJsonError(str(error), start) from None
+        message = str(error)
+        if "set_int_max_str_digits" in message:
+            message = f"a number has more than {sys.get_int_max_str_digits():,} digits"
+        raise NotJsonError(message, start) from None
     except RecursionError:
-        raise NotJsonError("nested too deeply", start) from None
+        raise NotJsonError(_TOO_DEEP, start) from None
+    opened = text.count("[", start, end) + text.count("{", start, end)
+    if opened > MAX_DEPTH and isinstance(value, dict | list) and is_too_deep(value):
+        raise NotJsonError(_TOO_DEEP, start)
     if _SURROGATE.search(text, start, end):
         _refuse_lone_surrogates(value, start)
     return value, end
@@ -86,60 +106,14 @@ def decode(text: str) -> Any:
     Raises:
         NotJsonError: The text is not exactly one JSON value.
     """
-    value, end = value_at(text, _skip_whitespace(text, 0))
-    end = _skip_whitespace(text, end)
+    value, end = value_at(text, skip_whitespace(text, 0))
+    end = skip_whitespace(text, end)
     if end < len(text):
         raise NotJsonError("expected the end", end)
     return value
 
 
-def members(text: str) -> Iterator[tuple[str | None, Any, int]]:
-    """Yield the elements of a JSON list or the members of a JSON object.
-
-    Yields:
-        The key (null in a list), the value, and its position.
-
-    Raises:
-        NotJsonError: The text is not one JSON list or object.
-    """
-    start = _skip_whitespace(text, 0)
-    opening = text[start : start + 1]
-    if opening not in {"[", "{"}:
-        raise NotJsonError("expected a list or an object", start)
-    closing = "]" if opening == "[" else "}"
-    position = _skip_whitespace(text, start + 1)
-    if text[position : position + 1] == closing:
-        position += 1
-    else:
-        while True:
-            begin = position
-            key = None
-            if opening == "{":
-                key, position = _key(text, position)
-            value, position = value_at(text, position)
-            yield key, value, begin
-            position = _skip_whitespace(text, position)
-            delimiter = text[position : position + 1]
-            position += 1
-            if delimiter == closing:
-                break
-            if delimiter != ",":
-                raise NotJsonError(f"expected ',' or {closing!r}", position - 1)
-            position = _skip_whitespace(text, position)
-    if _skip_whitespace(text, position) < len(text):
-        raise NotJsonError("expected the end", position)
-
-
-def _key(text: str, position: int) -> tuple[str, int]:
-    if text[position : position + 1] != '"':
-        raise NotJsonError("expected a key in double quotes", position)
-    key, position = value_at(text, position)
-    position = _skip_whitespace(text, position)
-    if text[position : position + 1] != ":":
-        raise NotJsonError("expected ':'", position)
-    return key, _skip_whitespace(text, position + 1)
-
-
-def _skip_whitespace(text: str, position: int) -> int:
+def skip_whitespace(text: str, position: int) -> int:
+    """Return the position of the next character that is not whitespace."""
     match = _WHITESPACE.match(text, position)
     return match.end() if match else position

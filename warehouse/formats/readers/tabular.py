@@ -1,17 +1,17 @@
-"""Reads rows of CSV and Parquet files and parses their cells."""
+"""Reads rows of CSV files and parses their cells."""
 
 from __future__ import annotations
 
 import csv
-import io
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, get_origin
 
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import SHOWN, Reject
-from warehouse.formats.readers.files import COMPRESSED, LONGEST_LINE, Line, lines, opened
-from warehouse.formats.readers.strict_json import NotJsonError, decode
+from warehouse.formats.readers.files import lines
+from warehouse.formats.readers.limits import LONGEST_ROW, MAX_LINES, too_long, too_many_fields
+from warehouse.formats.readers.strict_json import NotJsonError, decode, first_repeated
 from warehouse.formats.records.record import Texts
 
 if TYPE_CHECKING:
@@ -59,20 +59,18 @@ def csv_rows(path: Path, shape: Shape) -> Iterator[tuple[dict[str, Any], int] | 
     An empty cell is absent.
 
     Raises:
-        InputError: The file is not CSV in UTF-8, or its header names a column twice.
+        InputError: The file is not CSV in UTF-8, its header names a column twice or too many
+            columns, or a row is too long.
     """
     with _long_cells():
         plain = _Lines(path)
-        reader = csv.reader(plain, strict=True)
         header: list[str] | None = None
-        begin = 1
         try:
-            for cells in reader:
-                line, begin = begin, plain.number + 1
-                if not cells:
-                    continue
+            for cells in csv.reader(plain, strict=True):
+                plain.is_within_row = False
+                line = plain.begin
                 if header is None:
-                    header = _header(path, cells)
+                    header = _header(path, cells, line)
                 elif len(cells) != len(header):
                     reason = f"expected {len(header)} cells, found {len(cells)}"
                     yield Reject(line, reason, ",".join(cells)[:SHOWN])
@@ -83,28 +81,48 @@ def csv_rows(path: Path, shape: Shape) -> Iterator[tuple[dict[str, Any], int] | 
 
 
 class _Lines:
-    """The lines of a file for the csv module, with a count."""
+    """The lines of a file for the csv module, without empty lines between rows.
+
+    Attributes:
+        number: The number of the last line.
+        begin: The number of the line where the row begins.
+        is_within_row: Whether the next line may belong to the same row as the last one.
+    """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         self.number = 0
-        self._lines = lines(path, blank=True)
+        self.begin = 0
+        self.is_within_row = False
+        self._path = path
+        self._lines = lines(path, keep_blank=lambda: self.is_within_row)
+        self._length = 0
 
     def __iter__(self) -> _Lines:
         return self
 
     def __next__(self) -> str:
         line = next(self._lines)
-        if isinstance(line, Line):
-            self.number = line.number
-            return line.text + "\n"
-        raise InputError([Problem(self.path, line.line, line.reason)])
+        if isinstance(line, Reject):
+            raise InputError([Problem(self._path, line.line, line.reason)])
+        self.number = line.number
+        if not self.is_within_row:
+            self.begin, self._length, self.is_within_row = line.number, 0, True
+        self._length += len(line.text) + 1
+        if self._length > LONGEST_ROW:
+            raise InputError([Problem(self._path, self.begin, too_long("the row"))])
+        if self.number - self.begin >= MAX_LINES:
+            reason = f"the row has more than {MAX_LINES:,} lines; is a quotation mark missing?"
+            raise InputError([Problem(self._path, self.begin, reason)])
+        return line.text + "\n"
 
 
-def _header(path: Path, cells: list[str]) -> list[str]:
-    for name in cells:
-        if cells.count(name) > 1:
-            raise InputError([Problem(path, 1, f"the header names the column {name!r} twice")])
+def _header(path: Path, cells: list[str], line: int) -> list[str]:
+    reason = too_many_fields(len(cells))
+    if reason is not None:
+        raise InputError([Problem(path, line, reason)])
+    twice = first_repeated(cells)
+    if twice is not None:
+        raise InputError([Problem(path, line, f"the header names the column {twice!r} twice")])
     return cells
 
 
@@ -129,44 +147,8 @@ def _row(cells: dict[str, str], line: int, shape: Shape) -> tuple[dict[str, Any]
 
 @contextmanager
 def _long_cells() -> Iterator[None]:
-    before = csv.field_size_limit(LONGEST_LINE)
+    before = csv.field_size_limit(LONGEST_ROW)
     try:
         yield
     finally:
         csv.field_size_limit(before)
-
-
-def parquet_rows(path: Path) -> Iterator[tuple[dict[str, Any], int] | Reject]:
-    """Yield the rows of a Parquet file and their numbers, from 1.
-
-    Maps and structs become dictionaries without null values.
-
-    Raises:
-        InputError: The file is not Parquet.
-    """
-    import pyarrow as pa
-    from pyarrow import parquet
-
-    try:
-        with opened(path) as file:
-            packed = path.suffix.lower() in COMPRESSED
-            seekable = io.BytesIO(file.read()) if packed else file
-            number = 0
-            for batch in parquet.ParquetFile(seekable).iter_batches(1000):
-                for row in batch.to_pylist(maps_as_pydicts="strict"):
-                    number += 1
-                    yield {name: _plain(value) for name, value in row.items()}, number
-    except (pa.ArrowException, KeyError) as error:
-        raise InputError([Problem(path, None, f"not Parquet: {error}")]) from error
-
-
-def _plain(value: object) -> Any:
-    match value:
-        case dict():
-            return {key: _plain(each) for key, each in value.items() if each is not None}
-        case list():
-            return [_plain(each) for each in value]
-        case None | bool() | int() | float() | str():
-            return value
-        case _:
-            return str(value)

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import re
 import string
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from warehouse.formats.readers.error_messages import RecordError, found
-from warehouse.formats.records.record import Id, Name, Record, Share, Texts, Whole
+from warehouse.formats.records.record import (
+    CONTROL,
+    Id,
+    Name,
+    Record,
+    Share,
+    SliceName,
+    Texts,
+    Whole,
+)
 
 
 def _position_of_letter(value: object) -> object:
@@ -65,10 +75,10 @@ class Question(Record):
     question: str | None = None
     expected_answer: Texts | None = None
     expected_parts: list[Texts] | None = None
-    expected_label: Name | None = None
+    expected_label: SliceName | None = None
     doc_id: Id | None = None
     gold_doc_ids: list[Id] | None = None
-    gold_relevance: dict[str, Whole] | None = None
+    gold_relevance: dict[Id, Whole] | None = None
     gold_sentence_ids: list[Id] | None = None
     rubric: Annotated[dict[str, Any], AfterValidator(_rubric)] | None = None
     constraints: list[Any] | None = None
@@ -93,7 +103,7 @@ class Question(Record):
     noise_ratio: Share | None = None
     counterfactual_answer: str | None = None
     perturbs: Id | None = None
-    perturbation: str | None = None
+    perturbation: SliceName | None = None
     cluster: Id | None = None
     tags: dict[str, Any] | None = None
     extra: dict[str, Any] | None = None
@@ -104,6 +114,11 @@ class Question(Record):
             if isinstance(value, (list, dict)):
                 message = f"tags.{tag}: expected text or a number, found {found(value)}"
                 raise ValueError(message)  # noqa: TRY004
+            for text in (tag, value):
+                if isinstance(text, str) and re.search(CONTROL, text):
+                    raise ValueError(
+                        f"tags: expected text without control characters, found {found(text)}"
+                    )
         if self.choices is not None and self.correct_choice is not None:
             count = len(self.choices)
             if self.correct_choice >= count:

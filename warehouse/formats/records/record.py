@@ -22,8 +22,17 @@ def _text_of_integer(value: object) -> object:
 Name = Annotated[str, BeforeValidator(_text_of_integer)]
 """Text that files often write as a whole number, such as a label."""
 
-Id = Annotated[str, BeforeValidator(_text_of_integer), Field(min_length=1)]
-"""An id: text that is not empty; whole numbers become text."""
+CONTROL = r"[\x00-\x1f\x7f-\x9f" "\u2028\u2029]"
+"""A pattern, for Python, DuckDB and pydantic, of control characters and line separators. Ids and
+names contain none: they become labels of charts, lines of terminals and names of files."""
+
+_PRINTABLE = Field(pattern=f"^[^{CONTROL[1:]}*$")
+
+Id = Annotated[str, BeforeValidator(_text_of_integer), Field(min_length=1), _PRINTABLE]
+"""An id: text that is not empty, without control characters; whole numbers become text."""
+
+SliceName = Annotated[str, BeforeValidator(_text_of_integer), _PRINTABLE]
+"""Text without control characters that defines slices; whole numbers become text."""
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]

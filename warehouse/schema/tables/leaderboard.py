@@ -204,7 +204,9 @@ LEADERBOARD = Table(
 
 COMPARISONS = Table(
     name="comparisons",
-    one_row="One row is a paired comparison of two systems by one metric.",
+    one_row="One row is a paired comparison of two systems by one metric: every pair for primary "
+    "metrics on all questions, otherwise the pairs with the best system and with the baselines of "
+    "gates, and those with a `p_interaction`. `scoreline compare` computes all others.",
     key=("benchmark", "slice", "metric", "evaluator", "system_a", "system_b"),
     columns=(
         *shared("benchmark", "slice", "metric", "evaluator"),
@@ -216,7 +218,11 @@ COMPARISONS = Table(
         Column("ci_low", "DOUBLE", "The lower end of the 95 % interval of the difference."),
         Column("ci_high", "DOUBLE", "The upper end of the 95 % interval of the difference."),
         Column("p_value", "DOUBLE", "The p-value of the difference."),
-        Column("p_adjusted", "DOUBLE", "The p-value adjusted for all pairs of systems (Holm)."),
+        Column(
+            "p_adjusted",
+            "DOUBLE",
+            "The p-value adjusted for all pairs of systems, stored or not (Holm).",
+        ),
         required(
             "verdict",
             "VARCHAR",

@@ -6,6 +6,8 @@ import os
 import re
 import threading
 import time
+from contextlib import ExitStack, contextmanager
+from multiprocessing.util import Finalize
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -15,10 +17,13 @@ from warehouse.schema.ddl import create_tables, literal
 from warehouse.storage.connection import PAUSE_S, duckdb_config
 from warehouse.storage.connection_pool import connect, new_cursor
 from warehouse.storage.ducklake.extensions import load_extensions
+from warehouse.storage.ducklake.watchdog import Watchdog, servers_since, tcp_connections
 from warehouse.storage.ducklake.write_lock import query_postgres, roll_back, write_lock
 from warehouse.storage.migrate import migrate, require_version
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from warehouse.storage.connection import Settings
     from warehouse.storage.location import Lake
 
@@ -29,8 +34,20 @@ Other tables stay in files, because PostgreSQL cannot store text with a null cha
 SERVER_START_SQL = "SELECT pg_postmaster_start_time()::text"
 """Returns the start time of the server."""
 
+SERVER_PATIENCE_S = 30.0
+"""The longest wait for an unavailable server."""
+
 RETRYABLE = ("too many clients", "starting up", "shutting down", "remaining connection slots")
 """Messages of PostgreSQL that promise that it is available again soon."""
+
+CONNECTION_LOST = (
+    *("server closed the connection", "terminating connection", "connection to server"),
+    *("could not receive data from server", "could not send data to server"),
+    *("SSL connection has been closed", "SSL SYSCALL error"),
+    *("no connection to the server", "Connection refused", "the database system is"),
+    'Failed to execute query "ROLLBACK"',
+)
+"""Messages of PostgreSQL and libpq about a lost connection, which may be restored."""
 
 
 class Session:
@@ -42,13 +59,19 @@ class Session:
 
     def __init__(self, lake: Lake, settings: Settings, patience_s: float) -> None:
         self.lake = lake
-        self._connection = connect_catalog(lake, settings, patience_s)
-        try:
-            self._started = query_postgres(self._connection, SERVER_START_SQL)
-            self._attach(patience_s)
-        except BaseException:
-            self._connection.close()
-            raise
+        before = tcp_connections()
+        with ExitStack() as stack:
+            self._connection = stack.enter_context(connect_catalog(lake, settings, patience_s))
+            self._watchdog = Watchdog(servers_since(before))
+            stack.callback(self._watchdog.stop)
+            try:
+                self._started = query_postgres(self._connection, SERVER_START_SQL)
+                self._attach(patience_s)
+            except duckdb.Error as error:
+                if any(each in str(error) for each in CONNECTION_LOST):
+                    raise unreachable_error(error, lake) from error
+                raise
+            self._opened = stack.pop_all()
 
     def cursor(self) -> duckdb.DuckDBPyConnection:
         """Return a new connection with the lake as default database."""
@@ -70,7 +93,11 @@ class Session:
 
     def close(self) -> None:
         """Close the database; running queries fail."""
-        self._connection.close()
+        self._opened.close()
+
+    def unwatch(self) -> None:
+        """Stop the watchdog of a session that gets no more work."""
+        self._watchdog.stop()
 
     def _attach(self, patience_s: float) -> None:
         if has_catalog(self._connection, self.lake):
@@ -123,7 +150,10 @@ class Session:
                 )
 
 
-def connect_catalog(lake: Lake, settings: Settings, patience_s: float) -> duckdb.DuckDBPyConnection:
+@contextmanager
+def connect_catalog(
+    lake: Lake, settings: Settings, patience_s: float
+) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open an in-memory DuckDB with the catalog's database attached as `guard`.
 
     Raises:
@@ -131,8 +161,7 @@ def connect_catalog(lake: Lake, settings: Settings, patience_s: float) -> duckdb
         WarehouseError: The extensions are not installed.
     """
     config = duckdb_config(settings) | {"autoload_known_extensions": False}
-    connection = connect(config=config)
-    try:
+    with connect(config=config, scratch=settings.scratch) as connection:
         load_extensions(connection, lake)
         password = lake.password
         if password is not None:
@@ -141,20 +170,25 @@ def connect_catalog(lake: Lake, settings: Settings, patience_s: float) -> duckdb
             )
         secret = ", SECRET scoreline" if password is not None else ""
         statement = f"ATTACH {literal(lake.connection)} AS guard (TYPE postgres, READ_ONLY{secret})"
-        deadline = time.monotonic() + patience_s
-        while True:
-            try:
-                connection.execute(statement)
-            except duckdb.Error as error:
-                is_temporary = any(each in str(error) for each in RETRYABLE)
-                if not is_temporary or time.monotonic() >= deadline:
-                    raise unreachable_error(error, lake) from error
-            else:
-                return connection
-            time.sleep(PAUSE_S)
-    except BaseException:
-        connection.close()
-        raise
+        _attach_catalog(connection, statement, lake, patience_s)
+        yield connection
+
+
+def _attach_catalog(
+    connection: duckdb.DuckDBPyConnection, statement: str, lake: Lake, patience_s: float
+) -> None:
+    deadline = time.monotonic() + min(patience_s, SERVER_PATIENCE_S)
+    while True:
+        try:
+            connection.execute(statement)
+        except duckdb.Error as error:
+            is_temporary = any(each in str(error) for each in RETRYABLE)
+            if not is_temporary or time.monotonic() >= deadline:
+                raise unreachable_error(error, lake) from error
+        else:
+            _REACHED.add(lake)
+            return
+        time.sleep(PAUSE_S)
 
 
 def catalog_exists(lake: Lake) -> bool:
@@ -178,6 +212,8 @@ def has_catalog(connection: duckdb.DuckDBPyConnection, lake: Lake) -> bool:
 def unreachable_error(error: duckdb.Error, lake: Lake) -> WarehouseUnreachable:
     """Return an error without the connection string, which DuckDB's message repeats."""
     message = re.split(r'Unable to connect to Postgres at "[^"]*": ', str(error))[-1]
+    # The rest quotes the statement in which it happened.
+    message = re.split(r"\nLINE \d+:", message)[0]
     lines = [line.strip() for line in message.strip().splitlines() if line.strip()]
     reason = " ".join(lines).removesuffix(":")
     return WarehouseUnreachable(
@@ -204,9 +240,18 @@ def shared_session(lake: Lake, settings: Settings, patience_s: float) -> Session
     key = (os.getpid(), lake, settings.memory_limit, settings.threads)
     with _LOCK:
         if key not in _SESSIONS:
+            if not any(each[0] == os.getpid() for each in _SESSIONS):
+                # Runs also in processes that `multiprocessing` started.
+                Finalize(None, _close_sessions, exitpriority=0)
             _SESSIONS[key] = Session(lake, settings, patience_s)
-            _REACHED.add(lake)
         return _SESSIONS[key]
+
+
+def _close_sessions() -> None:
+    """Close the sessions of this process; a forked one must not close those of its parent."""
+    for key, session in list(_SESSIONS.items()):
+        if key[0] == os.getpid():
+            session.close()
 
 
 def was_reached(lake: Lake) -> bool:
@@ -216,6 +261,7 @@ def was_reached(lake: Lake) -> bool:
 
 def drop_session(broken: Session) -> None:
     """Drop a session, so that the next caller connects again."""
+    broken.unwatch()
     with _LOCK:
         for key in [key for key, each in _SESSIONS.items() if each is broken]:
             del _SESSIONS[key]

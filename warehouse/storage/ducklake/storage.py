@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 from uuid import uuid4
 
 import duckdb
-from tenacity import Retrying, retry_if_exception, stop_after_delay, wait_exponential_jitter
+from tenacity import Retrying, retry_if_exception, wait_exponential_jitter
+from tenacity.stop import stop_base
 
 from warehouse.errors import WarehouseConflict, WarehouseError, WarehouseUnreachable
+from warehouse.storage.connection_pool import ending_query
 from warehouse.storage.ducklake.export import export_lake
 from warehouse.storage.ducklake.session import (
+    CONNECTION_LOST,
+    SERVER_PATIENCE_S,
     Session,
     catalog_exists,
     drop_session,
@@ -23,30 +28,39 @@ from warehouse.storage.ducklake.session import (
 )
 from warehouse.storage.ducklake.write_lock import roll_back, write_lock
 from warehouse.storage.migrate import require_version
-from warehouse.storage.scratch import ScratchFolders
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tenacity import RetryCallState
 
     from warehouse.storage.connection import Settings
     from warehouse.storage.location import Lake
 
 T = TypeVar("T")
 
-CONNECTION_LOST = (
-    *("server closed the connection", "terminating connection", "connection to server"),
-    *("no connection to the server", "Connection refused", "the database system is"),
-    'Failed to execute query "ROLLBACK"',
-)
-"""Messages of PostgreSQL and libpq about a lost connection, which may be restored."""
+
+class _StopAfterFailing(stop_base):
+    """Stops when attempts have failed for some seconds; the wait for the lock does not count."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._first: float | None = None
+
+    def __call__(self, retry_state: RetryCallState) -> bool:  # noqa: ARG002 - tenacity's signature
+        now = time.monotonic()
+        if self._first is None:
+            self._first = now
+        return now - self._first >= self._seconds
 
 
 @dataclass(frozen=True, slots=True)
 class LakeStorage:
     """A warehouse in a lake, created with all tables on first use.
 
-    It waits up to `patience_s` for other writers and for an unavailable server.
+    It waits up to `patience_s` for other writers, and at most `SERVER_PATIENCE_S` of it for an
+    unavailable server.
     """
 
     lake: Lake
@@ -67,11 +81,8 @@ class LakeStorage:
         opened = self.session()
         with self.cursor(opened) as cursor:
             cursor.begin()
-            try:
-                require_version(cursor, self.lake)
-                yield cursor
-            finally:
-                roll_back(cursor)
+            require_version(cursor, self.lake)
+            yield cursor
 
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -83,7 +94,7 @@ class LakeStorage:
         """Run work on a read-only connection; repeat it while the server is unavailable.
 
         Raises:
-            WarehouseUnreachable: It was unavailable for `patience_s`, or never reached.
+            WarehouseUnreachable: It was unavailable for too long, or never reached.
         """
 
         def attempt() -> T:
@@ -97,7 +108,7 @@ class LakeStorage:
         """Run work in a transaction; repeat it while the transaction fails.
 
         Raises:
-            WarehouseConflict, WarehouseUnreachable: It failed for `patience_s`.
+            WarehouseConflict, WarehouseUnreachable: It failed for too long.
         """
         result: T = self._retrying(self._attempt, work)
         return result
@@ -123,7 +134,7 @@ class LakeStorage:
     def _retrying(self) -> Retrying:
         return Retrying(
             retry=retry_if_exception(self._is_temporary),
-            stop=stop_after_delay(self.patience_s),
+            stop=_StopAfterFailing(min(self.patience_s, SERVER_PATIENCE_S)),
             wait=wait_exponential_jitter(multiplier=0.05, max=2.0, jitter=0.1),
             reraise=True,
         )
@@ -162,19 +173,13 @@ class LakeStorage:
             self.cursor(opened) as cursor,
             write_lock(opened.guard(), self.lake, self.patience_s) as held,
         ):
-            ScratchFolders(self.lake).remove_orphans()
             cursor.begin()
-            try:
-                require_version(cursor, self.lake)
-                cursor.execute(
-                    "CALL ducklake_set_commit_message("
-                    "'lake', 'scoreline', '', extra_info => $token)",
-                    {"token": token},
-                )
-                yield cursor
-            except BaseException:
-                roll_back(cursor)
-                raise
+            require_version(cursor, self.lake)
+            cursor.execute(
+                "CALL ducklake_set_commit_message('lake', 'scoreline', '', extra_info => $token)",
+                {"token": token},
+            )
+            yield cursor
             if not held.is_held():
                 # Another process may have taken the lock.
                 raise WarehouseUnreachable(f"{str(self.lake)!r}: the connection was lost")
@@ -185,7 +190,11 @@ class LakeStorage:
         """Open a cursor that translates errors and drops a broken session."""
         try:
             with opened.cursor() as cursor:
-                yield cursor
+                try:
+                    with ending_query(cursor):
+                        yield cursor
+                finally:
+                    roll_back(cursor)
         except WarehouseUnreachable:
             drop_session(opened)
             raise

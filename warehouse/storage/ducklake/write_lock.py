@@ -16,6 +16,8 @@ import duckdb
 
 from warehouse.errors import WarehouseLocked, WarehouseUnreachable
 from warehouse.schema.ddl import literal
+from warehouse.storage.location import describe_application
+from warehouse.storage.waiting import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,8 +27,15 @@ if TYPE_CHECKING:
 LOCK_CLASS: Final = int.from_bytes(b"scor")
 """The first key of the advisory lock; the second is derived from the lake's schema."""
 
-SLICE_S: Final = 5.0
+SLICE_S: Final = 1.0
 """The seconds for which the server waits at a time; signals are only handled in between."""
+
+KEEPALIVES_SQL: Final = (
+    "SELECT set_config('tcp_keepalives_' || name, value, true) "
+    "FROM (VALUES ('idle', '5'), ('interval', '2'), ('count', '3')) AS keepalives (name, value)"
+)
+"""Makes the server notice within about ten seconds that the machine of a holder is gone. By
+default it waits for two hours, during which the lock stays taken."""
 
 
 class WriteLock:
@@ -50,7 +59,8 @@ def write_lock(
 ) -> Iterator[WriteLock]:
     """Hold the write lock for the duration of the `with`.
 
-    The guard has the catalog's database attached as `guard` and is closed at the end.
+    It waits for up to `patience_s` seconds; infinite: as long as others hold the lock. The guard
+    has the catalog's database attached as `guard` and is closed at the end.
 
     Raises:
         WarehouseLocked: Other writers held the lock for longer; names the current one.
@@ -87,16 +97,16 @@ def _lock_key(lake: Lake) -> int:
 def _acquire(guard: duckdb.DuckDBPyConnection, lake: Lake, patience_s: float) -> None:
     key = f"{LOCK_CLASS}, {_lock_key(lake)}"
     deadline = time.monotonic() + patience_s
+    waiting = Waiting()
     while True:
         guard.begin()
+        query_postgres(guard, KEEPALIVES_SQL)
         if query_postgres(guard, f"SELECT pg_try_advisory_xact_lock({key})") == [(True,)]:
             return
         left = deadline - time.monotonic()
         if left <= 0:
-            holder = _holder(guard, lake)
-            raise WarehouseLocked(
-                f"{str(lake)!r} is being written by {holder}; waited {patience_s:g} s"
-            )
+            raise WarehouseLocked(f"{_describe_holder(guard, lake)}; waited {patience_s:g} s")
+        waiting.tell(lambda: _describe_holder(guard, lake))
         slice_ms = max(1, int(1000 * min(left, SLICE_S)))
         started = time.monotonic()
         try:
@@ -111,13 +121,13 @@ def _acquire(guard: duckdb.DuckDBPyConnection, lake: Lake, patience_s: float) ->
             return
 
 
-def _holder(guard: duckdb.DuckDBPyConnection, lake: Lake) -> str:
+def _describe_holder(guard: duckdb.DuckDBPyConnection, lake: Lake) -> str:
     rows = query_postgres(
         guard,
         "SELECT a.application_name, to_char(a.xact_start, 'HH24:MI:SS') FROM pg_locks AS l "  # noqa: S608
         "JOIN pg_stat_activity AS a USING (pid) WHERE l.locktype = 'advisory' AND l.granted "
         f"AND l.classid = {LOCK_CLASS} AND l.objid = {_lock_key(lake)} LIMIT 1",
     )
-    if not rows or not rows[0][0]:
-        return "another process"
-    return f"{rows[0][0]} since {rows[0][1]}"
+    name, since = rows[0] if rows else (None, None)
+    holder = f"{describe_application(str(name))} since {since}" if name else "another process"
+    return f"{str(lake)!r} is being written by {holder}"

@@ -45,3 +45,13 @@ def test_the_name_of_the_process_is_not_taken_for_a_user() -> None:
     given = parse_qs(urlsplit(said).query)
     assert (given["dbname"], given["connect_timeout"]) == (["d"], ["3"])
     assert given["application_name"][0].startswith("scoreline-")
+
+
+@pytest.mark.parametrize(
+    "catalog", ["dbname=d keepalives_idle=60", "postgresql://u@db/d?keepalives_idle=60"]
+)
+def test_timeouts_are_added_where_none_are_given(catalog: str) -> None:
+    said = Lake(catalog, "data", Path()).connection
+    assert said.count("keepalives_idle=") == 1
+    for each in ("keepalives_idle=60", "connect_timeout=10", "tcp_user_timeout=10000"):
+        assert each in said

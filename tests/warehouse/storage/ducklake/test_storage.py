@@ -81,7 +81,7 @@ def test_writers_wait_for_their_turn_and_say_for_whom(place: Lake) -> None:
     warehouse = Warehouse(place, patience_s=0.3)
     with (
         warehouse.transaction(),
-        pytest.raises(WarehouseLocked, match=r"written by scoreline-\d+@.*; waited 0.3 s"),
+        pytest.raises(WarehouseLocked, match=r"by process \d+ \(.*\) on .* since .*; waited 0.3 s"),
     ):
         warehouse.append("questions", questions("q"))
     warehouse.append("questions", questions("q"))

@@ -1,0 +1,307 @@
+"""The database of the ledger: an SQLite file beside the warehouse, or tables in a lake's catalog.
+
+Both have the same tables and statements. SQLite runs in WAL mode with `synchronous = FULL`: a
+commit is on disk when it returns.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
+from uuid import uuid4
+
+import sqlalchemy
+import tenacity
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+
+from warehouse.errors import (
+    NoSpace,
+    WarehouseError,
+    WarehouseLocked,
+    WarehouseTooNew,
+    WarehouseUnreachable,
+)
+from warehouse.storage.file_system import network_file_system
+from warehouse.storage.location import Lake
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from sqlalchemy import Connection, Engine
+
+    from warehouse.storage.location import Location
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+VERSION: Final = 1
+"""The version of the tables."""
+
+PATIENCE_S: Final = 60.0
+"""How long work is repeated while the server of a lake is away."""
+
+PAUSE_S: Final = 1.0
+
+BUSY_S: Final = 60.0
+"""The longest wait for another process's transaction; transactions take milliseconds."""
+
+TABLES: Final = """
+CREATE TABLE ledger_store (id TEXT NOT NULL, version INTEGER NOT NULL, seq BIGINT NOT NULL);
+
+CREATE TABLE ledger_judgments (
+    digest TEXT PRIMARY KEY, model TEXT NOT NULL, parameters TEXT, messages TEXT NOT NULL,
+    reply_schema TEXT, replicate INTEGER NOT NULL, reply TEXT, status TEXT NOT NULL, error TEXT,
+    attempts INTEGER, tokens_in BIGINT, tokens_out BIGINT, cost_usd DOUBLE PRECISION,
+    latency_s DOUBLE PRECISION, judged_at TEXT NOT NULL, run_id TEXT, seq BIGINT NOT NULL
+);
+
+CREATE INDEX ledger_judgments_seq ON ledger_judgments (seq);
+
+CREATE TABLE ledger_asks (
+    benchmark TEXT, system TEXT, question_id TEXT, evaluator TEXT, step INTEGER,
+    digest TEXT NOT NULL, seq BIGINT NOT NULL,
+    PRIMARY KEY (benchmark, system, question_id, evaluator, step)
+);
+
+CREATE TABLE ledger_owners (
+    owner TEXT PRIMARY KEY, beats BIGINT NOT NULL, pid INTEGER NOT NULL, machine TEXT NOT NULL,
+    host TEXT NOT NULL
+);
+
+CREATE TABLE ledger_claims (digest TEXT PRIMARY KEY, owner TEXT NOT NULL);
+
+CREATE TABLE ledger_reservations (
+    id TEXT PRIMARY KEY, owner TEXT NOT NULL, run_id TEXT NOT NULL, usd DOUBLE PRECISION NOT NULL
+);
+
+CREATE TABLE ledger_spending (
+    run_id TEXT, hour TEXT, usd DOUBLE PRECISION NOT NULL, PRIMARY KEY (run_id, hour)
+);
+
+CREATE TABLE ledger_rates (
+    name TEXT PRIMARY KEY, free_at DOUBLE PRECISION NOT NULL, spacing DOUBLE PRECISION NOT NULL
+);
+"""
+"""A row of `ledger_judgments` or `ledger_asks` has the number `seq` of its transaction.
+
+Every transaction that writes takes the next number first. That row is a lock, so the numbers are
+in the order of commits.
+"""
+
+
+def ledger_file(warehouse: Path) -> Path:
+    """Return the SQLite file of the ledger of a warehouse file."""
+    return warehouse.with_name(warehouse.name + ".ledger")
+
+
+class LedgerDatabase:
+    """A connection pool to the database of a ledger; thread-safe.
+
+    Attributes:
+        id: Identifies this database, so that a new one is not mistaken for a lost one; None until
+            the tables are created.
+    """
+
+    def __init__(self, warehouse: Location, file: Path | None = None) -> None:
+        """Connect.
+
+        Args:
+            warehouse: The location of the warehouse.
+            file: The file of the ledger of a DuckDB file; None: beside it.
+
+        Raises:
+            WarehouseError: The database cannot be used.
+        """
+        self._warehouse = warehouse
+        self._file = file
+        self._is_file = not isinstance(warehouse, Lake)
+        with self.errors():
+            self._engine = (
+                _postgres_engine(warehouse)
+                if isinstance(warehouse, Lake)
+                else _sqlite_engine(file or ledger_file(warehouse))
+            )
+            with self._engine.connect() as connection:
+                self.id = self._find(connection)
+
+    def create(self, fill: Callable[[Connection], None]) -> None:
+        """Create and fill the tables in one transaction, unless another process was faster."""
+        with self.errors(), self._begin() as connection:
+            if isinstance(self._warehouse, Lake):
+                connection.execute(text("SELECT pg_advisory_xact_lock(7263527)"))
+                if not sqlalchemy.inspect(connection).has_schema(self._warehouse.schema):
+                    connection.execute(sqlalchemy.schema.CreateSchema(self._warehouse.schema))
+            self.id = self._find(connection)
+            if self.id is not None:
+                return
+            for statement in TABLES.split(";"):
+                if statement.strip():
+                    connection.execute(text(statement))
+            self.id = uuid4().hex
+            connection.execute(
+                text("INSERT INTO ledger_store VALUES (:id, :version, 0)"),
+                {"id": self.id, "version": VERSION},
+            )
+            fill(connection)
+
+    @contextmanager
+    def transaction(self) -> Iterator[tuple[Connection, int]]:
+        """Write in a transaction; yield the connection and the number of the transaction."""
+        with self.errors(), self._begin() as connection:
+            number = connection.execute(
+                text("UPDATE ledger_store SET seq = seq + 1 RETURNING seq")
+            ).scalar_one()
+            yield connection, number
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Yield a connection on which each SELECT sees all commits before it."""
+        with self.errors(), self._engine.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def streaming(self) -> Iterator[Connection]:
+        """Yield a connection whose results may be streamed."""
+        options = {} if self._is_file else {"isolation_level": "READ COMMITTED"}
+        with self.errors(), self._engine.connect().execution_options(**options) as connection:
+            yield connection
+
+    def connect(self) -> Connection:
+        """Return a connection to keep, on which each SELECT sees all commits before it."""
+        with self.errors():
+            return self._engine.connect()
+
+    def patiently(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Return the result of work, which is repeated while the server is away."""
+        retrying = tenacity.Retrying(
+            retry=tenacity.retry_if_exception_type(WarehouseUnreachable),
+            wait=tenacity.wait_fixed(PAUSE_S),
+            stop=tenacity.stop_after_delay(PATIENCE_S),
+            reraise=True,
+        )
+        return retrying(work, *args, **kwargs)
+
+    def now(self, connection: Connection) -> float:
+        """Return the time in seconds of the clock that all processes share."""
+        if self._is_file:
+            return time.time()
+        query = text("SELECT extract(epoch FROM clock_timestamp())::float8")
+        return float(connection.execute(query).scalar_one())
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Convert errors of the database to those of the warehouse."""
+        try:
+            yield
+        except DBAPIError as error:
+            raise _translate(error, self._warehouse, self._file) from error
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    @contextmanager
+    def _begin(self) -> Iterator[Connection]:
+        with self._engine.connect() as connection:
+            connection.exec_driver_sql("BEGIN IMMEDIATE" if self._is_file else "BEGIN")
+            try:
+                yield connection
+                connection.exec_driver_sql("COMMIT")
+            except BaseException:
+                # SQLite has rolled back by itself if the disk is full; a lost server has, too.
+                with suppress(DBAPIError):
+                    connection.exec_driver_sql("ROLLBACK")
+                raise
+
+    def _find(self, connection: Connection) -> str | None:
+        """Return the identity of the database; None if it has no tables."""
+        schema = self._warehouse.schema if isinstance(self._warehouse, Lake) else None
+        if not sqlalchemy.inspect(connection).has_table("ledger_store", schema=schema):
+            return None
+        found = connection.execute(text("SELECT id, version FROM ledger_store")).one()
+        if found.version > VERSION:
+            raise WarehouseTooNew(
+                f"a later version of Scoreline wrote the ledger of {str(self._warehouse)!r}: "
+                "update Scoreline"
+            )
+        return str(found.id)
+
+
+def _sqlite_engine(file: Path) -> Engine:
+    _require_local_disk(file)
+    file.parent.mkdir(parents=True, exist_ok=True)
+
+    def connect() -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            file, timeout=BUSY_S, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    return sqlalchemy.create_engine("sqlite://", creator=connect, poolclass=sqlalchemy.QueuePool)
+
+
+def _postgres_engine(lake: Lake) -> Engine:
+    try:
+        import psycopg2
+    except ImportError as error:
+        raise WarehouseError(
+            "the warehouse is a lake, and the package 'psycopg2-binary' is not installed: "
+            "`pip install scoreline[lake]`"
+        ) from error
+
+    def connect() -> Any:
+        password = {} if lake.password is None else {"password": lake.password}
+        connection = psycopg2.connect(lake.connection, **password)
+        connection.autocommit = True
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "SELECT set_config('search_path', quote_ident(%s), false)", [lake.schema]
+            )
+        return connection
+
+    return sqlalchemy.create_engine(
+        "postgresql+psycopg2://",
+        creator=connect,
+        isolation_level="AUTOCOMMIT",
+        pool_pre_ping=True,
+    )
+
+
+def _require_local_disk(file: Path) -> None:
+    """Refuse a network file system, on which SQLite's WAL mode loses data."""
+    kind = network_file_system(file.parent)
+    if kind is not None:
+        raise WarehouseError(
+            f"{str(file.parent)!r} is on a network file system ({kind}), which cannot keep replies "
+            "of a judge safe: keep the warehouse on a local disk, or in a lake "
+            "(`warehouse: {catalog: 'ducklake:postgres:...'}`)"
+        )
+
+
+def _translate(error: DBAPIError, warehouse: Location, file: Path | None) -> WarehouseError:
+    cause = error.orig
+    if isinstance(warehouse, Lake):
+        from warehouse.storage.ducklake.session import mask_password
+
+        reason = " ".join(str(cause).split())
+        message = f"the ledger of {str(warehouse)!r} cannot be used: {reason}"
+        return WarehouseUnreachable(mask_password(message, warehouse))
+    code = getattr(cause, "sqlite_errorname", "")
+    where = f"the ledger {str(file or ledger_file(warehouse))!r}"
+    if code == "SQLITE_FULL":
+        return NoSpace(f"the disk of {where} is full")
+    if code.startswith("SQLITE_BUSY"):
+        return WarehouseLocked(f"{where} is being written by another process; waited {BUSY_S:g} s")
+    if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
+        return WarehouseError(f"{where} cannot be written: permission denied ({cause})")
+    return WarehouseError(f"{where} cannot be used: {cause}")

@@ -1,0 +1,62 @@
+"""Queries for several benchmarks at once, and the parts of a run that bound their memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from warehouse.schema.ddl import literal
+from warehouse.sql import sql
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from warehouse.store import Warehouse
+
+MAX_SAMPLES = 100_000
+"""The samples in a part of a run, unless a single benchmark has more."""
+
+MAX_BENCHMARKS = 200
+"""The benchmarks in a part of a run: after a failure, all of the part are computed again."""
+
+
+class Part(NamedTuple):
+    """Benchmarks that are read and written together, and the number of their samples."""
+
+    names: list[str]
+    samples: int
+
+    @property
+    def is_small(self) -> bool:
+        """Whether the part may hold several benchmarks."""
+        return self.samples <= MAX_SAMPLES
+
+
+def names_in(benchmarks: Iterable[str]) -> str:
+    """Return benchmarks as the list of an `IN`; DuckDB skips row groups only for constants."""
+    return ", ".join(map(literal, benchmarks)) or "NULL"
+
+
+def fill_in(statement: str, benchmarks: Iterable[str]) -> str:
+    """Return a statement with its `{labels}` and `{benchmarks}` filled in."""
+    with_labels = statement.replace("{labels}", sql("labels"))
+    return with_labels.replace("{benchmarks}", names_in(benchmarks))
+
+
+def split_benchmarks(warehouse: Warehouse, benchmarks: Sequence[str]) -> Iterator[Part]:
+    """Yield the benchmarks in parts of bounded size."""
+    found = warehouse.fetch(
+        "SELECT benchmark, count(*) FROM predictions "  # noqa: S608
+        f"WHERE benchmark IN ({names_in(benchmarks)}) GROUP BY benchmark"
+    )
+    sizes: dict[str, int] = dict(found.iter_rows())
+    part: list[str] = []
+    samples = 0
+    for name in benchmarks:
+        size = sizes.get(name, 0)
+        if part and (samples + size > MAX_SAMPLES or len(part) == MAX_BENCHMARKS):
+            yield Part(part, samples)
+            part, samples = [], 0
+        part.append(name)
+        samples += size
+    if part:
+        yield Part(part, samples)

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 _ALL = "all"
 
+OWN = "own"
+"""The family of evaluators from elsewhere."""
+
 
 @cache
 def catalogue() -> Mapping[str, type[Evaluator]]:
@@ -74,8 +77,19 @@ def catalogue() -> Mapping[str, type[Evaluator]]:
 
 
 def family(name: str) -> str:
-    """Return the family of an evaluator: the folder of its file."""
+    """Return the family of an evaluator of the catalogue."""
     return _family(_find(name))
+
+
+def family_of(evaluator: Evaluator | type[Evaluator]) -> str:
+    """Return the family of an evaluator: the folder of its file, or `own`."""
+    cls = evaluator if isinstance(evaluator, type) else type(evaluator)
+    return _family(cls) if cls.__module__.startswith(f"{library.__name__}.") else OWN
+
+
+def is_own(evaluator: Evaluator) -> bool:
+    """Return whether an evaluator is none of the catalogue, or goes by another name."""
+    return catalogue().get(evaluator.name) is not type(evaluator)
 
 
 @cache
@@ -119,7 +133,27 @@ def build(name: str, parameters: Mapping[str, object] | None = None) -> Evaluato
         UnknownEvaluator: There is no such evaluator.
         BadParameters: There is no such parameter, or a value is invalid.
     """
-    cls = _find(name)
+    return build_from(_find(name), parameters)
+
+
+def build_from(
+    cls: type[Evaluator], parameters: Mapping[str, object] | None = None, name: str | None = None
+) -> Evaluator:
+    """Make an evaluator of a class and validate its parameters.
+
+    Args:
+        cls: The class.
+        parameters: As for `build`.
+        name: Another name than that of the class, so that a benchmark can use it several times.
+
+    Raises:
+        BadParameters: There is no such parameter, or a value is invalid.
+    """
+    if name is not None and name != cls.name:
+        members = {"__doc__": cls.__doc__, "__module__": cls.__module__}
+        cls = type(cls.__name__, (cls,), members)
+        cls.name = name
+    name = cls.name
     given = dict(parameters or {})
     taken = {each.name: each.type for each in parameter_fields(cls)}
     for parameter in given:
@@ -241,7 +275,7 @@ def describe(evaluator: Evaluator) -> EvaluatorDoc:
     meanings = _parameter_summaries(type(evaluator))
     return EvaluatorDoc(
         name=evaluator.name,
-        family=family(evaluator.name),
+        family=family_of(evaluator),
         question=_one_line(prose.partition("\n\n")[0]),
         prose=prose,
         metrics=evaluator.measured(),

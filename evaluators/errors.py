@@ -51,6 +51,10 @@ class BadParameters(EvaluatorError):  # noqa: N818
     """An evaluator does not accept a parameter or its value."""
 
 
+class BadPlugin(EvaluatorError):  # noqa: N818
+    """A file, module or package with evaluators cannot be loaded."""
+
+
 class BadConstraints(EvaluatorError):  # noqa: N818
     """The constraints of a question cannot be parsed."""
 

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from dataclasses import Field, dataclass, fields
 from functools import cached_property
 from importlib.metadata import version as installed_version
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import polars as pl
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from evaluators.metric import Metric
     from evaluators.outcome import Chance, Graded, Scores
+    from evaluators.statistics.arrays import Floats, Integers
 
 
 NOT_A_PARAMETER = {"is_parameter": False}
@@ -46,6 +47,10 @@ class Evaluator(ABC):
         version: Raise it when the numbers change for the same inputs and parameters.
         libraries: Distributions whose releases may change the numbers (a sentence splitter, a
             table of phone numbers). Their installed versions are part of the signature.
+        code: The digest of the code of an evaluator that is not part of the catalogue, which is
+            part of the signature; whoever loads such an evaluator sets it.
+        on_error: What happens to a sample for which such an evaluator raises an exception: it is
+            `undefined`, with the reason, or the run fails.
         failure_is_worst: Whether a failed answer gets the worst value. False where an empty text
             cannot be at fault (a leak, a loop): then the answer gets no value.
     """
@@ -58,6 +63,8 @@ class Evaluator(ABC):
     version: ClassVar[int] = 1
     libraries: ClassVar[tuple[str, ...]] = ()
     failure_is_worst: ClassVar[bool] = True
+    code: ClassVar[str] = ""
+    on_error: ClassVar[Literal["undefined", "fail"]] = "undefined"
     name: ClassVar[str]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -104,6 +111,8 @@ class Evaluator(ABC):
             parts.append(f"{name}:{text}")
         parts += [f"{name}=={installed_version(name)}" for name in sorted(self.libraries)]
         parts += self.identity()
+        if self.code:
+            parts.append(f"code:{self.code}")
         return "|".join([*parts, f"version:{self.version}"])
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
@@ -159,6 +168,25 @@ class Evaluator(ABC):
         raise NotImplementedError(
             f"{self.name} declares system metrics but no aggregate ({rows.width})"
         )
+
+    def aggregate_without(
+        self,
+        rows: pl.DataFrame,  # noqa: ARG002 - few override it
+        parts: Integers,  # noqa: ARG002
+        count: int,  # noqa: ARG002
+    ) -> Mapping[str, Floats] | None:
+        """Compute the system metrics without each part of the rows, faster than one by one.
+
+        Args:
+            rows: As for `aggregate`.
+            parts: Shape (rows,): the part of each row, from 0 to count - 1.
+            count: The number of parts; at least one row of any other part is answered.
+
+        Returns:
+            By metric, what `aggregate` gives without each part (NaN for no value): shape (count,).
+            None: call `aggregate` for each part.
+        """
+        return None
 
     def chance(self, rows: pl.DataFrame) -> Mapping[str, Chance]:  # noqa: ARG002 - few override it
         """Return what noise alone gives a system without fault, by system metric.

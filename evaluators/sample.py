@@ -42,6 +42,8 @@ SAMPLE_COLUMNS: Mapping[str, DataType | DataTypeClass] = MappingProxyType(
         "perturbs": pl.String,
         "perturbation": pl.String,
         "cluster": pl.String,
+        "tags": pl.String,
+        "extra": pl.String,
         "document_sentences": pl.List(pl.Struct({"sentence_id": pl.String, "text": pl.String})),
         "answer": pl.String,
         "contexts": _TEXTS,
@@ -89,7 +91,8 @@ class Sample:
 
     Any one of `expected_answers` is right. A right answer contains all `expected_parts`, each in
     one of its spellings; where both are given, the parts are more exact. Passages and documents
-    are listed best first. `document_sentences` belong to the document `doc_id`; they are None if
+    are listed best first. `tags` and `extra` (of the question and the answer) are JSON objects as
+    text. `document_sentences` belong to the document `doc_id`; they are None if
     that document is unknown.
     """
 
@@ -114,6 +117,8 @@ class Sample:
     perturbs: str | None = None
     perturbation: str | None = None
     cluster: str | None = None
+    tags: str | None = None
+    extra: str | None = None
     document_sentences: Sequence[Sentence] | None = None
     answer: str | None = None
     contexts: Sequence[str] | None = None

@@ -16,8 +16,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from evaluators.flows.protocols import TokenLikelihood
 from evaluators.outcome import Undefined, Unscored
 
@@ -147,6 +145,8 @@ def _has_nan(answer: Any) -> bool:
         return False
     numbers = answer.logprobs if isinstance(answer, TokenLikelihood) else answer
     listed = list(numbers.values()) if isinstance(numbers, Mapping) else numbers
+    import numpy as np
+
     return bool(np.isnan(np.asarray(listed, dtype=np.float64)).any())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
+import numpy as np
 import polars as pl
 
 from evaluators.evaluator import Evaluator
@@ -12,7 +13,10 @@ from evaluators.metric import Metric
 from evaluators.outcome import Graded, NotApplicable, Scores, Unscored
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from evaluators.sample import Sample
+    from evaluators.statistics.arrays import Floats, Integers
 
 _THRESHOLD = 0.5
 NOT_JUDGED = NotApplicable("the context was not judged")
@@ -78,6 +82,14 @@ class PassFailEvaluator(Evaluator):
     def aggregate(self, rows: pl.DataFrame) -> Scores:
         """Return the share of passes among passes, failures and parse failures."""
         return {"passes_of_all": int((rows["passes"] == 1).sum()) / rows.height}
+
+    def aggregate_without(
+        self, rows: pl.DataFrame, parts: Integers, count: int
+    ) -> Mapping[str, Floats]:
+        """Subtract the counts of each part from those of all samples."""
+        passed = (rows["passes"] == 1).fill_null(value=False).to_numpy()
+        passes, sizes = np.bincount(parts, passed, count), np.bincount(parts, minlength=count)
+        return {"passes_of_all": (passes.sum() - passes) / (rows.height - sizes)}
 
 
 def pass_fail_scores(*, answer: bool, context: bool | Unscored = NOT_JUDGED) -> Scores:

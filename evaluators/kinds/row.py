@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import traceback
 from abc import abstractmethod
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import polars as pl
 
-from evaluators.errors import BrokenPromise
+from evaluators.errors import BrokenPromise, EvaluatorError
 from evaluators.evaluator import Evaluator
 from evaluators.flows.protocols import NO_ENGINES, Engines
-from evaluators.outcome import Graded, Scores, TargetError, Unscored, as_graded
+from evaluators.outcome import Graded, Scores, TargetError, Undefined, Unscored, as_graded
 from evaluators.sample import Sample
 
 if TYPE_CHECKING:
@@ -85,6 +88,27 @@ class RowEvaluator(Evaluator):
             return as_graded(self.grade(sample))
         except Unscored as reason:
             return reason
+        except Exception as error:  # noqa: BLE001 - raised again unless the evaluator is a user's
+            return explain_error(self, error)
+
+
+def explain_error(evaluator: Evaluator, error: Exception) -> Unscored:
+    """Return why a sample has no score for which an evaluator raised an exception.
+
+    Raises:
+        EvaluatorError: The evaluator says that this ends the run. The exceptions of evaluators of
+            the catalogue are defects, and propagate.
+    """
+    if not evaluator.code:
+        raise error
+    frames = traceback.extract_tb(error.__traceback__)
+    home = inspect.getsourcefile(type(evaluator))
+    place = next((each for each in reversed(frames) if each.filename == home), frames[-1])
+    where = f"{Path(place.filename).name}:{place.lineno}"
+    message = f"{type(error).__name__}: {error} ({where})"
+    if evaluator.on_error == "fail":
+        raise EvaluatorError(f"{evaluator.name}: {message}") from error
+    return Undefined(message)
 
 
 def outcome_row(evaluator: str, names: Sequence[str], result: Graded | Unscored) -> tuple[Any, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -15,7 +16,10 @@ from evaluators.statistics.permutation_test import least_p, sign_flip_p, subtrac
 from evaluators.statistics.power import detectable_difference
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from evaluators.statistics.arrays import Booleans, Floats, Integers
+    from evaluators.statistics.clusters import ClusterSums
 
 Best: TypeAlias = Literal["high", "low"]
 
@@ -24,6 +28,22 @@ BETTER, WORSE, TIED, NOT_ENOUGH = "better", "worse", "tied", "not_enough_data"
 _ROUNDING = 1e-13
 _BLOCK = 4_000_000
 """The most numbers in a block of pairs; this bounds the memory."""
+
+
+class Outcomes(NamedTuple):
+    """What the comparisons of all pairs say; every array has one element per pair.
+
+    Attributes:
+        pairs: Shape (pairs, 2): the positions of the two systems.
+        n_pairs: The number of questions with numbers of both systems.
+        difference: The mean of the first system's numbers minus the second's.
+        signs: 1 if the first system is significantly better, -1 if it is worse, otherwise 0.
+    """
+
+    pairs: Integers
+    n_pairs: Integers
+    difference: Floats
+    signs: Integers
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +81,24 @@ class Comparisons:
     detectable: Floats
     verdict: list[str]
 
+    @property
+    def outcomes(self) -> Outcomes:
+        """The outcomes of these pairs."""
+        verdicts = np.array(self.verdict, dtype=np.str_)
+        signs = (verdicts == BETTER).astype(np.int64) - (verdicts == WORSE)
+        return Outcomes(self.pairs, self.n_pairs, self.difference, signs)
 
-def every_pair(systems: int) -> Integers:
-    """Return all pairs of systems, the earlier one first: shape (pairs, 2)."""
-    return np.stack(np.triu_indices(systems, 1), axis=1).astype(np.int64)
+
+def every_pair(systems: int, families: int = 1) -> Integers:
+    """Return all pairs of systems, the earlier one first: shape (pairs, 2).
+
+    Args:
+        systems: The number of systems in each family.
+        families: The number of families, one after the other.
+    """
+    pairs = np.stack(np.triu_indices(systems, 1), axis=1).astype(np.int64)
+    offsets = systems * np.arange(families)[:, None, None]
+    return (pairs + offsets).reshape(-1, 2)
 
 
 def compare(
@@ -75,6 +109,7 @@ def compare(
     best: Best,
     pass_fail: Booleans | bool,
     bounds: tuple[float, float] = (-np.inf, np.inf),
+    families: int = 1,
 ) -> Comparisons:
     """Compare pairs of systems on the questions for which both have a number.
 
@@ -89,10 +124,12 @@ def compare(
     Args:
         values: Shape (questions, systems); NaN where a number is missing.
         groups: The clusters of the questions.
-        pairs: Shape (pairs, 2), as from `every_pair`: the family of Holm's adjustment.
+        pairs: Shape (pairs, 2), as from `every_pair`: the families of Holm's adjustment.
         best: Whether high or low numbers are better.
         pass_fail: Whether every number is 0 or 1, of all systems or by system.
         bounds: The bounds of the numbers.
+        families: The number of families: groups of systems, one after the other, that are compared
+            among themselves. Each has the same number of pairs.
 
     Source: Miller, arXiv 2411.00640; McNemar 1947.
     """
@@ -100,21 +137,56 @@ def compare(
     is_mcnemar: Booleans = is_pass_fail[pairs[:, 0]] & is_pass_fail[pairs[:, 1]] & groups.alone
     step = len(pairs)
     if np.isfinite(values).all():
-        compare_block = _compare_complete
+        compare_block: Callable[..., Block] = _compare_complete
     else:
-        compare_block, step = _compare_with_gaps, _BLOCK // max(1, len(values))
+        tests = len(pairs) // families
+        compare_block = partial(_compare_with_gaps, tests=tests)
+        step = _BLOCK // max(1, len(values))
     step = max(1, step)
     blocks = [
-        compare_block(values, groups, pairs[block], is_mcnemar[block], len(pairs))
+        compare_block(values, groups, pairs[block], is_mcnemar[block], families)
         for block in (slice(at, at + step) for at in range(0, max(1, len(pairs)), step))
     ]
-    found = _Block(*(np.concatenate(each) for each in zip(*blocks, strict=True)))
-    width = bounds[1] - bounds[0]
-    error = _without_rounding(found, width)
-    low, high = _interval(found, error, width)
+    found = Block(*(np.concatenate(each) for each in zip(*blocks, strict=True)))
     p = np.where(found.n > 0, found.p, np.nan)
-    adjusted = holm(p)
-    tests = int(np.count_nonzero(found.n))
+    tests = np.count_nonzero(found.n.reshape(families, -1), axis=1)
+    return conclude(
+        found,
+        pairs,
+        p,
+        holm(p.reshape(families, -1)).ravel(),
+        tests.repeat(len(pairs) // families),
+        is_mcnemar=is_mcnemar,
+        best=best,
+        bounds=bounds,
+    )
+
+
+def conclude(
+    found: Block,
+    pairs: Integers,
+    p: Floats,
+    adjusted: Floats,
+    tests: int | Integers,
+    *,
+    is_mcnemar: Booleans,
+    best: Best,
+    bounds: tuple[float, float],
+) -> Comparisons:
+    """Add intervals, detectable differences and verdicts to tested pairs.
+
+    Args:
+        found: The pairs.
+        pairs: Shape (pairs, 2): the positions of their systems.
+        p: The p-values; NaN without a question.
+        adjusted: The adjusted p-values.
+        tests: The number of tests in the family, of all pairs or by pair.
+        is_mcnemar: Whether McNemar's test compared the pair.
+        best: Whether high or low numbers are better.
+        bounds: The bounds of the numbers.
+    """
+    error = _without_rounding(found, bounds[1] - bounds[0])
+    low, high = interval(found, bounds)
     return Comparisons(
         pairs=pairs,
         n_pairs=found.n,
@@ -158,7 +230,7 @@ def mcnemar_p(gained: Integers, lost: Integers) -> Floats:
     return exact
 
 
-class _Block(NamedTuple):
+class Block(NamedTuple):
     """Compared pairs; every array has one element per pair.
 
     Attributes:
@@ -181,26 +253,40 @@ class _Block(NamedTuple):
     size: Floats
     p: Floats
 
+    def take(self, which: Integers) -> Block:
+        """Return some of the pairs."""
+        return self._replace(**{name: getattr(self, name)[which] for name in self._fields})
+
 
 def _compare_complete(
-    values: Floats, groups: Groups, pairs: Integers, is_mcnemar: Booleans, tests: int
-) -> _Block:
-    """Compare pairs without gaps. One matrix product gives the covariances of all pairs."""
-    data = sum_by_cluster(values, groups)
-    a, b = pairs[:, 0], pairs[:, 1]
-    # What all systems share does not change their differences, but would cost precision.
-    residuals = data.residuals - data.residuals.mean(axis=1, keepdims=True)
-    shared = residuals.T @ residuals
-    own = np.diag(shared)
-    either = own[a] + own[b]
-    variance = either - 2 * shared[a, b]
-    error = np.sqrt(np.where(variance > _ROUNDING * either, variance, 0.0))
+    values: Floats, groups: Groups, pairs: Integers, is_mcnemar: Booleans, families: int
+) -> Block:
+    """Compare pairs without gaps."""
+    found, data = measure_complete(values, groups, pairs, families)
     p = np.ones(len(pairs))
     if is_mcnemar.any():
-        only = (values.T @ (1.0 - values)).round().astype(np.int64)
-        p[is_mcnemar] = mcnemar_p(only[a, b], only[b, a])[is_mcnemar]
-    p[~is_mcnemar] = sign_flip_p(data.sums, pairs[~is_mcnemar], tests)
-    return _Block(
+        gained, lost = _count_discordant(values, pairs, families)
+        p[is_mcnemar] = mcnemar_p(gained[is_mcnemar], lost[is_mcnemar])
+    tested, tests = pairs[~is_mcnemar], len(pairs) // families
+    if families == 1:
+        p[~is_mcnemar] = sign_flip_p(data.sums, tested, tests)
+    else:
+        p[~is_mcnemar] = sign_flip_p(subtract(data.sums, tested), tests=tests)
+    return found._replace(p=p)
+
+
+def measure_complete(
+    values: Floats, groups: Groups, pairs: Integers, families: int = 1
+) -> tuple[Block, ClusterSums]:
+    """Return the differences of pairs without gaps, untested, and the sums of the clusters.
+
+    One matrix product for each family gives the covariances of all its pairs.
+    """
+    data = sum_by_cluster(values, groups)
+    a, b = pairs[:, 0], pairs[:, 1]
+    either, variance = squared_distances(data.residuals, pairs, families)
+    error = np.sqrt(np.where(variance > _ROUNDING * either, variance, 0.0))
+    found = Block(
         n=np.full(len(pairs), len(values)),
         clusters=data.clusters[a],
         effective=data.effective_clusters[a],
@@ -208,13 +294,55 @@ def _compare_complete(
         difference=data.means[a] - data.means[b] + 0.0,
         error=np.where(data.clusters[a] > 1, error, np.nan),
         size=np.maximum(np.abs(data.means[a]), np.abs(data.means[b])),
-        p=p,
+        p=np.full(len(pairs), np.nan),
     )
+    return found, data
+
+
+def squared_distances(columns: Floats, pairs: Integers, families: int = 1) -> tuple[Floats, Floats]:
+    """Return the sum of the squared norms of each pair of columns, and their squared distance."""
+    found = []
+    for own, a, b in _each_family(columns, pairs, families):
+        # What all systems share does not change their differences, but would cost precision.
+        centred = own - own.mean(axis=1, keepdims=True)
+        shared = centred.T @ centred
+        norms = np.diag(shared)
+        either = norms[a] + norms[b]
+        found.append((either, either - 2 * shared[a, b]))
+    either, distance = (np.concatenate(each) for each in zip(*found, strict=True))
+    return either, distance
+
+
+def _count_discordant(values: Floats, pairs: Integers, families: int) -> tuple[Integers, Integers]:
+    """Return the questions that only the first, and only the second system of a pair passes."""
+    found = []
+    for own, a, b in _each_family(values, pairs, families):
+        only = (own.T @ (1.0 - own)).round().astype(np.int64)
+        found.append((only[a, b], only[b, a]))
+    gained, lost = (np.concatenate(each) for each in zip(*found, strict=True))
+    return gained, lost
+
+
+def _each_family(
+    columns: Floats, pairs: Integers, families: int
+) -> Iterator[tuple[Floats, Integers, Integers]]:
+    """Yield the columns of each family, and the positions of its pairs in them."""
+    within = pairs % max(1, columns.shape[1] // families)
+    for own, each in zip(
+        np.split(columns, families, axis=1), within.reshape(families, -1, 2), strict=True
+    ):
+        yield own, each[:, 0], each[:, 1]
 
 
 def _compare_with_gaps(
-    values: Floats, groups: Groups, pairs: Integers, is_mcnemar: Booleans, tests: int
-) -> _Block:
+    values: Floats,
+    groups: Groups,
+    pairs: Integers,
+    is_mcnemar: Booleans,
+    _families: int,
+    *,
+    tests: int,
+) -> Block:
     """Compare pairs with missing numbers, each on its complete questions."""
     differences = subtract(values, pairs)
     data = sum_by_cluster(differences, groups)
@@ -222,7 +350,7 @@ def _compare_with_gaps(
     p = mcnemar_p(gained, lost)
     p[~is_mcnemar] = sign_flip_p(data.sums[:, ~is_mcnemar], tests=tests)
     sizes = np.nanmax(np.abs(values), axis=0, initial=0.0)
-    return _Block(
+    return Block(
         n=data.n.astype(np.int64),
         clusters=data.clusters,
         effective=data.effective_clusters,
@@ -234,7 +362,7 @@ def _compare_with_gaps(
     )
 
 
-def _without_rounding(found: _Block, width: float) -> Floats:
+def _without_rounding(found: Block, width: float) -> Floats:
     """Return the standard errors; 0 where the differences vary by rounding only."""
     scale = np.maximum(found.size, width if np.isfinite(width) else 0.0)
     is_rounding = found.error * np.sqrt(found.clusters) <= _ROUNDING * scale
@@ -242,8 +370,10 @@ def _without_rounding(found: _Block, width: float) -> Floats:
     return error
 
 
-def _interval(found: _Block, error: Floats, width: float) -> Interval:
-    """Return the intervals of the differences, which lie between `-width` and `width`."""
+def interval(found: Block, bounds: tuple[float, float]) -> Interval:
+    """Return the intervals of differences of numbers within these bounds."""
+    width = bounds[1] - bounds[0]
+    error = _without_rounding(found, width)
     basis = Independence(found.clusters, found.effective, found.degrees)
     unseen = no_variation_interval(found.difference, basis, (-width, width))
     student = t_interval(found.difference, error, found.degrees)

@@ -14,13 +14,16 @@ def holm(p_values: Floats) -> Floats:
     """Return Holm's adjusted p-values, which control the family-wise error under any dependence.
 
     Args:
-        p_values: Shape (tests,); NaN for a missing test, which is not counted.
+        p_values: Shape (..., tests): a family in each row; NaN for a missing test, which is not
+            counted.
 
     Source: Holm, "A simple sequentially rejective multiple test procedure", 1979.
     """
-    adjusted = np.full(len(p_values), np.nan)
-    order = np.argsort(p_values)[: int(np.isfinite(p_values).sum())]
-    tests = len(order)
-    stepped = np.maximum.accumulate(p_values[order] * np.arange(tests, 0, -1))
-    adjusted[order] = np.minimum(stepped, 1.0)
+    # NaN is last in the order, so that its steps come after all others.
+    order = np.argsort(p_values, axis=-1)
+    tests = np.isfinite(p_values).sum(axis=-1, keepdims=True)
+    steps = tests - np.arange(p_values.shape[-1])
+    stepped = np.maximum.accumulate(np.take_along_axis(p_values, order, axis=-1) * steps, axis=-1)
+    adjusted = np.empty_like(p_values)
+    np.put_along_axis(adjusted, order, np.minimum(stepped, 1.0), axis=-1)
     return adjusted

@@ -70,25 +70,45 @@ def pseudo_values(
 
     Source: Tukey 1958; delete-a-group, Kott 2001.
     """
-    used_rows = rows.filter(parts >= 0)
+    uses_all = bool((parts >= 0).all())
+    used_rows = rows if uses_all else rows.filter(parts >= 0)
     part = parts[parts >= 0]
-    whole = scoring.aggregate_unpacked(evaluator, used_rows, found.chance).scores
-    present = np.unique(part)
+    whole = found.scores
+    if not uses_all:
+        whole = scoring.aggregate_unpacked(evaluator, used_rows, found.chance).scores
+    present, codes = np.unique(part, return_inverse=True)
     count = len(present)
-    without = [
-        scoring.aggregate_unpacked(evaluator, used_rows.filter(part != left), found.chance).scores
-        for left in present
-    ]
+    without = _without_each(evaluator, used_rows, codes.astype(np.int64), count, found)
     scale = np.sqrt(used_rows.height / rows.height) if rows.height else 1.0
     pseudo_by_metric = {}
     for name, score in found.scores.items():
-        values = np.array([_number(each[name]) for each in without])
+        values = without[name]
         pseudo = count * _number(whole[name]) - (count - 1) * values
         own = _number(score) + (pseudo - pseudo.mean()) * scale if count else values
         values = np.full(int(present.max(initial=-1)) + 1 if total is None else total, np.nan)
         values[present] = own
         pseudo_by_metric[name] = values
     return pseudo_by_metric
+
+
+def _without_each(
+    evaluator: Evaluator, rows: pl.DataFrame, parts: Integers, count: int, found: Graded
+) -> dict[str, Floats]:
+    """Return the metrics without each part; NaN where there is no value."""
+    answered = np.bincount(parts, ~rows["failed"].to_numpy(), minlength=count)
+    has_answers = answered.sum() > answered
+    if has_answers.all() and rows.select(evaluator.counted().all()).item():
+        by_metric = evaluator.aggregate_without(rows, parts, count)
+        if by_metric is not None:
+            return dict(by_metric)
+    without = [
+        scoring.aggregate_unpacked(evaluator, rows.filter(parts != left), found.chance).scores
+        for left in range(count)
+    ]
+    return {
+        name: np.array([_number(each[name]) for each in without], dtype=np.float64)
+        for name in found.scores
+    }
 
 
 def _number(value: float | Unscored) -> float:

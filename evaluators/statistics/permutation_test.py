@@ -11,7 +11,7 @@ from evaluators.statistics.arrays import LEVEL, SEED
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from evaluators.statistics.arrays import Floats, Integers
+    from evaluators.statistics.arrays import Booleans, Floats, Integers
 
 FLIPS = 9_999
 """The number of random sign patterns; with the observed one there are 10,000."""
@@ -19,8 +19,11 @@ FLIPS = 9_999
 MOST_FLIPS = 999_999
 """The most random sign patterns for pairs that fewer cannot decide."""
 
-_EXACT = 20
+FEW = 20
 """Up to this many nonzero differences, all sign patterns are counted."""
+
+_LISTED = 8
+"""Up to this many differences, the sums of all patterns are listed."""
 
 _SMALL = 0.02
 """Sums of differences that are all below this share of their norm are normal, within 16 %."""
@@ -30,6 +33,9 @@ _REACHED = 20
 
 _CONSTANT = 3.178
 """The constant of Bentkus and Dzindzalieta, 1 / (4 P(Z >= sqrt(2)))."""
+
+_FIRST = 512
+"""The patterns after which tests that need no more are left out."""
 
 _WORK = 10**8
 """The most numbers to draw and to compare in a round of more than 9,999 patterns."""
@@ -76,14 +82,14 @@ def sign_flip_p(
 
     sums = _summarize(columns, count, len(differences))
     p = np.ones(count)
-    few = (sums.nonzero <= _EXACT) & (sums.nonzero > 0)
+    few = (sums.nonzero <= FEW) & (sums.nonzero > 0)
     _set_exact(p, columns, np.flatnonzero(few), sums.nonzero)
-    many = sums.nonzero > _EXACT
+    many = sums.nonzero > FEW
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.abs(sums.observed) / sums.norm
         largest = sums.largest / sums.norm
         normal_p = np.minimum(1.0, 2 * ndtr(largest - z))
-    bound = np.where(many, np.minimum(1.0, 2 * _CONSTANT * ndtr(-z)), 1.0)
+    bound = np.where(many, flip_bound(z), 1.0)
     normal = many & (largest <= _SMALL)
     p[normal] = normal_p[normal]
     # Even the smallest share of patterns is larger than the bound, and Holm needs no more.
@@ -103,6 +109,74 @@ def sign_flip_p(
             break
         flips = more
     return p
+
+
+def screened_sign_flip_p(differences: Floats, is_wanted: Booleans, threshold: float) -> Floats:
+    """Return p-values as `sign_flip_p` does, but only those that matter in a large family.
+
+    There are never more than 9,999 random patterns, so that no p-value depends on other columns. A
+    p-value below 1 / 10,000 of more than 20 differences is always the bound.
+
+    Args:
+        differences: Shape (clusters, columns): the sum of the differences in each cluster.
+        is_wanted: Shape (columns,): the columns whose p-value is needed in any case.
+        threshold: The p-values below which the others are needed.
+
+    Returns:
+        One p-value per column; one that is not needed may be larger or smaller, but not smaller
+        than the threshold.
+    """
+    from scipy.special import ndtr
+
+    def columns(which: Integers) -> Floats:
+        return differences[:, which]
+
+    count = differences.shape[1]
+    sums = _summarize(columns, count, len(differences))
+    # The last digits of these sums do not depend on other columns.
+    norm = np.sqrt(np.square(np.asfortranarray(differences)).sum(axis=0))
+    sums = sums._replace(norm=norm)
+    p = np.ones(count)
+    # All patterns that turn differences in the less frequent direction reach the sum.
+    few = (sums.nonzero <= FEW) & (sums.nonzero > 0)
+    few &= is_wanted | (np.exp2(1.0 - sums.leading) < threshold)
+    _set_exact(p, columns, np.flatnonzero(few), sums.nonzero)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        z = np.abs(sums.observed) / sums.norm
+        largest = sums.largest / sums.norm
+        bound, normal_p = flip_bound(z), np.minimum(1.0, 2 * ndtr(largest - z))
+    many = sums.nonzero > FEW
+    is_bound = many & (bound * (1 + FLIPS) <= 1)
+    is_normal = many & ~is_bound & (largest <= _SMALL)
+    p[is_bound], p[is_normal] = bound[is_bound], normal_p[is_normal]
+    least = np.abs(sums.observed) - _TOLERANCE * sums.norm
+    random = many & ~is_bound & ~is_normal
+    for chosen, enough in (
+        (random & is_wanted, np.inf),
+        # So many patterns make p reach the threshold.
+        (random & ~is_wanted, threshold * (1 + FLIPS)),
+    ):
+        which = np.flatnonzero(chosen if enough > 1 else np.zeros(count, dtype=np.bool_))
+        reached = _count_reached(differences, None, which, least[which], FLIPS, enough)
+        p[which] = (1 + reached) / (1 + FLIPS)
+    return p
+
+
+def flip_bound(z: Floats) -> Floats:
+    """Return the bound of Bentkus and Dzindzalieta: no p-value of such a sum is larger.
+
+    Args:
+        z: The absolute sums of differences, divided by their norms.
+    """
+    from scipy.special import ndtr
+
+    bound: Floats = np.minimum(1.0, 2 * _CONSTANT * ndtr(-z))
+    return bound
+
+
+def draws_more(clusters: int, tests: int) -> bool:
+    """Return whether undecided pairs of a family may get more than 9,999 patterns."""
+    return clusters > FEW and _most_flips(clusters, tests) >= 2 * FLIPS
 
 
 def subtract(values: Floats, pairs: Integers) -> Floats:
@@ -131,17 +205,21 @@ def least_p(clusters: Integers | Floats) -> Floats:
 
 
 class _Sums(NamedTuple):
-    """Each test's observed sum, Euclidean norm, largest size and number of nonzero differences."""
+    """Each test's observed sum, Euclidean norm, largest size, and number of differences.
+
+    Differences of 0 do not count; `leading` is the number of those in the more frequent direction.
+    """
 
     observed: Floats
     norm: Floats
     largest: Floats
     nonzero: Integers
+    leading: Integers
 
 
 def _summarize(columns: Callable[[Integers], Floats], count: int, clusters: int) -> _Sums:
     observed, norm, largest = np.zeros((3, count))
-    nonzero = np.zeros(count, dtype=np.int64)
+    nonzero, positive = np.zeros((2, count), dtype=np.int64)
     step = max(1, _CHUNK // 16 // max(1, clusters))
     for start in range(0, count if clusters else 0, step):
         block = slice(start, start + step)
@@ -150,8 +228,10 @@ def _summarize(columns: Callable[[Integers], Floats], count: int, clusters: int)
         norm[block] = np.sqrt(np.einsum("ij,ij->j", differences, differences))
         largest[block] = np.maximum(differences.max(axis=0), -differences.min(axis=0))
         nonzero[block] = np.count_nonzero(differences, axis=0)
+        positive[block] = np.count_nonzero(differences > 0, axis=0)
+    leading = np.maximum(positive, nonzero - positive)
     # The squares of subnormal numbers are 0.
-    return _Sums(observed, norm, largest, np.where(norm > 0, nonzero, 0))
+    return _Sums(observed, norm, largest, np.where(norm > 0, nonzero, 0), leading)
 
 
 def _set_exact(
@@ -171,6 +251,10 @@ def _set_exact(
             differences = all_clusters[all_clusters != 0].reshape(len(which), m)
             observed = np.abs(differences.sum(axis=1))
             observed -= _TOLERANCE * np.sqrt(np.einsum("ij,ij->i", differences, differences))
+            if m <= _LISTED:
+                reached = np.count_nonzero(_signed_sums(differences) >= observed[:, None], axis=1)
+                p[which] = np.where(observed > 0, np.minimum(1.0, 2.0 * reached / 2.0**m), 1.0)
+                continue
             one = _signed_sums(differences[:, : m // 2])
             other = np.sort(_signed_sums(differences[:, m // 2 :]), axis=1)
             needed = np.sort(observed[:, None] - one, axis=1)
@@ -203,9 +287,17 @@ def _most_flips(width: int, family: int) -> int:
 
 
 def _count_reached(
-    differences: Floats, pairs: Integers | None, tests: Integers, least: Floats, flips: int
+    differences: Floats,
+    pairs: Integers | None,
+    tests: Integers,
+    least: Floats,
+    flips: int,
+    enough: float = np.inf,
 ) -> Integers:
-    """Count the random patterns under which each of some tests reaches its observed sum."""
+    """Count the random patterns under which each of some tests reaches its observed sum.
+
+    Tests with `enough` of them are not counted further.
+    """
     if pairs is None:
         used, sums = tests, differences[:, tests]
     else:
@@ -217,12 +309,20 @@ def _count_reached(
     reached = np.zeros(len(tests), dtype=np.int64)
     clusters = len(differences)
     step = max(1, _CHUNK // max(1, clusters, len(tests)))
+    if np.isfinite(enough):
+        step = min(step, _FIRST)
+    counting = np.arange(len(tests))
     for signs in _random_signs(flips if len(tests) else 0, clusters, step):
         # This order of the product is several times as fast as the transposed one.
         flipped = np.ascontiguousarray((signs @ sums).T)
         if pairs is not None:
             flipped = flipped[a] - flipped[b]
-        reached += np.count_nonzero(np.abs(flipped, out=flipped) >= least[:, None], axis=1)
+        np.abs(flipped, out=flipped)
+        reached[counting] += np.count_nonzero(flipped >= least[counting, None], axis=1)
+        if pairs is None and (is_open := reached[counting] < enough).sum() < len(counting) / 2:
+            counting, sums = counting[is_open], sums[:, is_open]
+            if not len(counting):
+                break
     return reached
 
 

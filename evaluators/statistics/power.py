@@ -24,7 +24,7 @@ def detectable_difference(
     clusters: Integers | Floats,
     degrees: Floats,
     *,
-    tests: int,
+    tests: int | Integers,
     is_mcnemar: Booleans | bool = False,
 ) -> Floats:
     """Return the smallest true difference that a comparison detects with a power of 80 %.
@@ -43,7 +43,7 @@ def detectable_difference(
         errors: The standard errors of the differences.
         clusters: The number of clusters.
         degrees: The degrees of freedom of the standard errors.
-        tests: The number of tests in the family of Holm's adjustment.
+        tests: The number of tests in the family of Holm's adjustment, of all pairs or by pair.
         is_mcnemar: Whether McNemar's test compares the pair.
 
     Returns:
@@ -53,7 +53,7 @@ def detectable_difference(
     """
     from scipy.special import ndtri, stdtrit
 
-    level = LEVEL / max(1, tests)
+    level = LEVEL / np.maximum(1, tests)
     clusters = np.asarray(clusters, dtype=np.float64)
     is_possible = (least_p(clusters) < level) & (errors > 0) & (degrees > 0)
     count = np.where(is_possible, clusters, np.nan)

@@ -6,11 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from evaluators.statistics.comparisons import BETTER, WORSE
-
 if TYPE_CHECKING:
     from evaluators.statistics.arrays import Booleans, Integers
-    from evaluators.statistics.comparisons import Comparisons
+    from evaluators.statistics.comparisons import Outcomes
 
 
 class RankSets(NamedTuple):
@@ -20,7 +18,7 @@ class RankSets(NamedTuple):
     high: Integers
 
 
-def rank_sets(compared: Comparisons, is_ranked: Booleans) -> RankSets:
+def rank_sets(compared: Outcomes, is_ranked: Booleans, families: int = 1) -> RankSets:
     """Return the ranks that the comparisons allow, for all systems at once.
 
     A system ranks below those that are significantly better, and above those that are significantly
@@ -28,18 +26,20 @@ def rank_sets(compared: Comparisons, is_ranked: Booleans) -> RankSets:
     all true ranks lie within the sets.
 
     Args:
-        compared: The comparisons of all pairs of systems.
+        compared: The outcomes of all pairs of systems.
         is_ranked: Shape (systems,): the systems to rank; the others are left out.
+        families: The number of groups of systems, one after the other, that are ranked separately.
 
     Source: Mogstad, Romano, Shaikh and Wilhelm, "Inference for ranks with applications to mobility
     across neighbourhoods and academic achievement across countries", 2024.
     """
     both = is_ranked[compared.pairs].all(axis=1)
     first, second = compared.pairs[both].T
-    verdicts = np.array(compared.verdict, dtype=np.str_)[both]
+    signs = compared.signs[both]
     systems = len(is_ranked)
-    better = np.r_[second[verdicts == BETTER], first[verdicts == WORSE]]
-    worse = np.r_[first[verdicts == BETTER], second[verdicts == WORSE]]
+    better = np.r_[second[signs > 0], first[signs < 0]]
+    worse = np.r_[first[signs > 0], second[signs < 0]]
     low = 1 + np.bincount(better, minlength=systems)
-    high = np.count_nonzero(is_ranked) - np.bincount(worse, minlength=systems)
+    ranked = np.count_nonzero(is_ranked.reshape(families, -1), axis=1)
+    high = ranked.repeat(systems // families) - np.bincount(worse, minlength=systems)
     return RankSets(np.where(is_ranked, low, 0), np.where(is_ranked, high, 0))

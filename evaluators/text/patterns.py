@@ -108,6 +108,8 @@ class _Worker:
             [sys.executable, "-I", "-S", "-W", "ignore", str(_WORKER), str(limit_s)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            # Ctrl-C is for this process, which ends the worker.
+            process_group=0,
         )
         self._requests = cast("IO[bytes]", process.stdin)
         replies = cast("IO[bytes]", process.stdout)

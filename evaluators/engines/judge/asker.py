@@ -30,15 +30,12 @@ EMPTY = "empty"
 _NOT_PARSED = (TRUNCATED, REFUSAL, FILTERED, EMPTY)
 """Prefixes of errors that do not depend on the reply's text, so parsing it again cannot help."""
 
-_MAX_REASON = 500
+_MAX_REASON = 300
+"""The most characters of a reason that is stored; the repair request names all faults."""
 
 
 class Asker(Protocol):
     """Answers judge calls; used on one event loop."""
-
-    @property
-    def spent_usd(self) -> float:
-        """The cost so far in US dollars."""
 
     @property
     def refused_usd(self) -> float | None:

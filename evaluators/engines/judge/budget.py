@@ -6,9 +6,10 @@ import asyncio
 import json
 import math
 from collections import defaultdict, deque
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evaluators.engines.judge.cost import REPLY_TOKENS
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from evaluators.engines.judge.cost import Prices
+    from evaluators.engines.judge.quota import Quota
 
 OVER_BUDGET = "budget: "
 """The beginning of the reason of a call that the budget did not allow."""
@@ -30,8 +32,8 @@ _RECENT = 200
 _SLACK = 4
 """A call that cannot have its highest possible cost sets aside this many long replies."""
 
-_REMAINDER = 1e-9
-"""Reserved US dollars below this are a floating-point remainder."""
+_POLL_S = 0.5
+"""The seconds after which a call looks again for room that another process has made."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,20 @@ class Claim:
     least: float
     enough: float
     most: float
+
+
+class Granted(NamedTuple):
+    """What a call has set aside.
+
+    Attributes:
+        claim: What it asked for.
+        reservation: The reservation; None without a budget.
+        usd: The amount in US dollars.
+    """
+
+    claim: Claim
+    reservation: str | None
+    usd: float
 
 
 class UsageHistory:
@@ -124,73 +140,69 @@ class UsageHistory:
 
 
 class Budget:
-    """A hard budget of a run, in US dollars; used on one event loop.
+    """The hard budgets of a run, in US dollars; used on one event loop.
 
     Before it is sent, a call sets aside an amount that it cannot exceed. Where that is less than
     its highest possible cost, the caller limits the length of the reply accordingly. So the cost of
-    all calls never exceeds the total, however many are in flight.
+    all calls never exceeds the budgets, however many are in flight in however many processes.
 
     Attributes:
         limited: Whether there is a limit.
-        spent_usd: The cost so far.
         refused_usd: The least that a refused call would have set aside; None if none was refused.
     """
 
-    def __init__(self, total: float | None, spent: float = 0.0) -> None:
-        """Set the total, None for no limit, and what is spent of it already."""
-        self._total = total
-        self.limited = total is not None
-        self.spent_usd = spent
+    def __init__(
+        self, quota: Quota, run_usd: float | None = None, day_usd: float | None = None
+    ) -> None:
+        """Set the limits of the run and of 24 hours, None for no limit."""
+        self._quota = quota
+        self._limits = {"run_usd": run_usd, "day_usd": day_usd}
+        self.limited = run_usd is not None or day_usd is not None
         self.refused_usd: float | None = None
-        self._reserved = 0.0
-        self._released = asyncio.Condition()
+        self._released = asyncio.Event()
 
-    async def reserve(self, estimate: Callable[[], Claim]) -> tuple[Claim, float] | None:
-        """Set aside the cost of a call.
-
-        The call gets its highest possible cost if that is free, or else enough for several long
-        replies. If neither is free, it waits for the calls in flight. The last one gets the rest,
-        as long as a usual reply fits.
+    async def reserve(self, estimate: Callable[[], Claim]) -> Granted | None:
+        """Set aside the cost of a call; wait for calls in flight if only that can make room.
 
         Args:
             estimate: Returns what the call may set aside, as far as is known by then.
 
         Returns:
-            The claim, and an amount between its `least` and its `most`; None if the budget does
-            not allow the call.
+            What was set aside; None if the budgets do not allow the call.
         """
-        if self._total is None:
+        while True:
             claim = estimate()
-            return claim, claim.most
-        async with self._released:
-            while True:
-                claim = estimate()
-                left = self._total - self.spent_usd - self._reserved
-                granted = _grant(claim, left, is_alone=self._reserved == 0)
-                if granted is not None:
-                    self._reserved += granted
-                    return claim, granted
-                if self._reserved == 0 or self.spent_usd + claim.least > self._total:
-                    self.refused_usd = min(self.refused_usd or math.inf, claim.least)
-                    return None
-                await self._released.wait()
+            if not self.limited:
+                return Granted(claim, None, claim.most)
+            self._released.clear()
+            reserved = await self._quota.reserve(
+                **self._limits, least=claim.least, enough=claim.enough, most=claim.most
+            )
+            if not isinstance(reserved, bool):
+                return Granted(claim, *reserved)
+            if not reserved:
+                self.refused_usd = min(self.refused_usd or math.inf, claim.least)
+                return None
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_POLL_S):
+                    await self._released.wait()
 
-    async def settle(self, granted: float, spent: float) -> None:
+    def settle(self, granted: Granted, spent: float) -> None:
         """Replace an amount set aside by the real cost."""
-        async with self._released:
-            self.spent_usd += spent
-            # A floating-point remainder would block `reserve` forever.
-            self._reserved -= granted
-            if self._reserved < _REMAINDER:
-                self._reserved = 0.0
-            self._released.notify_all()
+        self._quota.settle(granted.reservation, spent)
+        self._released.set()
 
 
-def over_budget_reason(total_usd: float) -> str:
-    """Return the reason of a call that the budget did not allow; equal for all calls of a run."""
+def over_budget_reason(run_usd: float | None, day_usd: float | None = None) -> str:
+    """Return the reason of a call that the budgets did not allow; equal for all calls of a run."""
+    budgets = []
+    if run_usd is not None:
+        budgets.append(f"{format_usd(run_usd)} US dollars")
+    if day_usd is not None:
+        budgets.append(f"{format_usd(day_usd)} US dollars for 24 hours")
     return (
-        f"{OVER_BUDGET}not asked, because the budget of {format_usd(total_usd)} US dollars was "
-        "reached: run again to go on"
+        f"{OVER_BUDGET}not asked, because the budget of {' or '.join(budgets)} was reached: run "
+        "again to go on"
     )
 
 
@@ -201,19 +213,12 @@ def format_usd(amount: float) -> str:
     return f"{Decimal(f'{amount:.2g}'):f}"
 
 
-def reply_limit(prices: Prices, claim: Claim, granted: float, max_tokens: int) -> int:
+def reply_limit(prices: Prices, granted: Granted, max_tokens: int) -> int:
     """Return the most tokens of a reply that the amount set aside pays for."""
-    if granted >= claim.most or not prices.tokens_out:
+    claim = granted.claim
+    if granted.usd >= claim.most or not prices.tokens_out:
         return max_tokens
-    return min(max_tokens, int((granted - claim.tokens_usd) / prices.tokens_out))
-
-
-def _grant(claim: Claim, left: float, *, is_alone: bool) -> float | None:
-    if claim.most <= left:
-        return claim.most
-    if claim.enough <= left:
-        return claim.enough
-    return left if is_alone and claim.least <= left else None
+    return min(max_tokens, int((granted.usd - claim.tokens_usd) / prices.tokens_out))
 
 
 def _recent() -> deque[Any]:

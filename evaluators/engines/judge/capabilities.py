@@ -14,6 +14,7 @@ from evaluators.engines.judge.errors import (
     JudgeUnreachable,
     TransientFailure,
     UnsupportedRequest,
+    WrongAddress,
 )
 from evaluators.engines.judge.litellm_call import CallOptions
 
@@ -83,6 +84,8 @@ class CapabilityProbe:
                 completion = await self.call_with_supported_options(None, attempt)
             except UnsupportedRequest as failure:
                 raise JudgeRefused(f"the judge {where} rejects every request: {failure}") from None
+            except WrongAddress as failure:
+                raise JudgeUnreachable(f"the judge {where} cannot be called: {failure}") from None
             except TransientFailure as failure:
                 if failure.unreachable or (failure.garbled and not left):
                     reason = f"the judge {where} does not answer: {failure}"

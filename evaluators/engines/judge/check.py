@@ -17,6 +17,7 @@ from evaluators.outcome import Status
 
 if TYPE_CHECKING:
     from evaluators.engines.judge.judgment import Judgment
+    from evaluators.engines.judge.quota import Quota
     from evaluators.engines.judge.settings import JudgeSettings
     from evaluators.flows.reply import Reply
     from evaluators.flows.requests import Ask
@@ -46,22 +47,23 @@ class JudgeCheck:
     message: str
 
 
-def check_judge(settings: JudgeSettings, request: Ask[Any]) -> JudgeCheck:
+def check_judge(settings: JudgeSettings, request: Ask[Any], quota: Quota) -> JudgeCheck:
     """Send the judge the probe and one request of an evaluator, and parse its reply.
 
     Args:
         settings: The settings of the judge.
         request: A small request of an evaluator.
+        quota: Counts what the requests cost.
 
     Raises:
         JudgeFailure: The judge cannot be called; the message says why in one line.
     """
     litellm()  # the time must not include this import
-    return asyncio.run(_check(replace(settings, max_attempts=_MAX_ATTEMPTS), request))
+    return asyncio.run(_check(replace(settings, max_attempts=_MAX_ATTEMPTS), request, quota))
 
 
-async def _check(settings: JudgeSettings, request: Ask[Any]) -> JudgeCheck:
-    asker = LlmAsker(settings)
+async def _check(settings: JudgeSettings, request: Ask[Any], quota: Quota) -> JudgeCheck:
+    asker = LlmAsker(settings, quota)
     started = time.monotonic()
     await asker.open()
     probe = asker.probe
@@ -73,7 +75,7 @@ async def _check(settings: JudgeSettings, request: Ask[Any]) -> JudgeCheck:
     def parse(text: str) -> Reply | InvalidReply:
         result = parse_reply(text, request)
         if isinstance(result, InvalidReply):
-            faults.append(f"{result.reason}; it replied {_shorten(asker.redact(text))}")
+            faults.append(f"{result.reason}; it replied {_shorten(text)}")
         return result
 
     judgment = await asker.ask(JudgeCallBuilder(settings).of(request, _ORIGIN), _ORIGIN, parse)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -64,18 +65,26 @@ class Prices:
         return tokens_in * self.tokens_in + tokens_out * self.tokens_out
 
     def charged(self, usage: Any) -> float | None:
-        """Return the cost of one completion, with discounts for cached tokens; None if unknown."""
-        if usage is None or not self.known:
+        """Return the cost of one completion, with discounts for cached tokens; None if unknown.
+
+        Without discounts if the provider's details make no sense.
+        """
+        if usage is None or usage.prompt_tokens is None or usage.completion_tokens is None:
             return None
-        if self.own:
-            return self.usd(usage.prompt_tokens, usage.completion_tokens)
-        paid_in, paid_out = litellm().cost_per_token(
-            model=self.model,
-            prompt_tokens=usage.prompt_tokens,
-            completion_tokens=usage.completion_tokens,
-            usage_object=usage,
-        )
-        return float(paid_in + paid_out)
+        plain = self.usd(usage.prompt_tokens, usage.completion_tokens)
+        if plain is None or self.own:
+            return plain
+        try:
+            paid_in, paid_out = litellm().cost_per_token(
+                model=self.model,
+                prompt_tokens=usage.prompt_tokens,
+                completion_tokens=usage.completion_tokens,
+                usage_object=usage,
+            )
+        except Exception:  # noqa: BLE001 - the details are whatever the provider wrote
+            return plain
+        paid = float(paid_in + paid_out)
+        return paid if math.isfinite(paid) and paid >= 0 else plain
 
 
 def count_tokens(

@@ -10,7 +10,9 @@ CallFailure            ends one attempt or one call; it becomes an `outcome.Judg
 ├── TransientFailure   a retry may help
 ├── ContextOverflow    the messages exceed the model's window
 ├── ContentFiltered    the provider's content filter rejects the messages
-└── UnsupportedRequest the model does not support an option of the request
+├── UnsupportedRequest the model does not support an option of the request
+├── BadAnswer          the server's answer is too large or makes no sense; it may be billed
+└── WrongAddress       `api_base` leads to another origin, or http and https are confused
 """
 
 from __future__ import annotations
@@ -51,7 +53,13 @@ _REFUSALS = {401: "the key", 402: "the account", 403: "the key", 404: "the model
 _TOO_LARGE = 413
 _UNSUPPORTED = frozenset({400, 422})
 _BUSY = 429
-_EXCEPTION_NAMES = re.compile(r"\A(?:litellm\.)?(?:\w+(?:Error|Exception|Timeout)(?:: | - ))+")
+_EXCEPTION_NAMES = re.compile(r"\A(?:(?:litellm\.)?\w+(?:Error|Exception|Timeout)(?:: | - ))+")
+_ADDITIONS = re.compile(
+    r"[\s,;:.]*(?:Traceback \(most recent call last\)|Give Feedback / Get Help|LiteLLM\.Info|"
+    r"Original Response:).*",
+    re.DOTALL,
+)
+"""What LiteLLM adds to messages: stack traces with local paths, advertisements, whole answers."""
 _TLS_CONTEXT = re.compile(r" ssl:(?:<[^>]*>|\w+)")
 """aiohttp's description of a TLS context contains a memory address, which differs each time."""
 _OK = 200
@@ -59,7 +67,7 @@ _MAX_LENGTH = 300
 
 _NO_CREDIT = ("insufficient_quota", "credit balance is too low", "insufficient balance")
 _BAD_KEY = ("api key not valid", "invalid api key", "incorrect api key", "api_key_invalid")
-_TOO_SLOW = frozenset({"Timeout", "TimeoutError", "APITimeoutError"})
+_TOO_SLOW = frozenset({"Timeout", "TimeoutError", "APITimeoutError", "ReadTimeout", "WriteTimeout"})
 _GARBLED = ("empty or invalid response", "expecting value", "'choices'")
 _MIN_SECRET_LENGTH = 8
 """Shorter keys ("none", "EMPTY") are placeholders, and may be words of a reply."""
@@ -67,7 +75,13 @@ _FILTERED = ("content_filter", "content management policy", "content_policy_viol
 
 
 class CallFailure(Exception):  # noqa: N818 - caught by the asker
-    """A call failed; the message is the reason in one line."""
+    """A call failed; the message is the reason in one line.
+
+    Attributes:
+        billed: Whether the call may be billed.
+    """
+
+    billed = False
 
 
 class TransientFailure(CallFailure):
@@ -78,7 +92,6 @@ class TransientFailure(CallFailure):
         busy: Whether the server is rate limited or overloaded.
         unreachable: Whether no server answers at the address.
         garbled: Whether the answer does not follow the protocol (an HTML page, say).
-        billed: Whether the call may be billed.
     """
 
     def __init__(
@@ -111,8 +124,24 @@ class UnsupportedRequest(CallFailure):
     """The model does not support an option of the request."""
 
 
+class BadAnswer(CallFailure):
+    """The server's answer is too large or makes no sense; a retry would be paid for again."""
+
+    billed = True
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(f"bad_answer: {fault}")
+
+
+class WrongAddress(CallFailure):
+    """`api_base` leads to another origin, or says https for http or the reverse."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__(f"wrong_address: {fault}")
+
+
 def map_error(error: Exception, secret: str | None) -> CallFailure | JudgeRefused:
-    """Map an exception of LiteLLM to a failure of the call or of the judge.
+    """Map an exception of LiteLLM or its transport to a failure of the call or of the judge.
 
     Args:
         error: The exception.
@@ -121,7 +150,7 @@ def map_error(error: Exception, secret: str | None) -> CallFailure | JudgeRefuse
     message = _one_line(str(error), secret)
     lower = message.lower()
     status = getattr(error, "status_code", None) or 0
-    kinds = {type(each).__name__ for each in _chain(error)}
+    kinds = {type(each).__name__ for each in chain(error)}
     if kinds & _TOO_SLOW:
         return TransientFailure("timeout", billed=True)
     if any(sign in lower for sign in _NO_CREDIT):
@@ -130,7 +159,7 @@ def map_error(error: Exception, secret: str | None) -> CallFailure | JudgeRefuse
         return TransientFailure("rate_limit", retry_after=_retry_after(error), busy=True)
     if status in _REFUSALS or (status in _UNSUPPORTED and any(sign in lower for sign in _BAD_KEY)):
         return JudgeRefused(f"the judge refuses {_REFUSALS.get(status, 'the key')}: {message}")
-    unreachable = next((each for each in _chain(error) if _is_unreachable(each)), None)
+    unreachable = next((each for each in chain(error) if _is_unreachable(each)), None)
     if unreachable is not None:
         detail = _TLS_CONTEXT.sub("", _one_line(str(unreachable), secret))
         return TransientFailure(f"transport: no connection: {detail}", unreachable=True)
@@ -160,13 +189,14 @@ def redact(text: str, secret: str | None) -> str:
 
 
 def _one_line(text: str, secret: str | None) -> str:
-    """Return a text in one line, without the key and without LiteLLM's exception names."""
+    """Return a text in one short line, without the key and what LiteLLM adds."""
     # Redact before truncating: otherwise a part of the key could remain.
-    return _EXCEPTION_NAMES.sub("", " ".join(redact(text, secret).split()))[:_MAX_LENGTH]
+    line = " ".join(_ADDITIONS.sub("", redact(text, secret)).split())
+    return _EXCEPTION_NAMES.sub("", line)[:_MAX_LENGTH]
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield the exception, its causes and contexts."""
+def chain(error: BaseException) -> Iterator[BaseException]:
+    """Yield an exception, its causes and contexts."""
     seen: set[int] = set()
     waiting: list[BaseException | None] = [error]
     while waiting:

@@ -7,6 +7,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from evaluators.engines.judge.quota import Quota
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
@@ -79,21 +81,47 @@ class Judgment:
 
 
 class StoredReply(NamedTuple):
-    """A reply that the ledger has stored."""
+    """A reply that the ledger has stored; a later one has a higher number."""
 
     reply: str | None
     status: Status
     error: str | None
+    number: int = 0
 
 
-class Ledger(Protocol):
-    """Stores judgments; safe to use from several threads."""
+class Holder(NamedTuple):
+    """Another process, which makes a call now."""
+
+    pid: int
+    host: str
+
+
+class Ledger(Quota, Protocol):
+    """Stores judgments for all processes of a project; safe to use from several threads.
+
+    What was claimed or stored is on disk when the call returns.
+    """
 
     def find(self, digest: str) -> StoredReply | None:
         """Return the stored reply to a call, or None."""
 
-    def store(self, judgment: Judgment) -> None:
-        """Store a judgment durably."""
+    async def claim(self, digest: str, known: int) -> StoredReply | Holder | None:
+        """Claim a call; a claim ends with `store`, with `release`, or with this process.
+
+        Args:
+            digest: The call.
+            known: The number of the stored failure after which the call is made again; -1 for none.
+
+        Returns:
+            A reply that is newer, the process that makes the call now, or None: the call is
+            claimed.
+        """
+
+    def release(self, digest: str) -> None:
+        """End a claim without a judgment."""
+
+    async def store(self, judgment: Judgment) -> None:
+        """Store a judgment and end its claim."""
 
     def record_call(self, origin: Origin, digest: str) -> None:
         """Record which sample and evaluator needed which call."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections import Counter
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Self
 
 from evaluators.engines.judge.asker import complete, to_reply
+from evaluators.engines.judge.budget import OVER_BUDGET
 from evaluators.engines.judge.errors import JudgeFailure
+from evaluators.engines.judge.judgment import Holder
 from evaluators.engines.judge.parse import parse_reply
 from evaluators.engines.judge.settings import JudgeCallBuilder
 from evaluators.outcome import JudgeError, Status
@@ -18,15 +21,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
 
     from evaluators.engines.judge.asker import Asker
-    from evaluators.engines.judge.judgment import JudgeCall, Judgment, Ledger
+    from evaluators.engines.judge.judgment import JudgeCall, Judgment, Ledger, StoredReply
+    from evaluators.engines.judge.quota import Quota
     from evaluators.engines.judge.settings import JudgeSettings
     from evaluators.flows.protocols import Origin
     from evaluators.flows.requests import Ask
 
+LOG = logging.getLogger(__name__)
+
+_POLL_S = 0.5
+"""The seconds after which a call that another process makes is looked up again."""
+
 NOT_ASKED = "not asked yet: run without --no-judge"
 
 
-def make_asker(settings: JudgeSettings) -> Asker:
+def make_asker(settings: JudgeSettings, quota: Quota) -> Asker:
     """Make the asker for these settings; raise `JudgeFailure` for invalid settings."""
     if settings.recording is not None:
         from evaluators.engines.judge.replay_file import RecordedAsker
@@ -34,7 +43,7 @@ def make_asker(settings: JudgeSettings) -> Asker:
         return RecordedAsker(settings.recording)
     from evaluators.engines.judge.llm_asker import LlmAsker
 
-    return LlmAsker(settings)
+    return LlmAsker(settings, quota)
 
 
 class ReplayJudge:
@@ -98,20 +107,15 @@ class LedgerJudge:
         self._thread: LoopThread | None = None
         self._opened: asyncio.Task[Asker] | None = None
         self._probed = threading.Event()
+        # Twice the calls in flight: the next ones are ready, and the rest is left to others.
+        self._claims = asyncio.Semaphore(2 * settings.concurrency)
+        self._holders: set[Holder] = set()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    @property
-    def spent_usd(self) -> float:
-        """The cost of this run in US dollars, as far as prices are known.
-
-        Cancelled calls that may be billed count with their highest possible cost.
-        """
-        return self._settings.spent_usd if self._asker is None else self._asker.spent_usd
 
     @property
     def refused_usd(self) -> float | None:
@@ -142,7 +146,8 @@ class LedgerJudge:
             self.tally["asked" if unknown else "held"] += 1
             if unknown:
                 self._in_flight[digest] = [(request, future)]
-                self._start(self._make_call(digest, call, origin, request))
+                known = -1 if stored is None else stored.number
+                self._start(self._answer(call, origin, request, known))
             is_full = len(self._in_flight) >= self._settings.concurrency
         if stored is not None and not unknown:
             complete(future, to_reply(stored, request))
@@ -168,14 +173,11 @@ class LedgerJudge:
             self._thread = LoopThread()
         self._thread.run(coroutine)
 
-    async def _make_call(
-        self, digest: str, call: JudgeCall, origin: Origin, request: Ask[Any]
-    ) -> None:
-        """Make a call, store the judgment, and answer all waiting requests; runs on the loop."""
+    async def _answer(self, call: JudgeCall, origin: Origin, request: Ask[Any], known: int) -> None:
+        """Answer all requests that wait for a call; runs on the loop."""
+        digest = call.digest
         try:
-            asker = await self._open()
-            judgment = await asker.ask(call, origin, lambda text: parse_reply(text, request))
-            self._ledger.store(judgment)
+            outcome = await self._claim_and_call(call, digest, origin, request, known)
         except JudgeFailure as failure:
             self._give_up(failure)
         except Exception as defect:  # noqa: BLE001 - raised in the calling thread
@@ -185,9 +187,43 @@ class LedgerJudge:
             self._finished_count += 1
             if self._progress is not None:
                 self._progress(self._finished_count)
-            waiting = self._pop_waiting(digest, judgment)
-            for each, future in waiting:
-                complete(future, to_reply(judgment, each))
+            for each, future in self._pop_waiting(digest, outcome):
+                complete(future, to_reply(outcome, each))
+
+    async def _claim_and_call(
+        self, call: JudgeCall, digest: str, origin: Origin, request: Ask[Any], known: int
+    ) -> Judgment | StoredReply:
+        """Make a call, or wait for the process that makes it."""
+        asker = await self._open()
+        while True:
+            async with self._claims:
+                found = await self._ledger.claim(digest, known)
+                if found is None:
+                    try:
+                        judgment = await asker.ask(
+                            call, origin, lambda text: parse_reply(text, request)
+                        )
+                        await self._ledger.store(judgment)
+                    except BaseException:
+                        self._ledger.release(digest)
+                        raise
+                    return judgment
+            if isinstance(found, Holder):
+                self._tell(found)
+                await asyncio.sleep(_POLL_S)
+            elif (found.error or "").startswith(OVER_BUDGET):
+                # The budget of another run; this one has its own.
+                known = found.number
+            else:
+                return found
+
+    def _tell(self, holder: Holder) -> None:
+        """Say once for each process that this one waits for its replies."""
+        if holder not in self._holders:
+            self._holders.add(holder)
+            LOG.warning(
+                "waiting for replies that process %d on %s is asking for", holder.pid, holder.host
+            )
 
     async def _open(self) -> Asker:
         """Return the asker after its probe."""
@@ -198,7 +234,7 @@ class LedgerJudge:
     async def _make_asker(self) -> Asker:
         try:
             if self._asker is None:
-                self._asker = make_asker(self._settings)
+                self._asker = make_asker(self._settings, self._ledger)
             await self._asker.open()
         finally:
             self._probed.set()
@@ -209,11 +245,11 @@ class LedgerJudge:
             await self._asker.close()
 
     def _pop_waiting(
-        self, digest: str, judgment: Judgment | None = None
+        self, digest: str, outcome: Judgment | StoredReply | None = None
     ) -> list[tuple[Ask[Any], Future[Any]]]:
         with self._lock:
-            if judgment is not None:
-                self.tally[judgment.status] += 1
+            if outcome is not None:
+                self.tally[outcome.status] += 1
             return self._in_flight.pop(digest, [])
 
     def _give_up(self, failure: JudgeFailure) -> None:
@@ -252,7 +288,6 @@ class LoopThread:
         asyncio.run_coroutine_threadsafe(self._end(last), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
-        self._loop.run_until_complete(self._loop.shutdown_default_executor())
         self._loop.close()
 
     def _create(self, coroutine: Coroutine[Any, Any, None]) -> None:
@@ -266,3 +301,5 @@ class LoopThread:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await last()
+        # Here, because the caller of `stop` may have a running loop, as notebooks do.
+        await self._loop.shutdown_default_executor()

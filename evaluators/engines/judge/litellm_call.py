@@ -9,7 +9,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from evaluators.engines.judge.errors import BadJudgeSettings, TransientFailure, map_error
+from evaluators.engines.http_answers import check_answers, check_token_count, install_checks
+from evaluators.engines.judge.errors import (
+    BadJudgeSettings,
+    CallFailure,
+    TransientFailure,
+    map_error,
+    redact,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,7 +56,7 @@ class Completion:
     """The completion of a model.
 
     Attributes:
-        text: The text, if there is one.
+        text: The text, if there is one; without the key, which some servers repeat.
         finish: Why the model stopped (`stop`, `length`, `content_filter`, ...).
         refusal: The text of a refusal, from providers that have a field for it.
         tokens_in: Tokens of the messages; None if not reported.
@@ -81,12 +88,15 @@ def litellm() -> ModuleType:
     warnings.filterwarnings("ignore", message="Item '.*' on TypedDict class")
     # Raised for calls that are cancelled while LiteLLM prepares them in a thread.
     warnings.filterwarnings("ignore", message="coroutine '.*acompletion' was never awaited")
+    # Raised for fields of wrong types, which become failures of the call.
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings")
     library.telemetry = False
     library.suppress_debug_info = True
     library.disable_hf_tokenizer_download = True
     library.turn_off_message_logging = True
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "httpx"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
+    install_checks()
     return library
 
 
@@ -164,8 +174,6 @@ class LitellmClient:
             CallFailure: The call failed.
             JudgeRefused: Every further call would fail too.
         """
-        import openai
-
         settings = self._settings
         sent: dict[str, Any] = {**self._fixed, "messages": [*messages], "max_tokens": max_tokens}
         if options.sampling:
@@ -176,12 +184,15 @@ class LitellmClient:
             sent["response_format"] = _response_format(options.form, schema)
         library = litellm()
         _skip_call_logging()
-        try:
-            async with asyncio.timeout(settings.timeout_s):
-                response = await library.acompletion(**sent)
-        except (openai.OpenAIError, OSError) as error:  # `TimeoutError` is an `OSError`
-            raise map_error(error, self.secret) from None
-        return _completion(response)
+        with check_answers(settings.max_reply_mb) as check:
+            try:
+                async with asyncio.timeout(settings.timeout_s):
+                    response = await library.acompletion(**sent)
+                return _completion(response, self.secret)
+            except Exception as error:  # noqa: BLE001 - a server may make LiteLLM raise anything
+                cause = check.failure or error
+                is_mapped = isinstance(cause, CallFailure)
+                raise (cause if is_mapped else map_error(cause, self.secret)) from None
 
 
 def _skip_call_logging() -> None:
@@ -199,20 +210,32 @@ def _response_format(form: Form, schema: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": named}
 
 
-def _completion(response: Any) -> Completion:
+def _completion(response: Any, secret: str | None) -> Completion:
     if not response.choices:
         raise TransientFailure("transport: the answer holds no choices", garbled=True, billed=True)
     choice = response.choices[0]
     usage = getattr(response, "usage", None)
     if usage is not None and not (usage.prompt_tokens or usage.completion_tokens):
         usage = None  # LiteLLM writes 0 if the provider reports nothing
+    if usage is not None:
+        check_token_count("prompt_tokens", usage.prompt_tokens)
+        check_token_count("completion_tokens", usage.completion_tokens)
     fields = choice.message.provider_specific_fields or {}
+    served_by = [_text(each, secret) for each in (response.model, response.system_fingerprint)]
     return Completion(
-        text=choice.message.content,
+        text=_text(choice.message.content, secret),
         finish=choice.finish_reason,
-        refusal=fields.get("refusal"),
+        refusal=_text(fields.get("refusal"), secret),
         tokens_in=None if usage is None else usage.prompt_tokens,
         tokens_out=None if usage is None else usage.completion_tokens,
         usage=usage,
-        served_by=" ".join(filter(None, [response.model, response.system_fingerprint])),
+        served_by=" ".join(filter(None, served_by)),
     )
+
+
+def _text(value: object, secret: str | None) -> str | None:
+    """Return a text of the server without the key and what databases cannot store, or None."""
+    if not isinstance(value, str):
+        return None
+    storable = value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+    return redact(storable, secret)

@@ -20,7 +20,6 @@ from evaluators.engines.judge.errors import (
     JudgeRefused,
     JudgeUnreachable,
     TransientFailure,
-    redact,
 )
 from evaluators.engines.judge.litellm_call import LitellmClient
 from evaluators.engines.judge.parse import InvalidReply
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from evaluators.engines.judge.asker import Parser
     from evaluators.engines.judge.judgment import JudgeCall, Judgment
     from evaluators.engines.judge.litellm_call import CallOptions, Completion
+    from evaluators.engines.judge.quota import Quota
     from evaluators.engines.judge.settings import JudgeSettings
     from evaluators.flows.prompt import Message
     from evaluators.flows.protocols import Origin
@@ -63,7 +63,7 @@ class LlmAsker:
         probe: What is known of the model's capabilities.
     """
 
-    def __init__(self, settings: JudgeSettings) -> None:
+    def __init__(self, settings: JudgeSettings, quota: Quota) -> None:
         """Look up the key and the price.
 
         Raises:
@@ -73,26 +73,17 @@ class LlmAsker:
         self._client = LitellmClient(settings)
         self._prices = Prices.of(settings)
         require_price(settings, self._prices)
-        self._budget = Budget(settings.budget_usd, settings.spent_usd)
+        self._budget = Budget(quota, settings.budget_usd, settings.daily_budget_usd)
         self._history = UsageHistory()
-        self._limiter = RateLimiter(settings)
+        self._limiter = RateLimiter(settings, quota)
         self.probe = CapabilityProbe(settings)
         self._unreachable = 0
         self._refused: JudgeRefused | None = None
 
     @property
-    def spent_usd(self) -> float:
-        """The cost so far, including cancelled calls that may be billed."""
-        return self._budget.spent_usd
-
-    @property
     def refused_usd(self) -> float | None:
         """The least that a call refused by the budget would have set aside; None without one."""
         return self._budget.refused_usd
-
-    def redact(self, text: str) -> str:
-        """Replace the key in a text."""
-        return redact(text, self._client.secret)
 
     async def open(self) -> None:
         """Send one small request; see `CapabilityProbe.open`."""
@@ -116,8 +107,7 @@ class LlmAsker:
         except CallFailure as failure:
             self._count_unreachable(failure)
             return usage.judgment(call, Status.JUDGE_ERROR, error=str(failure))
-        redacted = None if reply is None else self.redact(reply)
-        return usage.judgment(call, status, redacted, error)
+        return usage.judgment(call, status, reply, error)
 
     async def _call_until_valid(
         self, call: JudgeCall, parser: Parser, usage: CallUsage
@@ -213,13 +203,13 @@ class LlmAsker:
         if self._budget.limited or self._limiter.counts_tokens:
             tokens = count_tokens(self._settings.model, messages, schema)
         async with self._limiter.slots.slot() as cuts:
-            reserved = await self._budget.reserve(
+            granted = await self._budget.reserve(
                 lambda: self._history.claim(self._prices, schema, tokens, max_tokens, longer_than)
             )
-            if reserved is None:
-                raise OverBudget(over_budget_reason(self._settings.budget_usd or 0.0))
-            claim, granted = reserved
-            limit = reply_limit(self._prices, claim, granted, max_tokens)
+            if granted is None:
+                settings = self._settings
+                raise OverBudget(over_budget_reason(settings.budget_usd, settings.daily_budget_usd))
+            limit = reply_limit(self._prices, granted, max_tokens)
             spent = 0.0
             try:
                 await self._limiter.wait_to_start(tokens)
@@ -227,14 +217,13 @@ class LlmAsker:
                     raise self._refused
                 usage.attempts += 1
                 started = time.monotonic()
-                spent = granted  # a cancelled call may be billed
+                spent = granted.usd  # a cancelled call may be billed
                 try:
                     completion = await self._client.call(
                         messages, schema, options, max_tokens=limit, seed=seed
                     )
                 except CallFailure as failure:
-                    is_billed = isinstance(failure, TransientFailure) and failure.billed
-                    spent = granted if is_billed else 0.0
+                    spent = granted.usd if failure.billed else 0.0
                     self._back_off(failure, cuts)
                     raise
                 except JudgeRefused as refusal:
@@ -243,10 +232,10 @@ class LlmAsker:
                     raise
                 price = self._prices.charged(completion.usage)
                 usage.add(completion.tokens_in, completion.tokens_out, price)
-                spent = granted if price is None else price
+                spent = granted.usd if price is None else price
                 self._history.record(schema, tokens, completion.tokens_in, completion.tokens_out)
             finally:
-                await self._budget.settle(granted, spent)
+                self._budget.settle(granted, spent)
         self._limiter.slots.record_success()
         self._limiter.record_reply(completion.tokens_out, time.monotonic() - started)
         if completion.finish == "length" and limit < max_tokens:

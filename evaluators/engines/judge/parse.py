@@ -3,11 +3,13 @@
 The steps: find the text, or its first code fence, or what follows a preamble; take the first
 object with balanced braces; parse it as JSON, or as JSON5 (comments, trailing commas), which is a
 grammar and guesses nothing; validate the schema; run the request's check. A truncated object is
-never completed: items missing from a list would be missing from a denominator.
+never completed: items missing from a list would be missing from a denominator. Of contradictions
+none is chosen: a field with two values and two objects that differ are faults.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from dataclasses import dataclass
@@ -18,7 +20,7 @@ from pydantic import ValidationError
 from evaluators.flows.reply import PlainReply
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from evaluators.flows.reply import Reply
     from evaluators.flows.requests import Ask
@@ -26,6 +28,19 @@ if TYPE_CHECKING:
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\r?\n")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+"|//[^\n]*|/\*|[{}"]', re.DOTALL)
+_JSON5_TOKEN = re.compile(
+    r"""//[^\n]*|/\*(?:.*?\*/|.*)|
+    (?P<key>"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|(?<![\w$])[^\W\d][\w$]*+)(?P<colon>\s*+:)|
+    "(?:[^"\\]|\\.)*+"?|'(?:[^'\\]|\\.)*+'?""",
+    re.DOTALL | re.VERBOSE,
+)
+_NUMBER = re.compile(r"\A\d+ ")
+_MOST_DIGITS = 18
+"""Longer whole numbers do not fit into the columns of tables, and no scale is that long."""
+_INCOMPLETE = "the JSON object in the reply is not complete"
+_MOST_OBJECTS = 10_000
+_MOST_UNCLOSED = 3
+"""Each takes the time of reading the whole text."""
 _MOST_FAULTS = 12
 _SHOWN = 200
 _ABOUT_FIELDS = frozenset({"missing", "extra_forbidden"})
@@ -51,7 +66,7 @@ def parse_reply(text: str, request: Ask[Any]) -> Reply | InvalidReply:
     if issubclass(request.reply, PlainReply):
         found: str | InvalidReply = json.dumps({"text": rest})
     else:
-        found = _object(rest)
+        found = _object(rest, request.reply)
     if isinstance(found, InvalidReply):
         return found
     try:
@@ -63,25 +78,57 @@ def parse_reply(text: str, request: Ask[Any]) -> Reply | InvalidReply:
     return InvalidReply(faults) if faults else reply
 
 
-def _object(rest: str) -> str | InvalidReply:
-    """Return the first object of a text as JSON."""
-    if not rest.startswith("{"):
-        fence = _FENCE.search(rest)
-        rest = rest[fence.end() :] if fence and "{" in rest[fence.end() :] else rest
-    if "{" not in rest:
-        return InvalidReply(["there is no JSON object in the reply"])
-    complaint = ""
-    start = rest.find("{")
-    while start >= 0:
-        end = _balanced(rest, start)
-        if end is None:
-            return InvalidReply([complaint or "the JSON object in the reply is not complete"])
-        value, problem = _value(rest[start:end])
+def _object(text: str, reply: type[Reply]) -> str | InvalidReply:
+    """Return the first object of a text, or of its first code fence, as JSON.
+
+    All objects after it must be equal to it. Those before a code fence may also show the form of
+    the reply, so they count only if they are one.
+    """
+    fence = None if text.startswith("{") else _FENCE.search(text)
+    start = fence.end() if fence and "{" in text[fence.end() :] else 0
+    found = _objects(text[start:])
+    chosen = None
+    problems = []
+    for value, problem in found:
         if problem is None:
-            return value
-        complaint = complaint or problem
-        start = rest.find("{", end)
-    return InvalidReply([complaint])
+            chosen = value
+            break
+        problems.append(problem)
+        if problem == _INCOMPLETE:
+            break
+    if chosen is None:
+        return InvalidReply([*problems, "there is no JSON object in the reply"][:1])
+    after = [value for value, problem in found if problem is None]
+    before = [value for value, problem in _objects(text[:start]) if problem is None]
+    others = [*after, *(value for value in before if _is_reply(value, reply))]
+    if any(other != chosen for other in others):
+        return InvalidReply(["the reply holds two JSON objects that differ"])
+    return chosen
+
+
+def _objects(text: str) -> Iterator[tuple[str, str | None]]:
+    """Yield each object of a text as strict JSON, and its problem, if there is one."""
+    unclosed = 0
+    place = text.find("{")
+    for _ in range(_MOST_OBJECTS):
+        if place < 0 or unclosed == _MOST_UNCLOSED:
+            return
+        end = _balanced(text, place)
+        if end is None:
+            unclosed += 1
+            end = place + 1
+            yield "", _INCOMPLETE
+        else:
+            yield _value(text[place:end])
+        place = text.find("{", end)
+
+
+def _is_reply(value: str, reply: type[Reply]) -> bool:
+    try:
+        reply.model_validate_json(value)
+    except ValidationError:
+        return False
+    return True
 
 
 def _balanced(text: str, start: int) -> int | None:
@@ -108,43 +155,75 @@ def _balanced(text: str, start: int) -> int | None:
 
 
 def _value(text: str) -> tuple[str, str | None]:
-    """Convert an object to strict JSON; return the JSON and the problem, if there is one."""
+    """Convert an object to strict JSON with sorted keys; return it and the problem, if any."""
     import pyjson5
 
     try:
-        value = json.loads(text, strict=False, object_pairs_hook=_reject_repeated)
-    except json.JSONDecodeError as error:
         try:
-            value = pyjson5.loads(text)
-        except pyjson5.Json5DecoderException:
-            return "", f"the reply is no JSON: {error.msg} at character {error.pos}"
-    except _Repeated as error:
+            value = _JSON.decode(text)
+        except json.JSONDecodeError as error:
+            try:
+                numbered = pyjson5.loads(_number_keys(text))
+            except pyjson5.Json5DecoderException:
+                return "", f"the reply is no JSON: {error.msg} at character {error.pos}"
+            value = _NUMBERED_JSON.decode(json.dumps(numbered))
+        return _STRICT_JSON.encode(value), None
+    except _Unusable as error:
         return "", str(error)
     except RecursionError:
         return "", "the reply is nested too deeply"
-    try:
-        return json.dumps(value, allow_nan=False), None
-    except ValueError:
+    except ValueError:  # also of Python's limit for the digits of a whole number
         return "", "the reply holds a number that is not finite"
 
 
-class _Repeated(Exception):  # noqa: N818 - a finding
-    """A field that occurs twice in one object, with different values."""
+class _Unusable(Exception):  # noqa: N818 - a finding
+    """JSON without a single meaning."""
 
 
-def _reject_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _whole_number(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise _Unusable("the reply holds a number that is too large")
+    return int(digits)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Make a dictionary; raise `_Unusable` for a field that has two values."""
     found: dict[str, Any] = {}
     for name, value in pairs:
-        if name in found and found[name] != value:
-            raise _Repeated(f"the field {name[:_SHOWN]!r} has two values")
+        # As texts, because 1 and true are equal in Python.
+        if name in found and json.dumps(found[name]) != json.dumps(value):
+            raise _Unusable(f"the field {name[:_SHOWN]!r} has two values")
         found[name] = value
     return found
+
+
+def _unique_numbered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    return _unique([(_NUMBER.sub("", name), value) for name, value in pairs])
+
+
+_JSON = json.JSONDecoder(strict=False, parse_int=_whole_number, object_pairs_hook=_unique)
+_NUMBERED_JSON = json.JSONDecoder(parse_int=_whole_number, object_pairs_hook=_unique_numbered)
+_STRICT_JSON = json.JSONEncoder(allow_nan=False, sort_keys=True)
+
+
+def _number_keys(text: str) -> str:
+    """Number the keys of JSON5: its parser would keep the last one of equal keys silently."""
+    numbers = itertools.count()
+
+    def number(token: re.Match[str]) -> str:
+        key = token["key"]
+        if key is None:
+            return token[0]
+        quote, name = (key[0], key[1:]) if key[0] in "\"'" else ('"', f'{key}"')
+        return f"{quote}{next(numbers)} {name}{token['colon']}"
+
+    return _JSON5_TOKEN.sub(number, text)
 
 
 def _validation_faults(error: ValidationError) -> list[str]:
     faults = []
     for each in error.errors(include_url=False, include_context=False)[:_MOST_FAULTS]:
-        place = ".".join(map(str, each["loc"])) or "the reply"
+        place = ".".join(map(str, each["loc"]))[:_SHOWN] or "the reply"
         given = "" if each["type"] in _ABOUT_FIELDS else f", not {json.dumps(each['input'])}"
         faults.append(f"{place}: {each['msg']}{given[:_SHOWN]}")
     return faults

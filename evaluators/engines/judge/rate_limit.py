@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from aiolimiter import AsyncLimiter
-
+    from evaluators.engines.judge.quota import Quota
     from evaluators.engines.judge.settings import JudgeSettings
-
-_SECONDS = 60.0
 
 _MIN_INTERVAL_S = 0.003
 """The least seconds between two starts; LiteLLM takes longer to prepare a request."""
@@ -113,29 +110,24 @@ class ConcurrencySlots:
 
 
 class MinuteRate:
-    """A limit of units per minute, spread evenly: a burst is at most one second's worth."""
+    """A limit of units per minute over all processes, spread evenly over the minute."""
 
-    def __init__(self, per_minute: int | None) -> None:
+    def __init__(self, quota: Quota, name: str, per_minute: int | None) -> None:
+        self._quota = quota
+        self._name = name
         self._per_minute = per_minute
-        self._burst = max(1.0, (per_minute or 0) / _SECONDS)
-        self._limiter: AsyncLimiter | None = None
         self._order = asyncio.Lock()
 
     async def take(self, amount: int) -> None:
-        """Wait until the units may be used, in order of arrival."""
+        """Wait until the units may be used, in this process in order of arrival."""
         if self._per_minute is None:
             return
-        from aiolimiter import AsyncLimiter
-
-        if self._limiter is None:
-            period = _SECONDS * self._burst / self._per_minute
-            self._limiter = AsyncLimiter(self._burst, period)
         async with self._order:
-            left = float(amount)
-            while left > 0:
-                part = min(left, self._burst)
-                await self._limiter.acquire(part)
-                left -= part
+            while True:
+                wait_s = await self._quota.start(self._name, self._per_minute, amount)
+                if not wait_s:
+                    return
+                await asyncio.sleep(wait_s)
 
 
 class RateLimiter:
@@ -145,10 +137,11 @@ class RateLimiter:
         counts_tokens: Whether `wait_to_start` needs the number of tokens.
     """
 
-    def __init__(self, settings: JudgeSettings) -> None:
+    def __init__(self, settings: JudgeSettings, quota: Quota) -> None:
         self.slots = ConcurrencySlots(settings.concurrency)
-        self._requests = MinuteRate(settings.requests_per_minute)
-        self._tokens = MinuteRate(settings.tokens_per_minute)
+        where = settings.where
+        self._requests = MinuteRate(quota, f"requests to {where}", settings.requests_per_minute)
+        self._tokens = MinuteRate(quota, f"tokens to {where}", settings.tokens_per_minute)
         self.counts_tokens = settings.tokens_per_minute is not None
         self._expected_tokens = float(settings.max_tokens)
         self._expected_s = 0.0

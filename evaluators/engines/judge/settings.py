@@ -33,11 +33,12 @@ class JudgeSettings:
         requests_per_minute: The most requests per minute, spread evenly.
         tokens_per_minute: The most tokens per minute (messages and replies), spread evenly.
         budget_usd: The most US dollars that one run may spend.
-        spent_usd: What the run has spent of them already.
+        daily_budget_usd: The most US dollars that all runs of a project may spend in 24 hours.
         temperature: The temperature; not sent to models that reject it.
         seed: The seed of the first replicate; each further one adds 1.
         max_tokens: The most tokens of a reply; doubled once for a truncated reply.
         timeout_s: The timeout of one attempt, in seconds.
+        max_reply_mb: The largest size of an answer of the server, in megabytes.
         max_attempts: The most attempts if the transport fails.
         backoff_s: The wait after the first failure, in seconds; it doubles with each failure.
         patience_s: The longest accepted `Retry-After`, in seconds.
@@ -54,11 +55,12 @@ class JudgeSettings:
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
     budget_usd: float | None = None
-    spent_usd: float = 0.0
+    daily_budget_usd: float | None = None
     temperature: float = 0.0
     seed: int = 0
     max_tokens: int = 2048
     timeout_s: float = 120.0
+    max_reply_mb: float = 4.0
     max_attempts: int = 6
     backoff_s: float = 2.0
     patience_s: float = 300.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 import polars as pl
 
 from evaluators.kinds.frame import FrameEvaluator
@@ -13,6 +14,8 @@ from evaluators.outcome import Scores, TargetError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from evaluators.statistics.arrays import Floats, Integers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +101,24 @@ class Citation(FrameEvaluator):
             "micro_precision": unknown if failed else right / cited if cited else 0.0,
             "micro_recall": right / gold,
             "micro_f1": unknown if failed else 2 * right / (cited + gold),
+        }
+
+    def aggregate_without(
+        self, rows: pl.DataFrame, parts: Integers, count: int
+    ) -> Mapping[str, Floats]:
+        """Subtract the counts of each part from those of all samples."""
+
+        def rest(name: str) -> Floats:
+            numbers = np.bincount(parts, rows[name].cast(pl.Float64).to_numpy(), minlength=count)
+            left: Floats = numbers.sum() - numbers
+            return left
+
+        right, cited, gold = rest("right"), rest("cited"), rest("gold")
+        unknown = np.where(rest("failed") > 0, np.nan, 0.0)
+        return {
+            "micro_precision": right / np.maximum(cited, 1.0) + unknown,
+            "micro_recall": right / gold,
+            "micro_f1": 2 * right / (cited + gold) + unknown,
         }
 
 

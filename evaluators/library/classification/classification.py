@@ -5,8 +5,9 @@ from __future__ import annotations
 import string
 from dataclasses import dataclass
 from heapq import heapify, heapreplace
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import polars as pl
 
 from evaluators.kinds.frame import FrameEvaluator
@@ -15,6 +16,10 @@ from evaluators.outcome import Graded, Undefined, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+    from evaluators.statistics.arrays import Booleans, Floats, Integers
 
 _TWO = 2
 _MARKS = ".!\"'`*"
@@ -126,6 +131,46 @@ class Classification(FrameEvaluator):
         detail = {"labels": labels, "unexpected": others, "confusion_matrix": matrix}
         return Graded(self._averages(labels, table, int(rows["failed"].sum())), detail)
 
+    def aggregate_without(
+        self, rows: pl.DataFrame, parts: Integers, count: int
+    ) -> Mapping[str, Floats] | None:
+        """Subtract the counts of each part from those of all samples."""
+        if self.positive_label is not None or rows["failed"].any():
+            return None
+        labels = self._labels or rows["expected"].unique().sort().to_list()
+        # Other labels are the last one.
+        known = pl.Enum(labels)
+        expected, given = (
+            rows[name].cast(known, strict=False).to_physical().fill_null(len(labels)).to_numpy()
+            for name in ("expected", "given")
+        )
+
+        def rest(label: NDArray[Any], chosen: Booleans | slice) -> Integers:
+            cell = parts[chosen] * (len(labels) + 1) + label[chosen]
+            counts = np.bincount(cell, minlength=count * (len(labels) + 1))
+            by_part = counts.reshape(count, -1)[:, : len(labels)]
+            left: Integers = by_part.sum(axis=0) - by_part
+            return left
+
+        everything = slice(None)
+        right, support = rest(expected, expected == given), rest(expected, everything)
+        averaged = np.ones_like(support) if self._labels else (support > 0).astype(np.int64)
+        named = rest(given, everything) * averaged
+        totals = [each.sum(axis=1) for each in (right, named, support)]
+        values = {
+            "micro_precision": _shares(totals[0], totals[1]),
+            "micro_recall": _shares(totals[0], totals[2]),
+            "micro_f1": _shares(2 * totals[0], totals[1] + totals[2]),
+        }
+        for name, part, whole in (
+            ("precision", right, named),
+            ("recall", right, support),
+            ("f1", 2 * right, named + support),
+        ):
+            values[name] = _means(_shares(part, whole), averaged)
+            values[f"weighted_{name}"] = _means(_shares(part, whole), support)
+        return values
+
     @property
     def _labels(self) -> list[str]:
         """The labels to average over, normalised if required."""
@@ -172,6 +217,19 @@ class Classification(FrameEvaluator):
                 f"positive_label {self.positive_label!r} needs exactly two labels, found {labels}"
             )
         return [int(label == self._positive) for label in labels]
+
+
+def _shares(part: Integers, whole: Integers) -> Floats:
+    """Return quotients; 0 where the whole is 0."""
+    shares: Floats = np.where(whole > 0, part / np.maximum(whole, 1), 0.0)
+    return shares
+
+
+def _means(shares: Floats, weights: Integers) -> Floats:
+    """Return the weighted mean of each row; NaN without weights. Adds up from the left."""
+    total = weights.sum(axis=1)
+    sums: Floats = np.add.accumulate(shares * weights, axis=1)[:, -1]
+    return np.where(total > 0, sums / np.maximum(total, 1), np.nan)
 
 
 def _plain(label: str) -> str:

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from evaluators import catalog, scoring
+from evaluators.evaluator import Evaluator
 from evaluators.statistics.jackknife import LARGE, PARTS, assign_parts, pseudo_values
 
 CLASSIFICATION = catalog.build("classification", {})
@@ -85,3 +86,37 @@ def test_where_leaving_one_out_leaves_nothing_there_is_no_spread() -> None:
     rows = graded(1, seed=6)
     found = scoring.aggregate_unpacked(CLASSIFICATION, rows)
     assert np.isnan(pseudo_values(CLASSIFICATION, rows, np.array([0]), found)["f1"]).all()
+
+
+@pytest.mark.parametrize("name", ["classification", "citation", "tokens_presence"])
+@pytest.mark.parametrize("failures", [0, 3])
+def test_subtracted_counts_give_what_aggregation_gives(
+    name: str, failures: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generator, n = np.random.default_rng(7), 40
+    evaluator = catalog.build(name, {})
+    failed = np.arange(n) < failures
+    labels = np.array(["a", "b", "c", "rare"])
+    given = np.where(failed, "", labels[generator.integers(0, 4, n)])
+    rows = pl.DataFrame(
+        {
+            "status": ["scored"] * n,
+            "failed": failed,
+            "passes": generator.integers(0, 2, n).astype(float),
+            "parse_failures": [0.0] * n,
+            "expected": labels[np.r_[3, generator.integers(0, 3, n - 1)]],
+            "given": given,
+            "right": np.where(failed, 0, generator.integers(0, 3, n)),
+            "cited": np.where(failed, 0, 2 + generator.integers(0, 2, n)),
+            "gold": 1 + generator.integers(0, 2, n),
+        }
+    )
+    found = scoring.aggregate_unpacked(evaluator, rows)
+    for parts in (np.arange(n), np.arange(n) % 7, np.arange(n) % 7 - 1):
+        fast = pseudo_values(evaluator, rows, parts, found)
+        with monkeypatch.context() as patched:
+            patched.setattr(type(evaluator), "aggregate_without", Evaluator.aggregate_without)
+            slow = pseudo_values(evaluator, rows, parts, found)
+        assert fast.keys() == slow.keys() >= {each.name for each in evaluator.system_metrics}
+        for metric, values in fast.items():
+            assert np.array_equal(values, slow[metric], equal_nan=True), metric

@@ -53,7 +53,7 @@ def test_alpaca_eval_rank_sets_agree_with_the_verdicts(shared: Path) -> None:
     models, values = alpaca(shared)
     pairs = every_pair(len(models))
     compared = compare(values, Groups(), pairs, best="high", pass_fail=False, bounds=UNIT)
-    low, high = rank_sets(compared, np.ones(len(models), dtype=bool))
+    low, high = rank_sets(compared.outcomes, np.ones(len(models), dtype=bool))
     ranks = stats.rankdata(-np.nanmean(values, axis=0), method="min")
     assert ((low <= ranks) & (ranks <= high)).all()
     better, worse = np.zeros((2, len(models)), dtype=int)

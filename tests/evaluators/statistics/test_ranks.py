@@ -16,7 +16,7 @@ from evaluators.statistics.ranks import RankSets, rank_sets
 def found(values: np.ndarray, best: str = "high") -> RankSets:
     pairs = every_pair(values.shape[1])
     compared = compare(values, Groups(), pairs, best=best, pass_fail=False)
-    return rank_sets(compared, np.isfinite(values).any(axis=0))
+    return rank_sets(compared.outcomes, np.isfinite(values).any(axis=0))
 
 
 def test_what_is_certain_has_one_rank() -> None:

@@ -12,7 +12,7 @@ from evaluators.flows.protocols import Origin
 from evaluators.flows.reply import Reply, faults_by_id
 from evaluators.flows.requests import Ask
 from evaluators.outcome import Unscored
-from tests.ledgers import MemoryLedger
+from tests.ledgers import FolderLedger
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -82,11 +82,11 @@ def settings(server: JudgeServer, **changes: Any) -> JudgeSettings:
 def put(
     server: JudgeServer,
     request: Ask[Any] | None = None,
-    ledger: MemoryLedger | None = None,
+    ledger: FolderLedger | None = None,
     **changes: Any,
-) -> tuple[Reply | Unscored, MemoryLedger]:
+) -> tuple[Reply | Unscored, FolderLedger]:
     """Make one call with a new judge; return the reply or the reason, and the ledger."""
-    kept = MemoryLedger() if ledger is None else ledger
+    kept = FolderLedger() if ledger is None else ledger
     with LedgerJudge(settings(server, **changes), kept) as judge:
         future = judge.ask(about("a") if request is None else request, origin())
         failure = future.exception(PATIENCE_S)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from evaluators.engines.judge.budget import (
     Budget,
     Claim,
+    Granted,
     UsageHistory,
     format_usd,
     over_budget_reason,
@@ -22,8 +23,11 @@ from evaluators.engines.judge.settings import JudgeSettings
 from evaluators.outcome import JudgeError, ParseFailure, Status
 from tests.evaluators.engines.judge.questions import YES, Verdict, about, origin, put, settings
 from tests.judge_server import JudgeServer, Said
-from tests.ledgers import MemoryLedger
+from tests.ledgers import FolderLedger
 from tests.services import takes_minutes
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 PRICED = {"usd_per_million_in": 100.0, "usd_per_million_out": 1000.0}
 GOOD = Said(content=YES, usage=(100, 20))
@@ -63,7 +67,7 @@ def test_an_unknown_price_is_null_and_not_nought(
 
 @pytest.mark.parametrize("concurrency", [1, 16])
 def test_a_budget_is_never_exceeded_and_a_later_run_goes_on(concurrency: int) -> None:
-    ledger = MemoryLedger()
+    ledger = FolderLedger()
     budget = 30.5 * PRICE
     with JudgeServer(lambda _: GOOD, probe=lambda _: GOOD) as server:
         limited = settings(
@@ -86,13 +90,13 @@ def test_a_budget_is_never_exceeded_and_a_later_run_goes_on(concurrency: int) ->
 
 
 def judge_texts(
-    limited: JudgeSettings, ledger: MemoryLedger, n: int
+    limited: JudgeSettings, ledger: FolderLedger, n: int
 ) -> tuple[float, list[BaseException | None]]:
     """Judge n texts; return the cost and what became of each."""
     with LedgerJudge(limited, ledger) as judge:
         futures = [judge.ask(about(f"text {number}"), origin(f"q{number}")) for number in range(n)]
         failures = [future.exception(60) for future in futures]
-        return judge.spent_usd, failures
+        return ledger.spent_usd(), failures
 
 
 @takes_minutes
@@ -114,14 +118,14 @@ def test_nearly_all_of_a_budget_can_be_used(concurrency: int, lengths: tuple[int
     budget = 1.5 * most
     with JudgeServer(reply, probe=lambda _: Said(content=YES, usage=(0, 1))) as server:
         limited = settings(server, budget_usd=budget, concurrency=concurrency, **PRICED)
-        ledger = MemoryLedger()
+        ledger = FolderLedger()
         spent, failures = judge_texts(limited, ledger, 200)
     assert any(failures)
     assert spent == pytest.approx(sum(paid) + 0.001)
     assert 0.9 * budget <= spent <= budget
     scored = sum(each.status is Status.SCORED for each in ledger.kept)
     assert scored == failures.count(None) >= 0.97 * len(paid)
-    assert {str(failure) for failure in failures if failure} == {over_budget_reason(budget)}
+    assert {str(failure) for failure in failures if failure} == {over_budget_reason(budget, None)}
 
 
 def test_a_reply_that_the_rest_of_the_budget_cuts_is_not_scored() -> None:
@@ -131,12 +135,12 @@ def test_a_reply_that_the_rest_of_the_budget_cuts_is_not_scored() -> None:
 
     with JudgeServer(reply, probe=lambda _: Said(content=YES, usage=(0, 1))) as server:
         limited = settings(server, budget_usd=1.0, concurrency=1, **PRICED)
-        ledger = MemoryLedger()
+        ledger = FolderLedger()
         spent, (failure,) = judge_texts(limited, ledger, 1)
         (sent,) = server.requests
     assert spent <= 1.0
     assert 800 < sent["max_tokens"] < 1000
-    assert str(failure) == over_budget_reason(1.0)
+    assert str(failure) == over_budget_reason(1.0, None)
     assert (ledger.last.status, ledger.last.attempts) == (Status.JUDGE_ERROR, 1)
 
 
@@ -145,9 +149,10 @@ def test_a_call_that_was_broken_off_counts_as_paid() -> None:
     with JudgeServer([slow, slow, slow], probe=lambda _: GOOD) as server:
         most = (2048 * 1000 + 500 * 100) / 1e6
         plain = settings(server, budget_usd=1.5 * most, timeout_s=1, max_attempts=5, **PRICED)
-        with LedgerJudge(plain, MemoryLedger()) as judge:
+        ledger = FolderLedger()
+        with LedgerJudge(plain, ledger) as judge:
             failure = judge.ask(about("a"), origin()).exception(30)
-            assert most < judge.spent_usd <= 1.5 * most
+            assert most < ledger.spent_usd() <= 1.5 * most
         assert server.count == 2
     assert isinstance(failure, JudgeError)
     assert failure.reason.startswith("budget: ")
@@ -167,46 +172,76 @@ def claim(least: float, enough: float, most: float) -> Claim:
     return Claim(tokens_usd=0.0, least=least, enough=enough, most=most)
 
 
-async def take(budget: Budget, call: Claim) -> float | None:
-    reserved = await budget.reserve(lambda: call)
-    return None if reserved is None else reserved[1]
+async def take(budget: Budget, call: Claim) -> tuple[float, Granted] | None:
+    granted = await budget.reserve(lambda: call)
+    return None if granted is None else (granted.usd, granted)
 
 
 def test_a_call_waits_for_what_others_release() -> None:
-    async def scenario() -> tuple[bool, float | None, float | None]:
-        budget = Budget(1.0)
+    async def scenario() -> None:
+        budget = Budget(FolderLedger(), 1.0)
         large = claim(0.2, 0.9, 0.9)
-        assert await take(budget, large) == 0.9
+        usd, first = await take(budget, large) or pytest.fail("refused")
+        assert usd == 0.9
         waiting = asyncio.create_task(take(budget, large))
-        await asyncio.sleep(0)
-        pending = not waiting.done()
-        await budget.settle(0.9, 0.05)
-        granted = await waiting
-        await budget.settle(0.9, 0.9)
-        return pending, granted, await take(budget, large)
+        await asyncio.sleep(0.1)
+        assert not waiting.done()
+        budget.settle(first, 0.05)
+        usd, second = await waiting or pytest.fail("refused")
+        assert usd == 0.9
+        budget.settle(second, 0.9)
+        assert await take(budget, large) is None
 
-    assert asyncio.run(scenario()) == (True, 0.9, None)
+    asyncio.run(scenario())
 
 
 def test_a_call_takes_less_than_its_highest_price_where_that_is_not_free() -> None:
-    async def scenario() -> list[float | None]:
-        budget = Budget(1.0)
+    async def scenario() -> None:
+        budget = Budget(FolderLedger(), 1.0)
         call = claim(0.1, 0.3, 0.6)
-        taken = [await take(budget, call), await take(budget, call)]
+        one, first = await take(budget, call) or pytest.fail("refused")
+        two, second = await take(budget, call) or pytest.fail("refused")
+        assert (one, two) == (0.6, 0.3)
         waiting = asyncio.create_task(take(budget, call))
-        await asyncio.sleep(0)
+        await asyncio.sleep(0.1)
         assert not waiting.done()  # the rest of 0.1 is less than enough
-        await budget.settle(0.6, 0.1)
-        taken.append(await waiting)
-        await budget.settle(0.6, 0.1)
-        await budget.settle(0.3, 0.1)
-        taken.append(await take(budget, claim(0.1, 0.8, 0.9)))  # the only one gets the rest
-        await budget.settle(0.7, 0.62)
-        refused = await take(budget, call)
+        budget.settle(first, 0.1)
+        three, third = await waiting or pytest.fail("refused")
+        assert three == 0.6
+        budget.settle(third, 0.1)
+        budget.settle(second, 0.1)
+        # The only one gets the rest.
+        four, fourth = await take(budget, claim(0.1, 0.8, 0.9)) or pytest.fail("refused")
+        assert four == pytest.approx(0.7)
+        budget.settle(fourth, 0.62)
+        assert await take(budget, call) is None
         assert budget.refused_usd == 0.1
-        return [*taken, refused]
 
-    assert asyncio.run(scenario()) == [0.6, 0.3, 0.6, pytest.approx(0.7), None]
+    asyncio.run(scenario())
+
+
+def test_two_processes_share_the_budgets_of_run_and_day(tmp_path: Path) -> None:
+    """Two ledgers of one project are two processes to each other."""
+
+    async def scenario() -> None:
+        call = claim(0.4, 0.4, 0.4)
+        one, other = FolderLedger(tmp_path), FolderLedger(tmp_path)
+        mine, theirs = Budget(one, 0.5), Budget(other, 0.5)
+        granted = await mine.reserve(lambda: call) or pytest.fail("refused")
+        waiting = asyncio.create_task(theirs.reserve(lambda: call))
+        await asyncio.sleep(0.1)
+        assert not waiting.done()
+        mine.settle(granted, 0.3)
+        assert await waiting is None
+        # Another run has a budget of its own, but not a day.
+        later = FolderLedger(tmp_path, run_id="later")
+        assert await Budget(later, 0.5, day_usd=0.6).reserve(lambda: call) is None
+        assert await Budget(later, 0.5, day_usd=0.75).reserve(lambda: call) is not None
+        assert await Budget(FolderLedger(tmp_path, "x"), None, 0.75).reserve(lambda: claim(0, 0, 0))
+        for ledger in (one, other, later):
+            ledger.ledger.close()
+
+    asyncio.run(scenario())
 
 
 def test_a_call_sets_aside_what_calls_of_its_schema_have_cost() -> None:

@@ -28,7 +28,7 @@ from tests.evaluators.engines.judge.questions import (
     settings,
 )
 from tests.judge_server import JudgeServer, Said
-from tests.ledgers import MemoryLedger
+from tests.ledgers import FolderLedger
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +55,7 @@ def test_what_is_wrong_is_said_in_one_line_before_anything_is_asked(
 ) -> None:
     said, named = WRONG[wrong]
     monkeypatch.setenv(KEY_ENV, KEY)
-    ledger = MemoryLedger()
+    ledger = FolderLedger()
     with JudgeServer(probe=lambda _: said) as server, caplog.at_level(logging.DEBUG):
         with LedgerJudge(settings(server, api_key_env=KEY_ENV), ledger) as judge:
             futures = [judge.ask(about(str(n)), origin(f"q{n}")) for n in range(50)]
@@ -73,7 +73,7 @@ def test_what_is_wrong_is_said_in_one_line_before_anything_is_asked(
 
 def test_a_wrong_key_in_the_middle_of_a_run_stops_it_and_keeps_what_was_paid() -> None:
     with JudgeServer([GOOD, Said(status=401, content="key revoked")]) as server:
-        ledger = MemoryLedger()
+        ledger = FolderLedger()
         with LedgerJudge(settings(server, concurrency=1), ledger) as judge:
             first = judge.ask(about("1"), origin("q1"))
             assert isinstance(first.result(30), Verdict)
@@ -86,7 +86,7 @@ def test_a_wrong_key_in_the_middle_of_a_run_stops_it_and_keeps_what_was_paid() -
 
 def test_a_server_that_is_down_from_the_start_stops_the_run(unused_port: int) -> None:
     plain = JudgeSettings(model="openai/judge", api_base=f"http://127.0.0.1:{unused_port}/v1")
-    with LedgerJudge(plain, MemoryLedger()) as judge:
+    with LedgerJudge(plain, FolderLedger()) as judge:
         failure = judge.ask(about("a"), origin()).exception(30)
     assert isinstance(failure, JudgeUnreachable)
     told = f"the judge 'openai/judge' at {plain.api_base} does not answer: transport: no connection"
@@ -96,7 +96,7 @@ def test_a_server_that_is_down_from_the_start_stops_the_run(unused_port: int) ->
 
 def test_a_server_that_goes_down_stops_the_run_once_nothing_else_comes() -> None:
     with JudgeServer([GOOD]) as server:
-        judge = LedgerJudge(settings(server, concurrency=4, max_attempts=2), MemoryLedger())
+        judge = LedgerJudge(settings(server, concurrency=4, max_attempts=2), FolderLedger())
         assert isinstance(judge.ask(about("a"), origin()).result(30), Verdict)
     with judge:
         futures = [judge.ask(about(str(n)), origin(f"q{n}")) for n in range(40)]
@@ -168,7 +168,7 @@ def test_a_schema_that_the_model_does_not_take_falls_back_for_that_schema_alone(
         return Said(status=400, content="Invalid schema for response_format") if strict else GOOD
 
     with JudgeServer(script) as server:
-        with LedgerJudge(settings(server), MemoryLedger()) as judge:
+        with LedgerJudge(settings(server), FolderLedger()) as judge:
             for text in ("a", "b"):
                 assert isinstance(judge.ask(about(text), origin(text)).result(30), Verdict)
         forms = [each["response_format"]["type"] for each in server.requests]
@@ -183,13 +183,13 @@ def test_structured_output_can_be_switched_off() -> None:
 
 def test_the_doctor_reports_how_the_judge_answers() -> None:
     with JudgeServer() as server:
-        told = check_judge(settings(server), about("a")).message
+        told = check_judge(settings(server), about("a"), FolderLedger()).message
         assert server.count == 1
     assert told.startswith(f"'openai/judge' at {server.url} answers in ")
     assert told.endswith("s as 'judge-2026-01-01 fp_1', constrained to JSON schemas")
     refusal = Said(status=401, content="no")
     with JudgeServer(probe=lambda _: refusal) as server, pytest.raises(JudgeRefused, match="key"):
-        check_judge(settings(server), about("a"))
+        check_judge(settings(server), about("a"), FolderLedger())
 
 
 def test_a_key_that_was_not_named_is_not_sent_to_a_server_of_ones_own(

@@ -24,6 +24,8 @@ class Rating(Reply):
     pair: tuple[int, int] = (0, 0)
 
 
+NO = YES.replace("yes", "no")
+TWO = "the reply holds two JSON objects that differ"
 RATING = Ask(Rating, Instruction("Rate.").prompt(text="t"))
 
 
@@ -36,12 +38,18 @@ RATING = Ask(Rating, Instruction("Rate.").prompt(text="t"))
         f"```json\r\n{YES}\r\n```",
         f"Sure! {YES}",
         f"Sure: {{as you like}}\n{YES}",
-        f"{YES}\n{YES.replace('yes', 'no')}",
+        f"{YES}\nAgain: {YES}",
+        f'{YES} {{"verdict": "yes", "reasoning": "It is so."}}',
+        f"{YES}, as a {{set}} {{",
+        f'Like {{"reasoning": "...", "verdict": "yes or no"}}:\n```json\n{YES}\n```',
         f'<think>perhaps {{"verdict": "no"</think>\n{YES}',
+        f"<think>{NO}</think>\n{YES}",
         '{"reasoning": "It is so.", "verdict": "yes",}',
         '{"reasoning": "It is so.", /* } " */ "verdict": "yes"}',
         '{"reasoning": "It is so.", // } "\n "verdict": "yes"}',
         '{"verdict": "yes", "verdict": "yes", "reasoning": "It is so."}',
+        """{"verdict": "yes", verdict: 'yes', 'reasoning': "It is so.",}""",
+        """{verdict: 'yes', /* verdict: no, */ reasoning: 'It is so.'}""",
     ],
 )
 def test_the_reply_is_found(text: str) -> None:
@@ -73,6 +81,18 @@ def test_a_raw_line_break_in_a_string_is_taken_as_one() -> None:
         ('{"reasoning": {"verdict": "yes"}, "verdict"', "the JSON object in the reply is not"),
         ('{"reasoning": "so" /* "verdict": "yes"}', "the JSON object in the reply is not complete"),
         ('{"verdict": "yes", "verdict": "no"}', "the field 'verdict' has two values"),
+        ('{"verdict": "yes", "verdict": "no",}', "the field 'verdict' has two values"),
+        ("{'verdict': 'yes', verdict: 'no'}", "the field 'verdict' has two values"),
+        ("{verdict: true, /* or */ verdict: 1}", "the field 'verdict' has two values"),
+        ('{"reasoning": {"a": 1, "a": 2,}, "verdict": "no"}', "the field 'a' has two values"),
+        ('{"reasoning": {"a": [true], "a": [1]}, "verdict": "no"}', "the field 'a' has two values"),
+        (f"{YES} wait: {NO}", TWO),
+        (f"{YES}\n{NO}\n{YES}", TWO),
+        (f'{YES} Correction: {{"verdict": "no"}}', TWO),
+        (f"{YES} but {{ on reflection {NO}", TWO),
+        (f"{YES} wait: {NO.replace('}', ',}')}", TWO),
+        (f"First {NO}\n```json\n{YES}\n```", TWO),
+        (f"```json\n{YES}\n```\nor\n```json\n{NO}\n```", TWO),
         ("{verdict}", "the reply is no JSON: Expecting property name"),
         ('{"reasoning": , "verdict": "yes"}', "the reply is no JSON: Expecting value"),
         ('{"reasoning": "r", "verdict": "Yes"}', "verdict: Input should be 'yes' or 'no', not"),
@@ -86,10 +106,19 @@ def test_what_is_wrong_is_named(text: str, fault: str) -> None:
     assert result.reason.startswith(fault)
 
 
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", '"1"', "true", "null"])
-def test_what_is_no_finite_number_is_no_number(number: str) -> None:
-    result = parse_reply(f'{{"note": "n", "score": {number}}}', RATING)
+@pytest.mark.parametrize(
+    "number",
+    [
+        *("NaN", "Infinity", "-Infinity", '"1"', "true", "null"),
+        *("1e400", "1" * 19, "1" * 400, "1" * 5000, "-" + "1" * 5000, "0x" + "f" * 5000),
+    ],
+    ids=lambda number: number[:9] + str(len(number)),
+)
+@pytest.mark.parametrize("end", ["}", ",}"])
+def test_what_is_no_finite_number_is_no_number(number: str, end: str) -> None:
+    result = parse_reply(f'{{"note": "n", "score": {number}{end}', RATING)
     assert isinstance(result, InvalidReply)
+    assert len(result.reason) < 300
 
 
 def test_types_are_those_of_json() -> None:
@@ -111,7 +140,9 @@ def test_nothing_is_made_of_a_reply_that_breaks_off(length: int) -> None:
 @given(st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
     assert isinstance(parse_reply(text, about("a")), InvalidReply)
-    reply = parse_reply(f"{json.dumps({'reasoning': text, 'verdict': 'no'})}{text}", about("a"))
+    after = text.replace("{", "")  # another object would be a contradiction
+    said = f"{json.dumps({'reasoning': text, 'verdict': 'no'})}{after}"
+    reply = parse_reply(said, about("a"))
     assert reply == Verdict(reasoning=text, verdict="no")
 
 
@@ -127,8 +158,17 @@ def test_any_text_is_read_or_refused(text: str) -> None:
         '{"a":' * 100_000 + "1" + "}" * 100_000,
         '{"a":' * 100_000 + "1,}" + "}" * 99_999,
         '{"verdict": ' + "[" * 100_000 + "]" * 100_000 + "}",
+        *('{"verdict": ' + "[" * deep + "]" * deep + "}" for deep in range(100, 1000, 100)),
+        '{"verdict": ' + "[" * 900 + "]" * 900 + ",}",
+        "{a}" * 333_000,
+        f"{YES}{NO}{'{a}' * 333_000}",
+        f"{YES}{NO}{'{' * 10**6}",
+        '{"a": \'' + "/*" * 500_000 + "'}",
+        "{" + "a " * 500_000 + "}",
+        "{" + "a" * 10**6 + "}",
+        "{a: '" * 200_000 + "}",
     ],
-    ids=lambda text: text[:8],
+    ids=lambda text: f"{text[:8]}{len(text)}",
 )
 def test_a_megabyte_of_anything_is_read_in_time(text: str) -> None:
     started = time.process_time()

@@ -13,14 +13,14 @@ from evaluators.scoring import score
 from tests.evaluators.engines.judge.questions import settings
 from tests.judge_server import JudgeServer, Said
 from tests.judges import values
-from tests.ledgers import MemoryLedger
+from tests.ledgers import FolderLedger
 from tests.samples import samples
 
 RAW = build("byop", {"mode": "raw", "prompt_template": "Say true or false: {ACTUAL_OUTPUT}"})
 
 
 def passes(server: JudgeServer) -> tuple[float | None, float | None]:
-    with LedgerJudge(settings(server), MemoryLedger()) as judge:
+    with LedgerJudge(settings(server), FolderLedger()) as judge:
         grades = score(RAW, samples([{"answer": "Good day."}]), Engines(judge=judge))
     found = values(grades.long().rows(named=True))
     return found["passes"], found["parse_failures"]
@@ -33,6 +33,8 @@ def passes(server: JudgeServer) -> tuple[float | None, float | None]:
         (["<think>Is it {true}?</think>\nfalse"], (0, 0), 1),
         (["true, because it is", "true"], (1, 0), 2),
         (["true, because it is", "I said true"], (None, 1), 2),
+        (["true ... no, false", "false"], (0, 0), 2),
+        (["True.\nFalse.", "true false"], (None, 1), 2),
         (['{"verdict": true}', "FALSE"], (0, 0), 2),
     ],
 )

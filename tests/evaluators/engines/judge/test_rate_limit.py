@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from evaluators.engines.judge.rate_limit import ConcurrencySlots, MinuteRate
+from tests.ledgers import FolderLedger
 
 PATIENCE_S = 60.0
 
@@ -91,7 +92,7 @@ def test_a_pause_delays_all_requests() -> None:
 )
 def test_units_are_spread_evenly(per_minute: int | None, amounts: list[int], least: float) -> None:
     async def scenario() -> float:
-        rate = MinuteRate(per_minute)
+        rate = MinuteRate(FolderLedger(), "requests", per_minute)
         started = asyncio.get_running_loop().time()
         await asyncio.gather(*(rate.take(amount) for amount in amounts))
         return asyncio.get_running_loop().time() - started

@@ -14,7 +14,7 @@ from evaluators.engines.judge.ledger_judge import LedgerJudge, ReplayJudge
 from evaluators.engines.judge.settings import JudgeCallBuilder, JudgeSettings
 from evaluators.outcome import JudgeError, ParseFailure
 from tests.evaluators.engines.judge.questions import YES, Verdict, about, origin
-from tests.ledgers import MemoryLedger
+from tests.ledgers import FolderLedger
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -34,9 +34,9 @@ def write(folder: Path, rows: list[Any], name: str = "said.jsonl") -> JudgeSetti
 
 
 def say(
-    settings: JudgeSettings, place: Origin, ledger: MemoryLedger | None = None, text: str = "a"
+    settings: JudgeSettings, place: Origin, ledger: FolderLedger | None = None, text: str = "a"
 ) -> Reply | BaseException:
-    with LedgerJudge(settings, MemoryLedger() if ledger is None else ledger) as judge:
+    with LedgerJudge(settings, FolderLedger() if ledger is None else ledger) as judge:
         future = judge.ask(about(text), place)
         failure = future.exception(10)
         return future.result() if failure is None else failure
@@ -44,7 +44,7 @@ def say(
 
 @pytest.mark.parametrize("name", ["said.jsonl", "said.jsonl.gz"])
 def test_a_reply_is_found_by_its_address_and_costs_nothing(tmp_path: Path, name: str) -> None:
-    settings, ledger = write(tmp_path, [YES_ROW, "\n"], name), MemoryLedger()
+    settings, ledger = write(tmp_path, [YES_ROW, "\n"], name), FolderLedger()
     assert say(settings, origin(), ledger) == Verdict.model_validate_json(YES)
     kept = ledger.last
     assert (kept.status, kept.cost_usd, kept.attempts, kept.tokens_in) == ("scored", 0.0, 0, None)
@@ -76,7 +76,7 @@ def test_the_closest_row_counts(tmp_path: Path) -> None:
 
 def test_equal_texts_of_two_systems_may_have_been_judged_differently(tmp_path: Path) -> None:
     rows = [{**YES_ROW, "system": "s"}, {**YES_ROW, "system": "t", "reply": NO}]
-    settings, ledger = write(tmp_path, rows), MemoryLedger()
+    settings, ledger = write(tmp_path, rows), FolderLedger()
     one, other = say(settings, origin(), ledger), say(settings, origin(system="t"), ledger)
     assert [each.verdict for each in (one, other) if isinstance(each, Verdict)] == ["yes", "no"]
 
@@ -115,7 +115,7 @@ def test_the_ledger_of_another_model_replays(tmp_path: Path, form: str) -> None:
         settings = JudgeSettings(model=f"recorded:{file}")
     else:
         settings = write(tmp_path, [row, failed, cut])
-    with LedgerJudge(settings, MemoryLedger()) as judge:
+    with LedgerJudge(settings, FolderLedger()) as judge:
         futures = [judge.ask(about("a", number), origin(step=number)) for number in (3, 4, 5, 6)]
         reasons = [future.exception(10) for future in futures]
     assert futures[0].result() == Verdict.model_validate_json(YES)
@@ -148,7 +148,7 @@ def test_the_ledger_of_another_model_replays(tmp_path: Path, form: str) -> None:
 def test_a_bad_row_stops_the_run_with_its_line(
     tmp_path: Path, rows: list[Any], line: int, told: str
 ) -> None:
-    settings, ledger = write(tmp_path, rows), MemoryLedger()
+    settings, ledger = write(tmp_path, rows), FolderLedger()
     failure = say(settings, origin(), ledger)
     assert isinstance(failure, BadRecording)
     assert str(failure).startswith(f"{tmp_path / 'said.jsonl'}, line {line}: expected ")

@@ -18,6 +18,7 @@ from tests.evaluators.engines.judge.questions import (
 )
 from tests.judge_server import JudgeServer, Said
 
+NO = YES.replace("yes", "no")
 NO_JSON = "I would say that it is so."
 TRUNCATED = '{"claims": [{"id": "s1", "supported": true}, {"id": "s2", "supp'
 MISSING = '{"claims": [{"id": "s1", "supported": true}]}'
@@ -59,6 +60,9 @@ def test_a_usable_reply_takes_one_call(name: str, request_: Ask[object], said: s
         (about("a"), YES.replace('"yes"', "true"), "verdict: Input should be 'yes' or 'no'", YES),
         (about("a"), '{"verdict": "yes"}', "reasoning: Field required", YES),
         (about("a"), YES.replace("}", ', "score": 3}'), "score: Extra inputs", YES),
+        (about("a"), '{"verdict": "yes", "verdict": "no",}', "'verdict' has two values", YES),
+        (about("a"), f"{NO} wait: {YES}", "two JSON objects that differ", YES),
+        (about("a"), YES.replace('"yes"', "1" * 5000), "a number that is too large", YES),
         (claims(), TRUNCATED, "not complete", BOTH),
         (claims(), MISSING, "no verdict on s2", BOTH),
         (claims(), TORN, "contradictory verdicts on s2", BOTH),
@@ -79,6 +83,15 @@ def test_a_faulty_reply_is_put_right_in_one_more_call(
     assert not isinstance(reply, Unscored)
     assert (ledger.last.status, ledger.last.reply) == (Status.SCORED, good)
     assert (ledger.last.attempts, ledger.last.tokens_in, ledger.last.tokens_out) == (2, 200, 40)
+
+
+def test_a_contradiction_that_stays_is_a_parse_failure_after_two_calls() -> None:
+    with JudgeServer([Said(content=f"{YES} wait: {NO}"), Said(content=f"{NO}\n{YES}")]) as server:
+        reason, _ = put(server)
+        assert server.count == 2
+    assert isinstance(reason, Unscored)
+    assert reason.status is Status.PARSE_FAILURE
+    assert reason.reason == "the reply holds two JSON objects that differ"
 
 
 def test_a_reply_that_stays_faulty_is_a_parse_failure_after_two_calls() -> None:

@@ -20,7 +20,7 @@ from tests.evaluators.engines.judge.questions import (
     settings,
 )
 from tests.judge_server import JudgeServer, Said
-from tests.ledgers import MemoryLedger
+from tests.ledgers import FolderLedger
 from tests.services import takes_minutes
 
 GOOD = Said(content=YES)
@@ -111,7 +111,7 @@ def test_a_busy_server_is_asked_less_at_once_until_it_is_not() -> None:
             return GOOD if server.under_way <= 4 else Said(status=429, content="busy")
 
         server.script = script
-        ledger = MemoryLedger()
+        ledger = FolderLedger()
         with LedgerJudge(settings(server, concurrency=16, max_attempts=12), ledger) as judge:
             futures = [judge.ask(about(str(n)), origin(f"q{n}")) for n in range(80)]
             assert all(isinstance(future.result(PATIENCE_S), Verdict) for future in futures)
@@ -123,7 +123,7 @@ def test_a_busy_server_is_asked_less_at_once_until_it_is_not() -> None:
 
 def test_no_more_are_under_way_than_allowed_and_as_many_as_that() -> None:
     with JudgeServer(lambda _: GOOD, latency=0.02, gate=7) as server:
-        with LedgerJudge(settings(server, concurrency=7), MemoryLedger()) as judge:
+        with LedgerJudge(settings(server, concurrency=7), FolderLedger()) as judge:
             futures = [judge.ask(about(str(n)), origin(f"q{n}")) for n in range(40)]
             for future in futures:
                 future.result(PATIENCE_S)
@@ -133,7 +133,7 @@ def test_no_more_are_under_way_than_allowed_and_as_many_as_that() -> None:
 def test_requests_are_spread_over_the_minute() -> None:
     with JudgeServer(lambda _: GOOD) as server:
         started = time.time()
-        with LedgerJudge(settings(server, requests_per_minute=1200), MemoryLedger()) as judge:
+        with LedgerJudge(settings(server, requests_per_minute=1200), FolderLedger()) as judge:
             futures = [judge.ask(about(str(n)), origin(f"q{n}")) for n in range(50)]
             for future in futures:
                 future.result(PATIENCE_S)
@@ -149,7 +149,7 @@ def test_a_long_failure_of_one_question_leaves_the_others_alone() -> None:
 
     with JudgeServer(script) as server:
         plain = settings(server, max_attempts=2)
-        with LedgerJudge(plain, MemoryLedger()) as judge:
+        with LedgerJudge(plain, FolderLedger()) as judge:
             futures = [judge.ask(about(text), origin(text)) for text in ("good", "bad", "fine")]
             failed = [future.exception(PATIENCE_S) is not None for future in futures]
     assert failed == [False, True, False]

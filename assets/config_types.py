@@ -15,6 +15,9 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from warehouse.formats.records.record import CONTROL
+from warehouse.storage.memory import THREAD_BYTES, parse_memory
+
 Text = Annotated[str, StringConstraints(strict=True, min_length=1, strip_whitespace=True)]
 Count = Annotated[int, Field(strict=True, ge=1)]
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -58,6 +61,27 @@ def _check_url(url: str) -> str:
     return url
 
 
+def _check_api_base(url: str) -> str:
+    if re.match(r"(?:[A-Za-z]+:)?/*[^/?#]*@", url):
+        # The message does not repeat the value, because it holds a password.
+        raise PydanticCustomError(
+            "credentials",
+            "expected an address without user and password; put the key into an environment "
+            "variable and name that in api_key_env",
+        )
+    return _check_url(url)
+
+
+def _check_control_characters(name: str) -> str:
+    if re.search(CONTROL, name):
+        raise PydanticCustomError(
+            "control_characters",
+            "expected text without control characters, found {name}",
+            {"name": repr(name)},
+        )
+    return name
+
+
 def _check_benchmark_name(name: str) -> str:
     if not BENCHMARK_NAME.fullmatch(name) or "..." in name:
         raise PydanticCustomError(
@@ -79,6 +103,16 @@ def _check_pattern(path: str) -> str:
             {"part": repr(wrong[0]), "system": "{system}"},
         )
     return path
+
+
+def _check_memory(size: str) -> str:
+    try:
+        is_enough = parse_memory(size) >= THREAD_BYTES
+    except ValueError as error:
+        raise PydanticCustomError("memory", "{reason}", {"reason": str(error)}) from error
+    if not is_enough:
+        raise PydanticCustomError("memory", "expected at least 100MB, with which DuckDB can spill")
+    return size
 
 
 def _check_cron(text: str) -> str:
@@ -111,13 +145,31 @@ def _check_executor(name: object) -> object:
     return name
 
 
+def _check_evaluator_name(name: str) -> str:
+    if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
+        raise PydanticCustomError(
+            "evaluator_name", "the name of an evaluator has lower-case letters, digits and _"
+        )
+    return name
+
+
 EnvVariable = Annotated[Text, AfterValidator(_check_variable)]
 """The name of an environment variable."""
 
 Url = Annotated[Text, AfterValidator(_check_url)]
+ApiBase = Annotated[Text, AfterValidator(_check_api_base)]
+"""The address of an API; keys have keys of their own, because addresses stand in messages."""
+
+FieldName = Annotated[Text, AfterValidator(_check_control_characters)]
+"""The name of a tag or of another field of questions."""
+
+EvaluatorName = Annotated[Text, AfterValidator(_check_evaluator_name)]
 BenchmarkName = Annotated[str, AfterValidator(_check_benchmark_name)]
 PathPattern = Annotated[Text, AfterValidator(_check_pattern)]
 """A path or glob pattern whose only placeholder is `{system}`."""
+
+MemorySize = Annotated[Text, AfterValidator(_check_memory)]
+"""An amount of memory, such as `4GB`."""
 
 Cron = Annotated[Text, AfterValidator(_check_cron)]
 Timezone = Annotated[Text, AfterValidator(_check_timezone)]

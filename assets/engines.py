@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from asyncio import wrap_future
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from statistics import median
 from typing import TYPE_CHECKING, Protocol
 
-from evaluators.engines.judge.judgment import StoredReply
+from evaluators.engines.judge.judgment import Holder, StoredReply
 from evaluators.flows.protocols import Engines, Repeats
 from evaluators.flows.requests import JUDGE
 from evaluators.outcome import NotApplicable, Status
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from evaluators.engines.judge.judgment import Judgment
     from evaluators.engines.judge.judgment import Ledger as JudgeLedger
     from evaluators.flows.protocols import Judge, Model, Origin
-    from warehouse.ledger.ledger import Ledger
+    from warehouse.ledger.ledger import Ledger, Reply
     from warehouse.store import Warehouse
 
 NO_JUDGE = "no judge is configured: set judge.model in scoreline.yaml"
@@ -37,7 +38,7 @@ class JudgeFactory(Protocol):
     def live(self, ledger: JudgeLedger) -> AbstractContextManager[Judge]:
         """Return a judge that calls the model for every reply that the ledger lacks.
 
-        All judges of one factory share one budget.
+        All judges of one run share one budget.
         """
 
     def replay(self, ledger: JudgeLedger) -> Judge:
@@ -46,8 +47,8 @@ class JudgeFactory(Protocol):
     def dry_run(self, ledger: JudgeLedger, counted: set[str]) -> DryRunJudge:
         """Return a judge that records the calls it would make, except those in `counted`."""
 
-    def with_budget(self, budget_usd: float) -> JudgeFactory:
-        """Return a factory with its own budget, at most the configured one."""
+    def with_daily_budget(self, budget_usd: float) -> JudgeFactory:
+        """Return a factory whose judges also share a budget for 24 hours with all other runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,13 +78,19 @@ class RunEngines:
         with self.judge_factory.live(WarehouseLedger(ledger)) as judge:
             yield self._engines(judge)
 
-    def replay(self, ledger: Ledger, warehouse: Warehouse) -> Engines:
-        """Return engines that read judge replies from the ledger, or human labels."""
+    @contextmanager
+    def replay(self, warehouse: Warehouse, run_id: str) -> Iterator[Engines]:
+        """Yield engines that read judge replies from the ledger, or human labels."""
         if self.uses_human_labels:
-            return self._engines(None, HumanLabels(warehouse))
-        if self.judge_factory is None:
-            return self._engines(None)
-        return self._engines(self.judge_factory.replay(WarehouseLedger(ledger)))
+            yield self._engines(None, HumanLabels(warehouse))
+        elif self.judge_factory is None:
+            yield self._engines(None)
+        else:
+            # Imports SQLAlchemy, which is not needed without a judge.
+            from warehouse.ledger.ledger import open_ledger
+
+            with open_ledger(warehouse, run_id) as ledger:
+                yield self._engines(self.judge_factory.replay(WarehouseLedger(ledger)))
 
     def _engines(self, judge: Judge | None, labels: HumanLabels | None = None) -> Engines:
         return Engines(
@@ -148,12 +155,41 @@ class WarehouseLedger:
         found = self._ledger.find(digest)
         if found is None:
             return None
-        return StoredReply(found.reply, Status(found.status), found.error)
+        return _stored(found)
 
-    def store(self, judgment: Judgment) -> None:
+    async def claim(self, digest: str, known: int) -> StoredReply | Holder | None:
+        """Claim a call, unless there is a reply or another process makes it."""
+        from warehouse.ledger.ledger import Reply  # SQLAlchemy, which most commands do not need
+
+        found = await wrap_future(self._ledger.claim(digest, known))
+        if found is None or isinstance(found, Reply):
+            return None if found is None else _stored(found)
+        return Holder(*found)
+
+    def release(self, digest: str) -> None:
+        """End a claim without a judgment."""
+        self._ledger.release(digest)
+
+    async def reserve(self, **amounts: float | None) -> tuple[str, float] | bool:
+        """Set aside the cost of a call; see `Quota`."""
+        return await wrap_future(self._ledger.reserve(**amounts))
+
+    def settle(self, reservation: str | None, usd: float) -> None:
+        """Record the cost of a call."""
+        self._ledger.settle(reservation, usd)
+
+    async def start(self, rate: str, per_minute: float, amount: float) -> float:
+        """Take units of a rate, or return the seconds to wait."""
+        return await wrap_future(self._ledger.start(rate, per_minute, amount))
+
+    def spent_usd(self) -> float:
+        """Return what the run has spent in US dollars."""
+        return self._ledger.spent_usd()
+
+    async def store(self, judgment: Judgment) -> None:
         """Store a judgment durably, so that a killed process does not lose it."""
         question = judgment.call
-        self._ledger.record_judgment(
+        stored = self._ledger.record_judgment(
             {
                 "digest": question.digest,
                 "model": question.model,
@@ -172,10 +208,15 @@ class WarehouseLedger:
                 "judged_at": judgment.judged_at.isoformat(timespec="microseconds"),
             }
         )
+        await wrap_future(stored)
 
     def record_call(self, origin: Origin, digest: str) -> None:
         """Record which sample needed the call."""
         self._ledger.record_ask({**origin._asdict(), "digest": digest})
+
+
+def _stored(found: Reply) -> StoredReply:
+    return StoredReply(found.reply, Status(found.status), found.error, found.number)
 
 
 def _json(value: object) -> str:

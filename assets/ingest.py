@@ -8,19 +8,14 @@ from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import metadata
 from assets.checks import expectations
-from assets.fingerprints.digests import matching_files
+from assets.checks.constraints import validate_constraints
+from assets.fingerprints.input_files import benchmark_files
 from assets.keys import BACKFILL, BENCHMARKS, INPUTS, PREDICTIONS, QUESTIONS, StageConfig
 from assets.metadata import add_partition_metadata
-from assets.project import Benchmark, Project
-from evaluators.errors import BadConstraints
-from evaluators.text.constraints import read_constraints
-from warehouse.errors import InputError, Problem
-from warehouse.formats.paths import expand
+from assets.project import Project
 from warehouse.ingest.ingest import ingest
-from warehouse.ingest.plan import BenchmarkFiles
 from warehouse.ingest.result import Ingested
 from warehouse.queries.samples import require_systems
-from warehouse.storage.transaction import Transaction
 from warehouse.store import Warehouse
 
 STEP = "ingest"
@@ -81,46 +76,9 @@ def inputs(
         yield dg.MaterializeResult[None](asset_key=key)
 
 
-def benchmark_files(benchmark: Benchmark) -> BenchmarkFiles:
-    """Return the current input files of a benchmark.
-
-    Raises:
-        InputError: A pattern matches no file.
-    """
-    return BenchmarkFiles(
-        benchmark=benchmark.name,
-        format=benchmark.format,
-        questions=matching_files(benchmark.questions),
-        documents=matching_files(benchmark.documents),
-        predictions=expand(benchmark.predictions),
-        max_reject_ratio=benchmark.max_reject_ratio,
-    )
-
-
 def _partition_metadata(benchmark: str, result: Ingested) -> dict[str, RawMetadataValue]:
     return {
         "dagster/partition_row_count": result.rows,
         **metadata.counts({"rejected": result.rejected, "unchanged": int(result.unchanged)}),
         **metadata.notes([f"{benchmark}: {note}" for note in result.notes]),
     }
-
-
-def validate_constraints(transaction: Transaction, benchmark: str) -> None:
-    """Check that the constraints of a benchmark's questions can be read.
-
-    Raises:
-        InputError: Some cannot. The error lists each with its question, file and line.
-    """
-    constraints = transaction.fetch(
-        "SELECT question_id, constraints::VARCHAR AS text, file, line FROM questions "
-        "WHERE benchmark = $benchmark AND constraints IS NOT NULL ORDER BY line, question_id",
-        {"benchmark": benchmark},
-    )
-    problems = []
-    for question, text, file, line in constraints.iter_rows():
-        try:
-            read_constraints(text)
-        except BadConstraints as error:
-            problems.append(Problem(file or benchmark, line, f"question {question!r}: {error}"))
-    if problems:
-        raise InputError(problems)

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
 
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
+    from warehouse.publish.snapshot import Snapshot
     from warehouse.storage.location import Location
+    from warehouse.store import Warehouse
     from warehouse.validation.expectation import Expectation
 
 
@@ -215,6 +217,8 @@ class Project:
         benchmarks: The benchmarks by name, in the order of the configuration.
         engines: The engines of the evaluators.
         validation: `full` evaluates all expectations, `sql` only the SQL checks between stages.
+        memory_limit: The memory that each DuckDB database uses before it spills to disk, such as
+            `4GB`; None for half of the memory of the machine or container.
     """
 
     home: Path
@@ -227,6 +231,19 @@ class Project:
     alerts: Alerts = field(default_factory=Alerts)
     execution: Execution = field(default_factory=Execution)
     drift: Drift = field(default_factory=Drift)
+    memory_limit: str | None = None
+
+    def open_warehouse(self, patience_s: float = 30.0) -> Warehouse:
+        """Return the warehouse; it waits up to `patience_s` seconds for other processes."""
+        from warehouse.store import Warehouse  # DuckDB, which the configuration does not need
+
+        return Warehouse(self.warehouse, patience_s=patience_s, memory_limit=self.memory_limit)
+
+    def open_copy(self) -> Snapshot:
+        """Return the published copy, which may not exist."""
+        from warehouse.publish.snapshot import FILE_NAME, Snapshot
+
+        return Snapshot(self.publish / FILE_NAME, memory_limit=self.memory_limit)
 
 
 def used_evaluators(project: Project) -> Mapping[str, Sequence[Evaluator]]:
@@ -239,6 +256,7 @@ def used_evaluators(project: Project) -> Mapping[str, Sequence[Evaluator]]:
         for evaluator in benchmark.evaluators:
             used.setdefault(evaluator.name, []).append(evaluator)
     names = [name for name in catalog.catalogue() if name in used]
+    names += [name for name in used if name not in names]
     names.sort(key=lambda name: isinstance(used[name][0], CompositeEvaluator))
     return {name: used[name] for name in names}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from evaluators.statistics.judges.krippendorff import krippendorff_alpha
 from warehouse.queries.human_labels import human_labels, labelled_scores, repeated_judgments
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from assets.leaderboard.score_matrix import QuestionIndex
     from assets.project import Benchmark
@@ -64,31 +65,44 @@ class LabelledScores:
         return values >= threshold if self.metric.best == "high" else values <= threshold
 
 
-def calibrate(warehouse: Warehouse, benchmark: Benchmark) -> int:
-    """Write the tables `calibration` and `wobble` for one benchmark.
+def calibrate(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> dict[str, int]:
+    """Write the tables `calibration` and `wobble` for benchmarks.
 
     Returns:
-        The number of rows of `calibration`.
+        The number of rows of `calibration` of each benchmark.
     """
-    where = {"benchmark": benchmark.name}
-    labels = warehouse.fetch(*human_labels(benchmark.name))
-    questions = load_question_index(warehouse, benchmark)
+    names = [each.name for each in benchmarks]
+    labels = warehouse.fetch(*human_labels(names)).partition_by(
+        "benchmark", as_dict=True, include_key=False
+    )
     now = datetime.now(UTC).replace(tzinfo=None)
-    calibration = [
-        {**where, **row, "calibrated_at": now}
-        for evaluator in benchmark.evaluators
-        for row in _calibrate_evaluator(warehouse, benchmark, evaluator, labels, questions)
-    ]
-    variance = [{**where, **row} for row in measure_judge_variance(warehouse, benchmark)]
+    calibration, variance = [], []
+    for benchmark in benchmarks:
+        where = {"benchmark": benchmark.name}
+        own = labels.get((benchmark.name,))
+        if own is not None:
+            found = _calibrate_benchmark(warehouse, benchmark, own)
+            calibration += [{**where, **row, "calibrated_at": now} for row in found]
+        variance += [{**where, **row} for row in measure_judge_variance(warehouse, benchmark)]
 
     def write(transaction: Transaction) -> None:
         for table, rows in (("calibration", calibration), ("wobble", variance)):
-            transaction.delete(table, where)
+            transaction.delete(table, {"benchmark": names})
             if rows:
                 transaction.append(table, pl.DataFrame(rows, infer_schema_length=None))
 
     warehouse.write(write)
-    return len(calibration)
+    counted = Counter(row["benchmark"] for row in calibration)
+    return {name: counted[name] for name in names}
+
+
+def _calibrate_benchmark(
+    warehouse: Warehouse, benchmark: Benchmark, labels: pl.DataFrame
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of `calibration` for the labelled metrics of a benchmark."""
+    questions = load_question_index(warehouse, benchmark)
+    for evaluator in benchmark.evaluators:
+        yield from _calibrate_evaluator(warehouse, benchmark, evaluator, labels, questions)
 
 
 def _calibrate_evaluator(

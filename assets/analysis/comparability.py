@@ -84,7 +84,7 @@ def _require_current(
     source: Source, benchmark: Benchmark, systems: Sequence[str], evaluator: Evaluator
 ) -> None:
     subject = f"{evaluator.name!r} on {benchmark.name!r}"
-    query = stale_samples(benchmark, evaluator, systems=systems)
+    query = stale_samples([benchmark], evaluator, systems=systems)
     changed = source.fetch(
         f"SELECT system, count(*) AS n FROM ({query.sql}) GROUP BY system",  # noqa: S608
         query.parameters,

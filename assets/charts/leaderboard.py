@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import altair as alt
 import polars as pl
 
 from assets.charts import style
@@ -20,6 +19,46 @@ def leaderboard_chart(board: pl.DataFrame) -> style.Spec | None:
     Returns:
         The chart; None if no primary metric has a value.
     """
+    systems, metrics, rows = interval_rows(board)
+    if rows.is_empty():
+        return None
+    tooltip = [
+        style.SYSTEM_TOOLTIP,
+        style.quantity("mean", title="Mean", format=".4f"),
+        style.quantity("low", title="95 % from", format=".4f"),
+        style.quantity("high", title="to", format=".4f"),
+        style.quantity("rank", title="Rank"),
+        style.nominal("tied", title="Note"),
+    ]
+    shared = {
+        "y": style.nominal("system", sort=systems, title=None, axis={"labelLimit": 180}),
+        "color": style.system_colour(sorted(board["system"].unique())),
+        "tooltip": tooltip,
+    }
+    cap = {"type": "tick", "thickness": 2, "size": 9}
+    layers = [
+        {
+            "mark": {"type": "rule", "strokeWidth": 2},
+            "encoding": {"x": style.quantity("from"), "x2": {"field": "to"}},
+        },
+        *({"mark": cap, "encoding": {"x": style.quantity(end)}} for end in ("from", "to")),
+        {
+            "mark": {"type": "point", "filled": True, "size": 80, "opacity": 1},
+            "encoding": {
+                "x": style.quantity("mean", title=None, scale={"zero": True, "nice": True})
+            },
+        },
+    ]
+    facets = style.facet({"encoding": shared, "layer": layers}, rows.to_dicts(), "metric", metrics)
+    return style.to_spec({**facets, "resolve": {"scale": {"x": "independent"}}})
+
+
+def interval_rows(board: pl.DataFrame) -> tuple[list[str], list[str], pl.DataFrame]:
+    """Return what the chart shows: the systems, best first, the metrics, and a row for each mean.
+
+    Args:
+        board: The rows of one benchmark in the table `leaderboard`.
+    """
     overall = overall_rows(board)
     systems = systems_best_first(overall)[: style.MAX_SYSTEMS]
     metrics = [".".join(name) for name in shown_metrics(overall)[:MAX_METRICS]]
@@ -36,26 +75,4 @@ def leaderboard_chart(board: pl.DataFrame) -> style.Spec | None:
             **style.INTERVAL_COLUMNS,
         )
     )
-    if rows.is_empty():
-        return None
-    base = alt.Chart().encode(
-        y=alt.Y("system:N", sort=systems, title=None, axis=alt.Axis(labelLimit=180)),
-        color=style.system_colour(sorted(board["system"].unique())),
-        tooltip=[
-            style.SYSTEM_TOOLTIP,
-            alt.Tooltip("mean:Q", title="Mean", format=".4f"),
-            alt.Tooltip("low:Q", title="95 % from", format=".4f"),
-            alt.Tooltip("high:Q", title="to", format=".4f"),
-            alt.Tooltip("rank:Q", title="Rank"),
-            alt.Tooltip("tied:N", title="Note"),
-        ],
-    )
-    interval = base.mark_rule(strokeWidth=2).encode(x="from:Q", x2="to:Q")
-    caps = [base.mark_tick(thickness=2, size=9).encode(x=f"{end}:Q") for end in ("from", "to")]
-    points = base.mark_point(filled=True, size=80, opacity=1).encode(
-        x=alt.X("mean:Q", title=None, scale=alt.Scale(zero=True, nice=True))
-    )
-    layers = alt.layer(interval, *caps, points, data=alt.InlineData(values=rows.to_dicts()))
-    facets = style.facet(layers, "metric", metrics)
-    chart: style.Spec = facets.resolve_scale(x="independent").to_dict(validate=False)
-    return chart
+    return systems, metrics, rows

@@ -1,40 +1,18 @@
-"""Render charts as images, and bundle the scripts that draw them in a browser."""
+"""Bundle the scripts that draw charts in a browser."""
 
 from __future__ import annotations
 
-import json
 import os
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 from assets.fingerprints.digests import digest_of
 from warehouse.storage.atomic import fsync, replace_file
 
-SCALE = 2.0
-"""Pixels of a PNG per unit of the chart: sharp on high-density screens."""
-
 SNIPPET = "window.vegaEmbed = vegaEmbed;"
 """The only name that the bundle exports to a page."""
-
-CHART_CONFIG: dict[str, Any] = {
-    "background": "white",
-    "font": "Helvetica, Arial, sans-serif",
-    "view": {"stroke": None},
-    "axis": {
-        "labelFontSize": 12,
-        "labelFlush": False,
-        "labelOverlap": True,
-        "labelSeparation": 6,
-        "titleFontSize": 12,
-        "titleFontWeight": "normal",
-    },
-    "legend": {"labelFontSize": 12, "titleFontSize": 12},
-    "header": {"labelFontSize": 13},
-}
-"""The Vega configuration of images; charts in a page take their colours from the page."""
 
 
 def bundle_name() -> str:
@@ -71,26 +49,3 @@ def cache_folder() -> Path:
         RuntimeError: The user has no home directory.
     """
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "scoreline")
-
-
-def render_svg(spec: dict[str, Any]) -> str:
-    """Render a chart in Vega-Lite, with its data, as SVG."""
-    import vl_convert
-
-    image: str = vl_convert.vegalite_to_svg(json.dumps({**spec, "config": CHART_CONFIG}))
-    return image
-
-
-def render_png(svg: str, scale: float = SCALE) -> bytes:
-    """Render an SVG as PNG, with a scale in pixels per unit of the chart."""
-    import vl_convert
-
-    image: bytes = vl_convert.svg_to_png(svg, scale=scale)
-    return image
-
-
-def write_images(spec: dict[str, Any], folder: Path, name: str) -> None:
-    """Write a chart as `<name>.svg` and `<name>.png` into a folder."""
-    svg = render_svg(spec)
-    (folder / f"{name}.svg").write_text(svg, encoding="utf-8")
-    (folder / f"{name}.png").write_bytes(render_png(svg))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warehouse.errors import WarehouseError
-from warehouse.publish.snapshot import FILE_NAME, Snapshot
+from warehouse.publish.snapshot import Snapshot
 from warehouse.validation.expectation import Verdict
 
 if TYPE_CHECKING:
@@ -30,7 +30,19 @@ SELECT
 FROM leaderboard AS l
 LEFT JOIN (
     SELECT benchmark, system, evaluator, metric, count(*) AS n
-    FROM scores
+    FROM (
+        SELECT
+            g.benchmark,
+            g.system,
+            g.evaluator,
+            unnest(s.metrics) AS metric,
+            unnest(g.statuses) AS status,
+            unnest(g.reasons) AS reason
+        FROM grades AS g
+        JOIN signatures AS s USING (evaluator, signature)
+        -- Before they are unnested: hardly any sample has an error.
+        WHERE list_contains($benchmarks, g.benchmark) AND list_contains(g.statuses, 'judge_error')
+    )
     WHERE status = 'judge_error' AND contains(reason, 'not asked')
     GROUP BY ALL
 ) AS a USING (benchmark, system, evaluator, metric)
@@ -69,11 +81,11 @@ def check_drift(warehouse: Warehouse, project: Project, benchmarks: Sequence[str
     Returns:
         One verdict per measure, all of them warnings; none before the first publication.
     """
-    copy = project.publish / FILE_NAME
-    if not copy.is_file():
+    copy = project.open_copy()
+    if not copy.path.is_file():
         return []
     try:
-        return list(_compare(warehouse, Snapshot(copy), project, benchmarks))
+        return list(_compare(warehouse, copy, project, benchmarks))
     except WarehouseError:
         # The copy is broken or of an earlier version. This run publishes another.
         return []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from assets.checks.score_expectations import build_added_batch, build_score_batches
@@ -12,6 +13,7 @@ from warehouse.schema.tables import table_named
 from warehouse.validation.expectation import Batch, Expectation, expect_no_rows
 from warehouse.validation.from_schema import build_table_batch, select_rows
 from warehouse.validation.results import record_verdicts
+from warehouse.validation.sql_proof import prove_batches
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,11 +54,13 @@ class ValidationResult:
 
 
 def start_validator(project: Project) -> None:
-    """Load Great Expectations in the background if the steps of the run need it.
+    """Load Great Expectations in the background if the steps of the run will need it.
 
-    Steps that run in processes of their own start it there.
+    Only expectations that users add need it for certain. Steps that run in processes of their own
+    start it there.
     """
-    if project.validation == FULL and project.execution.is_in_process:
+    is_needed = any(benchmark.expectations for benchmark in project.benchmarks.values())
+    if is_needed and project.validation == FULL and project.execution.is_in_process:
         from warehouse.validation.validator import VALIDATOR
 
         VALIDATOR.start()
@@ -79,7 +83,8 @@ def validate_stages(
         selected: The stages, such as `predictions` or `scores/citation`.
         benchmarks: The benchmarks.
         run_id: The run that the results belong to.
-        force: Also validate what has not changed since it last passed.
+        force: Also validate what has not changed since it last passed, and everything with Great
+            Expectations. Otherwise it validates only what SQL does not prove.
 
     Returns:
         The results by stage.
@@ -103,9 +108,7 @@ def validate_stages(
     all_batches = [batch for stage_batches in batches.values() for batch in stage_batches]
     if not all_batches:
         return {stage: ValidationResult() for stage in selected}
-    from warehouse.validation.validator import VALIDATOR
-
-    verdicts = iter(VALIDATOR.validate(warehouse, all_batches))
+    verdicts = iter(_validate(warehouse, all_batches, force=force))
     results = {
         stage: ValidationResult(
             tuple(due[stage]),
@@ -123,6 +126,22 @@ def validate_stages(
     all_verdicts = [verdict for each in results.values() for verdict in each.verdicts]
     record_verdicts(warehouse, run_id, all_verdicts, passed)
     return results
+
+
+def _validate(warehouse: Warehouse, batches: Sequence[Batch], *, force: bool) -> list[Verdict]:
+    """Return one verdict for each expectation, in the order of the batches."""
+    proofs = [None] * len(batches) if force else prove_batches(warehouse, batches)
+    unproven = [batch for batch, proof in zip(batches, proofs, strict=True) if proof is None]
+    validated: Iterator[Verdict] = iter(())
+    if unproven:
+        from warehouse.validation.validator import VALIDATOR
+
+        validated = iter(VALIDATOR.validate(warehouse, unproven))
+    return [
+        verdict
+        for batch, proof in zip(batches, proofs, strict=True)
+        for verdict in (proof or islice(validated, len(batch.expectations)))
+    ]
 
 
 def build_batches(project: Project, stage: str, benchmarks: Sequence[str]) -> Iterator[Batch]:

@@ -62,7 +62,9 @@ def build_added_batch(
 ) -> Batch:
     """Build the batch of the expectations that the configuration adds for one benchmark."""
     prefix = f"{benchmark}: "
-    return Batch(table=table, sql=sql, key=key, expectations=tuple(added), prefix=prefix)
+    return Batch(
+        table=table, sql=sql, key=key, expectations=tuple(added), prefix=prefix, is_added=True
+    )
 
 
 def _select_scores(group: Mapping[str, Evaluator]) -> str:

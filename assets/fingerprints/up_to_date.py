@@ -22,8 +22,6 @@ from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import format_named
 from warehouse.formats.paths import expand
 from warehouse.ingest.digests import predictions_digest, questions_digest
-from warehouse.publish.snapshot import FILE_NAME, Snapshot
-from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,13 +35,13 @@ def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
     Reads the files to compute their digests and changes nothing. Returns False when the check
     itself fails, so that the run reports the error.
     """
-    copy = project.publish / FILE_NAME
-    if not all(path.is_file() for path in (copy, project.publish / REPORT_FILE)):
+    copy = project.open_copy()
+    if not all(path.is_file() for path in (copy.path, project.publish / REPORT_FILE)):
         return False
     try:
-        if not Warehouse(project.warehouse).exists():
+        if not project.open_warehouse().exists():
             return False
-        published = fetch_fingerprints(Snapshot(copy))
+        published = fetch_fingerprints(copy)
         for name in benchmarks:
             expected = _expected_fingerprints(project.benchmarks[name])
             expected |= expectations_fingerprints(project, name, expected)

@@ -31,14 +31,15 @@ STEP = "judge"
 
 def build_judgments(project: Project) -> dg.AssetsDefinition | None:
     """Return the assets, of which a run may select a subset; None if no evaluator needs a judge."""
-    names = [name for name, group in used_evaluators(project).items() if is_judged(group[0])]
+    used = used_evaluators(project)
+    names = [name for name, group in used.items() if is_judged(group[0])]
     if not names:
         return None
     specs = [
         dg.AssetSpec(
             judgments_key(name),
             deps=[QUESTIONS, PREDICTIONS],
-            group_name=catalog.family(name),
+            group_name=catalog.family_of(used[name][0]),
             kinds={"duckdb", "litellm"},
             code_version="1",
             description=f"The judge calls of `{name}` and their replies. A call with a reply is "

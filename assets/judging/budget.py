@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import dagster as dg
+
+from warehouse.ledger.ledger import open_ledger
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,26 +32,13 @@ def is_automated(tags: Mapping[str, str]) -> bool:
     return any(tag in tags for tag in AUTOMATED_TAGS)
 
 
-def spent_last_day_usd(warehouse: Warehouse) -> float:
-    """Return the cost of all judge calls of the last 24 hours, in US dollars.
-
-    Replies dated in the future count too, because the clock may have been set back.
-    """
-    since = datetime.now(UTC).replace(tzinfo=None) - timedelta(hours=24)
-    spent = warehouse.fetch(
-        "SELECT coalesce(sum(cost_usd), 0) FROM judgments WHERE judged_at > $since",
-        {"since": since},
-    )
-    return float(spent.item())
-
-
 def engines_within_budget(
     project: Project, warehouse: Warehouse, tags: Mapping[str, str]
 ) -> tuple[RunEngines, str | None]:
     """Return the engines that a run may use, and why they have no judge if the budget forbids it.
 
-    Manual runs have the budget of the judge. Automated runs share what is left of the daily
-    budget; without a daily budget they call no judge.
+    Manual runs have the budget of the judge. Automated runs also share the daily budget with all
+    runs; without a daily budget they call no judge.
     """
     engines = project.engines
     if engines.judge_factory is None or not is_automated(tags):
@@ -60,12 +48,13 @@ def engines_within_budget(
         return replace(engines, judge_factory=None), (
             "this automated run calls no judge: set judge.budget_usd or automation.daily_budget_usd"
         )
-    left = daily - spent_last_day_usd(warehouse)
-    if left <= 0:
+    with open_ledger(warehouse, "budget") as ledger:
+        spent = ledger.spent_last_day_usd()
+    if spent >= daily:
         return replace(engines, judge_factory=None), (
             f"this automated run calls no judge: the budget of {daily:g} USD for 24 hours is spent"
         )
-    return replace(engines, judge_factory=engines.judge_factory.with_budget(left)), None
+    return replace(engines, judge_factory=engines.judge_factory.with_daily_budget(daily)), None
 
 
 def retry_request(tags: Mapping[str, str], retry: int) -> dg.RetryRequested | None:

@@ -104,7 +104,7 @@ def _stale_batches(
         expected = scores_fingerprint(evaluator, fingerprints)
         if fingerprints.get(scores_stage(evaluator.name)) == expected and not force:
             continue
-        query = stale_samples(benchmark, evaluator, systems=systems, force=force)
+        query = stale_samples([benchmark], evaluator, systems=systems, force=force)
         with warehouse.fetch_to_disk(*query) as samples:
             if samples.rows:
                 stale.append(index)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
+from assets.checks.constraints import validate_constraints
 from assets.engines import NO_JUDGE, WarehouseLedger
-from assets.ingest import benchmark_files, validate_constraints
+from assets.fingerprints.input_files import benchmark_files
 from assets.project import is_judged
 from assets.scoring.batches import TEXT_ROWS
 from assets.scoring.refresh import stale_samples
@@ -21,6 +22,7 @@ from evaluators.sample import Sample
 from evaluators.scoring import score
 from warehouse.ingest.ingest import ingest
 from warehouse.ledger.ledger import open_ledger
+from warehouse.storage.scratch import scratch_folder
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -62,11 +64,11 @@ def ingested_copy(project: Project, benchmarks: Sequence[str]) -> Iterator[Wareh
     Raises:
         WarehouseError: The files cannot be ingested.
     """
-    with TemporaryDirectory(prefix="scoreline-plan-") as folder:
-        path = Path(folder) / "warehouse.duckdb"
-        copy = Warehouse(path)
-        if Warehouse(project.warehouse).exists():
-            Warehouse(project.warehouse).copy(path)
+    with scratch_folder(Path(gettempdir())) as folder:
+        path = folder / "warehouse.duckdb"
+        copy = Warehouse(path, memory_limit=project.memory_limit)
+        if project.open_warehouse().exists():
+            project.open_warehouse().copy(path)
         files = [benchmark_files(project.benchmarks[name]) for name in benchmarks]
         ingest(copy, files, kinds=("questions", "predictions"), inspect=validate_constraints)
         yield copy
@@ -93,13 +95,13 @@ def plan_run(
     """
     counted: set[str] = set()  # a call that several evaluators share counts for the first
     factory = project.engines.judge_factory if judge else None
-    with open_ledger(warehouse, "plan") as ledger:
+    with open_ledger(project.open_warehouse(), "plan") as ledger:
         for name in benchmarks:
             benchmark = project.benchmarks[name]
             for evaluator in benchmark.evaluators:
                 if evaluators and evaluator.name not in evaluators:
                     continue
-                query = stale_samples(benchmark, evaluator, systems=systems)
+                query = stale_samples([benchmark], evaluator, systems=systems)
                 with warehouse.fetch_to_disk(*query) as samples:
                     plan = EvaluatorPlan(
                         benchmark=name, evaluator=evaluator.name, samples=samples.rows

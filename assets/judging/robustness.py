@@ -19,7 +19,6 @@ from evaluators.sample import KEYS
 from evaluators.scoring import score
 from warehouse.ledger.ledger import open_ledger
 from warehouse.queries.samples import samples
-from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -121,7 +120,7 @@ def measure_robustness(
         )
     primary = next(each for each in chosen.sample_metrics if each.primary)
     threshold = threshold_of(project.benchmarks[benchmark], chosen, primary)
-    warehouse = Warehouse(project.warehouse)
+    warehouse = project.open_warehouse()
     query = samples(benchmark, chosen.columns | {"error", "answer"})
     rows = warehouse.fetch(
         f"SELECT * FROM ({query.sql}) WHERE error IS NULL "  # noqa: S608

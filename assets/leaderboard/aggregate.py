@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from evaluators.evaluator import Evaluator
 
 METRIC_KEY = ("slice", "evaluator", "metric")
+"""What the rows of one benchmark have in common within which its systems are ranked."""
+
+RANK_KEY = ("benchmark", *METRIC_KEY)
 """Systems are ranked within rows that share these columns."""
 
 SIGNIFICANT_DIGITS = 12
@@ -85,11 +88,11 @@ def mark_headline(rows: pl.DataFrame) -> pl.DataFrame:
     primary one that has ranks over all questions.
 
     Args:
-        rows: The leaderboard rows of a benchmark: slice, rank, is_primary and position.
+        rows: The leaderboard rows of benchmarks: benchmark, slice, rank, is_primary and position.
     """
     candidate = (pl.col("slice") == "all") & pl.col("rank").is_not_null()
     candidate &= (pl.col("position") == 1) | (pl.col("is_primary") == 1)
-    first = pl.col("position").filter(candidate).min().fill_null(1)
+    first = pl.col("position").filter(candidate).min().over("benchmark").fill_null(1)
     return rows.with_columns(is_headline=(pl.col("position") == first).cast(pl.Int32))
 
 
@@ -106,8 +109,9 @@ def rank_systems(means: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
     (an empty text leaks nothing): then the fewer are missing, the better.
 
     Args:
-        means: One row per slice, system, evaluator and metric: mean and counts by status.
-        facts: The result of `metric_facts`; other metrics and signatures are left out.
+        means: One row per benchmark, slice, system, evaluator and metric: mean, counts by status.
+        facts: The result of `metric_facts` for each benchmark, with a column of its name; other
+            metrics and signatures are left out.
 
     Returns:
         The rows of `means` with the columns of the table `leaderboard`, without uncertainty.
@@ -143,7 +147,9 @@ def rank_systems(means: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
         ascending.round_sig_figs(SIGNIFICANT_DIGITS) + 0.0, pl.col("unanswered") / applicable
     )
     return (
-        means.join(facts, on=["evaluator", "metric", "signature"], maintain_order="left")
+        means.join(
+            facts, on=["benchmark", "evaluator", "metric", "signature"], maintain_order="left"
+        )
         .with_columns(
             pl.when(applicable > 0).then(n_scored / applicable).alias("coverage"),
             *bounds,
@@ -152,7 +158,7 @@ def rank_systems(means: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
         .with_columns(mean=pl.when(answered & excusable).then(mean))
         .with_columns(
             pl.when(mean.is_not_null())
-            .then(order.rank("min").over(*METRIC_KEY, mean.is_null()))
+            .then(order.rank("min").over(*RANK_KEY, mean.is_null()))
             .cast(pl.Int32)
             .alias("rank"),
             passes.cast(pl.Int32).alias("passes"),
@@ -171,14 +177,14 @@ def reconcile_ranks(rows: pl.DataFrame) -> pl.DataFrame:
     the first; that is unknown without a rank set, except for the first by the mean.
 
     Args:
-        rows: Leaderboard rows: slice, evaluator, metric, rank, rank_low and rank_high.
+        rows: Leaderboard rows: benchmark, slice, evaluator, metric, rank, rank_low and rank_high.
 
     Returns:
         The rows with `tied_with_best`: 1 or 0, or null.
     """
     rank, low, high = (pl.col(name) for name in ("rank", "rank_low", "rank_high"))
     known = rank.is_not_null() & low.is_not_null()
-    others = (rank.is_not_null() & low.is_null()).sum().over(METRIC_KEY).cast(pl.Int32)
+    others = (rank.is_not_null() & low.is_null()).sum().over(RANK_KEY).cast(pl.Int32)
     return rows.with_columns(
         rank_low=pl.when(known).then(pl.min_horizontal(rank, low)),
         rank_high=pl.when(known).then(pl.max_horizontal(rank, high + others)),

@@ -1,6 +1,7 @@
 """The asset `leaderboard`."""
 
 import base64
+from collections.abc import Mapping
 
 import dagster as dg
 import polars as pl
@@ -8,9 +9,10 @@ from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import metadata
 from assets.analysis.gates.refresh import refresh_gates
+from assets.charts.interval_plot import interval_plot
 from assets.charts.sort_order import overall_rows, shown_metrics, systems_best_first
 from assets.keys import BACKFILL, BENCHMARKS, LEADERBOARD, RESULTS, StageConfig, scores_key
-from assets.leaderboard.refresh import refresh_leaderboard
+from assets.leaderboard.refresh import refresh_leaderboards
 from assets.metadata import add_partition_metadata
 from assets.project import Project, used_evaluators
 from warehouse.store import Warehouse
@@ -22,7 +24,7 @@ MAX_TRENDED_SYSTEMS = 10
 """Means are plotted over time only for benchmarks with at most this many systems."""
 
 MAX_PLOTTED_BENCHMARKS = 50
-"""Larger runs attach no charts: each chart takes 0.1 seconds and space in the event log."""
+"""Larger runs attach no plots, which take space in the event log."""
 
 
 def build_leaderboard(project: Project) -> dg.AssetsDefinition:
@@ -46,19 +48,18 @@ def build_leaderboard(project: Project) -> dg.AssetsDefinition:
         project: dg.ResourceParam[Project],
     ) -> dg.MaterializeResult[None]:
         """Aggregate the scores of each benchmark that have changed, and evaluate its gates."""
+        has_plots = len(context.partition_keys) <= MAX_PLOTTED_BENCHMARKS
         # Scoring only some systems does not update the fingerprint of the scores.
         force = config.force or bool(config.systems)
-        written = {
-            name: refresh_leaderboard(warehouse, project.benchmarks[name], force=force)
-            for name in context.partition_keys
-        }
-        for name in context.partition_keys:
-            refresh_gates(warehouse, project.benchmarks[name])
+        benchmarks = [project.benchmarks[name] for name in context.partition_keys]
+        written = refresh_leaderboards(warehouse, benchmarks, force=force)
+        refresh_gates(warehouse, benchmarks)
         leaderboards = warehouse.fetch(
             "SELECT * FROM leaderboard WHERE list_contains($benchmarks, benchmark)",
             {"benchmarks": list(context.partition_keys)},
         )
         by_benchmark = leaderboards.partition_by("benchmark", as_dict=True)
+        plots = plot_metadata(by_benchmark) if has_plots else {}
         added: dict[tuple[dg.AssetKey, str], dict[str, RawMetadataValue]] = {}
         for name, rows in written.items():
             own = by_benchmark.get((name,), leaderboards.clear())
@@ -67,7 +68,7 @@ def build_leaderboard(project: Project) -> dg.AssetsDefinition:
                 **metadata.counts({"rows written": rows}),
                 **trend_metadata(own),
                 "leaderboard": dg.MetadataValue.md(leaderboard_markdown(own)),
-                **(plot_metadata(name, own) if len(written) <= MAX_PLOTTED_BENCHMARKS else {}),
+                **plots.get(name, {}),
             }
         add_partition_metadata(context, added)
         return dg.MaterializeResult[None]()
@@ -75,22 +76,25 @@ def build_leaderboard(project: Project) -> dg.AssetsDefinition:
     return leaderboard
 
 
-def plot_metadata(benchmark: str, leaderboard: pl.DataFrame) -> dict[str, RawMetadataValue]:
-    """Return a chart of the primary metrics with their intervals; empty without any mean.
+def plot_metadata(
+    leaderboards: Mapping[tuple[object, ...], pl.DataFrame],
+) -> dict[object, dict[str, RawMetadataValue]]:
+    """Return charts of the primary metrics with their intervals, by benchmark.
 
     Args:
-        benchmark: The benchmark's name.
-        leaderboard: Its rows of the table `leaderboard`.
-    """
-    from assets.charts.leaderboard import leaderboard_chart
-    from assets.charts.vega import render_png, render_svg
+        leaderboards: The rows of the table `leaderboard`, by benchmark.
 
-    spec = leaderboard_chart(leaderboard)
-    if spec is None:
-        return {}
-    picture = base64.b64encode(render_png(render_svg(spec), scale=1.0)).decode()
-    text = f"![means and 95 % intervals of {benchmark}](data:image/png;base64,{picture})"
-    return {"plot": dg.MetadataValue.md(text)}
+    Returns:
+        The metadata of each benchmark that has a mean.
+    """
+    plots: dict[object, dict[str, RawMetadataValue]] = {}
+    for (name,), rows in leaderboards.items():
+        plot = interval_plot(rows)
+        if plot is not None:
+            picture = base64.b64encode(plot.encode()).decode()
+            text = f"![means and 95 % intervals of {name}](data:image/svg+xml;base64,{picture})"
+            plots[name] = {"plot": dg.MetadataValue.md(text)}
+    return plots
 
 
 def trend_metadata(leaderboard: pl.DataFrame) -> dict[str, RawMetadataValue]:

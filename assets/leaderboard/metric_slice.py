@@ -1,4 +1,4 @@
-"""One metric on one slice: uncertainty per system and pairwise comparisons."""
+"""One metric on some slices: uncertainty per system and pairwise comparisons."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from assets.leaderboard.aggregate import METRIC_KEY
+from assets.leaderboard.aggregate import METRIC_KEY, SIGNIFICANT_DIGITS
+from assets.leaderboard.score_matrix import ALL
 from evaluators.statistics.clusters import ClusterSums, Groups, Independence, sum_by_cluster
 from evaluators.statistics.comparisons import compare, every_pair
 from evaluators.statistics.intervals import Interval, uncertainty
-from evaluators.statistics.ranks import RankSets, rank_sets
+from evaluators.statistics.large_families import LARGE, compare_some
+from evaluators.statistics.ranks import rank_sets
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from assets.leaderboard.score_matrix import QuestionSet
     from evaluators.metric import Metric
     from evaluators.outcome import Chance
     from evaluators.statistics.arrays import Booleans, Floats, Integers
-    from evaluators.statistics.comparisons import Comparisons
+    from evaluators.statistics.comparisons import Comparisons, Outcomes
     from evaluators.statistics.intervals import Choice
 
 UNCERTAINTY_SCHEMA = {
@@ -82,43 +84,38 @@ class PartValues:
         low = np.nanmean(self.values) + removed - self.chance.high
         return Interval(np.where(np.isnan(ends.low), np.nan, low), ends.high + removed)
 
-    def independence(self) -> Independence:
-        """How much independent data the metric rests on."""
-        sizes = self.sizes[:, None]
-        return Independence(
-            np.array([self.questions.counts[1]]),
-            np.array([self.questions.effective_clusters]),
-            ClusterSums(sizes, sizes).degrees_of_freedom,
-        )
-
 
 @dataclass(frozen=True)
-class MetricSlice:
-    """One metric on one slice of a benchmark.
+class MetricSlices:
+    """One metric on some slices of a benchmark that have equally many questions.
+
+    The columns of the matrices are the systems on the first slice, then those on the second, and so
+    on. What is computed for one slice does not depend on the others.
 
     Attributes:
-        slice_: The slice.
+        slices: The slices.
         evaluator: The evaluator's name.
         metric: The metric.
-        systems: The systems, in the order of the columns.
-        values: Shape (questions, systems), NaN for missing values. For a system metric, one row
-            of pseudo-values per part of the questions.
-        groups: The clusters of the rows.
-        pass_fail: Shape (systems,): whether all of a system's values are passes or failures.
+        systems: The systems, in the order of the columns of each slice.
+        values: Shape (questions, columns), NaN for missing values. For a system metric, one row of
+            pseudo-values per part of the questions.
+        groups: The clusters of the rows, the same on all slices.
+        pass_fail: Shape (columns,): whether all of a system's values are passes or failures.
+        baselines: The systems with which all others are compared in the stored rows.
         own: For a system metric, each system by parts of its own questions.
-        question_sets: For a system metric, the questions of each system.
-        rows: For a sample metric on a slice, the rows of the matrix of all questions.
+        rows: For a sample metric, the rows of each slice in the matrix of all questions; shape
+            (slices, questions).
     """
 
-    slice_: str
+    slices: tuple[str, ...]
     evaluator: str
     metric: Metric
     systems: list[str]
     values: Floats
     groups: Groups
     pass_fail: Booleans
+    baselines: frozenset[str] = frozenset()
     own: list[PartValues] | None = None
-    question_sets: list[QuestionSet] | None = None
     rows: Integers | None = None
 
     @cached_property
@@ -132,112 +129,218 @@ class MetricSlice:
         Args:
             method: The interval method for values that are not passes and failures.
         """
-        columns: dict[str, list[Any]] = {}
-        for systems, data, basis in self._independent_columns():
+        count = self.values.shape[1]
+        numbers = np.full((4, count), np.nan)
+        methods = np.full(count, None, dtype=object)
+        clusters = np.zeros(count, dtype=np.int64)
+        for columns, data, basis in self._independent_columns():
             found = uncertainty(
                 data,
-                pass_fail=self.pass_fail[systems],
+                pass_fail=self.pass_fail[columns],
                 bounds=self.metric.bounds,
                 method=method,
                 independence=basis,
             )
             ends = found.interval
             if self.own is not None:
-                covered = self.own[systems[0]].cover_noise(ends)
-                ends = Interval(*(np.clip(end, *self.metric.bounds) for end in covered))
-            measured = {
-                "std_error": found.std_error.tolist(),
-                "ci_low": ends.low.tolist(),
-                "ci_high": ends.high.tolist(),
-                "ci_method": found.methods,
-                "n_clusters": basis.clusters.tolist(),
-                "effective_clusters": basis.effective.tolist(),
-            }
-            for name, values in measured.items():
-                column = columns.setdefault(name, [None] * len(self.systems))
-                for system, value in zip(systems, values, strict=True):
-                    column[system] = value
-        ranks = self._rank_sets()
+                ends = self._cover_noise(columns, ends)
+            numbers[:, columns] = found.std_error, *ends, basis.effective
+            methods[columns] = found.methods
+            clusters[columns] = basis.clusters
+        sums = self.cluster_sums
+        # A single cluster allows no statement.
+        is_ranked = np.isfinite(sums.means) & (sums.clusters > 1)
+        ranks = rank_sets(self.outcomes, is_ranked, len(self.slices))
         return self._to_frame(
+            np.arange(len(self.slices)).repeat(len(self.systems)),
             {
-                "system": self.systems,
-                **columns,
-                "rank_low": [int(rank) or None for rank in ranks.low],
-                "rank_high": [int(rank) or None for rank in ranks.high],
+                "system": self.systems * len(self.slices),
+                "std_error": numbers[0],
+                "ci_low": numbers[1],
+                "ci_high": numbers[2],
+                "ci_method": pl.Series(methods.tolist(), dtype=pl.String),
+                "n_clusters": clusters,
+                "effective_clusters": numbers[3],
+                "rank_low": _rank_column(ranks.low),
+                "rank_high": _rank_column(ranks.high),
             },
             UNCERTAINTY_SCHEMA,
         )
 
-    def _independent_columns(self) -> Iterator[tuple[list[int], ClusterSums, Independence]]:
-        """Yield systems with their own clusters.
+    def _independent_columns(self) -> Iterator[tuple[Integers, ClusterSums, Independence]]:
+        """Yield columns with their own clusters.
 
         The uncertainty of a system must not depend on the questions of others, so only systems with
         the same questions share a matrix.
         """
         if self.own is not None:
-            for system, part in enumerate(self.own):
-                data = sum_by_cluster(part.values[:, None], Groups())
-                yield [system], data, part.independence()
+            by_parts: dict[int, list[int]] = {}
+            for column, part in enumerate(self.own):
+                by_parts.setdefault(len(part.values), []).append(column)
+            for columns in by_parts.values():
+                parts = [self.own[column] for column in columns]
+                data = sum_by_cluster(np.stack([each.values for each in parts], axis=1), Groups())
+                sizes = np.stack([each.sizes for each in parts], axis=1)
+                basis = Independence(
+                    np.array([each.questions.counts[1] for each in parts]),
+                    np.array([each.questions.effective_clusters for each in parts]),
+                    ClusterSums(sizes, sizes).degrees_of_freedom,
+                )
+                yield np.array(columns), data, basis
             return
         present = np.isfinite(self.values)
+        if present.all():
+            data = self.cluster_sums
+            yield np.arange(self.values.shape[1]), data, data.independence
+            return
         by_questions: dict[bytes, list[int]] = {}
         for system, column in enumerate(np.packbits(present, axis=0).T):
             by_questions.setdefault(column.tobytes(), []).append(system)
-        for systems in by_questions.values():
-            rows = present[:, systems[0]]
+        for columns in by_questions.values():
+            rows = present[:, columns[0]]
             groups = self.groups if rows.all() else self.groups.subset(rows)
-            values = self.values[:, systems]
+            values = self.values[:, columns]
             data = sum_by_cluster(values if rows.all() else values[rows], groups)
-            yield systems, data, data.independence
+            yield np.array(columns), data, data.independence
 
-    def _rank_sets(self) -> RankSets:
-        """Return the ranks that the comparisons allow; a single cluster allows no statement."""
-        sums = self.cluster_sums
-        return rank_sets(self.pairwise, np.isfinite(sums.means) & (sums.clusters > 1))
+    def _cover_noise(self, columns: Integers, ends: Interval) -> Interval:
+        parts = self.own or []
+        if all(parts[column].chance is None for column in columns):
+            covered = ends
+        else:
+            pairs = [
+                parts[column].cover_noise(Interval(*(end[[at]] for end in ends)))
+                for at, column in enumerate(columns)
+            ]
+            covered = Interval(*(np.concatenate(each) for each in zip(*pairs, strict=True)))
+        return Interval(*(np.clip(end, *self.metric.bounds) for end in covered))
 
     @cached_property
     def pairwise(self) -> Comparisons:
         """The comparisons of all pairs of systems."""
-        pairs = every_pair(len(self.systems))
         return compare(
             self.values,
             self.groups,
-            pairs,
+            self._pairs,
+            best=self.metric.best,
+            pass_fail=self.pass_fail,
+            bounds=self.metric.bounds,
+            families=len(self.slices),
+        )
+
+    @cached_property
+    def outcomes(self) -> Outcomes:
+        """The outcomes of all pairs of systems."""
+        return self._compared[1]
+
+    @cached_property
+    def _pairs(self) -> Integers:
+        return every_pair(len(self.systems), len(self.slices))
+
+    @cached_property
+    def _compared(self) -> tuple[Comparisons, Outcomes]:
+        if self.has_large_family:
+            return self.compare_some(self.is_stored)
+        return self.pairwise, self.pairwise.outcomes
+
+    @property
+    def stores_all(self) -> bool:
+        """Whether every pair is stored, not only those with the best system and the baselines."""
+        return self.metric.primary and self.slices == (ALL,)
+
+    @property
+    def has_large_family(self) -> bool:
+        """Whether only some pairs are compared in full."""
+        return not self.stores_all and len(self._pairs) > LARGE * len(self.slices)
+
+    def compare_some(self, chosen: Booleans) -> tuple[Comparisons, Outcomes]:
+        """Return the comparisons of some pairs of a large family, and the outcomes of all."""
+        return compare_some(
+            self.values,
+            self.groups,
+            self._pairs,
+            chosen,
             best=self.metric.best,
             pass_fail=self.pass_fail,
             bounds=self.metric.bounds,
         )
 
-    def comparisons(self) -> pl.DataFrame:
-        """Return the comparisons of all pairs of systems; see `COMPARISONS_SCHEMA`."""
-        if len(self.systems) == 1:
-            return pl.DataFrame(schema=COMPARISONS_SCHEMA)
-        found = self.pairwise
-        n_pairs, clusters = found.n_pairs, found.clusters
-        if self.question_sets is not None:
-            sets = self.question_sets
-            counts = [sets[a].shared_counts(sets[b]) for a, b in found.pairs.tolist()]
+    @cached_property
+    def is_stored(self) -> Booleans:
+        """Shape (pairs,): whether the table has the pair.
+
+        Equal means share the first place; the first of these systems by name is the best.
+        """
+        if self.stores_all:
+            return np.ones(len(self._pairs), dtype=np.bool_)
+        means = self.cluster_sums.means.reshape(len(self.slices), -1)
+        rounded = pl.Series(means.ravel()).round_sig_figs(SIGNIFICANT_DIGITS).to_numpy()
+        gain = (rounded if self.metric.best == "high" else -rounded).reshape(means.shape)
+        best = np.where(np.isnan(gain), -np.inf, gain).argmax(axis=1)
+        is_kept = np.zeros(means.shape, dtype=np.bool_)
+        is_kept[:, [system in self.baselines for system in self.systems]] = True
+        is_kept[np.arange(len(best)), best] = True
+        return np.asarray(np.isin(self._pairs, np.flatnonzero(is_kept)).any(axis=1))
+
+    def is_pair(self, slice_: str, systems: Collection[str]) -> Booleans:
+        """Return which pair is that of two systems on one of the slices: shape (pairs,)."""
+        first = self.slices.index(slice_) * len(self.systems)
+        columns = [first + at for at, name in enumerate(self.systems) if name in systems]
+        return np.asarray(np.isin(self._pairs, columns).all(axis=1))
+
+    def comparisons(self, chosen: Booleans | None = None) -> pl.DataFrame:
+        """Return comparisons of pairs of systems; see `COMPARISONS_SCHEMA`.
+
+        Args:
+            chosen: Shape (pairs,): the pairs; None: those to store.
+        """
+        chosen = self.is_stored if chosen is None else chosen
+        which = np.flatnonzero(chosen)
+        if self.has_large_family:
+            is_known = chosen is self.is_stored
+            found, _ = self._compared if is_known else self.compare_some(chosen)
+            rows = np.arange(len(which))
+        else:
+            found, rows = self.pairwise, which
+        pairs = self._pairs[which]
+        n_pairs, clusters = found.n_pairs[rows], found.clusters[rows]
+        if self.own is not None and len(pairs):
+            sets = [each.questions for each in self.own]
+            counts = [sets[a].shared_counts(sets[b]) for a, b in pairs.tolist()]
             n_pairs, clusters = np.array(counts).T
+        names = pl.Series(self.systems, dtype=pl.String)
+        a, b = (pairs % max(1, len(self.systems))).T
         return self._to_frame(
+            pairs[:, 0] // max(1, len(self.systems)),
             {
-                "system_a": [self.systems[a] for a in found.pairs[:, 0]],
-                "system_b": [self.systems[b] for b in found.pairs[:, 1]],
+                "system_a": names.gather(a),
+                "system_b": names.gather(b),
                 "n_pairs": n_pairs,
                 "n_clusters": clusters,
-                "difference": found.difference,
-                "ci_low": found.low,
-                "ci_high": found.high,
-                "p_value": found.p_value,
-                "p_adjusted": found.p_adjusted,
-                "verdict": found.verdict,
-                "detectable_difference": found.detectable,
+                "difference": found.difference[rows],
+                "ci_low": found.low[rows],
+                "ci_high": found.high[rows],
+                "p_value": found.p_value[rows],
+                "p_adjusted": found.p_adjusted[rows],
+                "verdict": pl.Series(found.verdict, dtype=pl.String).gather(rows),
+                "detectable_difference": found.detectable[rows],
             },
             COMPARISONS_SCHEMA,
         )
 
-    def _to_frame(self, columns: dict[str, Any], schema: dict[str, Any]) -> pl.DataFrame:
-        key = {"slice": self.slice_, "evaluator": self.evaluator, "metric": self.metric.name}
-        count = len(next(iter(columns.values())))
-        repeated = {name: [value] * count for name, value in key.items()}
-        frame = pl.DataFrame(repeated | columns, schema=schema, strict=False)
+    def _to_frame(
+        self, slices: Integers, columns: dict[str, Any], schema: dict[str, Any]
+    ) -> pl.DataFrame:
+        key = {
+            "slice": pl.Series(self.slices, dtype=pl.String).gather(slices),
+            "evaluator": pl.repeat(self.evaluator, len(slices), eager=True),
+            "metric": pl.repeat(self.metric.name, len(slices), eager=True),
+        }
+        frame = pl.DataFrame(key | columns, schema_overrides=schema)
         return frame.with_columns(cs.float().fill_nan(None))
+
+
+def _rank_column(ranks: Integers) -> pl.Series:
+    """Return ranks, null for 0."""
+    column = pl.Series(ranks, dtype=pl.Int32)
+    return column.set(column == 0, None)

@@ -1,4 +1,4 @@
-"""Refresh one benchmark's leaderboard when its scores have changed."""
+"""Refresh the leaderboards of benchmarks whose scores have changed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import polars as pl
 
 from assets.fingerprints.digests import GATES, LEADERBOARD, leaderboard_fingerprint
 from assets.leaderboard.aggregate import (
-    METRIC_KEY,
+    RANK_KEY,
     mark_headline,
     metric_facts,
     rank_systems,
     reconcile_ranks,
 )
-from assets.leaderboard.score_matrix import load_question_index, sorted_unique
+from assets.leaderboard.score_matrix import BenchmarkScores, sorted_unique
 from assets.leaderboard.slices import add_shrunken_means
 from assets.leaderboard.uncertainty import PseudoValues, measure_uncertainty
 from evaluators import scoring
@@ -24,9 +24,12 @@ from evaluators.outcome import Status, Unscored
 from evaluators.score_grid import aggregation_rows
 from evaluators.statistics.arrays import DRAWS, SEED
 from evaluators.statistics.permutation_test import FLIPS, MOST_FLIPS
-from warehouse.queries.leaderboard import aggregate_scores, scored_samples
+from warehouse.queries.benchmarks import split_benchmarks
+from warehouse.queries.leaderboard import aggregate_scores
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
     from assets.leaderboard.score_matrix import Source
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
@@ -51,6 +54,9 @@ SYSTEM_MEANS_SCHEMA: dict[str, type[pl.DataType]] = {
 }
 """The counts of a system metric, and its chance level."""
 
+UNPACKED_ROWS = 200_000
+"""The samples whose evidence is read at once."""
+
 RANDOMNESS = {
     "bootstrap_draws": DRAWS,
     "sign_flips": FLIPS,
@@ -60,39 +66,51 @@ RANDOMNESS = {
 """The parameters of all random draws behind intervals and p-values."""
 
 
-def refresh_leaderboard(warehouse: Warehouse, benchmark: Benchmark, *, force: bool = False) -> int:
-    """Aggregate the scores of a benchmark into its leaderboard, unless it is up to date.
+def refresh_leaderboards(
+    warehouse: Warehouse, benchmarks: Iterable[Benchmark], *, force: bool = False
+) -> dict[str, int]:
+    """Aggregate the scores of benchmarks into their leaderboards, unless they are up to date.
 
     Only scores with the configured signature count: scores of different configurations are not
-    comparable.
+    comparable. Small benchmarks are read together and written in one transaction.
 
     Returns:
-        The number of rows written; 0 when the leaderboard was up to date.
+        The number of rows written for each benchmark; 0 where the leaderboard was up to date.
     """
-    fingerprints = warehouse.fingerprints(benchmark.name)
-    fingerprint = leaderboard_fingerprint(benchmark, fingerprints)
-    if fingerprints.get(LEADERBOARD) == fingerprint and not force:
-        return 0
-    rows, systems, comparisons = compute_leaderboard(warehouse, benchmark)
-    where = {"benchmark": benchmark.name}
+    by_name = {benchmark.name: benchmark for benchmark in benchmarks}
+    known = warehouse.all_fingerprints(list(by_name))
+    due = {}
+    for name, benchmark in by_name.items():
+        fingerprint = leaderboard_fingerprint(benchmark, known[name])
+        if force or known[name].get(LEADERBOARD) != fingerprint:
+            due[name] = fingerprint
+    written = dict.fromkeys(by_name, 0)
+    for names, _ in split_benchmarks(warehouse, list(due)):
+        found = compute_leaderboards(warehouse, [by_name[name] for name in names])
+        _write(warehouse, found, {name: due[name] for name in names})
+        written |= dict(found.rows["benchmark"].value_counts().iter_rows())
+    return written
+
+
+def _write(warehouse: Warehouse, found: Leaderboards, fingerprints: Mapping[str, str]) -> None:
+    where = {"benchmark": list(fingerprints)}
 
     def write(transaction: Transaction) -> None:
         now = transaction.next_timestamp("leaderboard_history", "published_at", where)
-        dated = rows.with_columns(published_at=pl.lit(now))
+        dated = found.rows.with_columns(published_at=pl.lit(now))
         transaction.replace("leaderboard", dated, where=where)
-        transaction.replace("system_scores", systems, where=where)
-        transaction.replace("comparisons", comparisons, where=where)
+        transaction.replace("system_scores", found.system_scores, where=where)
+        transaction.replace("comparisons", found.comparisons, where=where)
         transaction.replace("meta", randomness_rows(), where={"name": list(RANDOMNESS)})
         transaction.append("leaderboard_history", dated.select(HISTORY_COLUMNS))
-        transaction.record_fingerprint(benchmark.name, LEADERBOARD, fingerprint)
+        transaction.record_fingerprints(LEADERBOARD, fingerprints)
         # The new rows have no verdicts of gates.
         transaction.delete("marks", {**where, "stage": GATES})
 
     warehouse.write(write)
-    return rows.height
 
 
-class Leaderboard(NamedTuple):
+class Leaderboards(NamedTuple):
     """The rows of the tables `leaderboard`, `system_scores` and `comparisons`."""
 
     rows: pl.DataFrame
@@ -100,31 +118,52 @@ class Leaderboard(NamedTuple):
     comparisons: pl.DataFrame
 
 
-def compute_leaderboard(warehouse: Source, benchmark: Benchmark) -> Leaderboard:
-    """Aggregate the scores of a benchmark.
+def compute_leaderboards(source: Source, benchmarks: Sequence[Benchmark]) -> Leaderboards:
+    """Aggregate the scores of benchmarks, which are read together.
 
     Returns:
         The rows without `published_at`.
     """
-    most_metrics = max((len(each.sample_metrics) for each in benchmark.evaluators), default=0)
-    query = aggregate_scores(benchmark.name, benchmark.slices, most_metrics)
-    facts = metric_facts(benchmark.evaluators, benchmark)
+    scores = BenchmarkScores(source, benchmarks)
+    means, uncertainty, systems, comparisons = [], [], [], []
     # The SQL aggregation and the matrix computations are independent of each other.
     with ThreadPoolExecutor(1) as executor:
-        aggregation = executor.submit(warehouse.fetch, *query)
-        pseudo = PseudoValues(load_question_index(warehouse, benchmark))
-        systems, system_means = compute_system_scores(warehouse, benchmark, pseudo)
-        per_system, comparisons = measure_uncertainty(warehouse, benchmark, pseudo)
-    every = pl.concat([aggregation.result(), system_means], how="diagonal")
+        aggregation = executor.submit(_aggregate, source, benchmarks)
+        for benchmark in benchmarks:
+            name = pl.lit(benchmark.name).alias("benchmark")
+            pseudo = PseudoValues(scores.question_index(benchmark))
+            system_scores, system_means = compute_system_scores(scores, benchmark, pseudo)
+            per_system, compared = measure_uncertainty(scores, benchmark, pseudo)
+            systems.append(system_scores)
+            means.append(system_means.with_columns(name))
+            uncertainty.append(per_system.with_columns(name))
+            comparisons.append(compared.with_columns(name))
+    facts = pl.concat(
+        metric_facts(each.evaluators, each).with_columns(benchmark=pl.lit(each.name))
+        for each in benchmarks
+    )
     rows = (
-        rank_systems(every, facts)
-        .join(per_system, on=[*METRIC_KEY, "system"], how="left")
+        rank_systems(pl.concat([*aggregation.result(), *means], how="diagonal"), facts)
+        .join(pl.concat(uncertainty), on=[*RANK_KEY, "system"], how="left")
         .pipe(reconcile_ranks)
         .pipe(add_shrunken_means)
         .pipe(mark_headline)
+        .sort("benchmark", maintain_order=True)
     )
-    name = pl.lit(benchmark.name).alias("benchmark")
-    return Leaderboard(rows.with_columns(name), systems, comparisons.with_columns(name))
+    return Leaderboards(rows, pl.concat(systems), pl.concat(comparisons))
+
+
+def _aggregate(source: Source, benchmarks: Sequence[Benchmark]) -> list[pl.DataFrame]:
+    """Return the means of the sample metrics; one query for all benchmarks with equal slices."""
+    by_slices: dict[tuple[str, ...], list[Benchmark]] = {}
+    for benchmark in benchmarks:
+        by_slices.setdefault(benchmark.slices, []).append(benchmark)
+    found = []
+    for slices, group in by_slices.items():
+        metrics = [len(each.sample_metrics) for own in group for each in own.evaluators]
+        query = aggregate_scores([each.name for each in group], slices, max(metrics, default=0))
+        found.append(source.fetch(*query))
+    return found
 
 
 def randomness_rows() -> pl.DataFrame:
@@ -133,12 +172,12 @@ def randomness_rows() -> pl.DataFrame:
 
 
 def compute_system_scores(
-    warehouse: Source, benchmark: Benchmark, pseudo: PseudoValues | None = None
+    scores: BenchmarkScores, benchmark: Benchmark, pseudo: PseudoValues | None = None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compute the system-level metrics of each system and slice.
 
     Args:
-        warehouse: The warehouse with the scores.
+        scores: The scores of the benchmark.
         benchmark: The benchmark.
         pseudo: Collects the pseudo-values of these metrics.
 
@@ -149,7 +188,7 @@ def compute_system_scores(
         row
         for evaluator in benchmark.evaluators
         if evaluator.system_metrics
-        for row in _evaluator_system_scores(warehouse, benchmark, evaluator, pseudo)
+        for row in _evaluator_system_scores(scores, benchmark, evaluator, pseudo)
     ]
     found = pl.DataFrame(rows, schema=SYSTEM_SCORES_SCHEMA | SYSTEM_MEANS_SCHEMA)
     means = found.select(
@@ -161,13 +200,13 @@ def compute_system_scores(
 
 
 def _evaluator_system_scores(
-    warehouse: Source, benchmark: Benchmark, evaluator: Evaluator, pseudo: PseudoValues | None
+    scores: BenchmarkScores,
+    benchmark: Benchmark,
+    evaluator: Evaluator,
+    pseudo: PseudoValues | None,
 ) -> list[dict[str, object]]:
     """Compute one evaluator's system metrics, as rows of the table `system_scores`."""
-    query = scored_samples(benchmark.name, evaluator.name, evaluator.signature, benchmark.slices)
-    # The last digits of a metric depend on the order of its samples.
-    grades = warehouse.fetch(*query).sort("question")
-    scored = scoring.unpack_evidence(evaluator, aggregation_rows(evaluator, grades))
+    scored = _unpack(evaluator, scores.samples(benchmark, evaluator))
     questions = {
         slice_: sorted_unique(group["question"].to_numpy())
         for (slice_,), group in scored.filter(evaluator.counted())
@@ -176,17 +215,23 @@ def _evaluator_system_scores(
         .items()
     }
     rows: list[dict[str, object]] = []
-    for (slice_, system), samples in sorted(
-        scored.partition_by("slice", "system", as_dict=True).items()
-    ):
+    by_system = scored.partition_by("slice", "system", as_dict=True)
+    # Of a large benchmark, every copy of the samples takes gigabytes.
+    del scored
+    for slice_, system in sorted(by_system):
+        samples = by_system.pop((slice_, system))
         result = scoring.aggregate_unpacked(evaluator, samples)
         if pseudo is not None:
             counted = samples.filter(evaluator.counted())
             every = questions.get(slice_, counted["question"].to_numpy())
             pseudo.add(evaluator, slice_, system, counted, result, every)
         detail = None if result.detail is None else json.dumps(result.detail, ensure_ascii=False)
+        counts: dict[type | None, dict[str, int]] = {}
         for name, score in result.scores.items():
             lost = score if isinstance(score, Unscored) else None
+            reason = None if lost is None else type(lost)
+            if reason not in counts:
+                counts[reason] = scoring.count_samples(evaluator, samples, score)
             rows.append(
                 {
                     "benchmark": benchmark.name,
@@ -200,7 +245,24 @@ def _evaluator_system_scores(
                     "signature": evaluator.signature,
                     "value": score if lost is None else None,
                     "chance": result.chance[name].level if name in result.chance else None,
-                    **scoring.count_samples(evaluator, samples, score),
+                    **counts[reason],
                 }
             )
     return rows
+
+
+def _unpack(evaluator: Evaluator, grades: pl.DataFrame) -> pl.DataFrame:
+    """Return the scores of an evaluator with its evidence, sorted by question."""
+    # Names take 16 bytes in every row, their numbers one to four.
+    names = {name: pl.Enum(grades[name].unique().sort()) for name in ("slice", "system")}
+    names["status"] = pl.Enum(Status)
+    # In pieces: as text, the evidence takes several times the memory of its columns.
+    pieces = [
+        scoring.unpack_evidence(evaluator, aggregation_rows(evaluator, piece)).cast(
+            pl.Schema(names)
+        )
+        for piece in (grades.iter_slices(UNPACKED_ROWS) if grades.height else [grades])
+    ]
+    del grades
+    # The last digits of a metric depend on the order of its samples.
+    return pl.concat(pieces).sort("question")

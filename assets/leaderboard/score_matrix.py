@@ -11,21 +11,25 @@ import polars as pl
 
 from evaluators.statistics.clusters import Groups, effective_clusters
 from warehouse.errors import WarehouseError
+from warehouse.queries.leaderboard import scored_samples
 from warehouse.queries.score_matrices import (
+    clustered_benchmarks,
     clustered_questions,
-    has_clusters,
     score_values,
     sliced_questions,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
     from evaluators.statistics.arrays import Booleans, Floats, Integers
-    from warehouse.storage.transaction import Parameters
+    from warehouse.queries.samples import Query
+    from warehouse.storage.parameters import Parameters
 
     Keys: TypeAlias = NDArray[np.uint64]
 
@@ -85,19 +89,26 @@ class ScoreMatrices:
     failed: dict[str, Booleans] = field(default_factory=dict)
 
     def means_of(self, metric: Metric, rows: Integers | slice) -> Floats:
-        """Return the scores of a metric on a slice, NaN for all of a system without a mean.
+        """Return the scores of a metric on slices, NaN for all of a system without a mean.
 
         A system has no mean if all its scores stand for failed answers, or if an answer failed and
         the metric has no worst value: leaving that answer out would reward the failure.
+
+        Args:
+            metric: The metric.
+            rows: The rows of one slice, or of several: shape (..., questions).
+
+        Returns:
+            Shape (..., questions, systems).
         """
         values = self.values[metric.name][rows]
         if metric.name not in self.failed:
             return values
         failed = self.failed[metric.name][rows]
         without = (
-            failed.any(axis=0)
+            failed.any(axis=-2, keepdims=True)
             if metric.worst is None
-            else ~(np.isfinite(values) & ~failed).any(axis=0)
+            else ~(np.isfinite(values) & ~failed).any(axis=-2, keepdims=True)
         )
         return np.where(without, np.nan, values)
 
@@ -105,7 +116,11 @@ class ScoreMatrices:
         """Return the rows of a slice."""
         if slice_ == ALL:
             return slice(None)
-        return np.flatnonzero(np.isin(self.questions, questions.slices[slice_]))
+        keys = sorted_unique(questions.slices[slice_])
+        rows = np.searchsorted(self.questions, keys)
+        known = self.questions[np.minimum(rows, len(self.questions) - 1)] == keys
+        found: Integers = rows[known].astype(np.int64)
+        return found
 
 
 def sorted_unique(keys: Keys) -> Keys:
@@ -119,42 +134,119 @@ def sorted_unique(keys: Keys) -> Keys:
     return ordered[first]
 
 
-def load_question_index(source: Source, benchmark: Benchmark) -> QuestionIndex:
-    """Load the clusters and slices of a benchmark's questions.
+@dataclass(frozen=True, slots=True)
+class BenchmarkScores:
+    """The scores of benchmarks, each of which is asked for once.
 
-    Raises:
-        WarehouseError: Two questions have the same 64-bit key.
+    One query reads the rows of all benchmarks, so read only few large ones together. The rows of a
+    benchmark are freed with their caller.
+
+    Attributes:
+        source: The warehouse or its published copy.
+        benchmarks: The benchmarks.
     """
-    query = has_clusters(benchmark.name)
-    if benchmark.cluster or not source.fetch(*query).is_empty():
-        query = clustered_questions(benchmark.name, benchmark.cluster or "cluster")
-    found = source.fetch(*query).sort("question")
-    if found["question"].n_unique() < found.height:
-        raise WarehouseError(f"two questions of {benchmark.name!r} have the same hash")
-    slices: dict[str, Keys] = {}
-    if benchmark.slices:
-        members = source.fetch(*sliced_questions(benchmark.name, benchmark.slices))
-        for (name,), group in members.partition_by("slice", as_dict=True).items():
-            slices[str(name)] = group["question"].to_numpy()
-    keys, clusters = (found[name].to_numpy() for name in ("question", "cluster"))
-    return QuestionIndex(keys, clusters, dict(sorted(slices.items())))
+
+    source: Source
+    benchmarks: Sequence[Benchmark]
+    _rows: dict[tuple[object, ...], dict[str, pl.DataFrame]] = field(default_factory=dict)
+
+    def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
+        """Return the result of another query."""
+        return self.source.fetch(sql, parameters)
+
+    def question_index(self, benchmark: Benchmark) -> QuestionIndex:
+        """Return the clusters and slices of a benchmark's questions.
+
+        Raises:
+            WarehouseError: Two questions have the same 64-bit key.
+        """
+        names = [each.name for each in self.benchmarks]
+        clustered = self._own(("clustered",), benchmark, names, clustered_benchmarks(names))
+        keys = clusters = np.empty(0, dtype=np.uint64)
+        if benchmark.cluster or clustered.height:
+            query = clustered_questions(benchmark.name, benchmark.cluster or "cluster")
+            found = self.source.fetch(*query).sort("question")
+            if found["question"].n_unique() < found.height:
+                raise WarehouseError(f"two questions of {benchmark.name!r} have the same hash")
+            keys, clusters = (found[name].to_numpy() for name in ("question", "cluster"))
+        slices: dict[str, Keys] = {}
+        if benchmark.slices:
+            names = self._with_slices(benchmark)
+            query = sliced_questions(names, benchmark.slices)
+            members = self._own(("slices", benchmark.slices), benchmark, names, query)
+            for (name,), group in members.partition_by("slice", as_dict=True).items():
+                slices[str(name)] = group["question"].to_numpy()
+        return QuestionIndex(keys, clusters, dict(sorted(slices.items())))
+
+    def matrices(self, benchmark: Benchmark, evaluator: Evaluator) -> ScoreMatrices:
+        """Return the scores of an evaluator, as it is configured now."""
+        key = (evaluator.name, evaluator.signature)
+        names = self._with_evaluator(evaluator)
+        return _build_matrices(
+            evaluator, self._own(key, benchmark, names, score_values(names, *key))
+        )
+
+    def samples(self, benchmark: Benchmark, evaluator: Evaluator) -> pl.DataFrame:
+        """Return the scores of an evaluator, as `scored_samples` selects them."""
+        key = (evaluator.name, evaluator.signature)
+        same_slices = set(self._with_slices(benchmark))
+        names = [name for name in self._with_evaluator(evaluator) if name in same_slices]
+        query = scored_samples(names, *key, benchmark.slices)
+        return self._own((*key, benchmark.slices), benchmark, names, query)
+
+    def _with_slices(self, benchmark: Benchmark) -> list[str]:
+        return [each.name for each in self.benchmarks if each.slices == benchmark.slices]
+
+    def _with_evaluator(self, evaluator: Evaluator) -> list[str]:
+        key = (evaluator.name, evaluator.signature)
+        return [
+            each.name
+            for each in self.benchmarks
+            if any((own.name, own.signature) == key for own in each.evaluators)
+        ]
+
+    def _own(
+        self, key: tuple[object, ...], benchmark: Benchmark, names: Sequence[str], query: Query
+    ) -> pl.DataFrame:
+        """Return the rows of one benchmark from a query for the benchmarks of these names."""
+        if benchmark.name not in self._rows.get(key, {}):
+            found = self.source.fetch(*query)
+            parts = found.partition_by("benchmark", as_dict=True, include_key=False)
+            nothing = found.drop("benchmark").clear()
+            del found
+            self._rows[key] = {name: parts.pop((name,), nothing) for name in names}
+        return self._rows[key].pop(benchmark.name)
+
+
+def load_question_index(source: Source, benchmark: Benchmark) -> QuestionIndex:
+    """Load the clusters and slices of the questions of one benchmark; see `BenchmarkScores`."""
+    return BenchmarkScores(source, [benchmark]).question_index(benchmark)
 
 
 def load_score_matrices(
     source: Source, benchmark: Benchmark, evaluator: Evaluator
 ) -> ScoreMatrices:
-    """Load the scores of an evaluator, as it is configured now."""
-    grades = source.fetch(*score_values(benchmark.name, evaluator.name, evaluator.signature))
+    """Load the scores of an evaluator on one benchmark, as it is configured now.
+
+    Of `BenchmarkScores`, they are read together with those of the other benchmarks.
+    """
+    if isinstance(source, BenchmarkScores):
+        return source.matrices(benchmark, evaluator)
+    query = score_values([benchmark.name], evaluator.name, evaluator.signature)
+    return _build_matrices(evaluator, source.fetch(*query))
+
+
+def _build_matrices(evaluator: Evaluator, grades: pl.DataFrame) -> ScoreMatrices:
+    """Build the matrices of rows that `score_values` selects."""
     systems = grades["system"].unique().sort().to_list()
     questions, row = np.unique(grades["question"].to_numpy(), return_inverse=True)
     column = grades["system"].replace_strict(systems, range(len(systems)), return_dtype=None)
     cell = column.cast(int).to_numpy() * len(questions) + row
     names = [metric.name for metric in evaluator.sample_metrics]
-    flat = grades["values"].explode().to_numpy().reshape(-1, max(1, len(names)))
     values = {}
     for at, name in enumerate(names):
         columns = np.full(len(systems) * len(questions), np.nan)
-        columns[cell] = flat[:, at]
+        columns[cell] = grades["values"].list.get(at).to_numpy()
         values[name] = columns.reshape(len(systems), len(questions)).T
     failures = grades.select(cell=pl.Series(cell), failed="failed").drop_nulls("failed")
     failed = {}

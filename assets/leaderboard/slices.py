@@ -10,11 +10,10 @@ import polars as pl
 
 from assets.leaderboard.aggregate import METRIC_KEY
 from assets.leaderboard.score_matrix import ALL
-from evaluators.statistics.comparisons import BETTER, WORSE
 from evaluators.statistics.slices import interaction_p, shrunken_means
 
 if TYPE_CHECKING:
-    from assets.leaderboard.metric_slice import MetricSlice
+    from assets.leaderboard.metric_slice import MetricSlices
     from evaluators.statistics.arrays import Booleans
 
 PAIR_KEY = (*METRIC_KEY, "system_a", "system_b")
@@ -38,33 +37,38 @@ class Interactions:
     tests: int = 0
     rows: list[tuple[str | float, ...]] = field(default_factory=list)
 
-    def add(self, overall: MetricSlice, part: MetricSlice, is_on_slice: Booleans) -> None:
-        """Test the pairs of systems on one slice.
+    def add(self, overall: MetricSlices, part: MetricSlices) -> Booleans:
+        """Test the pairs of systems on some slices.
 
         Args:
             overall: The metric on all questions.
-            part: The same metric on the slice.
-            is_on_slice: Whether each question of `overall` is on the slice.
+            part: The same metric on the slices, with `rows`.
+
+        Returns:
+            Shape (pairs,): the pairs that reverse their order significantly.
         """
-        found = part.pairwise
+        found, whole = part.outcomes, overall.outcomes
         self.tests += int(np.count_nonzero(found.n_pairs))
-        verdicts = np.array(found.verdict, dtype=object)
-        reverses = np.isin(verdicts, [BETTER, WORSE]) & (
-            np.sign(found.difference) == -np.sign(overall.pairwise.difference)
-        )
-        for a, b in found.pairs[reverses].tolist():
+        order = np.tile(np.sign(whole.difference), len(part.slices))
+        reverses: Booleans = (found.signs != 0) & (np.sign(found.difference) == -order)
+        for at in np.flatnonzero(reverses).tolist():
+            slice_ = at // len(whole.pairs)
+            a, b = whole.pairs[at % len(whole.pairs)].tolist()
             differences = overall.values[:, [a]] - overall.values[:, [b]]
+            is_on_slice = np.zeros(len(overall.values), dtype=np.bool_)
+            is_on_slice[part.rows[slice_] if part.rows is not None else []] = True
             p = interaction_p(differences, is_on_slice, overall.groups)[0]
-            key = (part.slice_, part.evaluator, part.metric.name)
+            key = (part.slices[slice_], part.evaluator, part.metric.name)
             self.rows.append((*key, part.systems[a], part.systems[b], float(p)))
+        return reverses
 
     def adjusted(self) -> pl.DataFrame:
         """Return the p-values of the tested pairs, adjusted for all (Benjamini-Hochberg)."""
-        from scipy.stats import false_discovery_control
-
         found = pl.DataFrame(self.rows, schema=INTERACTIONS_SCHEMA, orient="row")
         if found.is_empty():
             return found
+        from scipy.stats import false_discovery_control  # half a second
+
         every = np.ones(self.tests)
         every[: found.height] = found["p_interaction"].to_numpy()
         adjusted = false_discovery_control(every)[: found.height]
@@ -79,9 +83,9 @@ def add_shrunken_means(rows: pl.DataFrame) -> pl.DataFrame:
     little variation of its own.
 
     Args:
-        rows: slice, system, evaluator, metric, mean, std_error and effective_clusters.
+        rows: benchmark, slice, system, evaluator, metric, mean, std_error and effective_clusters.
     """
-    key = ["system", "evaluator", "metric"]
+    key = ["benchmark", "system", "evaluator", "metric"]
     overall = rows.filter(pl.col("slice") == ALL).select(
         *key,
         overall="mean",

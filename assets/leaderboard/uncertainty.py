@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import TYPE_CHECKING
@@ -12,24 +13,30 @@ import polars as pl
 from assets.leaderboard.metric_slice import (
     COMPARISONS_SCHEMA,
     UNCERTAINTY_SCHEMA,
-    MetricSlice,
+    MetricSlices,
     PartValues,
 )
-from assets.leaderboard.score_matrix import ALL, QuestionIndex, QuestionSet, load_score_matrices
+from assets.leaderboard.score_matrix import ALL, QuestionIndex, QuestionSet
 from assets.leaderboard.slices import PAIR_KEY, Interactions
 from evaluators.outcome import Unscored
 from evaluators.statistics.clusters import Groups
 from evaluators.statistics.intervals import is_pass_fail
 from evaluators.statistics.jackknife import assign_parts, pseudo_values
+from evaluators.statistics.large_families import LARGE
+from evaluators.statistics.permutation_test import draws_more
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from assets.leaderboard.score_matrix import Keys, Source
+    from assets.leaderboard.score_matrix import BenchmarkScores, Keys, ScoreMatrices
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
+    from evaluators.metric import Metric
     from evaluators.outcome import Graded
-    from evaluators.statistics.arrays import Floats
+    from evaluators.statistics.arrays import Booleans, Floats, Integers
+
+_MOST_NUMBERS = 1_000_000
+"""The most differences of pairs on slices that are compared at once."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +108,7 @@ class PseudoValues:
 
 
 def measure_uncertainty(
-    warehouse: Source, benchmark: Benchmark, pseudo: PseudoValues
+    scores: BenchmarkScores, benchmark: Benchmark, pseudo: PseudoValues
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compute intervals, rank sets and comparisons of every metric on every slice.
 
@@ -113,68 +120,172 @@ def measure_uncertainty(
     comparisons = [pl.DataFrame(schema=COMPARISONS_SCHEMA)]
     interactions = Interactions()
     for evaluator in benchmark.evaluators:
-        overall: dict[str, MetricSlice] = {}
+        overall: dict[str, MetricSlices] = {}
         for each in chain(
-            _sample_metric_slices(warehouse, benchmark, evaluator, pseudo.questions),
-            _system_metric_slices(evaluator, pseudo),
+            sample_metric_slices(scores, benchmark, evaluator, pseudo.questions),
+            system_metric_slices(benchmark, evaluator, pseudo),
         ):
             per_system.append(each.uncertainty(benchmark.intervals))
-            comparisons.append(each.comparisons())
-            if each.slice_ == ALL:
+            chosen = None
+            if each.slices == (ALL,):
                 overall[each.metric.name] = each
-            elif each.metric.primary and each.question_sets is None and len(each.systems) > 1:
-                whole = overall[each.metric.name]
-                is_on_slice = np.zeros(len(whole.values), dtype=np.bool_)
-                is_on_slice[each.rows] = True
-                interactions.add(whole, each, is_on_slice)
+            elif each.metric.primary and each.own is None and len(each.systems) > 1:
+                reverses = interactions.add(overall[each.metric.name], each)
+                if (reverses & ~each.is_stored).any():
+                    chosen = reverses | each.is_stored
+            comparisons.append(each.comparisons(chosen))
     compared = pl.concat(comparisons).join(interactions.adjusted(), on=PAIR_KEY, how="left")
     return pl.concat(per_system), compared
 
 
-def _sample_metric_slices(
-    warehouse: Source, benchmark: Benchmark, evaluator: Evaluator, questions: QuestionIndex
-) -> Iterator[MetricSlice]:
-    matrices = load_score_matrices(warehouse, benchmark, evaluator)
+def sample_metric_slices(
+    scores: BenchmarkScores,
+    benchmark: Benchmark,
+    evaluator: Evaluator,
+    questions: QuestionIndex,
+    slices: Sequence[str] | None = None,
+) -> Iterator[MetricSlices]:
+    """Yield the sample metrics of an evaluator, first on all questions, then on the slices.
+
+    Args:
+        scores: The scores of the benchmark.
+        benchmark: The benchmark.
+        evaluator: The evaluator.
+        questions: The clusters and slices of the questions.
+        slices: Only these slices; None: all.
+    """
+    matrices = scores.matrices(benchmark, evaluator)
     if not matrices.systems:
         return
+    systems = len(matrices.systems)
     passing = {
         name: np.array([is_pass_fail(column) for column in values.T])
         for name, values in matrices.values.items()
     }
-    for slice_ in (ALL, *questions.slices):
-        rows = matrices.rows(slice_, questions)
-        groups = questions.groups(matrices.questions[rows])
+    baselines = gate_baselines(benchmark)
+    shared = _Shared(evaluator.name, matrices.systems, baselines)
+    for names, rows, groups in _alike(matrices, questions, slices):
         for metric in evaluator.sample_metrics:
             values = matrices.means_of(metric, rows)
             pass_fail = passing[metric.name] & (metric.bounds == (0.0, 1.0))
-            yield MetricSlice(
-                slice_=slice_,
-                evaluator=evaluator.name,
-                metric=metric,
-                systems=matrices.systems,
-                values=values,
-                groups=groups,
-                pass_fail=pass_fail,
-                rows=rows if isinstance(rows, np.ndarray) else None,
-            )
+            if isinstance(rows, slice):
+                yield shared.build(names, metric, values, groups, pass_fail)
+                continue
+            is_complete = np.isfinite(values).all(axis=(1, 2))
+            for which in (np.flatnonzero(is_complete), np.flatnonzero(~is_complete)):
+                step = _most_slices(systems, rows.shape[1])
+                for start in range(0, len(which), step):
+                    some = which[start : start + step]
+                    yield shared.build(
+                        tuple(names[at] for at in some),
+                        metric,
+                        # Columns by slice, then by system, each of them contiguous.
+                        np.hstack([np.asfortranarray(each) for each in values[some]]),
+                        groups,
+                        np.tile(pass_fail, len(some)),
+                        rows=rows[some],
+                    )
 
 
-def _system_metric_slices(evaluator: Evaluator, pseudo: PseudoValues) -> Iterator[MetricSlice]:
+@dataclass(frozen=True)
+class _Shared:
+    """What all slices of an evaluator share."""
+
+    evaluator: str
+    systems: list[str]
+    baselines: frozenset[str]
+
+    def build(
+        self,
+        slices: tuple[str, ...],
+        metric: Metric,
+        values: Floats,
+        groups: Groups,
+        pass_fail: Booleans,
+        *,
+        rows: Integers | None = None,
+        own: list[PartValues] | None = None,
+    ) -> MetricSlices:
+        """Add the values of a metric on some slices."""
+        return MetricSlices(
+            slices=slices,
+            evaluator=self.evaluator,
+            metric=metric,
+            systems=self.systems,
+            values=values,
+            groups=groups,
+            pass_fail=pass_fail,
+            baselines=self.baselines,
+            rows=rows,
+            own=own,
+        )
+
+
+def gate_baselines(benchmark: Benchmark) -> frozenset[str]:
+    """Return the baselines of a benchmark's gates."""
+    return frozenset(gate.baseline for gate in benchmark.gates if gate.baseline is not None)
+
+
+def _alike(
+    matrices: ScoreMatrices, questions: QuestionIndex, slices: Sequence[str] | None
+) -> Iterator[tuple[tuple[str, ...], Integers | slice, Groups]]:
+    """Yield slices of the same size and clusters, with their rows: shape (slices, questions)."""
+    chosen = (ALL, *questions.slices) if slices is None else slices
+    if ALL in chosen:
+        yield (ALL,), slice(None), questions.groups(matrices.questions)
+    alike: dict[tuple[int, bytes], list[tuple[str, Integers]]] = {}
+    groups: dict[tuple[int, bytes], Groups] = {}
+    for name in chosen:
+        rows = matrices.rows(name, questions)
+        if isinstance(rows, slice):
+            continue
+        found = questions.groups(matrices.questions[rows])
+        key = (len(rows), b"" if found.codes is None else found.codes.tobytes())
+        groups[key] = found
+        alike.setdefault(key, []).append((name, rows))
+    for key, members in alike.items():
+        rows_of_all = np.stack([rows for _, rows in members])
+        yield tuple(name for name, _ in members), rows_of_all, groups[key]
+
+
+def _most_slices(systems: int, questions: int) -> int:
+    """Return how many slices to compare at once; this bounds the memory."""
+    pairs = math.comb(systems, 2)
+    # How many patterns are drawn depends on the undecided pairs of a family.
+    if pairs > LARGE or draws_more(questions, pairs):
+        return 1
+    return max(1, _MOST_NUMBERS // max(1, questions * max(pairs, systems)))
+
+
+def system_metric_slices(
+    benchmark: Benchmark, evaluator: Evaluator, pseudo: PseudoValues
+) -> Iterator[MetricSlices]:
+    """Yield the system metrics of an evaluator on the slices of `pseudo`."""
     metrics = {metric.name: metric for metric in evaluator.system_metrics}
+    baselines = gate_baselines(benchmark)
+    alike: dict[
+        tuple[str, tuple[str, ...], int, bool, bool], list[tuple[str, Floats, list[PartValues]]]
+    ] = {}
     for (name, slice_), by_metric in pseudo.values.items():
         if name != evaluator.name:
             continue
         for metric, by_system in by_metric.items():
             systems = sorted(by_system)
             own = [pseudo.own[name, slice_][metric][system] for system in systems]
-            yield MetricSlice(
-                slice_=slice_,
-                evaluator=name,
-                metric=metrics[metric],
-                systems=systems,
-                values=np.stack([by_system[system] for system in systems], axis=1),
-                groups=Groups(),
-                pass_fail=np.zeros(len(systems), dtype=np.bool_),
-                own=own,
-                question_sets=[each.questions for each in own],
+            values = np.stack([by_system[system] for system in systems], axis=1)
+            is_complete = bool(np.isfinite(values).all())
+            key = (metric, tuple(systems), len(values), is_complete, slice_ == ALL)
+            alike.setdefault(key, []).append((slice_, values, own))
+    for (metric, systems_of_all, size, *_), members in alike.items():
+        step = _most_slices(len(systems_of_all), size)
+        for start in range(0, len(members), step):
+            some = members[start : start + step]
+            systems = list(systems_of_all)
+            yield _Shared(evaluator.name, systems, baselines).build(
+                tuple(slice_ for slice_, _, _ in some),
+                metrics[metric],
+                np.hstack([np.asfortranarray(values) for _, values, _ in some]),
+                Groups(),
+                np.zeros(len(systems) * len(some), dtype=np.bool_),
+                own=[part for _, _, own in some for part in own],
             )

@@ -15,6 +15,9 @@ from evaluators import catalog
 from warehouse.publish import snapshot
 from warehouse.store import Warehouse
 
+CLUSTERS = "clusters of "
+"""The prefix of the names in `meta` under which fields of clusters are recorded."""
+
 
 @dg.asset(
     key=PUBLISHED,
@@ -37,6 +40,7 @@ def published(
     current = warehouse.fetch("SELECT * FROM metrics ORDER BY evaluator, metric")
     if not catalogue.equals(current.select(catalogue.columns)):
         warehouse.replace("metrics", catalogue, where={})
+    _record_clusters(warehouse, project)
     # Building the chart scripts, if they are not cached, takes a core about as long as the copy
     # takes the disk.
     with ThreadPoolExecutor(1) as executor:
@@ -44,7 +48,7 @@ def published(
         path = snapshot.publish(warehouse, project.publish)
     if project.validation == FULL:
         write_expectations_page(warehouse, project.publish)
-    report = write_report(snapshot.Snapshot(path), project.publish)
+    report = write_report(project.open_copy(), project.publish)
     return dg.MaterializeResult[None](
         metadata={
             "path": dg.MetadataValue.path(path),
@@ -55,13 +59,24 @@ def published(
     )
 
 
+def _record_clusters(warehouse: Warehouse, project: Project) -> None:
+    """Record the field of clusters of each benchmark, for comparisons on the copy alone."""
+    names = [CLUSTERS + name for name in project.benchmarks]
+    fields = [benchmark.cluster for benchmark in project.benchmarks.values()]
+    found = pl.DataFrame({"name": names, "value": fields}, schema_overrides={"value": pl.String})
+    found = found.drop_nulls().sort("name")
+    query = "SELECT name, value FROM meta WHERE starts_with(name, $prefix) ORDER BY name"
+    if not found.equals(warehouse.fetch(query, {"prefix": CLUSTERS})):
+        warehouse.replace("meta", found, where={"name": names})
+
+
 def build_metrics_table(project: Project) -> pl.DataFrame:
     """Return the table `metrics`: all metrics of the catalogue and those that parameters add."""
     every = [catalog.build(name) for name in catalog.catalogue()]
     configured = [evaluator for group in used_evaluators(project).values() for evaluator in group]
     unused = ("signature", "best_value", "worst_value", "position")
     facts = metric_facts([*every, *configured]).drop(unused)
-    families = {evaluator.name: catalog.family(evaluator.name) for evaluator in every}
+    families = {each.name: catalog.family_of(each) for each in (*every, *configured)}
     return (
         facts.with_columns(family=pl.col("evaluator").replace_strict(families))
         .unique(["evaluator", "metric"], keep="last")

@@ -25,7 +25,6 @@ from evaluators import catalog
 from evaluators.evaluator import Evaluator
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.metric import Metric
-from warehouse.ledger.ledger import open_ledger
 from warehouse.store import Warehouse
 
 STEP = "score"
@@ -55,28 +54,28 @@ def build_scores(project: Project) -> dg.AssetsDefinition:
         Judge replies come from the ledger; no judge is called.
         """
         selected = {key.path[-1] for key in context.selected_asset_keys}
-        with open_ledger(warehouse, context.run.run_id) as ledger:
-            engines = project.engines.replay(ledger, warehouse)
+        with project.engines.replay(warehouse, context.run.run_id) as engines:
             for name in used_evaluators(project):
                 if name not in selected:
                     continue
                 key = scores_key(name)
+                found = {
+                    benchmark: find_evaluator(project, benchmark, name)
+                    for benchmark in context.partition_keys
+                }
+                used = {benchmark: own for benchmark, own in found.items() if own is not None}
+                results = refresh_scores(
+                    warehouse,
+                    [(project.benchmarks[benchmark], own) for benchmark, own in used.items()],
+                    run_id=context.run.run_id,
+                    systems=config.systems,
+                    force=config.force,
+                    engines=engines,
+                )
                 added: dict[tuple[dg.AssetKey, str], Mapping[str, RawMetadataValue]] = {}
-                for benchmark in context.partition_keys:
-                    evaluator = find_evaluator(project, benchmark, name)
-                    if evaluator is None:
-                        added[key, benchmark] = UNUSED
-                        continue
-                    result = refresh_scores(
-                        warehouse,
-                        project.benchmarks[benchmark],
-                        evaluator,
-                        run_id=context.run.run_id,
-                        systems=config.systems,
-                        force=config.force,
-                        engines=engines,
-                    )
-                    added[key, benchmark] = _partition_metadata(evaluator, result)
+                added |= {(key, benchmark): UNUSED for benchmark in found}
+                for benchmark, own in used.items():
+                    added[key, benchmark] = _partition_metadata(own, results[benchmark])
                 add_partition_metadata(context, added)
                 # Even if no benchmark uses it: without a result, Dagster skips later stages.
                 yield dg.MaterializeResult[None](asset_key=key)
@@ -90,7 +89,7 @@ def _spec(name: str, group: Sequence[Evaluator]) -> dg.AssetSpec:
     return dg.AssetSpec(
         scores_key(name),
         deps=_deps(evaluator),
-        group_name=catalog.family(name),
+        group_name=catalog.family_of(evaluator),
         kinds={"polars", "duckdb"},
         code_version=signatures[0] if len(signatures) == 1 else digest_of(*signatures),
         description="\n\n".join(

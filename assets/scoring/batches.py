@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import threading
 from collections import deque
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from multiprocessing.connection import wait
 from typing import TYPE_CHECKING
 
 import polars as pl
 
+from evaluators.catalog import is_own
 from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
@@ -101,9 +105,17 @@ def score_batches(
     numbers = range(-(-samples.rows // rows))
     if is_flow:
         return sum(map(score_batch, numbers))
-    with _workers(processes=is_row and samples.rows >= WORTH_PROCESSES) as workers:
+    # A process could not import evaluators from elsewhere.
+    in_processes = is_row and not is_own(evaluator) and samples.rows >= WORTH_PROCESSES
+    with _workers(processes=in_processes) as workers:
+        # Processes start here and inherit the mask: Ctrl-C is for this process, which ends them.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            results = workers.map(score_batch, numbers)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         # Reading the results also raises the exceptions of the workers.
-        return sum(workers.map(score_batch, numbers))
+        return sum(results)
 
 
 def _score_batch(scorer: BatchScorer, samples: ScratchResult, rows: int, number: int) -> int:
@@ -137,5 +149,18 @@ def score_stream(
 def _workers(*, processes: bool) -> Executor:
     if processes:
         # Spawned: DuckDB and Polars have threads, which a fork would not copy.
-        return ProcessPoolExecutor(os.cpu_count(), multiprocessing.get_context("spawn"))
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(os.cpu_count(), context, _end_with_parent)
     return ThreadPoolExecutor(os.cpu_count())
+
+
+def _end_with_parent() -> None:
+    """End this worker when its parent was killed; the pool itself does not notice that."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_exit_after, args=(parent.sentinel,), daemon=True).start()
+
+
+def _exit_after(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)

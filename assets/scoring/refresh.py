@@ -1,12 +1,10 @@
-"""Refresh one evaluator's scores on one benchmark; only stale samples are scored."""
+"""Refresh one evaluator's scores on benchmarks; only stale samples are scored."""
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -19,11 +17,14 @@ from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.frame import FrameEvaluator
 from evaluators.kinds.row import RowEvaluator
+from warehouse.queries.benchmarks import names_in, split_benchmarks
 from warehouse.queries.composite_samples import Part, select_stale_composite_samples
 from warehouse.queries.samples import Query, delete_orphans, samples, select_stale_samples
+from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
@@ -51,35 +52,81 @@ class ScoringResult:
 
 def refresh_scores(
     warehouse: Warehouse,
-    benchmark: Benchmark,
-    evaluator: Evaluator,
+    used: Sequence[tuple[Benchmark, Evaluator]],
     *,
     run_id: str,
     engines: Engines = NO_ENGINES,
     systems: Sequence[str] = (),
     force: bool = False,
-) -> ScoringResult:
+) -> dict[str, ScoringResult]:
     """Score the samples whose inputs or evaluator changed since they were last scored.
 
     Reads the warehouse, releases it while the evaluator works, and writes once at the end. Frame
-    evaluators are as fast as the query and work while it is read.
+    evaluators are as fast as the query and work while it is read. Small benchmarks are scored and
+    written together if the evaluator has the same parameters for them and calls no engine.
 
     Args:
         warehouse: The warehouse with samples and scores.
-        benchmark: The benchmark.
-        evaluator: The evaluator, with its parameters.
+        used: Benchmarks, each with the evaluator and its parameters there.
         run_id: The run, recorded with every score.
         engines: The engines that the evaluator may call.
         systems: The systems to score; empty for all.
         force: Score all samples, even if they are up to date.
+
+    Returns:
+        The results by benchmark.
     """
-    name = benchmark.name
-    fingerprints = warehouse.fingerprints(name)
-    stage, fingerprint = scores_stage(evaluator.name), scores_fingerprint(evaluator, fingerprints)
-    if fingerprints.get(stage) == fingerprint and not force:
-        return ScoringResult(scored=0, current=_graded_rows(warehouse, name, evaluator), removed=0)
-    every = force or not _graded_rows(warehouse, name, evaluator)
-    query = stale_samples(benchmark, evaluator, systems=systems, force=every)
+    names = [benchmark.name for benchmark, _ in used]
+    fingerprints = warehouse.all_fingerprints(names)
+    results: dict[str, ScoringResult] = {}
+    due: dict[tuple[object, ...], list[tuple[Benchmark, Evaluator]]] = {}
+    graded: dict[str, dict[str, int]] = {}
+    for benchmark, evaluator in used:
+        name, stage = benchmark.name, scores_stage(evaluator.name)
+        if evaluator.name not in graded:
+            graded[evaluator.name] = _graded_rows(warehouse, names, evaluator)
+        rows = graded[evaluator.name].get(name, 0)
+        is_current = fingerprints[name].get(stage) == scores_fingerprint(
+            evaluator, fingerprints[name]
+        )
+        if is_current and not force:
+            results[name] = ScoringResult(scored=0, current=rows, removed=0)
+            continue
+        every = force or not rows
+        own = () if isinstance(evaluator, FrameEvaluator | RowEvaluator) else (name,)
+        due.setdefault((evaluator.signature, every, *own), []).append((benchmark, evaluator))
+    for (_, is_first, *_), group in due.items():
+        evaluator = group[0][1]
+        by_name = {benchmark.name: benchmark for benchmark, _ in group}
+        for part in split_benchmarks(warehouse, list(by_name)):
+            results |= _score_part(
+                warehouse,
+                {name: (by_name[name], fingerprints[name]) for name in part.names},
+                evaluator,
+                run_id,
+                engines,
+                systems,
+                every=bool(is_first),
+                is_small=part.is_small,
+            )
+    return results
+
+
+def _score_part(
+    warehouse: Warehouse,
+    benchmarks: Mapping[str, tuple[Benchmark, Mapping[str, str]]],
+    evaluator: Evaluator,
+    run_id: str,
+    engines: Engines,
+    systems: Sequence[str],
+    *,
+    every: bool,
+    is_small: bool,
+) -> dict[str, ScoringResult]:
+    """Score the stale samples of benchmarks, given with their fingerprints, in one transaction."""
+    names, stage = list(benchmarks), scores_stage(evaluator.name)
+    one_or_all = [benchmark for benchmark, _ in benchmarks.values()]
+    query = stale_samples(one_or_all, evaluator, systems=systems, force=every)
     now = datetime.now(UTC).replace(tzinfo=None)
     constants: dict[str, str | datetime] = {
         "evaluator": evaluator.name,
@@ -87,42 +134,70 @@ def refresh_scores(
         "scored_at": now,
         "run_id": run_id,
     }
-    with TemporaryDirectory(prefix=".grades-", dir=warehouse.path.parent) as folder:
+    with scratch_folder(warehouse.path.parent) as folder:
         if isinstance(evaluator, FrameEvaluator):
             # Expressions are as fast as the query: no intermediate file is needed.
-            with warehouse.stream(*query, rows=FRAME_ROWS) as frames:
-                scored = score_stream(evaluator, frames, Path(folder))
+            # Sums must not depend on which benchmarks are scored together, to the last digit.
+            order = " ORDER BY benchmark, system, question_id" if is_small else ""
+            ordered = f"{query.sql}{order}"
+            with warehouse.stream(ordered, query.parameters, rows=FRAME_ROWS) as frames:
+                rows = score_stream(evaluator, frames, folder)
             to_retry = 0
         else:
             # Row evaluators score equal inputs once if they are adjacent.
             is_row = isinstance(evaluator, RowEvaluator)
-            ordered = f"{query.sql} ORDER BY input_digest" if is_row else query.sql
+            keys = "input_digest, benchmark, system, question_id" if is_small else "input_digest"
+            ordered = f"{query.sql} ORDER BY {keys}" if is_row else query.sql
             with warehouse.fetch_to_disk(ordered, query.parameters) as stale:
-                to_retry = score_batches(evaluator, stale, Path(folder), engines)
-                scored = stale.rows
+                to_retry = score_batches(evaluator, stale, folder, engines)
+                rows = stale.rows
+        scored = _count_scored(folder, names, rows)
 
-        def write(transaction: Transaction) -> tuple[int, int]:
-            known = _graded_rows(transaction, name, evaluator)
+        def write(transaction: Transaction) -> dict[str, ScoringResult]:
+            known = _graded_rows(transaction, names, evaluator)
             _record_signature(transaction, evaluator, now)
-            orphans = delete_orphans(name, evaluator.name)
-            removed = transaction.execute(*orphans) if known else 0
+            removed = dict.fromkeys(names, 0)
+            if known:
+                transaction.execute(*delete_orphans(names, evaluator.name))
+                left = _graded_rows(transaction, names, evaluator)
+                removed = {name: known.get(name, 0) - left.get(name, 0) for name in names}
             if isinstance(evaluator, FlowEvaluator):
-                transaction.execute(*delete_orphans(name, evaluator.name, "asks"))
-            if scored:
+                transaction.execute(*delete_orphans(names, evaluator.name, "asks"))
+            if rows:
                 if isinstance(evaluator, FrameEvaluator):
                     # Their details are short, unlike the rationales of judges.
                     transaction.disable_text_compression(unless_repeated=True)
                 put = transaction.replace if known else transaction.append
-                put("grades", Path(folder), constants=constants)
+                put("grades", folder, constants=constants)
             if to_retry:
                 # The stage stays stale for a retry, and later stages see that scores changed.
-                transaction.record_fingerprint(name, stage, f"unsettled {run_id}")
+                unsettled = f"unsettled {run_id}"
+                transaction.record_fingerprints(stage, dict.fromkeys(names, unsettled))
             elif not systems:
-                transaction.record_fingerprint(name, stage, fingerprint)
-            return removed, _graded_rows(transaction, name, evaluator) - scored
+                digests = {
+                    name: scores_fingerprint(evaluator, own)
+                    for name, (_, own) in benchmarks.items()
+                }
+                transaction.record_fingerprints(stage, digests)
+            total = _graded_rows(transaction, names, evaluator)
+            return {
+                name: ScoringResult(
+                    scored=scored.get(name, 0),
+                    current=total.get(name, 0) - scored.get(name, 0),
+                    removed=removed[name],
+                )
+                for name in names
+            }
 
-        removed, current = warehouse.write(write)
-    return ScoringResult(scored=scored, current=current, removed=removed)
+        return warehouse.write(write)
+
+
+def _count_scored(folder: Path, names: Sequence[str], rows: int) -> dict[str, int]:
+    """Return the number of samples of each benchmark in a folder of Parquet files."""
+    if len(names) == 1 or not rows:
+        return dict.fromkeys(names, rows)
+    files = pl.scan_parquet(folder / "*.parquet")
+    return dict(files.group_by("benchmark").len().collect().iter_rows())
 
 
 def _record_signature(transaction: Transaction, evaluator: Evaluator, now: datetime) -> None:
@@ -142,21 +217,30 @@ def _record_signature(transaction: Transaction, evaluator: Evaluator, now: datet
         transaction.append("signatures", pl.DataFrame([row]))
 
 
-def _graded_rows(source: Warehouse | Transaction, benchmark: str, evaluator: Evaluator) -> int:
-    count = source.fetch(
-        "SELECT count(*) FROM grades WHERE benchmark = $benchmark AND evaluator = $evaluator",
-        {"benchmark": benchmark, "evaluator": evaluator.name},
+def _graded_rows(
+    source: Warehouse | Transaction, benchmarks: Sequence[str], evaluator: Evaluator
+) -> dict[str, int]:
+    """Return the number of graded samples by benchmark, without benchmarks that have none."""
+    found = source.fetch(
+        "SELECT benchmark, count(*) FROM grades "  # noqa: S608
+        f"WHERE benchmark IN ({names_in(benchmarks)}) AND evaluator = $evaluator "
+        "GROUP BY benchmark",
+        {"evaluator": evaluator.name},
     )
-    return int(count.item())
+    return dict(found.iter_rows())
 
 
 def stale_samples(
-    benchmark: Benchmark, evaluator: Evaluator, *, systems: Sequence[str] = (), force: bool = False
+    benchmarks: Sequence[Benchmark],
+    evaluator: Evaluator,
+    *,
+    systems: Sequence[str] = (),
+    force: bool = False,
 ) -> Query:
     """Return a query for the samples that an evaluator has to score.
 
     Args:
-        benchmark: The benchmark, with the evaluators that a composite combines.
+        benchmarks: The benchmarks; a single one, with the evaluators to combine, for a composite.
         evaluator: The evaluator, with its parameters.
         systems: The systems; empty for all.
         force: Select all samples. When no sample has a score yet, this gives the same samples
@@ -165,14 +249,15 @@ def stale_samples(
     signature = _NO_SIGNATURE if force else evaluator.signature
     only = list(systems) or None
     if isinstance(evaluator, CompositeEvaluator):
+        (benchmark,) = benchmarks
         parts = [_part(benchmark, name) for name in evaluator.parts]
         return select_stale_composite_samples(
             benchmark.name, evaluator.name, signature, parts, only
         )
-    columns = evaluator.columns | {"error"}
+    columns, names = evaluator.columns | {"error"}, [each.name for each in benchmarks]
     if force:
-        return samples(benchmark.name, columns, only)
-    return select_stale_samples(benchmark.name, evaluator.name, signature, columns, only)
+        return samples(names, columns, only)
+    return select_stale_samples(names, evaluator.name, signature, columns, only)
 
 
 def _part(benchmark: Benchmark, address: str) -> Part:

@@ -1,4 +1,4 @@
-"""Evaluate the configured gates of a benchmark and write their verdicts."""
+"""Evaluate the configured gates of benchmarks and write their verdicts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from assets.analysis.gates.sequential import evaluate_sequential_gate
 from assets.fingerprints.digests import GATES, gates_fingerprint
 from assets.project import select_metrics
 from evaluators.errors import did_you_mean
-from warehouse.queries.leaderboard import mark_gated_rows
+from warehouse.queries.leaderboard import clear_gated_rows, mark_gated_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -36,28 +36,31 @@ _SCHEMA = {
 }
 
 
-def refresh_gates(warehouse: Warehouse, benchmark: Benchmark) -> None:
-    """Evaluate the gates of a benchmark, unless its leaderboard and they are unchanged.
+def refresh_gates(warehouse: Warehouse, benchmarks: Iterable[Benchmark]) -> None:
+    """Evaluate the gates of benchmarks, unless their leaderboards and they are unchanged.
 
     Writes the table `gates` and the column `gate` of the leaderboard. A gate whose systems cannot
     be compared fails with the verdict `not_comparable`: a run publishes its results in any case.
     """
-    fingerprints = warehouse.fingerprints(benchmark.name)
-    fingerprint = gates_fingerprint(benchmark, fingerprints)
-    if fingerprints.get(GATES) == fingerprint:
+    by_name = {benchmark.name: benchmark for benchmark in benchmarks}
+    due, found = {}, []
+    for name, fingerprints in warehouse.all_fingerprints(list(by_name)).items():
+        fingerprint = gates_fingerprint(by_name[name], fingerprints)
+        if fingerprints.get(GATES) != fingerprint:
+            due[name] = fingerprint
+            if by_name[name].gates:
+                found += evaluate_gates(warehouse, by_name[name])
+    if not due:
         return
-    rows = gate_rows(evaluate_gates(warehouse, benchmark))
-    where = {"benchmark": benchmark.name}
+    rows = gate_rows(found)
+    where = {"benchmark": list(due)}
 
     def write(transaction: Transaction) -> None:
         transaction.replace("gates", rows, where=where)
-        transaction.execute(
-            "UPDATE leaderboard SET gate = NULL WHERE benchmark = $benchmark AND gate IS NOT NULL",
-            where,
-        )
+        transaction.execute(*clear_gated_rows(list(due)))
         if rows.height:
-            transaction.execute(*mark_gated_rows(benchmark.name))
-        transaction.record_fingerprint(benchmark.name, GATES, fingerprint)
+            transaction.execute(*mark_gated_rows(list(due)))
+        transaction.record_fingerprints(GATES, due)
 
     warehouse.write(write)
 
@@ -102,7 +105,7 @@ def gate_rows(results: Iterable[GateResult]) -> pl.DataFrame:
     ]
     floats = pl.col("value", "limit", "ci_low", "ci_high")
     frame = pl.DataFrame(rows, schema=_SCHEMA).with_columns(floats.fill_nan(None))
-    return frame.sort("system", "evaluator", "metric", "kind", "baseline")
+    return frame.sort("benchmark", "system", "evaluator", "metric", "kind", "baseline")
 
 
 def _evaluate(

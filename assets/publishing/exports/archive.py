@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from assets.publishing.exports.redaction import redact_secrets
 from assets.publishing.report.templates_env import render_table_page
 from warehouse.storage.atomic import replace_file
 
@@ -30,7 +31,7 @@ leaderboard.*      every system's means with counts, coverage and intervals
 evaluators/NAME/   the same for one evaluator; results.*: its score for every question and system;
                    system_scores.json: system-level metrics with their evidence
 problems.csv, insights.csv, comparisons.csv, rejects.csv
-scoreline.yaml     the current configuration
+scoreline.yaml     the current configuration, with REDACTED in place of secrets
 versions.json      the versions of programs and the signatures of evaluators
 
 In CSV files, text that begins like a formula is prefixed with an apostrophe, so that spreadsheets
@@ -47,7 +48,7 @@ def write_archive(
         snapshot: The published copy.
         benchmark: The benchmark.
         folder: The folder.
-        configuration: The configuration file to include.
+        configuration: The configuration file to include, without its secrets.
 
     Returns:
         The path of the archive.
@@ -104,7 +105,8 @@ def _fill(
         found = rows(f"SELECT * FROM {table} WHERE benchmark = $benchmark ORDER BY ALL")  # noqa: S608
         archive.add_table(table, found, "csv")
     if configuration is not None:
-        archive.add(configuration.name, configuration.read_bytes())
+        text = configuration.read_bytes().decode("utf-8")
+        archive.add(configuration.name, redact_secrets(text))
     signatures = board.select("evaluator", "signature").unique().sort("evaluator", "signature")
     versions = {
         "python": platform.python_version(),

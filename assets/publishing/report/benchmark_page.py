@@ -1,11 +1,12 @@
-"""Write the folder of one benchmark: its page, the data files beside it, and chart images."""
+"""Write the folder of one benchmark: its page and the data files beside it."""
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from assets.charts.vega import bundle_name, write_images
+from assets.charts.vega import bundle_name, vega_bundle
 from assets.publishing.report.data_files import (
     answer_files,
     json_for_script,
@@ -14,11 +15,11 @@ from assets.publishing.report.data_files import (
 )
 from assets.publishing.report.formatting import format_time
 from assets.publishing.report.panel import load_panels
-from assets.publishing.report.templates_env import page_scripts, render, render_page
+from assets.publishing.report.templates_env import page_files, render, render_page
 from warehouse.queries.report import STATUSES
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from markupsafe import Markup
@@ -29,17 +30,18 @@ if TYPE_CHECKING:
 def write_folder(data: BenchmarkData, folder: Path) -> None:
     """Write everything about one benchmark into a new folder."""
     shown = build_panels(data)
-    contents = [content for _, content in shown]
-    for name in ("data", "charts"):
-        (folder / name).mkdir(parents=True)
-    data_files = chain(answer_files(data), *(content.files for content in contents))
+    (folder / "data").mkdir(parents=True)
+    data_files = chain(answer_files(data), *(content.files for _, content in shown))
     for name, file_content in data_files:
         write_data_file(folder / "data", name, file_content)
-    for content in contents:
-        for name, spec in chain(content.charts.items(), content.images.items()):
-            if spec is not None:
-                write_images(spec, folder / "charts", name)
     (folder / "index.html").write_text(benchmark_page(data, shown), encoding="utf-8")
+
+
+def shared_files() -> dict[str, Callable[[], str]]:
+    """Return the files that all pages of benchmarks load, as functions that make their text."""
+    own = page_files(tuple(panel.name for panel in load_panels()))
+    texts: dict[str, Callable[[], str]] = {name: partial(own.__getitem__, name) for name in own}
+    return {bundle_name(): vega_bundle, **texts}
 
 
 def build_panels(data: BenchmarkData) -> list[tuple[Panel, Content]]:
@@ -52,7 +54,7 @@ def build_panels(data: BenchmarkData) -> list[tuple[Panel, Content]]:
 
 
 def benchmark_page(data: BenchmarkData, shown: Sequence[tuple[Panel, Content]]) -> str:
-    """Return the page of a benchmark."""
+    """Return the page of a benchmark, given its panels with their contents."""
     page_data = {
         "benchmark": data.benchmark,
         "systems": data.systems,
@@ -67,20 +69,27 @@ def benchmark_page(data: BenchmarkData, shown: Sequence[tuple[Panel, Content]]) 
     for _, content in shown:
         page_data |= content.page_data
         charts |= {
-            name: json_for_script(spec) for name, spec in content.charts.items() if spec is not None
+            name: json_for_script(spec)
+            for name, spec in chain(content.charts.items(), content.images.items())
+            if spec is not None
         }
     panels = [
         {
             "name": panel.name,
             "title": panel.title,
-            "html": render(f"panels/{panel.name}.html.j2", charts=content.charts, **content.values),
+            "html": render(
+                f"panels/{panel.name}.html.j2",
+                charts=content.charts,
+                **content.values,
+            ),
         }
         for panel, content in shown
     ]
+    (style_file,) = (name for name in shared_files() if name.endswith(".css"))
     return render_page(
         "benchmark.html.j2",
-        page_scripts(panel.name for panel, _ in shown),
-        script_files=[f"../{bundle_name()}"],
+        style_file=f"../{style_file}",
+        script_files=[f"../{name}" for name in shared_files() if name.endswith(".js")],
         name=data.benchmark,
         n_questions=data.totals["questions"],
         n_systems=len(data.systems),

@@ -181,9 +181,8 @@ class Content:
 
     Attributes:
         values: The variables of its template.
-        charts: Its interactive charts by name; None where there is nothing to draw. Each is also
-            written as an image.
-        images: Charts that are only written as images.
+        charts: Its interactive charts by name; None where there is nothing to draw.
+        images: Charts that are only drawn as images, when a reader downloads them.
         page_data: Values for the scripts of the page.
         files: Data that the scripts load on demand, as (name, content).
     """

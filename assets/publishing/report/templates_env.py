@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from assets.fingerprints.digests import digest_of
 from assets.publishing.report import formatting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Mapping, Sequence
 
 PACKAGE = __name__.rpartition(".")[0]
 PAGE = files(PACKAGE) / "page"
@@ -23,21 +24,28 @@ INDEX_SCRIPTS = ("01-elements.js", "03-theme.js", "index.js")
 
 
 def render_page(
-    template: str, script_parts: Sequence[str] = (), script_files: Sequence[str] = (), **values: Any
+    template: str,
+    script_parts: Sequence[str] = (),
+    *,
+    style_file: str | None = None,
+    script_files: Sequence[str] = (),
+    **values: Any,
 ) -> str:
     """Render a whole page.
 
     Args:
         template: The name of its template.
         script_parts: The files in `page/` that make up its inline script.
+        style_file: The address of its style sheet; without one, the page contains the style.
         script_files: The addresses of scripts beside the page, which run first.
         values: The variables of the template; texts are escaped.
     """
-    script = inline_script(script_parts) if script_parts else None
+    script = join_scripts(script_parts) if script_parts else None
     return render(
         template,
         policy=content_security_policy(script, has_files=bool(script_files)),
         style=Markup(_page_file("style.css")),  # noqa: S704 - a file of this package
+        style_file=style_file,
         script=None if script is None else Markup(script),  # noqa: S704
         script_files=script_files,
         **values,
@@ -54,17 +62,24 @@ def render_table_page(title: str, heads: Sequence[str], rows: Sequence[Sequence[
     return render_page("table_page.html.j2", title=title, heads=heads, rows=rows)
 
 
-def page_scripts(panels: Iterable[str]) -> list[str]:
-    """Return the parts of the script of a benchmark's page.
+@cache
+def page_files(panels: Sequence[str]) -> Mapping[str, str]:
+    """Return the style sheet and the script that all pages of benchmarks share, by file name.
 
-    These are the numbered files, in their order, then the scripts of the panels that have one.
+    The script consists of the numbered files, in their order, then the scripts of the panels that
+    have one. A page may lack a panel. The names change with the contents.
+
+    Args:
+        panels: The names of all panels, in their order.
     """
     shared = sorted(path.name for path in PAGE.iterdir() if path.name[0].isdigit())
     own = [f"panels/{panel}.js" for panel in panels]
-    return [*shared, *(path for path in own if (PAGE / path).is_file())]
+    script = join_scripts([*shared, *(path for path in own if (PAGE / path).is_file())])
+    contents = {"css": _page_file("style.css"), "js": script}
+    return {f"page-{digest_of(text)[:12]}.{kind}": text for kind, text in contents.items()}
 
 
-def inline_script(parts: Sequence[str]) -> str:
+def join_scripts(parts: Sequence[str]) -> str:
     """Return files of `page/` as one script whose names are not visible to other scripts."""
     return '(() => {\n"use strict";\n' + "\n".join(map(_page_file, parts)) + "\n})();"
 
@@ -79,7 +94,7 @@ def content_security_policy(script: str | None, *, has_files: bool) -> str:
         [
             "default-src 'none'",
             "script-src " + (" ".join(sources) or "'none'"),
-            "style-src 'unsafe-inline'",
+            "style-src " + ("'self' " if has_files else "") + "'unsafe-inline'",
             "img-src data:",
             "base-uri 'none'",
             "form-action 'none'",

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from typing import TYPE_CHECKING
 
-from assets.charts.vega import bundle_name, vega_bundle
 from assets.fingerprints.digests import digest_of
 from assets.project import REPORT_FILE
-from assets.publishing.report.benchmark_page import write_folder
+from assets.publishing.report.benchmark_page import shared_files, write_folder
 from assets.publishing.report.index_page import index_page
 from assets.publishing.report.panel import BenchmarkData
-from warehouse.queries.report import report_fingerprint
+from warehouse.queries.report import report_fingerprints
 from warehouse.storage.atomic import replace_file
 from warehouse.storage.file_lock import FileLock
+from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
 
 FOLDER = "report"
 
-PAGE_VERSION = 5
-"""Increment it when the same data gives other pages."""
+PAGE_VERSION = 7
+"""Increment it when the same data gives other pages; `shared_files` have names of their own."""
 
 STATE_FILE = ".folders.json"
 """The names of the files and folders that the current first page needs."""
 
 
-def write_report(copy: Snapshot, publish: Path, patience_s: float = 60.0) -> Path:
+def write_report(copy: Snapshot, publish: Path, patience_s: float = math.inf) -> Path:
     """Write the report of a published copy.
 
     The name of a benchmark's folder contains the digest of its contents, so a folder that exists
@@ -52,41 +53,40 @@ def write_report(copy: Snapshot, publish: Path, patience_s: float = 60.0) -> Pat
     root = publish / FOLDER
     root.mkdir(parents=True, exist_ok=True)
     with FileLock(root / ".writing", patience_s).exclusive(), copy.open() as snapshot:
-        _write_vega_bundle(root)
-        names = snapshot.fetch("SELECT DISTINCT benchmark FROM leaderboard ORDER BY benchmark")
-        benchmarks = [_write_benchmark(snapshot, name, root) for name in names["benchmark"]]
+        _write_shared_files(root)
+        fingerprints = snapshot.fetch(*report_fingerprints())
+        benchmarks = [
+            _write_benchmark(snapshot, name, digest_of(sums), root)
+            for name, *sums in fingerprints.iter_rows()
+        ]
         page = publish / REPORT_FILE
         with replace_file(page) as partial:
             partial.write_text(index_page(benchmarks), encoding="utf-8")
-        _remove_outdated(root, {*(data.folder for data in benchmarks), bundle_name()})
+        _remove_outdated(root, {*(data.folder for data in benchmarks), *shared_files()})
     return page
 
 
-def _write_vega_bundle(root: Path) -> None:
-    """Write the script that draws charts; all pages share it."""
-    if not (root / bundle_name()).is_file():
-        with replace_file(root / bundle_name()) as partial:
-            partial.write_text(vega_bundle(), encoding="utf-8")
+def _write_shared_files(root: Path) -> None:
+    for name, make in shared_files().items():
+        if not (root / name).is_file():
+            with replace_file(root / name) as partial:
+                partial.write_text(make(), encoding="utf-8")
 
 
-def _write_benchmark(snapshot: OpenSnapshot, benchmark: str, root: Path) -> BenchmarkData:
-    query = report_fingerprint(benchmark)
-    row = snapshot.fetch(*query).row(0)
-    digest = digest_of(repr(row), PAGE_VERSION, bundle_name())[:12]
+def _write_benchmark(
+    snapshot: OpenSnapshot, benchmark: str, fingerprint: str, root: Path
+) -> BenchmarkData:
+    digest = digest_of(fingerprint, PAGE_VERSION, *shared_files())[:12]
     data = BenchmarkData(snapshot, benchmark, digest)
     if not (root / data.folder).is_dir():
-        partial = root / f".{data.folder}.tmp"
-        shutil.rmtree(partial, ignore_errors=True)
-        try:
-            write_folder(data, partial)
-            partial.replace(root / data.folder)
-        finally:
-            shutil.rmtree(partial, ignore_errors=True)
+        with scratch_folder(root) as scratch:
+            write_folder(data, scratch / data.folder)
+            (scratch / data.folder).replace(root / data.folder)
     return data
 
 
 def _remove_outdated(root: Path, current: set[str]) -> None:
-    """Remove folders and scripts that neither this report nor the previous one needs."""
+    """Remove folders and shared files that neither this report nor the previous one needs."""
     state = root / STATE_FILE
     previous = set(json.loads(state.read_text(encoding="utf-8"))) if state.is_file() else set()
     for path in root.iterdir():
@@ -94,7 +94,7 @@ def _remove_outdated(root: Path, current: set[str]) -> None:
             continue
         if path.is_dir():
             shutil.rmtree(path)
-        elif path.suffix == ".js":
+        elif path.suffix in (".css", ".js"):
             path.unlink()
     if previous != current:
         state.write_text(json.dumps(sorted(current)), encoding="utf-8")

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from assets.analysis.asset import refresh_problems
-from assets.leaderboard.refresh import refresh_leaderboard
+from assets.leaderboard.refresh import refresh_leaderboards
 from assets.project import Benchmark
 from evaluators import catalog
 from evaluators.engines.judge.budget import over_budget_reason
@@ -85,7 +85,7 @@ def warehouse(tmp_path: Path, benchmark: Benchmark) -> Warehouse:
             for at in range(len(calls))
         ]
         transaction.append("asks", pl.DataFrame(asks))
-    refresh_leaderboard(made, benchmark, force=True)
+    refresh_leaderboards(made, [benchmark], force=True)
     return made
 
 
@@ -105,7 +105,7 @@ def _grade(name: str, at: int, evaluator: Any, reason: str | None) -> dict[str, 
 
 
 def test_a_spent_budget_is_a_problem_of_its_own(warehouse: Warehouse, benchmark: Benchmark) -> None:
-    refresh_problems(warehouse, benchmark)
+    refresh_problems(warehouse, [benchmark])
     found = warehouse.fetch(
         "SELECT kind, severity, evaluator, value, message FROM problems "
         "WHERE kind IN ('budget_reached', 'judge_failure') ORDER BY kind, evaluator"

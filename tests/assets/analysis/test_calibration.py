@@ -11,7 +11,7 @@ import pytest
 
 from assets.analysis.asset import is_judged, refresh_problems
 from assets.analysis.calibration import calibrate
-from assets.leaderboard.refresh import refresh_leaderboard
+from assets.leaderboard.refresh import refresh_leaderboards
 from assets.project import Benchmark
 from evaluators import catalog
 from evaluators.statistics.judges.agreement import MIN_LABELS
@@ -78,7 +78,7 @@ def make_warehouse(
             ),
         )
         transaction.append("grades", pl.DataFrame(rows, schema_overrides=lists))
-    refresh_leaderboard(made, benchmark, force=True)
+    refresh_leaderboards(made, [benchmark], force=True)
     return made
 
 
@@ -112,7 +112,7 @@ def test_flow_evaluators_are_judged() -> None:
 def test_judge_failures_are_problems_of_the_judge(
     warehouse: Warehouse, benchmark: Benchmark
 ) -> None:
-    refresh_problems(warehouse, benchmark)
+    refresh_problems(warehouse, [benchmark])
     (failure,) = found(warehouse, "judge_failure")
     assert (failure["severity"], failure["value"]) == ("high", pytest.approx(0.1))
     assert "a problem of the judge, not of the system" in failure["message"]
@@ -129,8 +129,8 @@ def add_labels(
     row = {**KEY, "evaluator": "faithfulness", "metric": "faithfulness", "annotator": "ann", **more}
     labels = [{**row, "question_id": name, "value": value} for name, value in values.items()]
     warehouse.replace("labels", pl.DataFrame(labels), where={})
-    calibrate(warehouse, benchmark)
-    refresh_problems(warehouse, benchmark)
+    calibrate(warehouse, [benchmark])
+    refresh_problems(warehouse, [benchmark])
 
 
 def message(warehouse: Warehouse) -> str:
@@ -141,7 +141,7 @@ def message(warehouse: Warehouse) -> str:
 def test_a_judge_is_uncalibrated_until_enough_labels_agree(
     warehouse: Warehouse, benchmark: Benchmark
 ) -> None:
-    refresh_problems(warehouse, benchmark)
+    refresh_problems(warehouse, [benchmark])
     assert f"label a random sample of at least {MIN_LABELS} answers" in message(warehouse)
     # The judge passes all answers but the first five; the last two have no score.
     human = {f"q{at:02d}": float(at >= 5) for at in range(18)}
@@ -168,7 +168,7 @@ def test_enough_labels_calibrate_a_judge(large: Warehouse, benchmark: Benchmark)
     with large.transaction() as transaction:
         other = {**row, "metric": "other", "is_calibrated": 0, "kappa": 0.1, "labels_needed": None}
         transaction.append("calibration", pl.DataFrame([other]))
-    refresh_problems(large, benchmark)
+    refresh_problems(large, [benchmark])
     assert "(kappa 0.10, not above 0.4)" in message(large)
     # A judge that agrees by chance only: more labels would not change that.
     add_labels(large, benchmark, {name: float(at % 2) for at, name in enumerate(human)})
@@ -190,7 +190,7 @@ def test_clusters_are_those_of_all_samples(tmp_path: Path, benchmark: Benchmark)
 
 
 def test_judge_variance(warehouse: Warehouse, benchmark: Benchmark) -> None:
-    calibrate(warehouse, benchmark)
+    calibrate(warehouse, [benchmark])
     (row,) = warehouse.fetch("SELECT * FROM wobble").iter_rows(named=True)
     assert (row["evaluator"], row["n_answers"]) == ("faithfulness", 18)
     assert row["flip_rate"] == pytest.approx(5 / 18)

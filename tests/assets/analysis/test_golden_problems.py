@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from assets.analysis.asset import refresh_problems
-from assets.leaderboard.refresh import refresh_leaderboard
+from assets.leaderboard.refresh import refresh_leaderboards
 from assets.project import Benchmark
 from evaluators import catalog
 from evaluators.kinds.frame import FrameEvaluator
@@ -92,11 +92,11 @@ def found(
         transaction.append(
             "grades", pl.DataFrame(grades, schema_overrides={"values": pl.List(pl.Float64)})
         )
-    refresh_leaderboard(warehouse, benchmark)
+    refresh_leaderboards(warehouse, [benchmark])
     with pytest.MonkeyPatch.context() as patch:
         # The catalogue does not contain these two.
         patch.setattr(catalog, "family", lambda _: "of_tests")
-        refresh_problems(warehouse, benchmark)
+        refresh_problems(warehouse, [benchmark])
     return warehouse
 
 

@@ -91,10 +91,10 @@ def test_means_worse_than_their_threshold(done: Workshop) -> None:
     # A metric that is not primary follows the primary one, unless the configuration names it.
     assert set(every.select("evaluator", "metric").iter_rows()) <= primary
     named = replace(done.project.benchmarks["trial"], thresholds={"classification.f1": 0.75})
-    refresh_problems(done.warehouse, named)
+    refresh_problems(done.warehouse, [named])
     secondary = problems(done, "below_threshold").filter(metric="f1", system="poor")
     assert secondary["severity"].to_list() == ["low"]
-    refresh_problems(done.warehouse, done.project.benchmarks["trial"])
+    refresh_problems(done.warehouse, [done.project.benchmarks["trial"]])
 
 
 def test_problems_of_a_system_and_evaluator_are_one_group(done: Workshop) -> None:
@@ -117,13 +117,13 @@ def test_a_mean_within_the_noise_is_not_certain(done: Workshop) -> None:
     done.warehouse.fetch("SELECT 1")
     with done.warehouse.transaction() as transaction:
         transaction.execute("UPDATE leaderboard SET threshold = 0.6 WHERE metric = 'accuracy'")
-    refresh_problems(done.warehouse, lenient)
+    refresh_problems(done.warehouse, [lenient])
     found = problems(done, "below_threshold").filter(metric="accuracy", system="half")
     assert found["severity"].to_list() == ["medium"]
     assert "not significant: the interval is" in found["message"][0]
     with done.warehouse.transaction() as transaction:
         transaction.execute("UPDATE leaderboard SET threshold = 0.75 WHERE metric = 'accuracy'")
-    refresh_problems(done.warehouse, done.project.benchmarks["trial"])
+    refresh_problems(done.warehouse, [done.project.benchmarks["trial"]])
 
 
 def test_few_scores_miss_no_threshold_for_certain(done: Workshop) -> None:
@@ -135,14 +135,14 @@ def test_few_scores_miss_no_threshold_for_certain(done: Workshop) -> None:
                 f"UPDATE leaderboard SET ci_method = 't', effective_clusters = {clusters} "
                 "WHERE metric = 'accuracy'"
             )
-        refresh_problems(done.warehouse, done.project.benchmarks["trial"])
+        refresh_problems(done.warehouse, [done.project.benchmarks["trial"]])
         found = problems(done, "below_threshold").filter(metric="accuracy", system="half")
         messages += [found["severity"][0], found["message"][0]]
         few = problems(done, "few_questions").filter(metric="accuracy")
         assert few["value"].to_list() == [clusters]
         assert "of different size, worth" in few["message"][0]
     done.warehouse.replace("leaderboard", kept, where={"benchmark": "trial"})
-    refresh_problems(done.warehouse, done.project.benchmarks["trial"])
+    refresh_problems(done.warehouse, [done.project.benchmarks["trial"]])
     assert messages[::2] == ["medium", "high"]
     assert "; too few questions to be significant: the interval is" in messages[1]
 
@@ -221,7 +221,7 @@ def test_labels_measure_agreement_and_correct_means(done: Workshop) -> None:
         value=pl.when(pl.int_range(12) == 3).then(1 - pl.col("value")).otherwise("value"),
     )
     done.warehouse.replace("labels", pl.concat([frame, second]), where={"benchmark": "trial"})
-    calibrate(done.warehouse, done.project.benchmarks["trial"])
+    calibrate(done.warehouse, [done.project.benchmarks["trial"]])
     rows = done.warehouse.fetch("SELECT * FROM calibration ORDER BY method, system")
     assert rows["method"].unique().sort().to_list() == ["prediction_powered", "rogan_gladen"]
     row = rows.row(

@@ -10,7 +10,7 @@ import pytest
 
 from assets.checks.drift import check_drift
 from assets.engines import NO_JUDGE
-from assets.leaderboard.refresh import refresh_leaderboard
+from assets.leaderboard.refresh import refresh_leaderboards
 from assets.project import Benchmark, Project
 from evaluators import catalog
 from evaluators.engines.judge.budget import over_budget_reason
@@ -86,7 +86,7 @@ def score(project: Project, outcomes: list[tuple[Any, ...]], model: str, usd: fl
         transaction.replace("grades", pl.DataFrame(grades, schema_overrides=lists))
         transaction.replace("asks", pl.DataFrame([{**ask, "step": 0, "digest": "1"}]))
         transaction.replace("judgments", pl.DataFrame([{**call, "model": model, "cost_usd": usd}]))
-    refresh_leaderboard(warehouse, project.benchmarks["b"], force=True)
+    refresh_leaderboards(warehouse, [project.benchmarks["b"]], force=True)
     return warehouse
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from assets import definitions
 from assets.checks.data_docs import write_expectations_page
-from assets.checks.expectations import build_batches, expectations_stage
+from assets.checks.expectations import build_batches, expectations_stage, validate_stages
 from assets.fingerprints.up_to_date import is_current
 from assets.keys import BENCHMARKS
 from tests.assets.conftest import write
@@ -131,6 +131,32 @@ def test_a_failed_expectation_blocks_later_stages_until_it_holds(
     assert made(run(strict, workshop)) == {"questions", "predictions"}
     assert not is_current(strict, ["trial"])
     assert run(expecting(project, "predictions", slow(6)), workshop).success
+
+
+def test_a_broken_rule_that_sql_finds_is_explained_by_great_expectations(
+    project: Project, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    used = []
+    validate = VALIDATOR.validate
+    monkeypatch.setattr(
+        VALIDATOR,
+        "validate",
+        lambda warehouse, batches: used.extend(batches) or validate(warehouse, batches),
+    )
+    assert run(project, workshop).success
+    assert used == []
+    warehouse = Warehouse(project.warehouse)
+    with warehouse.transaction() as transaction:
+        transaction.execute("UPDATE predictions SET latency_s = -1 WHERE question_id = 'q0'")
+        transaction.execute("DELETE FROM marks WHERE stage = 'expectations/predictions'")
+    results = validate_stages(warehouse, project, ["predictions"], ["trial"], "run")
+    (failed,) = results["predictions"].failed
+    assert [batch.table for batch in used] == ["predictions"]
+    assert str(failed) == "predictions: expected: latency_s is not below 0: 2 rows break it"
+    assert {row["question_id"] for row in failed.rows} == {"q0"}
+    used.clear()
+    validate_stages(warehouse, project, ["questions"], ["trial"], "run", force=True)
+    assert [batch.table for batch in used] == ["questions", "documents"]
 
 
 @takes_minutes

@@ -29,6 +29,7 @@ COUNTS = (
 def row(mean: float | None, n: int, n_scored: int, **changes: Any) -> dict[str, Any]:
     """The mean of citation's F1 on the whole benchmark."""
     return {
+        "benchmark": "b",
         "slice": "all",
         "system": "s",
         "evaluator": "citation",
@@ -46,7 +47,7 @@ def ranked(*rows: dict[str, Any], facts: pl.DataFrame | None = None) -> list[dic
     """The result of `rank_systems`, in the order of the rows."""
     known = metric_facts([catalog.build("citation")]) if facts is None else facts
     frame = pl.DataFrame(list(rows), schema_overrides={"mean": pl.Float64})
-    return rank_systems(frame, known).to_dicts()
+    return rank_systems(frame, known.with_columns(benchmark=pl.lit("b"))).to_dicts()
 
 
 def test_bounds_are_the_means_that_lost_scores_allow() -> None:

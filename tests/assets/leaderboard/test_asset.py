@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
 import dagster as dg
 import pytest
@@ -33,11 +34,13 @@ def test_metadata_has_a_table_a_chart_and_numbers(workshop: Workshop) -> None:
     found = metadata(workshop)
     assert "| good |" in str(found["leaderboard"].value)
     picture = re.fullmatch(
-        r"!\[means and 95 % intervals of trial\]\(data:image/png;base64,([A-Za-z0-9+/=]+)\)",
+        r"!\[means and 95 % intervals of trial\]\(data:image/svg\+xml;base64,([A-Za-z0-9+/=]+)\)",
         str(found["plot"].value),
     )
     assert picture
-    assert base64.b64decode(picture[1]).startswith(b"\x89PNG\r\n")
+    drawn = ET.fromstring(base64.b64decode(picture[1]))  # noqa: S314
+    texts = [each.text for each in drawn.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"citation.f1", "good", "poor"} <= set(texts)
     assert isinstance(found["citation.f1 of good"], dg.FloatMetadataValue)
     assert found["citation.f1 of good"].value == pytest.approx(1.0)
     assert found["failed answers"] == dg.MetadataValue.int(1)

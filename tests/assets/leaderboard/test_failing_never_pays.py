@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from assets.analysis.comparability import NotComparable
 from assets.analysis.gates.gains import load_paired_scores
-from assets.leaderboard.refresh import Leaderboard, compute_leaderboard
+from assets.leaderboard.refresh import Leaderboards, compute_leaderboards
 from assets.leaderboard.score_matrix import QuestionIndex
 from assets.project import Benchmark
 from evaluators import catalog
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
-    from warehouse.storage.transaction import Parameters
+    from warehouse.storage.parameters import Parameters
 
 ROUNDING = 1e-9
 CHANCE = 0.02
@@ -87,13 +87,13 @@ class Scores:
         return self._connection.cursor().execute(sql, parameters).pl()
 
 
-def leaderboard(evaluator: Evaluator, frame: pl.DataFrame) -> Leaderboard:
+def leaderboard(evaluator: Evaluator, frame: pl.DataFrame) -> Leaderboards:
     """The leaderboard of some samples by one evaluator."""
     benchmark = Benchmark(name="b", questions=None, predictions=Path("p"), evaluators=(evaluator,))
-    return compute_leaderboard(Scores(evaluator, frame), benchmark)
+    return compute_leaderboards(Scores(evaluator, frame), [benchmark])
 
 
-def by_metric(found: Leaderboard) -> dict[tuple[str, str], dict[str, Any]]:
+def by_metric(found: Leaderboards) -> dict[tuple[str, str], dict[str, Any]]:
     """The rows by system and metric."""
     return {(row["system"], row["metric"]): row for row in found.rows.iter_rows(named=True)}
 

@@ -26,7 +26,7 @@ STANDINGS = st.lists(st.tuples(st.none() | st.floats(0, 1), PLACES), min_size=1,
 def test_a_rank_lies_within_its_interval_or_has_none(
     given_: list[tuple[float | None, list[int] | None]],
 ) -> None:
-    facts = metric_facts([catalog.build("citation")])
+    facts = metric_facts([catalog.build("citation")]).with_columns(benchmark=pl.lit("b"))
     rows = [row(mean, 9, 9, system=f"s{at}") for at, (mean, _) in enumerate(given_)]
     stood = rank_systems(pl.DataFrame(rows, schema_overrides={"mean": pl.Float64}), facts)
     low, high = ([None if p is None else p[end] for _, p in given_] for end in (0, 1))
@@ -48,7 +48,7 @@ def test_a_rank_lies_within_its_interval_or_has_none(
 
 
 def test_means_that_differ_by_rounding_share_a_rank() -> None:
-    facts = metric_facts([catalog.build("citation")])
+    facts = metric_facts([catalog.build("citation")]).with_columns(benchmark=pl.lit("b"))
     rows = [row(mean, 3, 3, system=str(mean)) for mean in (0.1 + 0.2, 0.3, 0.2)]
     assert rank_systems(pl.DataFrame(rows), facts)["rank"].to_list() == [1, 1, 3]
 

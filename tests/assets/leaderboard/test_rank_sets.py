@@ -7,14 +7,14 @@ import polars as pl
 import pytest
 
 from assets.leaderboard.aggregate import reconcile_ranks
-from assets.leaderboard.metric_slice import MetricSlice
+from assets.leaderboard.metric_slice import MetricSlices
 from evaluators.metric import Metric
 from evaluators.statistics.clusters import Groups
 
 
 def ranked(values: np.ndarray, *, clusters: np.ndarray | None = None) -> pl.DataFrame:
-    each = MetricSlice(
-        slice_="all",
+    each = MetricSlices(
+        slices=("all",),
         evaluator="made_up",
         metric=Metric(name="f1", summary="Made up."),
         systems=[f"s{at}" for at in range(values.shape[1])],
@@ -23,7 +23,7 @@ def ranked(values: np.ndarray, *, clusters: np.ndarray | None = None) -> pl.Data
         pass_fail=np.zeros(values.shape[1], dtype=bool),
     )
     means = pl.Series("mean", np.nanmean(values, axis=0))
-    rows = each.uncertainty("skew_adjusted_t").with_columns(means)
+    rows = each.uncertainty("skew_adjusted_t").with_columns(means, benchmark=pl.lit("b"))
     rank = pl.col("mean").rank("min", descending=True).cast(pl.Int32)
     return reconcile_ranks(rows.with_columns(rank=rank))
 

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assets.leaderboard.metric_slice import MetricSlice
+from assets.leaderboard.metric_slice import MetricSlices
 from assets.leaderboard.score_matrix import QuestionIndex, load_score_matrices
 from assets.project import Benchmark
 from evaluators import catalog
@@ -62,8 +62,8 @@ def uncertainty_of(rows: pl.DataFrame, system: str, *, clustered: bool) -> list[
     found = []
     for metric in CITATION.sample_metrics:
         values = matrices.values[metric.name]
-        part = MetricSlice(
-            slice_="all",
+        part = MetricSlices(
+            slices=("all",),
             evaluator="citation",
             metric=metric,
             systems=matrices.systems,

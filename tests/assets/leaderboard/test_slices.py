@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assets.leaderboard.metric_slice import MetricSlice
+from assets.leaderboard.metric_slice import MetricSlices
 from assets.leaderboard.slices import Interactions, add_shrunken_means
 from evaluators.metric import Metric
 from evaluators.statistics.clusters import Groups
@@ -15,13 +15,14 @@ from evaluators.statistics.comparisons import BETTER, WORSE
 METRIC = Metric(name="score", summary="Made up.")
 
 
-def part(values: np.ndarray, name: str) -> MetricSlice:
-    return MetricSlice(
-        slice_=name,
+def part(values: np.ndarray, name: str, rows: np.ndarray | None = None) -> MetricSlices:
+    return MetricSlices(
+        slices=(name,),
         evaluator="made_up",
         metric=METRIC,
         systems=["a", "b"],
-        values=values,
+        values=values if rows is None else values[rows],
+        rows=None if rows is None else rows[None],
         groups=Groups(),
         pass_fail=np.ones(2, dtype=np.bool_),
     )
@@ -31,10 +32,8 @@ def reversals(values: np.ndarray, size: int) -> tuple[int, pl.DataFrame]:
     """Return how many slices reverse the order significantly, and the adjusted interactions."""
     overall, interactions, significant = part(values, "all"), Interactions(), 0
     for start in range(0, len(values), size):
-        is_on_slice = np.zeros(len(values), dtype=np.bool_)
-        is_on_slice[start : start + size] = True
-        each = part(values[is_on_slice], f"slice={start}")
-        interactions.add(overall, each, is_on_slice)
+        each = part(values, f"slice={start}", np.arange(start, start + size))
+        interactions.add(overall, each)
         differs = np.sign(each.pairwise.difference) == -np.sign(overall.pairwise.difference)
         significant += bool(differs[0] and each.pairwise.verdict[0] in (BETTER, WORSE))
     assert interactions.tests == len(values) / size
@@ -67,6 +66,7 @@ def test_a_reversed_order_is_found() -> None:
 def test_means_of_slices_are_shrunken_within_their_tag() -> None:
     rows = pl.DataFrame(
         {
+            "benchmark": ["b"] * 8,
             "slice": ["all", *(f"day={at}" for at in range(6)), "kind=x"],
             "system": ["s"] * 8,
             "evaluator": ["e"] * 8,

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assets.leaderboard.refresh import refresh_leaderboard
+from assets.leaderboard.refresh import refresh_leaderboards
 from assets.project import Benchmark
 from evaluators.kinds.frame import FrameEvaluator
 from evaluators.metric import Metric
@@ -61,7 +61,7 @@ def table(tmp_path: Path, values: np.ndarray) -> tuple[pl.DataFrame, pl.DataFram
         transaction.append("questions", questions)
         transaction.append("signatures", known)
         transaction.append("grades", grades)
-    refresh_leaderboard(warehouse, benchmark)
+    refresh_leaderboards(warehouse, [benchmark])
     board = warehouse.fetch("SELECT * FROM leaderboard ORDER BY rank, system")
     return board, warehouse.fetch("SELECT * FROM comparisons")
 

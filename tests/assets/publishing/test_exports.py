@@ -145,7 +145,9 @@ def test_the_archive_has_every_evaluator_and_is_reproducible(
     for rows in workshop.predictions.values():
         rows[:] = [{**row, "question_id": f"@{row['question_id']}"} for row in rows]
     configuration = workshop.home / "scoreline.yaml"
-    configuration.write_text("benchmarks: {}\n", encoding="utf-8")
+    configuration.write_text(
+        "alerts:\n  webhook: https://chat.example/hooks/abc # ours\n", encoding="utf-8"
+    )
     workshop.run()
     with Snapshot(workshop.project.publish / FILE_NAME).open() as copy:
         path = write_archive(copy, "trial", tmp_path, configuration)
@@ -169,6 +171,7 @@ def test_the_archive_has_every_evaluator_and_is_reproducible(
             for cell in row
         ]
         board = json.loads(archive.read("leaderboard.json"))
+        assert archive.read("scoreline.yaml") == b"alerts:\n  webhook: REDACTED # ours\n"
     assert any(cell.startswith("'@q") for cell in cells)
     assert not [cell for cell in cells if cell[:1] in "=+@\t\r" and cell]
     assert {row["benchmark"] for row in board} == {"trial"}

@@ -15,8 +15,6 @@ from warehouse.queries import samples
 from warehouse.store import Warehouse
 
 BENCHMARK = Benchmark(name="b", questions=None, predictions=Path("p.jsonl"), evaluators=())
-NOT_READ = {"tags"}
-"""Columns that no evaluator reads; they define slices."""
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +28,7 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
 
 
 def test_names_agree() -> None:
-    assert {*samples.IDENTITY, *samples.SAMPLE_COLUMNS} - NOT_READ == SAMPLE_COLUMNS.keys()
+    assert {*samples.IDENTITY, *samples.SAMPLE_COLUMNS} == SAMPLE_COLUMNS.keys()
     assert samples.IDENTITY == KEYS
     assert samples.EMPTY_VALUES.keys() == ANSWER_COLUMNS
 
@@ -39,7 +37,7 @@ def test_names_agree() -> None:
 def test_types_agree_for_every_evaluator(warehouse: Warehouse, name: str) -> None:
     evaluator = catalog.build(name)
     columns = {*KEYS, *evaluator.columns, "error"}
-    query = stale_samples(BENCHMARK, evaluator)
+    query = stale_samples([BENCHMARK], evaluator)
     schema = warehouse.fetch(query.sql, query.parameters).schema
     given = {column: type_ for column, type_ in schema.items() if column != "input_digest"}
     assert given == {column: _type(column) for column in columns}

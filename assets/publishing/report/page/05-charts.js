@@ -1,9 +1,11 @@
 // Charts: Vega-Lite specifications, drawn in the colours of the page when they scroll into view.
 
-function chartConfig() {
-  const [ink, quiet, line] = ["var(--text)", "var(--text-muted)", "var(--border)"];
+const SCREEN = { background: "transparent", ink: "var(--text)", quiet: "var(--text-muted)", line: "var(--border)" };
+const PAPER = { background: "white", ink: "#000", quiet: "#000", line: "#ddd" };
+
+function chartConfig({ background, ink, quiet, line }) {
   return {
-    background: "transparent",
+    background,
     font: getComputedStyle(document.body).fontFamily,
     view: { stroke: null },
     axis: { labelFlush: false, labelOverlap: true, labelSeparation: 6, labelColor: quiet, titleColor: ink, gridColor: line, domainColor: quiet, tickColor: quiet, labelFontSize: 12, titleFontSize: 12, titleFontWeight: "normal" },
@@ -34,17 +36,26 @@ function fitToWidth(spec, room) {
   return { ...spec, width: "container", autosize: { type: "fit-x", contains: "padding" } };
 }
 
-async function draw(place) {
-  const spec = JSON.parse(byId(`chart-${place.dataset.chart}`).textContent);
-  if (spec.facet) place.classList.add("facets");
+function chartSpec(chart) {
+  return JSON.parse(byId(`chart-${chart}`).textContent);
+}
+
+async function embed(place, spec, colours) {
   if (!window.vegaEmbed) throw new Error("The file vega-*.js in the folder above this page is missing.");
-  const { view } = await vegaEmbed(place, fitToWidth(spec, place.clientWidth), {
+  const { view } = await vegaEmbed(place, spec, {
     ast: true, // interprets expressions, so that the policy need not allow eval
     renderer: "svg",
     actions: false,
-    config: chartConfig(),
+    config: chartConfig(colours),
     tooltip: { theme: "report" },
   });
+  return view;
+}
+
+async function draw(place) {
+  const spec = chartSpec(place.dataset.chart);
+  if (spec.facet) place.classList.add("facets");
+  const view = await embed(place, fitToWidth(spec, place.clientWidth), SCREEN);
   place.view = view;
   place.dataset.drawn = "yes";
   place.querySelector("svg")?.setAttribute("aria-hidden", "true");
@@ -73,3 +84,13 @@ function whenSeen(element, callback, isPrinted) {
 for (const place of document.querySelectorAll("[data-chart]")) whenSeen(place, () => draw(place), true);
 for (const button of document.querySelectorAll("[data-reset]"))
   button.addEventListener("click", () => draw(document.querySelector(`[data-chart="${button.dataset.reset}"]`)));
+
+// Save a chart as an image, at its own size and in the colours of paper.
+async function saveImage({ save: chart, format }) {
+  const view = await embed(el("div"), chartSpec(chart), PAPER);
+  el("a", { href: await view.toImageURL(format, 2), download: `${chart}.${format}` }).click();
+  view.finalize();
+}
+
+for (const button of document.querySelectorAll("[data-format]"))
+  button.addEventListener("click", () => saveImage(button.dataset).catch((error) => button.after(el("span", { class: "warn" }, error.message))));

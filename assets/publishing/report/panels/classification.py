@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from assets.charts import style
@@ -71,27 +70,34 @@ def confusion_chart(matrices: dict[str, dict[str, Any]]) -> style.Spec:
         for expected, counts in zip(matrix["classes"], matrix["confusion_matrix"], strict=True)
         for chosen, n in zip(matrix["classes"], counts, strict=True)
     ]
-    base = alt.Chart().encode(
-        x=alt.X("chosen:N", title="Chosen", sort=None),
-        y=alt.Y("expected:N", title="Expected", sort=None),
+    cell_text = {
+        "text": style.quantity("n"),
+        "color": {
+            "condition": {"test": f"datum.share > {WHITE_TEXT_SHARE}", "value": "white"},
+            "value": "black",
+        },
+    }
+    colour = style.quantity("share", legend=None, scale={"scheme": "blues"})
+    matrix = {
+        "encoding": {
+            "x": style.nominal("chosen", title="Chosen", sort=None),
+            "y": style.nominal("expected", title="Expected", sort=None),
+        },
+        "layer": [
+            {"mark": "rect", "encoding": {"color": colour}},
+            {"mark": "text", "encoding": cell_text},
+        ],
+        "width": 200,
+        "height": 200,
+    }
+    return style.to_spec(
+        {
+            "data": {"values": rows},
+            "facet": style.nominal("system", header={"title": None}),
+            "columns": 3,
+            "spec": matrix,
+        }
     )
-    is_dark = alt.datum.share > WHITE_TEXT_SHARE
-    chart: style.Spec = (
-        alt.layer(
-            base.mark_rect().encode(
-                color=alt.Color("share:Q", legend=None, scale=alt.Scale(scheme="blues"))
-            ),
-            base.mark_text().encode(
-                text="n:Q",
-                color=alt.when(is_dark).then(alt.value("white")).otherwise(alt.value("black")),
-            ),
-            data=alt.InlineData(values=rows),
-        )
-        .properties(width=200, height=200)
-        .facet(facet=alt.Facet("system:N", header=alt.Header(title=None)), columns=3)
-        .to_dict(validate=False)
-    )
-    return chart
 
 
 PANEL = Panel(title="Classification", position=40, build=build, queries={"matrices": MATRICES})

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-import altair as alt
+from typing import TYPE_CHECKING
 
 from assets.charts import style
 from assets.leaderboard.winner import join_names
@@ -124,40 +122,60 @@ def curve_chart(
     ]
     if not rows:
         return None
-    selected = alt.selection_point(fields=["system"], bind="legend", name="chosen")
-    nearest = alt.selection_point(
-        nearest=True, on="pointerover", empty=False, clear="pointerout", name="near"
-    )
-    zoom = alt.selection_interval(bind="scales", name="zoom")
-    base = alt.Chart(alt.InlineData(values=rows)).encode(
-        x=alt.X("x:Q", title=TITLES[metric], scale=alt.Scale(domain=list(RANGES[metric]))),
-        y=alt.Y(
-            "share:Q",
+    curves: style.Spec = {
+        "x": style.quantity("x", title=TITLES[metric], scale={"domain": list(RANGES[metric])}),
+        "y": style.quantity(
+            "share",
             title="Share of questions above",
-            axis=alt.Axis(format="%"),
-            scale=alt.Scale(domain=[0, 1]),
+            axis={"format": "%"},
+            scale={"domain": [0, 1]},
         ),
-        color=style.system_colour(systems, symbolStrokeWidth=3),
-        opacity=alt.when(selected).then(alt.value(1)).otherwise(alt.value(0.08)),
-    )
-    lines = base.mark_line(interpolate="step-after", strokeWidth=2, clip=True)
-    marks = (
-        base.mark_point(filled=True, clip=True, size=70)
-        .encode(
-            opacity=alt.when(nearest).then(alt.value(1)).otherwise(alt.value(0)),
-            tooltip=[
-                style.SYSTEM_TOOLTIP,
-                alt.Tooltip("x:Q", title=SYMBOLS[metric], format=".4f"),
-                alt.Tooltip("share:Q", title="Questions above", format=".1%"),
+        "color": style.system_colour(systems, symbolStrokeWidth=3),
+    }
+    tooltip = [
+        style.SYSTEM_TOOLTIP,
+        style.quantity("x", title=SYMBOLS[metric], format=".4f"),
+        style.quantity("share", title="Questions above", format=".1%"),
+    ]
+    near = {"type": "point", "nearest": True, "on": "pointerover", "clear": "pointerout"}
+    layers: list[style.Spec] = [
+        {
+            "mark": {"type": "line", "interpolate": "step-after", "strokeWidth": 2, "clip": True},
+            "encoding": {**curves, "opacity": _opacity({"param": "chosen"}, 0.08)},
+            "params": [
+                {
+                    "name": "chosen",
+                    "select": {"type": "point", "fields": ["system"]},
+                    "bind": "legend",
+                },
+                {"name": "zoom", "select": {"type": "interval"}, "bind": "scales"},
             ],
-        )
-        .transform_filter(selected)
-    )
-    layers: list[Any] = [lines.add_params(selected, zoom), marks.add_params(nearest)]
+        },
+        {
+            "transform": [{"filter": {"param": "chosen"}}],
+            "mark": {"type": "point", "filled": True, "clip": True, "size": 70},
+            "encoding": {
+                **curves,
+                "opacity": _opacity({"param": "near", "empty": False}, 0),
+                "tooltip": tooltip,
+            },
+            "params": [{"name": "near", "select": near}],
+        },
+    ]
     if reference is not None:
-        line = alt.Chart(alt.InlineData(values=[{"x": reference}])).encode(x="x:Q")
-        layers.insert(0, line.mark_rule(strokeDash=[4, 4], color=style.NEUTRAL))
-    return alt.layer(*layers).properties(width=style.WIDTH, height=340).to_dict(validate=False)
+        line = {
+            "data": {"values": [{"x": reference}]},
+            "mark": {"type": "rule", "strokeDash": [4, 4], "color": style.NEUTRAL},
+            "encoding": {"x": style.quantity("x")},
+        }
+        layers.insert(0, line)
+    return style.to_spec(
+        {"data": {"values": rows}, "layer": layers, "width": style.WIDTH, "height": 340}
+    )
+
+
+def _opacity(condition: style.Spec, otherwise: float) -> style.Spec:
+    return {"condition": {**condition, "value": 1}, "value": otherwise}
 
 
 PANEL = Panel(

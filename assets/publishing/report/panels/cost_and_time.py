@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import altair as alt
 import polars as pl
 
 from assets.charts import style
@@ -98,50 +97,63 @@ def quality_chart(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> s
         return None
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
     title, is_cost = TITLES[column], column == "mean_cost"
-    selected = alt.param(
-        name="quality",
-        value=metrics[0],
-        bind=alt.binding_select(options=metrics, name="Quality by "),
-    )
-    base = (
-        alt.Chart(alt.InlineData(values=rows))
-        .transform_filter("datum.metric === quality")
-        .encode(
-            x=alt.X(
-                "spent:Q",
-                title=title,
-                axis=alt.Axis(format="$~g" if is_cost else "~g", tickCount=4),
-                scale=alt.Scale(padding=24, nice=False),
-            ),
-            y=alt.Y("mean:Q", title="Mean", scale=alt.Scale(zero=False, padding=12)),
-            color=style.system_colour(data.systems),
-        )
-    )
-    front = (
-        base.transform_filter("datum.on_front")
-        .encode(color=alt.value(style.NEUTRAL))
-        .mark_line(interpolate="step-after", strokeDash=[5, 4], strokeWidth=1.5)
-    )
-    intervals = base.mark_rule(strokeWidth=1.5).encode(y="from:Q", y2="to:Q")
-    points = base.encode(
-        tooltip=[
+    choice = {"input": "select", "options": metrics, "name": "Quality by "}
+    shared = {
+        "x": style.quantity(
+            "spent",
+            title=title,
+            axis={"format": "$~g" if is_cost else "~g", "tickCount": 4},
+            scale={"padding": 24, "nice": False},
+        ),
+        "y": style.quantity("mean", title="Mean", scale={"zero": False, "padding": 12}),
+    }
+    colour = style.system_colour(data.systems)
+    point = {
+        "color": colour,
+        "tooltip": [
             style.SYSTEM_TOOLTIP,
-            alt.Tooltip("mean:Q", title="Mean", format=".4f"),
-            alt.Tooltip("spent:Q", title=title, format="$.4~g" if is_cost else ".3~f"),
-            alt.Tooltip("on_front:N", title="On the Pareto front"),
-        ]
-    )
-    names = points.mark_text(align="left", dx=9, dy=-7, fontSize=12, limit=140)
-    return (
-        alt.layer(
-            front,
-            intervals,
-            points.mark_point(filled=True, size=110, opacity=1),
-            names.encode(text="system:N"),
-        )
-        .add_params(selected)
-        .properties(width=style.WIDTH, height=300)
-        .to_dict(validate=False)
+            style.quantity("mean", title="Mean", format=".4f"),
+            style.quantity("spent", title=title, format="$.4~g" if is_cost else ".3~f"),
+            style.nominal("on_front", title="On the Pareto front"),
+        ],
+    }
+    front = {
+        "transform": [{"filter": "datum.on_front"}],
+        "mark": {
+            "type": "line",
+            "interpolate": "step-after",
+            "strokeDash": [5, 4],
+            "strokeWidth": 1.5,
+        },
+        "encoding": {**shared, "color": {"value": style.NEUTRAL}},
+    }
+    interval = {
+        "mark": {"type": "rule", "strokeWidth": 1.5},
+        "encoding": {
+            "x": shared["x"],
+            "y": style.quantity("from"),
+            "y2": {"field": "to"},
+            "color": colour,
+        },
+    }
+    name = {"type": "text", "align": "left", "dx": 9, "dy": -7, "fontSize": 12, "limit": 140}
+    return style.to_spec(
+        {
+            "data": {"values": rows},
+            "params": [{"name": "quality", "value": metrics[0], "bind": choice}],
+            "transform": [{"filter": "datum.metric === quality"}],
+            "layer": [
+                front,
+                interval,
+                {
+                    "mark": {"type": "point", "filled": True, "size": 110, "opacity": 1},
+                    "encoding": {**shared, **point},
+                },
+                {"mark": name, "encoding": {**shared, **point, "text": style.nominal("system")}},
+            ],
+            "width": style.WIDTH,
+            "height": 300,
+        }
     )
 
 

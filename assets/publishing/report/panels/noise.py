@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import altair as alt
 import polars as pl
 
 from assets.charts import style
@@ -62,33 +61,48 @@ def noise_chart(data: BenchmarkData, means: pl.DataFrame) -> style.Spec | None:
     levels = rows["noise_ratio"].unique().sort().to_list()
     if len(levels) < MIN_LEVELS:
         return None
-    selected = alt.selection_point(fields=["system"], bind="legend", name="chosen")
-    base = alt.Chart(alt.InlineData(values=rows.to_dicts())).encode(
-        x=alt.X(
-            "noise_ratio:Q",
+    y = style.quantity("mean", title="Accuracy", axis={"format": "%"})
+    chosen = {
+        "name": "chosen",
+        "select": {"type": "point", "fields": ["system"]},
+        "bind": "legend",
+    }
+    shared = {
+        "x": style.quantity(
+            "noise_ratio",
             title="Share of irrelevant passages",
-            axis=alt.Axis(format="%", values=levels),
+            axis={"format": "%", "values": levels},
         ),
-        color=style.system_colour(data.systems, values=sorted(systems)),
-        opacity=alt.when(selected).then(alt.value(1)).otherwise(alt.value(0.12)),
-        tooltip=[
+        "color": style.system_colour(data.systems, values=sorted(systems)),
+        "opacity": {"condition": {"param": "chosen", "value": 1}, "value": 0.12},
+        "tooltip": [
             style.SYSTEM_TOOLTIP,
-            alt.Tooltip("noise_ratio:Q", title="Noise", format=".0%"),
-            alt.Tooltip("mean:Q", title="Accuracy", format=".1%"),
-            alt.Tooltip("low:Q", title="95 % from", format=".1%"),
-            alt.Tooltip("high:Q", title="to", format=".1%"),
-            alt.Tooltip("n_scored:Q", title="Questions"),
+            style.quantity("noise_ratio", title="Noise", format=".0%"),
+            style.quantity("mean", title="Accuracy", format=".1%"),
+            style.quantity("low", title="95 % from", format=".1%"),
+            style.quantity("high", title="to", format=".1%"),
+            style.quantity("n_scored", title="Questions"),
         ],
-    )
-    y = alt.Y("mean:Q", title="Accuracy", axis=alt.Axis(format="%"))
-    return (
-        alt.layer(
-            base.mark_rule(strokeWidth=1.5).encode(y="from:Q", y2="to:Q"),
-            base.mark_line(strokeWidth=2.5).encode(y=y),
-            base.mark_point(filled=True, size=60).encode(y=y).add_params(selected),
-        )
-        .properties(width=style.WIDTH, height=300)
-        .to_dict(validate=False)
+    }
+    return style.to_spec(
+        {
+            "data": {"values": rows.to_dicts()},
+            "encoding": shared,
+            "layer": [
+                {
+                    "mark": {"type": "rule", "strokeWidth": 1.5},
+                    "encoding": {"y": style.quantity("from"), "y2": {"field": "to"}},
+                },
+                {"mark": {"type": "line", "strokeWidth": 2.5}, "encoding": {"y": y}},
+                {
+                    "mark": {"type": "point", "filled": True, "size": 60},
+                    "encoding": {"y": y},
+                    "params": [chosen],
+                },
+            ],
+            "width": style.WIDTH,
+            "height": 300,
+        }
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import altair as alt
 import polars as pl
 
 from assets.charts import style
@@ -62,30 +61,29 @@ def failures_chart(data: BenchmarkData, evaluators: list[str]) -> style.Spec | N
     if rows.is_empty():
         return None
     outcomes = [format_words(outcome) for outcome in CHART_COLOURS]
-    bars = (
-        alt.Chart(alt.InlineData(values=rows.to_dicts()))
-        .mark_bar(height={"band": 0.8})
-        .encode(
-            x=alt.X(
-                "share:Q", title=None, axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])
+    bars = {
+        "mark": {"type": "bar", "height": {"band": 0.8}},
+        "encoding": {
+            "x": style.quantity(
+                "share", title=None, axis={"format": "%"}, scale={"domain": [0, 1]}
             ),
-            y=alt.Y("system:N", sort=systems, title=None),
-            yOffset=alt.YOffset("outcome:N", sort=outcomes),
-            color=alt.Color(
-                "outcome:N",
+            "y": style.nominal("system", sort=systems, title=None),
+            "yOffset": style.nominal("outcome", sort=outcomes),
+            "color": style.nominal(
+                "outcome",
                 title="Share of the answers",
-                scale=alt.Scale(domain=outcomes, range=list(CHART_COLOURS.values())),
-                legend=alt.Legend(orient="bottom", columns=4),
+                scale={"domain": outcomes, "range": list(CHART_COLOURS.values())},
+                legend={"orient": "bottom", "columns": 4},
             ),
-            tooltip=[
+            "tooltip": [
                 style.SYSTEM_TOOLTIP,
-                alt.Tooltip("outcome:N", title="Outcome"),
-                alt.Tooltip("share:Q", title="Share", format=".1%"),
+                style.nominal("outcome", title="Outcome"),
+                style.quantity("share", title="Share", format=".1%"),
             ],
-        )
-        .properties(height=alt.Step(9, **{"for": "offset"}))
-    )
-    return style.facet(bars, "evaluator", evaluators).to_dict(validate=False)
+        },
+        "height": {"step": 9, "for": "offset"},
+    }
+    return style.to_spec(style.facet(bars, rows.to_dicts(), "evaluator", evaluators))
 
 
 PANEL = Panel(title="Passes and failures", position=30, build=build)

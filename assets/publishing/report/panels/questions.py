@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import altair as alt
 import numpy as np
 import polars as pl
 
@@ -128,22 +127,21 @@ def heat_map_chart(
     ]
     if not rows:
         return None
-    chart: style.Spec = (
-        alt.Chart(alt.InlineData(values=rows))
-        .mark_rect(stroke="white", strokeWidth=0.5)
-        .encode(
-            x=alt.X(
-                "system:N", sort=systems, title=None, axis=alt.Axis(orient="top", labelAngle=-30)
-            ),
-            y=alt.Y("question:N", sort=hardest["question_id"].to_list(), title=None),
-            color=alt.Color(
-                "value:Q", title=metric, scale=alt.Scale(scheme="viridis", reverse=best == "low")
-            ),
-        )
-        .properties(width=max(120, 48 * len(systems)), height=16 * hardest.height)
-        .to_dict(validate=False)
+    axis = {"orient": "top", "labelAngle": -30}
+    scale = {"scheme": "viridis", "reverse": best == "low"}
+    return style.to_spec(
+        {
+            "data": {"values": rows},
+            "mark": {"type": "rect", "stroke": "white", "strokeWidth": 0.5},
+            "encoding": {
+                "x": style.nominal("system", sort=systems, title=None, axis=axis),
+                "y": style.nominal("question", sort=hardest["question_id"].to_list(), title=None),
+                "color": style.quantity("value", title=metric, scale=scale),
+            },
+            "width": max(120, 48 * len(systems)),
+            "height": 16 * hardest.height,
+        }
     )
-    return chart
 
 
 PANEL = Panel(title="Questions", position=70, build=build)

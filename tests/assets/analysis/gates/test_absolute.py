@@ -113,7 +113,7 @@ def test_a_gate_that_cannot_be_evaluated_fails_with_the_reason(done: Workshop) -
         Gate(system="poor", baseline="goood", metrics=("classification.accuracy",)),
     )
     benchmark = done.project.benchmarks["trial"]
-    refresh_gates(done.warehouse, benchmark)
+    refresh_gates(done.warehouse, [benchmark])
     rows = done.warehouse.fetch("SELECT * FROM gates ORDER BY kind").to_dicts()
     assert [(row["verdict"], row["passed"], row["value"]) for row in rows] == [
         ("not_comparable", 0, None),
@@ -126,10 +126,10 @@ def test_a_gate_that_cannot_be_evaluated_fails_with_the_reason(done: Workshop) -
 def test_verdicts_are_written_once(done: Workshop) -> None:
     done.gates = (Gate(metrics=("classification.accuracy",), min=0.9),)
     benchmark = done.project.benchmarks["trial"]
-    refresh_gates(done.warehouse, benchmark)
+    refresh_gates(done.warehouse, [benchmark])
     with done.warehouse.transaction() as transaction:
         transaction.execute("UPDATE gates SET message = 'kept'")
-    refresh_gates(done.warehouse, benchmark)
+    refresh_gates(done.warehouse, [benchmark])
     assert set(done.warehouse.fetch("SELECT message FROM gates")["message"]) == {"kept"}
     # A leaderboard that is computed again has no verdicts yet.
     with pytest.raises(DagsterAssetCheckFailedError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -11,6 +12,7 @@ from evaluators import catalog
 from tests.assets.conftest import write
 from tests.assets.publishing.report.conftest import Report, published
 from tests.services import takes_minutes
+from warehouse.formats.records.record import CONTROL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,6 +34,11 @@ TEXTS = {
 SYSTEM = "<i>sys</i>\u202e|`x`"
 
 
+def printable(text: str) -> str:
+    """Return a text without the characters that ids and names must not contain."""
+    return re.sub(CONTROL, "", text)
+
+
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Report:
     home = tmp_path_factory.mktemp("hostile")
@@ -43,9 +50,9 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Report:
                 "question_id": name + SCRIPT,
                 "question": text,
                 "expected_answer": text,
-                "expected_label": text[:40],
-                "gold_doc_ids": [text[:50]],
-                "tags": {"kind": text[:60]},
+                "expected_label": printable(text[:40]),
+                "gold_doc_ids": [printable(text[:50])],
+                "tags": {"kind": printable(text[:60])},
             }
             for name, text in kept.items()
         ),
@@ -58,8 +65,8 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Report:
                 "system": system,
                 "answer": text,
                 "label": text[:40],
-                "retrieved": [{"doc_id": text[:50], "text": text, "score": 1.0}],
-                "cited_sentence_ids": [text[:30]],
+                "retrieved": [{"doc_id": printable(text[:50]), "text": text, "score": 1.0}],
+                "cited_sentence_ids": [printable(text[:30])],
                 "cost_usd": 0.1,
                 "latency_s": 1.5,
             }

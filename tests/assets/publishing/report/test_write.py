@@ -36,12 +36,11 @@ def content(script: Path) -> bytes:
     return gzip.decompress(base64.b64decode(packed[1]))
 
 
-def test_each_benchmark_has_a_page_with_images_and_data(published: Workshop) -> None:
+def test_each_benchmark_has_a_page_with_data_and_no_images(published: Workshop) -> None:
     publish = published.project.publish
     whole = publish / "report" / linked(publish)
     assert (whole / "index.html").is_file()
-    assert (whole / "charts" / "leaderboard.png").read_bytes().startswith(b"\x89PNG")
-    assert (whole / "charts" / "leaderboard.svg").read_text(encoding="utf-8").startswith("<svg")
+    assert {path.suffix for path in whole.rglob("*") if path.is_file()} == {".html", ".js"}
     asked = json.loads(content(whole / "data" / "questions.js"))
     assert [row[0] for row in asked] == [f"q{i}" for i in range(6)]
     (first, *_) = json.loads(content(whole / "data" / "answers-0.js"))
@@ -92,26 +91,34 @@ def test_a_failed_report_leaves_the_old_one(
 def test_pages_contain_no_address_and_allow_none(published: Workshop) -> None:
     publish = published.project.publish
     folder = publish / "report" / linked(publish)
-    sources = {publish / "index.html": "", folder / "index.html": "&#39;self&#39; "}
-    for page, files in sources.items():
+    sources = {
+        publish / "index.html": "script-src &#39;sha256-",
+        folder / "index.html": "script-src &#39;self&#39;; style-src &#39;self&#39; ",
+    }
+    for page, start in sources.items():
         text = page.read_text(encoding="utf-8")
         (policy,) = re.findall(r'Content-Security-Policy" content="([^"]+)"', text)
-        assert policy.startswith(f"default-src &#39;none&#39;; script-src {files}&#39;sha256-")
-        assert policy.count("sha256-") == 1
+        assert policy.startswith(f"default-src &#39;none&#39;; {start}")
+        assert policy.count("sha256-") == text.count("<script>")
         assert "unsafe-eval" not in policy
         assert "http" not in policy
         assert not re.findall(r'(?:src|href)="(?:https?:)?//', text)
         assert not re.findall(r"\son[a-z]+=", re.sub(r"(?s)<script.*?</script>", "", text))
 
 
-def test_all_pages_share_one_script_file_that_draws_charts(published: Workshop) -> None:
+def test_all_pages_share_scripts_and_style(published: Workshop) -> None:
     publish = published.project.publish
     page = (publish / "report" / linked(publish) / "index.html").read_text(encoding="utf-8")
-    (name,) = re.findall(r'<script src="\.\./(vega-[0-9a-f]{12}\.js)"></script>', page)
-    assert len(page) < 200_000
-    (script,) = (publish / "report").glob("*.js")
-    assert script.name == name
-    assert "vegaEmbed" in script.read_text(encoding="utf-8")
+    names = re.findall(r'(?:<script src|<link rel="stylesheet" href)="\.\./([^"]+)">', page)
+    assert [re.sub("[0-9a-f]{12}", "*", name) for name in names] == [
+        *("page-*.css", "vega-*.js", "page-*.js"),
+    ]
+    shared = {path.name: path for path in (publish / "report").glob("*.*s")}
+    assert sorted(shared) == sorted(names)
+    assert "vegaEmbed" in shared[names[1]].read_text(encoding="utf-8")
+    assert len(page) < 40_000
+    assert "<script>" not in page
+    assert "<style>" not in page
 
 
 def test_scripts_of_earlier_reports_are_removed(
@@ -119,22 +126,24 @@ def test_scripts_of_earlier_reports_are_removed(
 ) -> None:
     publish = published.project.publish
     copy = Snapshot(publish / FILE_NAME)
-    names = [path.name for path in (publish / "report").glob("*.js")]
+    files = benchmark_page.shared_files()
+    names = [next(name for name in files if name.startswith("vega-"))]
     folders = [linked(publish)]
     for at in range(2):
         names.append(f"vega-{at}.js")
+        changed = {names[-1] if name == names[0] else name: make for name, make in files.items()}
         for module in (write, benchmark_page):
-            monkeypatch.setattr(module, "bundle_name", lambda name=names[-1]: name)
+            monkeypatch.setattr(module, "shared_files", lambda changed=changed: changed)
         write_report(copy, publish)
         folders.append(linked(publish))
     # Another script gives other pages. Those of the previous report keep theirs.
     assert len(set(folders)) == 3
-    assert {path.name for path in (publish / "report").glob("*.js")} == set(names[1:])
+    assert {path.name for path in (publish / "report").glob("vega-*.js")} == set(names[1:])
 
 
 def test_no_script_creates_markup_from_text() -> None:
     files = list(Path(str(templates_env.PAGE)).rglob("*.js"))
-    assert len(files) > len(templates_env.page_scripts([]))
+    assert len(files) > 10
     ours = "".join(file.read_text(encoding="utf-8") for file in files)
     for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
         assert word not in ours

@@ -77,4 +77,4 @@ function startComparison() {
   showWhenSeen("comparison", show);
 }
 
-startComparison();
+if (byId("comparison")) startComparison();

@@ -46,4 +46,4 @@ function startProblems() {
   show();
 }
 
-startProblems();
+if (byId("problems")) startProblems();

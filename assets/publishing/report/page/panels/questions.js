@@ -81,4 +81,4 @@ function startHeatMap() {
   showWhenSeen("questions", show);
 }
 
-startHeatMap();
+if (byId("questions")) startHeatMap();

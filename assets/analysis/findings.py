@@ -1,0 +1,86 @@
+"""Refresh the tables `problems` and `insights` of benchmarks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from assets.leaderboard.winner import describe_winner, find_winner
+from assets.project import is_judged
+from evaluators import catalog
+from evaluators.statistics.intervals import FEW_CLUSTERS, VERY_FEW_CLUSTERS
+from warehouse.queries.leaderboard import find_insights, find_problems
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from assets.project import Benchmark
+    from warehouse.store import Warehouse
+
+LEAKING = "privacy"
+"""The family of evaluators that detect leaks of private data."""
+
+RETRIEVAL = "retrieval"
+"""The family of evaluators that measure retrieval."""
+
+
+def refresh_problems(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> dict[str, int]:
+    """Write the table `problems` for benchmarks and return the number of rows of each."""
+    judged = [
+        (each.name, own.name) for each in benchmarks for own in each.evaluators if is_judged(own)
+    ]
+    named = [(each.name, metric) for each in benchmarks for metric in each.thresholds]
+    pairs = {"judged": judged, "leaking": _in_family(benchmarks, LEAKING), "named": named}
+    names = [each.name for each in benchmarks]
+    query = find_problems(names, pairs, FEW_CLUSTERS, VERY_FEW_CLUSTERS)
+    return _replace(warehouse, "problems", warehouse.fetch(*query), names)
+
+
+def refresh_insights(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> dict[str, int]:
+    """Write the table `insights` for benchmarks and return the number of rows of each."""
+    names = [each.name for each in benchmarks]
+    found = warehouse.fetch(*find_insights(names, _in_family(benchmarks, RETRIEVAL)))
+    headlines = warehouse.fetch(
+        "SELECT * FROM leaderboard WHERE list_contains($names, benchmark) AND slice = 'all' "
+        "AND is_headline = 1 ORDER BY rank, system",
+        {"names": names},
+    ).partition_by("benchmark", as_dict=True)
+    winners = [_describe_winner(rows.to_dicts()) for rows in headlines.values()]
+    winners = [row for row in winners if row is not None]
+    found = pl.concat([pl.DataFrame(winners), found], how="diagonal_relaxed")
+    return _replace(warehouse, "insights", found, names)
+
+
+def _describe_winner(headline: Sequence[Mapping[str, Any]]) -> dict[str, object] | None:
+    """Return the insight `winner`: the winner by the headline metric, or why there is none."""
+    sentence = describe_winner(headline)
+    if sentence is None:
+        return None
+    first, name = headline[0], "{evaluator}.{metric}".format(**headline[0])
+    return {
+        **{column: first[column] for column in ("benchmark", "evaluator", "metric")},
+        "kind": "winner",
+        "system": find_winner(headline),
+        "value": first["mean"],
+        "message": f"{name}: {sentence}",
+    }
+
+
+def _replace(
+    warehouse: Warehouse, table: str, rows: pl.DataFrame, benchmarks: Sequence[str]
+) -> dict[str, int]:
+    """Replace the rows of benchmarks and return the number of rows of each."""
+    warehouse.replace(table, rows, where={"benchmark": list(benchmarks)})
+    counted = dict(rows["benchmark"].value_counts().iter_rows())
+    return {name: counted.get(name, 0) for name in benchmarks}
+
+
+def _in_family(benchmarks: Iterable[Benchmark], family: str) -> list[tuple[str, str]]:
+    """Return benchmarks with their evaluators of a family."""
+    return [
+        (benchmark.name, each.name)
+        for benchmark in benchmarks
+        for each in benchmark.evaluators
+        if catalog.family_of(each) == family
+    ]

@@ -9,10 +9,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from orchestration import instance
-from warehouse.ledger.journal import journal_folder
+from orchestration.leftovers import find_leftovers, remove_leftovers
 from warehouse.maintenance import retention, vacuum
 from warehouse.storage.migrate import list_backups
-from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -44,7 +43,14 @@ class CleanupItem:
     remove: Callable[[], object]
 
 
-NAMES = (*retention.RETENTION_RULES, "runs", "backups", "encodings", *vacuum.TASK_NAMES)
+NAMES = (
+    "temporary",
+    *retention.RETENTION_RULES,
+    "runs",
+    "backups",
+    "encodings",
+    *vacuum.TASK_NAMES,
+)
 """The names of all items, in the order of their removal: free space comes last."""
 
 
@@ -55,8 +61,18 @@ def find_items(project: Project, days: float = DAYS) -> Iterator[CleanupItem]:
         project: The project.
         days: The least age of the data.
     """
-    if Warehouse(project.warehouse).exists():
-        warehouse = Warehouse(project.warehouse)
+    leftovers = find_leftovers(project)
+    if leftovers:
+        files = [each for folder in leftovers for each in folder.rglob("*") if each.is_file()]
+        places = ", ".join(sorted({str(each.parent) for each in leftovers}))
+        yield CleanupItem(
+            name="temporary",
+            description=f"files of processes that were killed, in {places}",
+            amount=f"{len(leftovers)}, {_megabytes(files)}",
+            remove=partial(remove_leftovers, project),
+        )
+    warehouse = project.open_warehouse()
+    if warehouse.exists():
         for name, leftover in retention.RETENTION_RULES.items():
             rows = retention.count_expired(warehouse, leftover, days)
             if rows:
@@ -87,17 +103,11 @@ def find_items(project: Project, days: float = DAYS) -> Iterator[CleanupItem]:
             only_by_name=True,
             remove=partial(shutil.rmtree, encodings),
         )
-    if Warehouse(project.warehouse).exists():
-        for task in vacuum.maintenance_tasks(Warehouse(project.warehouse), days):
+    if warehouse.exists():
+        for task in vacuum.maintenance_tasks(warehouse, days):
             yield CleanupItem(
                 name=task.name, description=task.what, amount=task.amount, remove=task.run
             )
-
-
-def count_journals(project: Project) -> int:
-    """Return the number of journals from killed runs, which the next run reads."""
-    folder = journal_folder(project.warehouse)
-    return len(list(folder.glob("*.jsonl"))) if folder.is_dir() else 0
 
 
 def clean(project: Project, names: Sequence[str], days: float) -> Iterator[CleanupItem]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import warnings
 from pathlib import Path
@@ -38,7 +39,6 @@ def build_definitions(
     from orchestration.automation.triggers import build_schedules, build_sensors
     from orchestration.executors import build_executor
     from orchestration.jobs import EVALUATE
-    from warehouse.store import Warehouse
 
     with warnings.catch_warnings():
         # Dagster marks backfill policies as beta.
@@ -67,8 +67,9 @@ def build_definitions(
             ],
             schedules=build_schedules(project),
             sensors=build_sensors(project),
-            # Plain values: no connection is open between the queries of an asset.
-            resources={"warehouse": Warehouse(project.warehouse), "project": project},
+            # Plain values: no connection is open between the queries of an asset. A run waits for
+            # other processes as long as they write: what it has computed must not be lost.
+            resources={"warehouse": project.open_warehouse(math.inf), "project": project},
             executor=executor,
             loggers=loggers,
         )

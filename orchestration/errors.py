@@ -55,5 +55,9 @@ class ChecksFailed(OrchestrationError):  # noqa: N818
     """The run finished, but a check failed; the command line exits with code 1."""
 
 
+class Cancelled(KeyboardInterrupt):
+    """Ctrl-C or a signal cancelled a run; the message says what is kept and how to go on."""
+
+
 class NothingToExport(OrchestrationError):  # noqa: N818
     """A benchmark has no results of the requested kind."""

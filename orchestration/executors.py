@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
+from orchestration import interrupts
 from orchestration.instance import process_tags
+from warehouse.storage.waiting import PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -91,21 +93,34 @@ def _start_method() -> dict[str, Any]:
 
 
 def start_forkserver() -> None:
-    """Start the process that steps are forked from, with its standard error discarded."""
+    """Start the process that steps are forked from.
+
+    Of the standard error of the steps, only what they wait for is shown.
+    """
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return
     from multiprocessing import forkserver
 
     forkserver.set_forkserver_preload(PRELOADED)
     sys.stderr.flush()
-    stderr, null = os.dup(2), os.open(os.devnull, os.O_WRONLY)
-    os.dup2(null, 2)
+    stderr = os.dup(2)
+    reader, writer = os.pipe()
+    os.dup2(writer, 2)
     try:
         forkserver.ensure_running()
     finally:
         os.dup2(stderr, 2)
         os.close(stderr)
-        os.close(null)
+        os.close(writer)
+    threading.Thread(target=_show_waiting, args=(reader,), daemon=True).start()
+
+
+def _show_waiting(descriptor: int) -> None:
+    with open(descriptor, encoding="utf-8", errors="replace") as lines:
+        for line in lines:
+            if line.startswith(PREFIX):
+                sys.stderr.write(line)
+                sys.stderr.flush()
 
 
 def _requirements(config: Any) -> Sequence[dg.ExecutorRequirement]:
@@ -116,6 +131,9 @@ def _end_with_run(_: object) -> None:
     # The process that requested this step, not the fork server, which outlives both.
     parent = multiprocessing.parent_process()
     if parent is not None:
+        # Ctrl-C reaches only the process of the run, which ends its steps in order.
+        os.setpgrp()
+        interrupts.raise_dropped_interrupts()
         threading.Thread(target=_kill_after, args=(parent.sentinel,), daemon=True).start()
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import socket
 import sys
 from contextlib import contextmanager
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import psutil
+import yaml
 
 from orchestration.errors import OrchestrationError
+from orchestration.leftovers import remove_leftovers
 from warehouse.storage.file_lock import FileLock
+from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -80,7 +83,9 @@ retention:
 """
 
 SETTINGS = "dagster.yaml"
-LOCK_TIMEOUT_S = 30.0
+OWN_STORAGE = {"storage", "run_storage", "event_log_storage", "schedule_storage", "instance_class"}
+"""The settings that name other databases than those in the folder."""
+
 PROCESS = "scoreline/process"
 
 
@@ -108,18 +113,14 @@ def create_instance(project: Project) -> Path:
 
 
 def _create(folder: Path) -> None:
-    """Create an instance in a temporary folder and move it, so that it is never incomplete.
+    """Create an instance in a scratch folder and move it, so that it is never incomplete."""
+    from orchestration.runs.storage import create_databases
 
-    Dagster creates its tables in several transactions, and two processes cannot do so at once.
-    """
-    from dagster import DagsterInstance
-
-    with TemporaryDirectory(prefix=".dagster-", dir=folder.parent) as temporary:
-        created = type(folder)(temporary) / folder.name
+    with scratch_folder(folder.parent) as scratch:
+        created = scratch / folder.name
         created.mkdir()
         _write_settings(created)
-        with DagsterInstance.from_config(str(created)):
-            pass
+        create_databases(created)
         created.rename(folder)
 
 
@@ -130,23 +131,42 @@ def _write_settings(folder: Path) -> None:
 
 
 def _lock(folder: Path) -> AbstractContextManager[None]:
-    return FileLock(folder, LOCK_TIMEOUT_S).exclusive()
+    return FileLock(folder, math.inf).exclusive()
 
 
 @contextmanager
 def open_instance(project: Project) -> Iterator[dg.DagsterInstance]:
     """Open the project's instance, with one partition per configured benchmark."""
-    from dagster import DagsterInstance
-
+    remove_leftovers(project)
     folder = create_instance(project)
     # Some parts of Dagster find the instance only through this variable.
     os.environ["DAGSTER_HOME"] = str(folder)
-    with DagsterInstance.from_config(str(folder)) as instance:
+    with _open(folder) as instance:
         with _lock(folder):
             fail_orphaned_runs(instance)
             set_partitions(instance, list(project.benchmarks))
             initialize_pool_limits(instance)
         yield instance
+
+
+def _open(folder: Path) -> dg.DagsterInstance:
+    """Open an instance; its databases stay open unless its settings name others."""
+    from dagster import DagsterInstance
+    from dagster._core.instance import InstanceRef
+
+    from orchestration.runs import storage
+
+    overrides = {}
+    settings = yaml.safe_load((folder / SETTINGS).read_text(encoding="utf-8")) or {}
+    if settings.keys().isdisjoint(OWN_STORAGE) and storage.has_databases(folder):
+        overrides["storage"] = {
+            "custom": {
+                "module": storage.__name__,
+                "class": storage.RunningStorage.__name__,
+                "config": {"base_dir": str(folder)},
+            }
+        }
+    return DagsterInstance.from_ref(InstanceRef.from_dir(str(folder), overrides=overrides))
 
 
 def set_partitions(instance: dg.DagsterInstance, benchmarks: Sequence[str]) -> None:

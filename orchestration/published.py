@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from orchestration.errors import ChecksFailed, OrchestrationError
-from warehouse.publish.snapshot import FILE_NAME, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from assets.project import Project
+    from warehouse.publish.snapshot import Snapshot
 
 
 class NotPublished(OrchestrationError):  # noqa: N818
@@ -25,25 +25,22 @@ def open_copy(project: Project) -> Snapshot:
     Raises:
         NotPublished: Nothing is published yet.
     """
-    path = project.publish / FILE_NAME
-    if not path.exists():
+    copy = project.open_copy()
+    if not copy.path.exists():
         raise NotPublished(
             f"nothing is published yet in {str(project.publish)!r}: run `scoreline run` first"
         )
-    return Snapshot(path)
+    return copy
 
 
-def load_leaderboard(project: Project) -> pl.DataFrame:
+def load_leaderboard(copy: Snapshot) -> pl.DataFrame:
     """Return the whole published leaderboard, best first.
 
     Returns:
         The columns of the table `leaderboard`, ordered by benchmark, slice, position of the metric
         and rank; systems without a rank come last, by name.
-
-    Raises:
-        NotPublished: Nothing is published yet.
     """
-    return open_copy(project).fetch(
+    return copy.fetch(
         "SELECT * FROM leaderboard "
         "ORDER BY benchmark, slice <> 'all', slice, position, rank NULLS LAST, system"
     )
@@ -62,16 +59,13 @@ def load_systems(project: Project, benchmark: str) -> list[str]:
     return [str(name) for name in found["system"]]
 
 
-def load_gates(project: Project, benchmarks: Sequence[str]) -> pl.DataFrame:
+def load_gates(copy: Snapshot, benchmarks: Sequence[str]) -> pl.DataFrame:
     """Return the published verdicts of gates.
 
     Returns:
         The columns benchmark, message (which names the benchmark), verdict and passed.
-
-    Raises:
-        NotPublished: Nothing is published yet.
     """
-    return open_copy(project).fetch(
+    return copy.fetch(
         "SELECT benchmark, benchmark || ': ' || message AS message, verdict, passed FROM gates "
         "WHERE list_contains($benchmarks, benchmark) ORDER BY ALL",
         {"benchmarks": list(benchmarks)},
@@ -84,7 +78,7 @@ def require_passed_gates(project: Project, benchmarks: Sequence[str]) -> None:
     Raises:
         ChecksFailed: A gate of one of the benchmarks failed; the message says why.
     """
-    gates = load_gates(project, benchmarks)
+    gates = load_gates(open_copy(project), benchmarks)
     failed = gates.filter(gates["passed"] == 0)["message"].to_list()
     if failed:
         count = f"{len(failed)} of {gates.height} gates" if gates.height > 1 else "the gate"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import signal
+import sys
+
+from orchestration import interrupts
 
 
 def main() -> None:
     """Run the command line and exit with its exit code."""
-    from orchestration.cli.program import program
-
+    interrupts.install()
     # Processes that Scoreline starts must not import from the current folder: it may hold a
     # `warehouse.py` or `signal.py` of yours.
     os.environ["PYTHONSAFEPATH"] = "1"
@@ -19,4 +22,10 @@ def main() -> None:
     gc.set_threshold(50_000)
     # Skips the garbage collection at exit, which takes most of a second.
     atexit.register(gc.freeze)
-    program(prog_name="scoreline")
+    try:
+        from orchestration.cli.program import program
+
+        program(prog_name="scoreline")
+    except KeyboardInterrupt:
+        # Before the command, or after it.
+        sys.exit(interrupts.exit_code(interrupts.received_signal() or signal.SIGINT))

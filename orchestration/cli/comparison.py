@@ -13,7 +13,8 @@ from orchestration.errors import OrchestrationError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from warehouse.publish.snapshot import Snapshot
+    from assets.leaderboard.score_matrix import Source
+    from assets.project import Benchmark
 
 COLUMNS = (
     *("metric", "a", "b", "difference", "ci_low", "ci_high", "p_adjusted", "verdict"),
@@ -26,9 +27,11 @@ class NotComparable(OrchestrationError):  # noqa: N818
 
 
 def compare_systems(
-    copy: Snapshot, benchmark: str, a: str, b: str, metrics: tuple[str, ...], slice_: str
+    copy: Source, benchmark: Benchmark, a: str, b: str, metrics: tuple[str, ...], slice_: str
 ) -> pl.DataFrame:
     """Compare system `a` with system `b`.
+
+    Comparisons that the table does not have are computed.
 
     Args:
         copy: The published copy.
@@ -47,20 +50,18 @@ def compare_systems(
         UnknownName: There is no such metric or slice; the message suggests a similar name.
         NotComparable: The two systems have no score in common.
     """
-    rows = copy.fetch(
-        "SELECT c.* EXCLUDE (metric), c.evaluator || '.' || c.metric AS address, c.metric AS name, "
-        "one.mean AS a, two.mean AS b, one.is_primary, one.best FROM comparisons AS c "
-        "JOIN leaderboard AS one ON one.benchmark = c.benchmark AND one.slice = c.slice "
-        "AND one.evaluator = c.evaluator AND one.metric = c.metric AND one.system = $a "
-        "JOIN leaderboard AS two ON two.benchmark = c.benchmark AND two.slice = c.slice "
-        "AND two.evaluator = c.evaluator AND two.metric = c.metric AND two.system = $b "
-        "WHERE c.benchmark = $benchmark AND least($a, $b) = least(system_a, system_b) "
-        "AND greatest($a, $b) = greatest(system_a, system_b) ORDER BY address",
-        {"benchmark": benchmark, "a": a, "b": b},
+    key = ["slice", "evaluator", "metric"]
+    means = copy.fetch(
+        "SELECT slice, evaluator, metric, evaluator || '.' || metric AS address, metric AS name, "
+        "one.signature, one.mean AS a, two.mean AS b, one.is_primary, one.best "
+        "FROM leaderboard AS one JOIN leaderboard AS two "
+        "USING (benchmark, slice, evaluator, metric) "
+        "WHERE benchmark = $benchmark AND one.system = $a AND two.system = $b ORDER BY address",
+        {"benchmark": benchmark.name, "a": a, "b": b},
     )
-    if not rows.is_empty():
-        require_known("slice", (slice_,), sorted(rows["slice"].unique()))
-    rows = rows.filter(pl.col("slice") == slice_)
+    if not means.is_empty():
+        require_known("slice", (slice_,), sorted(means["slice"].unique()))
+    rows = means.filter(pl.col("slice") == slice_)
     if metrics and "all" not in metrics:
         columns = ("address", "name", "evaluator")
         known = {value for column in columns for value in rows[column]}
@@ -69,8 +70,20 @@ def compare_systems(
         rows = rows.filter(pl.any_horizontal(pl.col(name).is_in(metrics) for name in columns))
     elif not metrics:
         rows = rows.filter(pl.col("is_primary") == 1)
+    pairs = copy.fetch(
+        "SELECT * EXCLUDE (benchmark) FROM comparisons WHERE benchmark = $benchmark "
+        "AND slice = $slice AND least($a, $b) = least(system_a, system_b) "
+        "AND greatest($a, $b) = greatest(system_a, system_b)",
+        {"benchmark": benchmark.name, "slice": slice_, "a": a, "b": b},
+    )
+    absent = rows.join(pairs, on=key, how="anti")
+    if absent.height:
+        pairs = pl.concat(
+            [pairs, _compute(copy, benchmark, (a, b), absent)], how="diagonal_relaxed"
+        )
+    rows = rows.join(pairs, on=key, maintain_order="left").drop("signature", "metric")
     if rows.is_empty():
-        raise NotComparable(f"{a!r} and {b!r} have no score in common on {benchmark!r}")
+        raise NotComparable(f"{a!r} and {b!r} have no score in common on {benchmark.name!r}")
     is_inverted = pl.col("system_a") != a
     sign = pl.when(is_inverted).then(-1.0).otherwise(1.0)
     opposite = {"better": "worse", "worse": "better"}
@@ -84,6 +97,27 @@ def compare_systems(
         system_b=pl.lit(b),
         metric=pl.col("address"),
     ).drop("address", "name", "is_primary")
+
+
+def _compute(
+    copy: Source, benchmark: Benchmark, systems: tuple[str, str], absent: pl.DataFrame
+) -> pl.DataFrame:
+    """Compute the comparisons of two systems by metrics that the table lacks.
+
+    Raises:
+        NotComparable: An evaluator is not configured as it was when the copy was published.
+    """
+    from assets.leaderboard.compare_pair import compare_pair
+
+    configured = {evaluator.name: evaluator.signature for evaluator in benchmark.evaluators}
+    for name, signature in absent.select("evaluator", "signature").unique().sort("*").iter_rows():
+        if configured.get(name) != signature:
+            raise NotComparable(
+                f"the evaluator {name!r} of {benchmark.name!r} has changed since the results were "
+                "published: run `scoreline run` first"
+            )
+    metrics = absent.select("evaluator", "metric").rows()
+    return compare_pair(copy, benchmark, absent["slice"][0], systems, metrics)
 
 
 def describe_comparison(row: Mapping[str, Any], a: str, b: str) -> str:
@@ -148,7 +182,7 @@ def uses_fewer_questions(row: Mapping[str, Any]) -> bool:
 
 
 def largest_differences(
-    copy: Snapshot, benchmark: str, address: str, a: str, b: str, slice_: str, count: int
+    copy: Source, benchmark: str, address: str, a: str, b: str, slice_: str, count: int
 ) -> pl.DataFrame:
     """Return the questions with the largest differences between two systems by one metric.
 

@@ -67,6 +67,20 @@ def settings_option(command: Callable[..., None]) -> Callable[..., None]:
     return with_settings
 
 
+def copy_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Add `--config` and `--debug` to a command, which then takes the published `copy`."""
+
+    @config_option
+    @debug_option
+    @wraps(command)
+    def with_copy(config: Path, **arguments: Any) -> None:
+        from orchestration.config import published_copy
+
+        command(copy=published_copy.find_copy(config), **arguments)
+
+    return with_copy
+
+
 def require_known(what: str, names: tuple[str, ...], known: list[str]) -> tuple[str, ...]:
     """Return `names` without repetitions.
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import datetime as dt
 import decimal
-import io
 import json
 import math
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
@@ -32,8 +32,9 @@ def write(
     rows: Iterable[Sequence[Any]],
     output_format: OutputFormat,
     title: str | None = None,
+    numeric: Sequence[bool] | None = None,
 ) -> None:
-    """Write rows to standard output.
+    """Write rows to standard output; rows of CSV and JSON one by one as they come.
 
     Nulls and numbers that are not finite are empty in CSV, null in JSON and a dash in tables.
 
@@ -42,21 +43,31 @@ def write(
         rows: The rows, each as long as `columns`.
         output_format: The format.
         title: A heading for tables and Markdown.
+        numeric: Whether each column holds numbers. With it, rows of Markdown are written one by
+            one, too; without it, the rows tell.
     """
-    cells = [[to_json_value(value) for value in row] for row in rows]
+    cells = ([to_json_value(value) for value in row] for row in rows)
     if output_format == "json":
-        objects = [dict(zip(columns, row, strict=True)) for row in cells]
-        click.echo(json.dumps(objects, ensure_ascii=False, indent=2, allow_nan=False))
+        _json(columns, cells)
     elif output_format == "csv":
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
+        writer = csv.writer(sys.stdout, lineterminator="\n")
         writer.writerow(columns)
         writer.writerows([_format_csv(value) for value in row] for row in cells)
-        click.echo(text.getvalue(), nl=False)
     elif output_format == "md":
-        _markdown(columns, cells, title)
+        _markdown(columns, cells, title, numeric)
     else:
-        _table(columns, cells, title)
+        _table(columns, list(cells), title)
+
+
+def _json(columns: Sequence[str], cells: Iterable[Sequence[Any]]) -> None:
+    """Write a list of objects as `json.dumps` does with an indent of 2."""
+    separator = "["
+    for row in cells:
+        found = dict(zip(columns, row, strict=True))
+        text = json.dumps(found, ensure_ascii=False, indent=2, allow_nan=False)
+        sys.stdout.write(separator + "\n  " + text.replace("\n", "\n  "))
+        separator = ","
+    sys.stdout.write("[]\n" if separator == "[" else "\n]\n")
 
 
 def to_json_value(value: Any) -> Any:
@@ -128,15 +139,18 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | N
     click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
 
 
-def _markdown(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None) -> None:
+def _markdown(
+    columns: Sequence[str],
+    cells: Iterable[Sequence[Any]],
+    title: str | None,
+    numeric: Sequence[bool] | None,
+) -> None:
     if title is not None:
         click.echo(f"## {title}\n")
-    numeric = [any(_is_number(row[at]) for row in rows) for at in range(len(columns))]
-    lines = [
-        columns,
-        ["---:" if number else "---" for number in numeric],
-        *([_format_cell(value) for value in row] for row in rows),
-    ]
-    for line in lines:
-        cells = (cell.replace("\\", "\\\\").replace("|", "\\|") for cell in line)
-        click.echo(f"| {' | '.join(cells)} |")
+    if numeric is None:
+        cells = list(cells)
+        numeric = [any(_is_number(row[at]) for row in cells) for at in range(len(columns))]
+    heading = [columns, ["---:" if number else "---" for number in numeric]]
+    for line in chain(heading, ([_format_cell(value) for value in row] for row in cells)):
+        escaped = (cell.replace("\\", "\\\\").replace("|", "\\|") for cell in line)
+        sys.stdout.write(f"| {' | '.join(escaped)} |\n")

@@ -7,20 +7,22 @@ import importlib
 import math
 import os
 import pkgutil
+import signal
 import sys
 import traceback
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from orchestration import interrupts
 from orchestration.cli import commands
-from orchestration.errors import ChecksFailed, OrchestrationError
+from orchestration.errors import Cancelled, ChecksFailed, OrchestrationError
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-FAILED_CHECK, BAD_INPUT, INTERRUPTED = 1, 2, 130
+FAILED_CHECK, BAD_INPUT = 1, 2
 
 
 class Program(click.Group):
@@ -61,9 +63,8 @@ class Program(click.Group):
             sys.stdout.flush()
         except (click.ClickException, click.exceptions.Exit):
             raise
-        except (KeyboardInterrupt, click.Abort):
-            click.echo("interrupted", err=True)
-            ctx.exit(INTERRUPTED)
+        except (KeyboardInterrupt, click.Abort) as error:
+            self._end_cancelled(ctx, error)
         except BrokenPipeError:
             # The reader closed the pipe. Buffered output must not raise again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -71,10 +72,23 @@ class Program(click.Group):
         except Exception as error:  # noqa: BLE001 - the outermost frame
             if ctx.meta.get("scoreline.debug"):
                 traceback.print_exception(error)
-            else:
+            if interrupts.received_signal() is not None:
+                # Libraries turn the interruption into errors of their own.
+                self._end_cancelled(ctx, error)
+            if not ctx.meta.get("scoreline.debug"):
                 click.echo(f"error: {describe_error(error)}", err=True)
             ctx.exit(FAILED_CHECK if isinstance(error, ChecksFailed) else BAD_INPUT)
         return result
+
+    def _end_cancelled(self, ctx: click.Context, error: BaseException) -> NoReturn:
+        """Say what was cancelled, and exit with the code of the signal."""
+        number = interrupts.received_signal() or signal.SIGINT
+        cause = "Ctrl-C" if number == signal.SIGINT else number.name
+        detail = f": {error}" if isinstance(error, Cancelled) else ""
+        click.echo(f"cancelled by {cause}{detail}", err=True)
+        if interrupts.received_signal() is not None:
+            interrupts.kill_workers()
+        ctx.exit(interrupts.exit_code(number))
 
 
 def describe_error(error: Exception) -> str:

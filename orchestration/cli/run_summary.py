@@ -71,7 +71,7 @@ def _write_results(project: Project, options: RunOptions, *, document_qa: bool) 
     with_leaderboard = benchmarks
     if document_qa:
         with_leaderboard = _write_document_qa_summaries(project, benchmarks)
-    leaderboard = published.load_leaderboard(project).filter(
+    leaderboard = published.load_leaderboard(published.open_copy(project)).filter(
         pl.col("benchmark").is_in(with_leaderboard)
     )
     write_leaderboards(shown_rows(overall_rows(leaderboard)), "table")
@@ -121,7 +121,7 @@ def _write_gates(project: Project, benchmarks: tuple[str, ...]) -> None:
     """Count the verdicts of the gates of each benchmark; the error of the run names failed ones."""
     from orchestration import published
 
-    gates = published.load_gates(project, benchmarks)
+    gates = published.load_gates(published.open_copy(project), benchmarks)
     for name in benchmarks:
         own = gates.filter(gates["benchmark"] == name)
         counts = Counter(

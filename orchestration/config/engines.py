@@ -131,7 +131,7 @@ def build_engines(
 
 
 class LlmJudgeFactory:
-    """Creates the configured judge; all judges of one factory share one budget."""
+    """Creates the configured judge."""
 
     def __init__(self, settings: JudgeSettings) -> None:
         self.settings = settings
@@ -140,13 +140,14 @@ class LlmJudgeFactory:
 
     @property
     def budget(self) -> BudgetReport | None:
-        """What the judges of this factory have spent; None without a budget."""
+        """What the run has spent, as of its last judge; None without a budget."""
         from evaluators.engines.judge.budget import BudgetReport
 
-        if self.settings.budget_usd is None:
+        limits = (self.settings.budget_usd, self.settings.daily_budget_usd)
+        if limits == (None, None):
             return None
         return BudgetReport(
-            total_usd=self.settings.budget_usd,
+            total_usd=min(limit for limit in limits if limit is not None),
             spent_usd=self._spent_usd,
             refused_usd=self._refused_usd,
         )
@@ -156,12 +157,11 @@ class LlmJudgeFactory:
         """Yield a judge that calls the model for every reply that the ledger lacks."""
         from evaluators.engines.judge.ledger_judge import LedgerJudge
 
-        settings = replace(self.settings, spent_usd=self._spent_usd)
-        with LedgerJudge(settings, ledger, progress=show_judge_progress) as judge:
+        with LedgerJudge(self.settings, ledger, progress=show_judge_progress) as judge:
             try:
                 yield judge
             finally:
-                self._spent_usd = judge.spent_usd
+                self._spent_usd = ledger.spent_usd()
                 self._refused_usd = judge.refused_usd
 
     def replay(self, ledger: Ledger) -> JudgeEngine:
@@ -176,8 +176,6 @@ class LlmJudgeFactory:
 
         return DryRunJudge(self.settings, ledger, counted)
 
-    def with_budget(self, budget_usd: float) -> LlmJudgeFactory:
-        """Return a factory with its own budget, at most the configured one."""
-        configured = self.settings.budget_usd
-        budget = budget_usd if configured is None else min(budget_usd, configured)
-        return LlmJudgeFactory(replace(self.settings, budget_usd=budget))
+    def with_daily_budget(self, budget_usd: float) -> LlmJudgeFactory:
+        """Return a factory whose judges also share a budget for 24 hours with all other runs."""
+        return LlmJudgeFactory(replace(self.settings, daily_budget_usd=budget_usd))

@@ -32,9 +32,23 @@ ReportFault = Callable[..., None]
 class EvaluatorBuilder:
     """Builds evaluators from their names and parameters; reports what does not fit together."""
 
-    def __init__(self, report: ReportFault, identities: EngineIdentities) -> None:
+    def __init__(
+        self,
+        report: ReportFault,
+        identities: EngineIdentities,
+        own: Mapping[str, type[Evaluator] | Evaluator] = MappingProxyType({}),
+    ) -> None:
+        """Set up.
+
+        Args:
+            report: Records a fault.
+            identities: The identities of the engines.
+            own: Evaluators that are not in the catalogue, by name: their classes, or evaluators
+                that are used as they are.
+        """
         self._report = report
         self._identities = identities
+        self._own = own
 
     def build(self, keys: BenchmarkKeys, path: YamlPath) -> tuple[Evaluator, ...]:
         """Build the evaluators of a benchmark.
@@ -47,10 +61,10 @@ class EvaluatorBuilder:
         if names is None:
             return ()
         built: dict[str, Evaluator] = {}
-        for name in names:
+        for name, kind in names.items():
             parameters: Mapping[str, Any] = keys.parameters.get(name, {})
             try:
-                evaluator = catalog.build(name, parameters)
+                evaluator = self._build(name, kind, parameters)
                 if isinstance(evaluator, FlowEvaluator):
                     identities = self._identities.by_role(evaluator.engine_roles())
                     evaluator = evaluator.with_engine_identities(identities)
@@ -66,19 +80,37 @@ class EvaluatorBuilder:
             for each in built.values()
         )
 
-    def _resolve_names(self, keys: BenchmarkKeys, path: YamlPath) -> Sequence[str] | None:
-        """Return the names of all evaluators, or None when one of them is unknown."""
-        chosen: dict[str, None] = {}
-        has_unknown = False
-        for at, name in enumerate(keys.evaluators):
+    def _build(self, name: str, kind: str, parameters: Mapping[str, Any]) -> Evaluator:
+        own = self._own.get(kind)
+        if own is None:
+            return catalog.build_from(catalog.catalogue()[kind], parameters, name)
+        if isinstance(own, type):
+            return catalog.build_from(own, parameters, name)
+        return own
+
+    def _resolve_names(self, keys: BenchmarkKeys, path: YamlPath) -> Mapping[str, str] | None:
+        """Return the evaluators by name, or None when one of them is unknown or a name is taken.
+
+        Returns:
+            The name of the evaluator behind each name.
+        """
+        chosen: dict[str, str] = {}
+        is_faulty = False
+        for at, given in enumerate(keys.evaluators):
+            ((name, kind),) = [(given, given)] if isinstance(given, str) else given.items()
             try:
-                chosen.update(dict.fromkeys(catalog.select([name])))
-            except UnknownEvaluator as error:
+                if name != kind:
+                    self._require_free(name, chosen)
+                    (kind,) = self._select(kind, only=True)
+                    chosen[name] = kind
+                else:
+                    chosen.update({each: each for each in self._select(kind)})
+            except EvaluatorError as error:
                 self._report(str(error), *path, "evaluators", at)
-                has_unknown = True
-        if has_unknown:
+                is_faulty = True
+        if is_faulty:
             return None
-        names = add_components(chosen)
+        names = {**chosen, **{name: name for name in add_components(chosen.values())}}
         for name in keys.parameters:
             if name not in names:
                 self._report(
@@ -89,6 +121,27 @@ class EvaluatorBuilder:
                     name,
                 )
         return names
+
+    def _select(self, name: str, *, only: bool = False) -> list[str]:
+        """Return the evaluators that a name stands for; `only`: it must not be a family."""
+        if name in self._own:
+            return [name]
+        if only and name not in catalog.catalogue():
+            known = [*catalog.catalogue(), *self._own]
+            raise UnknownEvaluator(f"unknown evaluator {name!r}{did_you_mean(name, known)}")
+        try:
+            return catalog.select([name])
+        except UnknownEvaluator:
+            close = did_you_mean(name, self._own)
+            if not close:
+                raise
+            raise UnknownEvaluator(f"unknown evaluator {name!r}{close}") from None
+
+    def _require_free(self, name: str, chosen: Mapping[str, str]) -> None:
+        if name in chosen or name in self._own or name in catalog.catalogue():
+            raise EvaluatorError(f"the name {name!r} is taken: choose another one")
+        if name in catalog.families() or name == "all":
+            raise EvaluatorError(f"{name!r} is the name of a family: choose another one")
 
     def resolve_thresholds(
         self, keys: BenchmarkKeys, evaluators: Sequence[Evaluator], path: YamlPath
@@ -155,13 +208,13 @@ def _unknown_metric(what: str, address: str, metrics: Iterable[str]) -> str:
 
 
 def add_components(selected: Iterable[str]) -> list[str]:
-    """Return evaluators in their order, then the components that composite ones also need."""
+    """Return the components that composite evaluators need, and that are not selected."""
     classes = catalog.catalogue()
-    selected = list(selected)
+    chosen = list(selected)
     components = [
         part.partition(".")[0]
-        for name in selected
-        if issubclass(classes[name], CompositeEvaluator)
+        for name in chosen
+        if name in classes and issubclass(classes[name], CompositeEvaluator)
         for part in cast("type[CompositeEvaluator]", classes[name]).parts
     ]
-    return list(dict.fromkeys([*selected, *components]))
+    return [name for name in dict.fromkeys(components) if name not in chosen]

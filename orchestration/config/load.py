@@ -15,6 +15,9 @@ from assets.project import (
     Benchmark,
     Project,
 )
+from evaluators.catalog import catalogue, families
+from evaluators.errors import EvaluatorError
+from evaluators.kinds.own import installed, load
 from orchestration.config.engines import EngineIdentities, build_engines
 from orchestration.config.error_messages import describe_unknown, validation_faults
 from orchestration.config.evaluators import EvaluatorBuilder
@@ -28,7 +31,9 @@ from warehouse.formats.catalog import formats
 from warehouse.storage.location import Location, location_from_config
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from evaluators.evaluator import Evaluator
 
 DEFAULT_FILE = Path("scoreline.yaml")
 VALIDATION_VARIABLE = "SCORELINE_EXPECTATIONS"
@@ -84,11 +89,28 @@ def load_config(file: Path) -> Settings:
         raise SettingsNotFound(f"cannot read {str(file)!r}: {error.strerror}") from error
     if document.content is None:
         raise SettingsError(file, [Fault(1, "the file is empty; `scoreline init` writes one")])
+    return build_settings(document)
+
+
+def build_settings(
+    document: Document, own: Mapping[str, type[Evaluator] | Evaluator] = MappingProxyType({})
+) -> Settings:
+    """Validate the content of a configuration.
+
+    Args:
+        document: The content, as of a file in the folder to which paths are relative.
+        own: Evaluators that its benchmarks may name, beside those of the catalogue and of its
+            plugins.
+
+    Raises:
+        SettingsError: The content has faults; the error lists all of them.
+    """
     try:
         keys = ProjectKeys.model_validate(document.content)
     except ValidationError as error:
-        raise SettingsError(file, validation_faults(error, document, ProjectKeys)) from None
-    return _ProjectBuilder(document, keys).build()
+        faults = validation_faults(error, document, ProjectKeys)
+        raise SettingsError(document.file, faults) from None
+    return _ProjectBuilder(document, keys, own).build()
 
 
 def _validation(keys: ProjectKeys) -> Literal["full", "sql"]:
@@ -110,11 +132,17 @@ def _automation(keys: ProjectKeys) -> Automation:
 class _ProjectBuilder:
     """Builds the project from validated keys; collects the faults in their combinations."""
 
-    def __init__(self, document: Document, keys: ProjectKeys) -> None:
+    def __init__(
+        self,
+        document: Document,
+        keys: ProjectKeys,
+        own: Mapping[str, type[Evaluator] | Evaluator],
+    ) -> None:
         self.document = document
         self.keys = keys
         self.home = document.file.absolute().parent
         self.faults: list[Fault] = []
+        self.own = {**self.load_plugins(), **own}
         self.warehouse = self.locate_warehouse()
         self.engines = build_engines(keys.judge, keys.models, self.home, self.warehouse)
         self.gates = GateBuilder(self.report, document, keys)
@@ -138,6 +166,7 @@ class _ProjectBuilder:
             home=self.home,
             warehouse=self.warehouse,
             publish=publish,
+            memory_limit=self.keys.memory_limit,
             benchmarks=MappingProxyType(benchmarks),
             engines=self.engines,
             validation=_validation(self.keys),
@@ -163,6 +192,25 @@ class _ProjectBuilder:
     def resolve_optional(self, path: str | None) -> Path | None:
         return None if path is None else self.resolve(path)
 
+    def load_plugins(self) -> Mapping[str, type[Evaluator]]:
+        """Load the evaluators of installed packages and of the project's own files."""
+        found: dict[str, type[Evaluator]] = {}
+        try:
+            found |= installed()
+        except EvaluatorError as error:
+            self.report(str(error))
+        for at, plugin in enumerate(self.keys.plugins):
+            try:
+                loaded = load(plugin, self.home)
+            except EvaluatorError as error:
+                self.report(str(error), "plugins", at)
+                continue
+            for name in loaded:
+                if name in found or name in catalogue() or name in families():
+                    self.report(f"{plugin!r}: the name {name!r} is taken", "plugins", at)
+            found |= loaded
+        return found
+
     def locate_warehouse(self) -> Location:
         keys = self.keys.warehouse
         try:
@@ -186,7 +234,7 @@ class _ProjectBuilder:
     def build_benchmark(self, name: str, keys: BenchmarkKeys) -> Benchmark:
         path = ("benchmarks", name)
         self.check_format(keys, path)
-        builder = EvaluatorBuilder(self.report, self.identities)
+        builder = EvaluatorBuilder(self.report, self.identities, self.own)
         evaluators = builder.build(keys, path)
         thresholds, default_threshold = builder.resolve_thresholds(keys, evaluators, path)
         builder.check_rank_by(keys, evaluators, path)

@@ -9,15 +9,18 @@ from pydantic import BeforeValidator, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
 from assets.config_types import (
+    ApiBase,
     BenchmarkName,
     ConfigModel,
     Count,
     EnvVariable,
+    EvaluatorName,
+    FieldName,
+    MemorySize,
     Number,
     OddCount,
     PathPattern,
     Text,
-    Url,
     UsDollars,
 )
 from assets.project import Alerts, Automation, BenchmarkGate, Drift, Execution, Gate
@@ -45,6 +48,8 @@ class Judge(ConfigModel):
             support it are called without.
         max_tokens: The most tokens of a reply; doubled once for a truncated reply.
         timeout_s: The timeout of one attempt, in seconds.
+        max_reply_mb: The largest size of an answer of the server, in megabytes; a call with a
+            larger one is a `judge_error`.
         max_attempts: How often a call is attempted when the transport fails.
         usd_per_million_in: The price of input tokens, where LiteLLM's price list has none or is
             wrong; give both prices or neither.
@@ -54,7 +59,7 @@ class Judge(ConfigModel):
 
     model: Text
     api_key_env: EnvVariable | None = None
-    api_base: Url | None = None
+    api_base: ApiBase | None = None
     concurrency: Count = 32
     requests_per_minute: Count | None = None
     tokens_per_minute: Count | None = None
@@ -65,6 +70,7 @@ class Judge(ConfigModel):
     temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
     max_tokens: Count = 2048
     timeout_s: Annotated[Number, Field(gt=0)] = 120.0
+    max_reply_mb: Annotated[Number, Field(gt=0)] = 4.0
     max_attempts: Count = 6
     usd_per_million_in: UsDollars | None = None
     usd_per_million_out: UsDollars | None = None
@@ -112,7 +118,7 @@ class Models(ConfigModel):
     dtype: Literal["float32", "float16", "bfloat16"] = "float32"
     batch_size: Count | None = None
     store_mb: Count = 2_000
-    api_base: Url | None = None
+    api_base: ApiBase | None = None
     api_key_env: EnvVariable | None = None
 
 
@@ -158,6 +164,9 @@ def _rename_bootstrap(method: object) -> object:
     return "skew_adjusted_t" if method == "bootstrap" else method
 
 
+NamedInstance = Annotated[dict[EvaluatorName, Text], Field(min_length=1, max_length=1)]
+
+
 class BenchmarkKeys(ConfigModel):
     """One benchmark: its files, and what to compute on them.
 
@@ -167,7 +176,8 @@ class BenchmarkKeys(ConfigModel):
             the format has the questions in the prediction files.
         documents: The document files, if there are any.
         predictions: The prediction files. `{system}` in the path stands for the name of the system.
-        evaluators: Names of evaluators or families, or `all`.
+        evaluators: Names of evaluators or families, or `all`. `{polite: byop}` is the evaluator
+            `byop` under the name `polite`, so that a benchmark can use it several times.
         parameters: Parameters of evaluators that differ from the defaults, by evaluator.
         slices: Tags, or `noise_ratio`, `scenario`, `perturbation`, `doc_id`, `cluster`,
             `expected_label`: there is a leaderboard for each of their values.
@@ -192,10 +202,10 @@ class BenchmarkKeys(ConfigModel):
     questions: Text | None = None
     documents: Text | None = None
     predictions: PathPattern
-    evaluators: Annotated[list[Text], Field(min_length=1)]
+    evaluators: Annotated[list[Text | NamedInstance], Field(min_length=1)]
     parameters: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    slices: list[Text] = Field(default_factory=list)
-    cluster: Text | None = None
+    slices: list[FieldName] = Field(default_factory=list)
+    cluster: FieldName | None = None
     thresholds: Annotated[
         dict[str, Threshold],
         BeforeValidator(
@@ -242,6 +252,10 @@ class ProjectKeys(ConfigModel):
         warehouse: The location of the warehouse, a DuckDB file or a lake;
             `.scoreline/warehouse.duckdb` unless given.
         publish: The folder for the published copy and the report.
+        memory_limit: The memory that DuckDB uses before it spills to disk, such as `4GB` or
+            `512MB`; half of the memory of the machine or container unless given. Python and Polars
+            need memory beside it, and each process has a limit of its own.
+        plugins: Files beside this one, or importable modules, with evaluators of your own.
         judge: The judge model. Without one, evaluators that need a judge are not applicable.
         models: The models of the other engines.
         expectations: `sql` disables Great Expectations; the checks of keys, columns and grids
@@ -259,6 +273,8 @@ class ProjectKeys(ConfigModel):
         WarehouseKeys, BeforeValidator(_expand_catalog, json_schema_input_type=str | WarehouseKeys)
     ] = WarehouseKeys(catalog=".scoreline/warehouse.duckdb")
     publish: Text = "published"
+    memory_limit: MemorySize | None = None
+    plugins: list[Text] = Field(default_factory=list)
     judge: Judge | None = None
     models: Models = Models()
     expectations: Literal["full", "sql"] = "full"

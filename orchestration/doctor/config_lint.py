@@ -106,7 +106,7 @@ def _missing_tags(
     wanted = [("slices", name) for name in benchmark.slices]
     wanted += [("cluster", benchmark.cluster)] if benchmark.cluster else []
     for key, name in wanted:
-        query = sliced_questions(benchmark.name, [name])
+        query = sliced_questions([benchmark.name], [name])
         if not held.fetch(f"{query.sql} LIMIT 1", query.parameters).is_empty():
             continue
         tags = held.fetch(

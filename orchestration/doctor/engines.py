@@ -14,10 +14,10 @@ from orchestration.config.engines import HUMAN, judge_settings, model_settings
 from orchestration.doctor import Diagnosis
 from warehouse.errors import WarehouseError
 from warehouse.formats.paths import expand
-from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from pathlib import Path
 
     from assets.project import Project
     from evaluators.engines.judge.settings import JudgeSettings
@@ -56,9 +56,9 @@ def diagnose_judge(settings: Settings) -> Iterator[Diagnosis]:
     else:
         engine_settings = judge_settings(judge, project.home)
         if engine_settings.recording is not None:
-            yield _recording(engine_settings)
+            yield _recording(engine_settings.recording)
         else:
-            yield from _judge_model(engine_settings)
+            yield from _judge_model(engine_settings, project)
             yield from _same_family(judge, project)
         yield from _repeats(judge)
 
@@ -77,17 +77,17 @@ def _human_labels(project: Project) -> Diagnosis:
     return Diagnosis("ok", "judge", f"human labels: {count:,}")
 
 
-def _recording(settings: JudgeSettings) -> Diagnosis:
-    from evaluators.engines.judge.ledger_judge import make_asker
+def _recording(recording: Path) -> Diagnosis:
+    from evaluators.engines.judge.replay_file import RecordedAsker
 
     try:
-        asyncio.run(make_asker(settings).open())
+        asyncio.run(RecordedAsker(recording).open())
     except JudgeFailure as failure:
         return Diagnosis("fail", "judge", f"{failure}: correct the file")
-    return Diagnosis("ok", "judge", f"{settings.recording}: the recorded replies are readable")
+    return Diagnosis("ok", "judge", f"{recording}: the recorded replies are readable")
 
 
-def _judge_model(settings: JudgeSettings) -> Iterator[Diagnosis]:
+def _judge_model(settings: JudgeSettings, project: Project) -> Iterator[Diagnosis]:
     from evaluators.engines.judge.litellm_call import missing_key
 
     key = missing_key(settings)
@@ -96,20 +96,23 @@ def _judge_model(settings: JudgeSettings) -> Iterator[Diagnosis]:
         return
     price = _price(settings)
     if price.state != "fail":  # a run would not call the model either
-        yield _replies(settings)
+        yield _replies(settings, project)
     yield price
 
 
-def _replies(settings: JudgeSettings) -> Diagnosis:
+def _replies(settings: JudgeSettings, project: Project) -> Diagnosis:
     """Return whether the judge answers, and gives verdicts in the form that evaluators need."""
+    from assets.engines import WarehouseLedger
     from evaluators.components.claims import extract_statements
     from evaluators.engines.judge.check import check_judge
+    from warehouse.ledger.ledger import open_ledger
 
     request = next(extract_statements("Where is the office?", "It is at the quay, and closed."))
     if not isinstance(request, Ask):
         raise TypeError(f"no judge call: {request!r}")
     try:
-        found = check_judge(settings, request)
+        with open_ledger(project.open_warehouse(), "doctor") as ledger:
+            found = check_judge(settings, request, WarehouseLedger(ledger))
     except JudgeFailure as failure:
         advice = "check judge.model, judge.api_base and the key in judge.api_key_env"
         return Diagnosis("fail", "judge", f"{failure}: {advice}")
@@ -184,9 +187,9 @@ def _systems(project: Project) -> set[str]:
 def _fetch(project: Project, sql: str) -> list[tuple[Any, ...]] | None:
     """Return the rows of a query, or None when the warehouse is missing or unreadable."""
     try:
-        if not Warehouse(project.warehouse).exists():
+        if not project.open_warehouse().exists():
             return None
-        return Warehouse(project.warehouse, patience_s=_LOCK_TIMEOUT_S).fetch(sql).rows()
+        return project.open_warehouse(_LOCK_TIMEOUT_S).fetch(sql).rows()
     except WarehouseError:
         return None
 

@@ -7,14 +7,13 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from orchestration import instance, published
-from orchestration.cleanup import count_journals, find_items
+from orchestration.cleanup import find_items
 from orchestration.config import load
 from orchestration.doctor import Diagnosis
 from orchestration.doctor.engines import diagnose_judge, diagnose_models
 from orchestration.errors import OrchestrationError, SettingsError
 from warehouse.errors import WarehouseError
 from warehouse.formats.paths import expand
-from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,11 +95,9 @@ def _gates(settings: Settings) -> Diagnosis:
 def _warehouse(project: Project) -> Diagnosis:
     subject = "warehouse"
     try:
-        if not Warehouse(project.warehouse).exists():
+        if not project.open_warehouse().exists():
             return Diagnosis("ok", subject, f"{project.warehouse}: created by the first run")
-        rows = Warehouse(project.warehouse, patience_s=LOCK_TIMEOUT_S).fetch(
-            "SELECT count(*) AS n FROM predictions"
-        )
+        rows = project.open_warehouse(LOCK_TIMEOUT_S).fetch("SELECT count(*) AS n FROM predictions")
     except WarehouseError as error:
         return Diagnosis("fail", subject, str(error))
     return Diagnosis("ok", subject, f"{project.warehouse}: {rows['n'][0]:,} predictions")
@@ -147,10 +144,6 @@ def _instance(project: Project) -> Diagnosis:
 
 
 def _leftovers(project: Project) -> Iterator[Diagnosis]:
-    journals = count_journals(project)
-    if journals:
-        message = f"{journals} from killed runs with replies: the next `scoreline run` reads them"
-        yield Diagnosis("warn", "journals", message)
     try:
         found = [f"{item.name} ({item.amount})" for item in find_items(project)]
     except WarehouseError:

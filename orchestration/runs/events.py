@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import dagster as dg
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from dagster import DagsterEvent
 
@@ -67,7 +67,7 @@ def record_event(event: DagsterEvent, record: RunRecord, progress: Progress) -> 
     kind = event.event_type
     if kind is dg.DagsterEventType.STEP_START:
         progress.step(str(event.step_key))
-    elif kind in (dg.DagsterEventType.STEP_SUCCESS, dg.DagsterEventType.STEP_SKIPPED):
+    elif kind is dg.DagsterEventType.STEP_SUCCESS or kind is dg.DagsterEventType.STEP_SKIPPED:
         progress.done()
     elif kind is dg.DagsterEventType.ASSET_MATERIALIZATION and event.asset_key is not None:
         metadata = event.step_materialization_data.materialization.metadata
@@ -90,31 +90,31 @@ def record_event(event: DagsterEvent, record: RunRecord, progress: Progress) -> 
 class _EventHandler(logging.Handler):
     """Receives Dagster's log records of one run, in the process of the run."""
 
-    def __init__(self, record: RunRecord, progress: Progress) -> None:
+    def __init__(self, receive: Callable[[DagsterEvent, str], None]) -> None:
         super().__init__()
-        self.record = record
-        self.progress = progress
+        self.receive = receive
 
     def emit(self, record: logging.LogRecord) -> None:
         meta: Mapping[str, Any] = getattr(record, "dagster_meta", {})
         event: DagsterEvent | None = meta.get("dagster_event")
         if event is not None:
-            record_event(event, self.record, self.progress)
+            self.receive(event, str(meta["run_id"]))
 
 
-def event_logger(record: RunRecord, progress: Progress, *, verbose: bool) -> dg.LoggerDefinition:
-    """Return a logger that records the run's events instead of writing to the terminal.
+def event_logger(
+    receive: Callable[[DagsterEvent, str], None], *, verbose: bool
+) -> dg.LoggerDefinition:
+    """Return a logger that passes the run's events on instead of writing to the terminal.
 
     Args:
-        record: Receives checks and metadata.
-        progress: Shows the progress of the steps.
+        receive: Called with each event and the id of its run.
         verbose: Whether the log also goes to standard error, for `--debug`.
     """
 
     def create(_: dg.InitLoggerContext) -> logging.Logger:
         # Not registered by name, because each run in this process has its own logger.
         logger = logging.Logger(LOGGER, level=logging.DEBUG)  # noqa: LOG001
-        logger.addHandler(_EventHandler(record, progress))
+        logger.addHandler(_EventHandler(receive))
         if verbose:
             logger.addHandler(logging.StreamHandler())
         return logger

@@ -10,9 +10,10 @@ from dagster._core.errors import DagsterAssetCheckFailedError
 
 from assets.checks.gate_check import NAME as GATE
 from orchestration import definitions, instance
-from orchestration.errors import ChecksFailed
+from orchestration.errors import Cancelled, ChecksFailed
 from orchestration.executors import MULTIPROCESS, start_forkserver
 from orchestration.jobs import EVALUATE, contiguous_ranges, range_tags
+from orchestration.runs.cancel import cancelled, is_interruption, mark_if_interrupted
 from orchestration.runs.events import LOGGER, Progress, RunRecord, event_logger, record_event
 from orchestration.runs.subprocess_run import (
     CheckStepFailed,
@@ -45,6 +46,7 @@ def evaluate(
         The events of the runs. Gates may have failed: what they are about is published.
 
     Raises:
+        Cancelled: Ctrl-C or SIGTERM cancelled the run.
         ChecksFailed: A blocking check failed, and nothing is published.
         UnknownSystem: A selected system is in none of the selected benchmarks.
         WarehouseError: As raised by the failing asset; other exceptions of assets likewise.
@@ -53,40 +55,67 @@ def evaluate(
     record = RunRecord()
     if not verbose:
         logging.getLogger("dagster").setLevel(logging.CRITICAL)
-    in_process = project.execution.is_in_process
-    # A logger of this process receives no events from steps in other processes.
-    loggers = {LOGGER: event_logger(record, progress, verbose=verbose)} if in_process else None
-    built = definitions.build_definitions(project, loggers)
     if project.execution.executor == MULTIPROCESS and not verbose:
         start_forkserver()
-    job = built.resolve_job_def(EVALUATE)
+    try:
+        with instance.open_instance(project) as opened:
+            try:
+                _run(project, options, opened, record, progress, verbose=verbose)
+            except BaseException as error:
+                if is_interruption(error):
+                    raise cancelled(opened) from error
+                raise
+    except BaseException as error:
+        if is_interruption(error) and not isinstance(error, Cancelled):
+            raise cancelled() from error
+        raise
+    return record
+
+
+def _run(
+    project: Project,
+    options: RunOptions,
+    opened: dg.DagsterInstance,
+    record: RunRecord,
+    progress: Progress,
+    *,
+    verbose: bool,
+) -> None:
+    """Run the job for each range of benchmarks; see `evaluate`."""
+
+    def receive(event: dg.DagsterEvent, run_id: str) -> None:
+        record_event(event, record, progress)
+        mark_if_interrupted(opened, run_id, event)
+
+    in_process = project.execution.is_in_process
+    # A logger of this process receives no events from steps in other processes.
+    loggers = {LOGGER: event_logger(receive, verbose=verbose)} if in_process else None
+    job = definitions.build_definitions(project, loggers).resolve_job_def(EVALUATE)
     keys = select_assets(job.asset_layer.executable_asset_keys, options)
     selected_job = job.get_subset(asset_selection=frozenset(keys))
     benchmarks = options.benchmarks or tuple(project.benchmarks)
     ranges = list(contiguous_ranges(list(project.benchmarks), benchmarks))
     progress.begin(len(selected_job.nodes) * len(ranges))
-    with instance.open_instance(project) as opened:
-        for first, last in ranges:
-            # All systems are known only after the last range was read.
-            require_systems_in = benchmarks if (first, last) == ranges[-1] else ()
-            config = build_run_config(selected_job, options, require_systems_in)
-            tags = {**range_tags(first, last), **instance.process_tags()}
-            try:
-                if in_process:
-                    job.execute_in_process(
-                        instance=opened,
-                        asset_selection=keys,
-                        run_config={**config, "loggers": {LOGGER: {}}},
-                        tags=tags,
-                    )
-                else:
-                    config["loggers"] = console_logger_config(verbose=verbose)
-                    for event in run_in_subprocesses(opened, keys, config, tags):
-                        record_event(event, record, progress)
-            except (DagsterAssetCheckFailedError, CheckStepFailed) as error:
-                if not _only_gates_failed(record):
-                    raise ChecksFailed(describe_failed_checks(record) or str(error)) from error
-    return record
+    for first, last in ranges:
+        # All systems are known only after the last range was read.
+        require_systems_in = benchmarks if (first, last) == ranges[-1] else ()
+        config = build_run_config(selected_job, options, require_systems_in)
+        tags = {**range_tags(first, last), **instance.process_tags()}
+        try:
+            if in_process:
+                job.execute_in_process(
+                    instance=opened,
+                    asset_selection=keys,
+                    run_config={**config, "loggers": {LOGGER: {}}},
+                    tags=tags,
+                )
+            else:
+                config["loggers"] = console_logger_config(verbose=verbose)
+                for event, run_id in run_in_subprocesses(opened, keys, config, tags):
+                    receive(event, run_id)
+        except (DagsterAssetCheckFailedError, CheckStepFailed) as error:
+            if not _only_gates_failed(record):
+                raise ChecksFailed(describe_failed_checks(record) or str(error)) from error
 
 
 def select_assets(keys: Iterable[dg.AssetKey], options: RunOptions) -> list[dg.AssetKey]:

@@ -34,8 +34,8 @@ def run_in_subprocesses(
     keys: Sequence[dg.AssetKey],
     config: Mapping[str, object],
     tags: Mapping[str, str],
-) -> Iterator[dg.DagsterEvent]:
-    """Run the job `evaluate` with its steps in other processes, and yield the events of the run.
+) -> Iterator[tuple[dg.DagsterEvent, str]]:
+    """Run the job `evaluate` with its steps in other processes; yield events and the run's id.
 
     The other processes build their definitions from the file that `SCORELINE_CONFIG` names.
 
@@ -47,6 +47,7 @@ def run_in_subprocesses(
 
     Raises:
         CheckStepFailed: A blocking check failed.
+        DagsterExecutionInterruptedError: The run was cancelled.
         StepFailed: A step failed otherwise, or its process ended before the step was done.
     """
     repository = ReconstructableRepository.for_module(definitions.__name__, "defs")
@@ -60,8 +61,10 @@ def run_in_subprocesses(
     )
     failed: StepFailed | None = None
     for event in execute_run_iterator(job, run, instance):
-        yield event
+        yield event, run.run_id
         failed = failed or _failure(event)
+        if event.event_type is dg.DagsterEventType.RUN_CANCELED:
+            raise dg.DagsterExecutionInterruptedError
     if failed is not None:
         raise failed
 

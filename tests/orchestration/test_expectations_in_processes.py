@@ -43,6 +43,12 @@ if "LOADED" in os.environ:
 
 MULTIPROCESS = {"executor": "multiprocess", "max_concurrent": 2}
 
+ADDED = {
+    table: [{"name": "expect_table_row_count_to_be_between", "kwargs": {"min_value": 1}}]
+    for table in ("questions", "predictions", "scores/citation", "leaderboard")
+}
+"""One expectation for each of the steps that validate."""
+
 
 def with_scoreline(_: str) -> list[list[str]]:
     """Return the commands with which Scoreline runs the pipeline."""
@@ -73,6 +79,8 @@ def test_only_workers_import_the_library(tmp_path: Path, commands: Commands) -> 
     starter.write_starter(home)
     file = home / "scoreline.yaml"
     document = yaml.safe_load(file.read_text(encoding="utf-8"))
+    (starter_benchmark,) = document["benchmarks"].values()
+    starter_benchmark["expectations"] = ADDED
     file.write_text(yaml.safe_dump({**document, "execution": MULTIPROCESS}), encoding="utf-8")
     project = load.load_config(file).project
     environment = {

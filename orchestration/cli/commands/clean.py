@@ -41,9 +41,10 @@ Examples:
 def command(names: tuple[str, ...], carry_out: bool, days: float, settings: Settings) -> None:  # noqa: FBT001
     """List what can be removed, and remove it with --yes.
 
-    Without names: old history, results of expectations, runs and free space in the warehouse; in a
-    lake also old snapshots and unused files. Judgments, encodings and backups cost money or time to
-    create again and are removed only by name. Scores, leaderboards and their inputs always stay.
+    Without names: temporary files of killed processes, old history, results of expectations, runs
+    and free space in the warehouse; in a lake also old snapshots and unused files. Judgments,
+    encodings and backups cost money or time to create again and are removed only by name. Scores,
+    leaderboards and their inputs always stay.
     """
     from orchestration.cleanup import NAMES, clean, find_items
 

@@ -67,7 +67,7 @@ def command(
         raise click.UsageError(f"{a!r} cannot be compared with itself")
     require_known("system", (a, b), published.load_systems(project, name))
     copy = published.open_copy(project)
-    rows = comparison.compare_systems(copy, name, a, b, metrics, slice_)
+    rows = comparison.compare_systems(copy, project.benchmarks[name], a, b, metrics, slice_)
     if output_format in ("csv", "json"):
         write_frame(rows, output_format)
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from typing import TYPE_CHECKING
@@ -24,7 +25,16 @@ Examples:
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option(
-    "--port", default=3000, show_default=True, type=click.IntRange(1, 65535), help="The port."
+    "--port",
+    type=click.IntRange(1, 65535),
+    help="The port.  [default: 3000, or the next free one]",
+)
+@click.option(
+    "--allow-host",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="A further name under which browsers may open it; may be repeated.",
 )
 @click.option(
     "--prepare",
@@ -32,30 +42,41 @@ Examples:
     help="Only create the Dagster instance and its partitions, for your own deployment.",
 )
 @settings_option
-def command(host: str, port: int, settings: Settings, *, prepare: bool) -> None:
+def command(
+    host: str, port: int | None, names: tuple[str, ...], settings: Settings, *, prepare: bool
+) -> None:
     """Open the Dagster interface on this project: its assets, checks and runs.
 
     Runs of `scoreline run` appear there too. Stop it with Ctrl-C. There is no access control: use
-    an address that only you can reach.
+    an address that only you can reach. Only requests to localhost and to the given names are
+    answered, so that a page of another site cannot use the interface through your browser.
     """
-    from orchestration import instance
+    from orchestration import instance, interrupts
     from orchestration.definitions import CONFIG_VARIABLE
+    from orchestration.webserver import serve
+    from orchestration.webserver.address import DEFAULT_PORT, choose_address
 
+    if prepare:
+        with instance.open_instance(settings.project):
+            return
+    address = choose_address(host, port)
+    if port is None and address.port != DEFAULT_PORT:
+        click.echo(f"port {DEFAULT_PORT} is in use: port {address.port} is used instead", err=True)
     with instance.open_instance(settings.project):
         pass
-    if prepare:
-        return
     folder = instance.home(settings.project)
     workspace = instance.write_workspace(folder)
     environment = {
         **os.environ,
         "DAGSTER_HOME": str(folder),
         CONFIG_VARIABLE: str(settings.file),
+        serve.HOSTS_VARIABLE: json.dumps(address.allowed_hosts(names)),
     }
-    click.echo(f"http://{host}:{port} shows the project; Ctrl-C stops it", err=True)
-    arguments = ["dev", "-w", str(workspace), "--host", host, "--port", str(port)]
+    arguments = [address.host, str(address.port), str(workspace)]
     # `dagster dev` recommends `dg dev`, which needs another project layout.
     python = [sys.executable, "-W", "ignore:Function `dev_command`"]
     sys.stderr.flush()
-    # Replaces this process, so that Dagster receives signals directly.
-    os.execve(python[0], [*python, "-m", "dagster", *arguments], environment)  # noqa: S606
+    # Replaces this process, so that Dagster receives signals directly. A signal waits until the
+    # program handles it: before that, Python would end with a traceback.
+    interrupts.block()
+    os.execve(python[0], [*python, "-m", serve.__name__, *arguments], environment)  # noqa: S606

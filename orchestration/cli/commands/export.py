@@ -19,14 +19,15 @@ if TYPE_CHECKING:
 Examples:
   scoreline export --benchmark train --as evaluation-json --out results
   scoreline export --benchmark support --as parquet --out tables
-  scoreline export --benchmark support --as archive --out archives""",
+  scoreline export --benchmark support --as archive --out archives
+  scoreline export --benchmark support --as charts --out charts""",
 )
 @click.option("--benchmark", required=True, metavar="NAME", help="The benchmark.")
 @click.option(
     "--as",
     "export_format",
     required=True,
-    type=click.Choice(["evaluation-json", "parquet", "archive"]),
+    type=click.Choice(["evaluation-json", "parquet", "archive", "charts"]),
     help="The export format.",
 )
 @click.option(
@@ -43,7 +44,7 @@ def command(benchmark: str, export_format: str, out: Path, settings: Settings) -
     `evaluation-json` is `<split>_evaluation.json` with the results of document-grounded question
     answering by question and system. `parquet` is one file per table. `archive` is
     `<benchmark>.zip` with the results and leaderboards of every evaluator as JSON, CSV, Markdown
-    and HTML, the configuration, and versions.
+    and HTML, the configuration, and versions. `charts` is every chart of the report as SVG and PNG.
 
     The paths of the files go to standard output, one per line.
     """
@@ -65,6 +66,12 @@ def command(benchmark: str, export_format: str, out: Path, settings: Settings) -
                 from assets.publishing.exports.archive import write_archive
 
                 written = [write_archive(held, name, out, settings.file)]
+            elif export_format == "charts":
+                from assets.publishing.exports.charts import write_charts
+
+                written, notes = write_charts(held, name, out)
+                for note in notes:
+                    click.echo(f"warning: {note}", err=True)
             else:
                 from assets.publishing.exports.document_qa import gather_results
 

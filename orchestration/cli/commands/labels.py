@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,12 +44,11 @@ def import_(file: Path, settings: Settings) -> None:
 
     import polars as pl
 
-    from assets.analysis.asset import refresh_problems
     from assets.analysis.calibration import calibrate
+    from assets.analysis.findings import refresh_problems
     from orchestration.cli.output import write_frame
     from warehouse.ingest.labels import import_labels
     from warehouse.publish import snapshot
-    from warehouse.store import Warehouse
 
     scales = {
         name: {
@@ -58,13 +58,13 @@ def import_(file: Path, settings: Settings) -> None:
         }
         for name, benchmark in project.benchmarks.items()
     }
-    warehouse = Warehouse(project.warehouse)
+    warehouse = project.open_warehouse(math.inf)
     is_judge = project.engines.uses_human_labels
     labels = import_labels(warehouse, file, scales, judging=is_judge)
     names = labels["benchmark"].unique().sort().to_list()
-    for name in names:
-        calibrate(warehouse, project.benchmarks[name])
-        refresh_problems(warehouse, project.benchmarks[name])
+    labelled = [project.benchmarks[name] for name in names]
+    calibrate(warehouse, labelled)
+    refresh_problems(warehouse, labelled)
     snapshot.publish(warehouse, project.publish)
     calibration = warehouse.fetch(
         "SELECT benchmark, evaluator, metric, system, method, n_labels, raw_mean, corrected_mean, "

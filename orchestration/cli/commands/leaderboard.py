@@ -8,17 +8,17 @@ import click
 
 from orchestration.cli.options import (
     benchmark_option,
+    copy_option,
     format_option,
     names_option,
     require_known,
-    settings_option,
 )
 
 if TYPE_CHECKING:
     import polars as pl
 
     from orchestration.cli.output import OutputFormat
-    from orchestration.config.load import Settings
+    from warehouse.publish.snapshot import Snapshot
 
 HELP_ORDER = 4
 
@@ -43,27 +43,25 @@ Examples:
     "`tag=value`, or a tag for all its values; may be repeated.  [default: all questions]",
 )
 @format_option
-@settings_option
+@copy_option
 def command(
     benchmarks: tuple[str, ...],
     metrics: tuple[str, ...],
     slices: tuple[str, ...],
     output_format: OutputFormat,
-    settings: Settings,
+    copy: Snapshot,
 ) -> None:
     """Show the published leaderboard.
 
     As a table or Markdown: one table per benchmark and slice, with one system per row. As CSV or
     JSON: the rows of the table `leaderboard` with all their columns.
     """
-    project = settings.project
-
     from assets.charts.sort_order import shown_rows
     from orchestration import published
     from orchestration.cli.leaderboard_table import write_leaderboards
     from orchestration.cli.output import write_frame
 
-    whole = published.load_leaderboard(project)
+    whole = published.load_leaderboard(copy)
     board = filter_leaderboard(whole, benchmarks, metrics, slices or ("all",))
     if output_format in ("csv", "json"):
         write_frame(board, output_format)
@@ -73,7 +71,7 @@ def command(
     if board.is_empty():
         click.echo("no rows", err=True)
     write_leaderboards(board, output_format)
-    gates = published.load_gates(project, board["benchmark"].unique().to_list())
+    gates = published.load_gates(copy, board["benchmark"].unique().to_list())
     for message in gates.filter(gates["passed"] == 0)["message"]:
         click.echo(f"gate failed: {message}", err=True)
 

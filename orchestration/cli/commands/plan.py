@@ -86,12 +86,16 @@ def command(
         write_sample_sizes(project, choices, metrics, detect, output_format)
         return
 
-    from assets.judging.dry_run import ingested_copy, plan_run
-    from orchestration.cli.output import write
+    from orchestration.runs.preflight import require_inputs
 
     choices = run_options(project, benchmarks, systems, evaluators, judge=not no_judge)
     wanted = choices.benchmarks or tuple(project.benchmarks)
     settings.require_gate_systems(wanted)
+    require_inputs(project, wanted)
+
+    from assets.judging.dry_run import ingested_copy, plan_run
+    from orchestration.cli.output import write
+
     with ingested_copy(project, wanted) as warehouse:
         planned = list(
             plan_run(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
 import click
@@ -63,38 +62,16 @@ def command(
     before all samples were judged, and 2 when the input or the configuration has errors; the
     warehouse is then unchanged.
     """
-    project = settings.project
-
-    from assets.checks import expectations
-    from assets.fingerprints.up_to_date import is_current
     from orchestration.cli.run_summary import total, write_summary
     from orchestration.errors import ChecksFailed
-    from orchestration.published import open_copy, require_passed_gates
-    from warehouse.queries.samples import require_systems
+    from orchestration.published import require_passed_gates
+    from orchestration.runs.start import run_project
 
+    project = settings.project
     choices = run_options(project, benchmarks, systems, evaluators, judge=not no_judge, force=force)
-    wanted = choices.benchmarks or tuple(project.benchmarks)
-    settings.require_gate_systems(wanted)
-    if not force and is_current(project, wanted):
-        if choices.systems:
-            require_systems(open_copy(project), choices.systems, wanted)
-        write_summary(project, choices, None, document_qa=summary)
-        require_passed_gates(project, wanted)
-        return
-
-    # Great Expectations takes as long to import as Dagster: import both in parallel.
-    expectations.start_validator(project)
-
-    from orchestration.definitions import CONFIG_VARIABLE
-    from orchestration.runs.progress import progress_bar
-    from orchestration.runs.run import evaluate
-
-    # Step processes read the configuration from this file.
-    os.environ[CONFIG_VARIABLE] = str(settings.file)
     debug = bool(click.get_current_context().meta.get("scoreline.debug"))
-    with progress_bar(quiet=debug) as progress:
-        record = evaluate(project, choices, progress, verbose=debug)
+    record = run_project(settings, choices, debug=debug)
     write_summary(project, choices, record, document_qa=summary)
-    require_passed_gates(project, wanted)
-    if total(record, "calls over budget"):
+    require_passed_gates(project, choices.benchmarks or tuple(project.benchmarks))
+    if record is not None and total(record, "calls over budget"):
         raise ChecksFailed("the run is incomplete: its budget was reached; run again to go on")

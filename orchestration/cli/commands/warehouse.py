@@ -72,7 +72,7 @@ def copy(
         password_env=password_env,
     )
     places = (other, project.warehouse) if target is None else (project.warehouse, other)
-    counts = copy_tables(*(Warehouse(place) for place in places))
+    counts = copy_tables(*(Warehouse(place, memory_limit=project.memory_limit) for place in places))
     for table, rows in counts.items():
         if rows:
             click.echo(f"{table}: {rows:,} rows")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import dagster as dg
-import polars as pl
 import pytest
 
 from assets.judging.budget import engines_within_budget, retry_request
@@ -22,6 +22,8 @@ from orchestration.automation.triggers import NIGHTLY
 from orchestration.config import load
 from orchestration.jobs import EVALUATE
 from tests.services import takes_minutes
+from tests.warehouse.ledger.rows import judgment
+from warehouse.ledger.ledger import open_ledger
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -236,27 +238,20 @@ class JudgeFactory:
     def __init__(self, budget_usd: float | None = None) -> None:
         self.budget_usd = budget_usd
 
-    def with_budget(self, budget_usd: float) -> JudgeFactory:
-        """Return a factory with a budget."""
+    def with_daily_budget(self, budget_usd: float) -> JudgeFactory:
+        """Return a factory with a daily budget."""
         return JudgeFactory(budget_usd)
 
 
 def paid(project: Project, *ages_h: float) -> None:
     """Judgments of 1 USD each, so many hours ago."""
-    now = datetime.now(UTC).replace(tzinfo=None)
-    rows = [
-        {
-            "digest": str(at),
-            "model": "m",
-            "messages": "[]",
-            "replicate": 0,
-            "status": "scored",
-            "cost_usd": 1.0,
-            "judged_at": now - timedelta(hours=age),
-        }
-        for at, age in enumerate(ages_h)
-    ]
-    Warehouse(project.warehouse).append("judgments", pl.DataFrame(rows))
+    with open_ledger(Warehouse(project.warehouse), "earlier") as ledger:
+        for number, age in enumerate(ages_h):
+            with pytest.MonkeyPatch.context() as clock:
+                at = time.time() - age * 3600
+                clock.setattr("warehouse.ledger.owners.time.time", lambda at=at: at)
+                ledger.settle(None, 1.0)
+                ledger.record_judgment(judgment(number)).result()
 
 
 def test_automated_runs_share_one_budget(project: Project) -> None:
@@ -273,7 +268,7 @@ def test_automated_runs_share_one_budget(project: Project) -> None:
     # One long ago, two today, and one with the time of a clock that was ahead.
     paid(project, 25, 23, 1, -3)
     left: Any = engines_within_budget(limited, warehouse, AUTOMATED)[0].judge_factory
-    assert left.budget_usd == 2.0
+    assert left.budget_usd == 5
     assert engines_within_budget(limited, warehouse, {})[0].judge_factory is judged
     spent, why = engines_within_budget(
         replace(asking, automation=Automation(daily_budget_usd=3)), warehouse, AUTOMATED

@@ -8,13 +8,13 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pytest
 from click.testing import CliRunner
 
+from assets.project import Project
 from orchestration.cli.program import program
 from tests.services import takes_minutes
 from warehouse.schema.tables import SCHEMA_VERSION, TABLES
@@ -356,7 +356,10 @@ def shell(trial: Trial) -> Iterator[int]:
 def test_locked_warehouse_names_its_holder(
     trial: Trial, shell: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("warehouse.store.Warehouse", partial(Warehouse, patience_s=0.2))
+    # A run waits for as long as the other process lives.
+    monkeypatch.setattr(
+        Project, "open_warehouse", lambda project, *_: Warehouse(project.warehouse, patience_s=0.2)
+    )
     trial.put(PREDICTION, 7, '{"question_id": "q7", "cited_sentence_ids": []}')
     ended = trial.run()
     assert (ended.code, ended.out) == (2, "")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import zipfile
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,9 +14,6 @@ from click.testing import CliRunner
 from orchestration.cli.program import program
 from tests.services import takes_minutes
 from warehouse.schema.tables import TABLES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -48,6 +46,11 @@ def test_each_format_prints_its_files(invoke: Any, tmp_path: Path) -> None:
     assert code == 0
     with zipfile.ZipFile(out.strip()) as archive:
         assert "evaluators/citation/leaderboard.md" in archive.namelist()
+
+    code, out, err = invoke(*export, "--as", "charts")
+    assert (code, err) == (0, "")
+    assert {Path(line).name for line in out.splitlines()} >= {"leaderboard.svg", "hardest.png"}
+    assert all(Path(line).is_file() for line in out.splitlines())
 
 
 @pytest.mark.parametrize(

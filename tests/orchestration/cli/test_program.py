@@ -121,8 +121,8 @@ def test_missing_configuration_suggests_init(
             2,
             "ZeroDivisionError: by zero\nThis is a bug. Run the command with --debug",
         ),
-        (KeyboardInterrupt(), 130, "interrupted"),
-        (click.Abort(), 130, "interrupted"),
+        (KeyboardInterrupt(), 130, "cancelled by Ctrl-C"),
+        (click.Abort(), 130, "cancelled by Ctrl-C"),
         (click.UsageError("so not"), 2, "so not"),
     ],
 )

@@ -93,6 +93,29 @@ def test_defaults(tmp_path: Path) -> None:
     assert benchmark.max_reject_ratio == 0.0
 
 
+def test_the_memory_limit_holds_for_the_warehouse_and_its_copy(tmp_path: Path) -> None:
+    project = read(tmp_path, f"memory_limit: 512MiB\n{SMALL}").project
+    asked = "SELECT current_setting('memory_limit')"
+    assert project.open_warehouse().fetch(asked).item() == "512.0 MiB"
+    assert project.open_copy().memory_limit == "512MiB"
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("lots", "expected a size such as 4GB or 512MB"),
+        ("4G", "expected a size such as 4GB or 512MB"),
+        ("-1GB", "expected a size such as 4GB or 512MB"),
+        ("10MB", "expected at least 100MB, with which DuckDB can spill"),
+        ("4", "expected text"),
+    ],
+)
+def test_invalid_memory_limits(tmp_path: Path, value: str, message: str) -> None:
+    with pytest.raises(SettingsError) as error:
+        read(tmp_path, f"publish: out\nmemory_limit: {value}\n{SMALL}")
+    assert str(error.value).endswith(f"scoreline.yaml:2: memory_limit: {message}")
+
+
 def test_environment_variables_are_not_expanded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,6 +164,8 @@ def test_invalid_benchmark_names(tmp_path: Path, name: str) -> None:
         ("api_base: null", "api_base: ftp://x", 6, "http://"),
         ("publish: out", "publish: [out]", 2, "publish: expected text"),
         ("[question_type]", "question_type", 25, "slices: expected a list"),
+        ("[question_type]", r'["a\u0001"]', 25, "without control characters, found 'a\\x01'"),
+        ("[question_type]", r'["a\Lb"]', 25, "without control characters, found 'a\\u2028b'"),
         ("[document_retrieval, citations]", "[]", 23, "expected at least one"),
         ("train_{system}", "train_{sytem}", 22, "'{sytem}' in a path: {system} is the only"),
         ("    questions: data/train.jsonl\n", "", 18, "'questions' is missing"),

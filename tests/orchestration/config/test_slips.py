@@ -9,6 +9,7 @@ import pytest
 from orchestration.cli.options import MAX_NAMES, require_known
 from orchestration.config import load
 from orchestration.errors import SettingsError, UnknownName
+from tests.command import scoreline
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,6 +48,44 @@ def test_key_instead_of_variable_is_not_repeated(tmp_path: Path, key: str) -> No
     said = message_of(tmp_path, variable=key)
     assert "expected the name of an environment variable such as GROQ_API_KEY" in said
     assert key not in said
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://user:pass-word@127.0.0.1:8000/v1",
+        "https://pass-word@judge.example",
+        "http://:pass-word@judge.example/v1",
+        "user:pass-word@judge.example",
+        "ftp://user:pass-word@judge.example",
+    ],
+)
+@pytest.mark.parametrize("section", ["judge", "models"])
+def test_password_in_an_address_is_not_repeated(tmp_path: Path, section: str, address: str) -> None:
+    names = {"judge": "  model: openai/judge\n", "models": ""}
+    (tmp_path / "scoreline.yaml").write_text(
+        f"{section}:\n{names[section]}  api_base: {address}\n"
+        "benchmarks: {one: {questions: q.jsonl, predictions: p.jsonl, evaluators: [citation]}}\n",
+        encoding="utf-8",
+    )
+    ended = scoreline(tmp_path, "run")
+    said = ended.out + ended.err
+    assert ended.code == 2
+    line = 3 if names[section] else 2
+    assert f"scoreline.yaml:{line}: " in said
+    assert f"{section}.api_base: expected an address without user and password" in said
+    assert "name that in api_key_env" in said
+    assert "pass-word" not in said
+
+
+def test_an_address_may_hold_an_at_sign_after_the_host(tmp_path: Path) -> None:
+    file = tmp_path / "scoreline.yaml"
+    text = PROJECT.format(variable="KEY", evaluators="citation")
+    address = "http://127.0.0.1:8000/v1/@me?to=a@b"
+    file.write_text(text.replace("benchmarks:", f"  api_base: {address}\nbenchmarks:"), "utf-8")
+    judge = load.load_config(file).judge
+    assert judge is not None
+    assert judge.api_base == address
 
 
 def test_message_lists_only_some_names() -> None:

@@ -6,9 +6,11 @@ import hashlib
 import json
 import os
 import random
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,9 +18,8 @@ import pytest
 from orchestration.config import load
 from tests.judge_server import JudgeServer
 from tests.orchestration.judged_project import JudgedProject
-from tests.services import takes_minutes
-from warehouse.ledger.journal import journal_folder, read_journal
-from warehouse.ledger.ledger import JUDGMENT
+from tests.services import takes_longest
+from warehouse.ledger.database import ledger_file
 
 KILLS = int(os.environ.get("SCORELINE_KILLS", "2"))
 LATENCY = 0.1
@@ -39,18 +40,16 @@ def _started(project: JudgedProject) -> subprocess.Popen[bytes]:
 
 
 def _kept(project: JudgedProject) -> set[str]:
-    """What the project has replies to, in the journal and the tables, as the server calls it."""
+    """What the ledger of the project has replies to, as the server calls it."""
     warehouse = load.load_config(project.config).project.warehouse
-    rows = [json.loads(messages) for (messages,) in project.rows("SELECT messages FROM judgments")]
-    for journal in journal_folder(warehouse).glob("*.jsonl"):
-        rows += [
-            json.loads(row["messages"]) for kind, row in read_journal(journal) if kind == JUDGMENT
-        ]
+    with closing(sqlite3.connect(ledger_file(Path(str(warehouse))))) as connection:
+        found = connection.execute("SELECT messages FROM ledger_judgments").fetchall()
+    rows = [json.loads(messages) for (messages,) in found]
     shown = [json.dumps(messages, sort_keys=True).encode() for messages in rows]
     return {hashlib.sha256(each).hexdigest() for each in shown}
 
 
-@takes_minutes
+@takes_longest
 @pytest.mark.timeout(900)
 def test_a_killed_run_resumes_and_pays_for_nothing_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,0 +1,62 @@
+"""Start a run of a project, after its input and configuration have been checked."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from orchestration.config.load import Settings
+    from orchestration.runs import RunOptions
+    from orchestration.runs.events import RunRecord
+
+
+def run_project(
+    settings: Settings, options: RunOptions, *, debug: bool = False
+) -> RunRecord | None:
+    """Run a project, unless nothing has changed.
+
+    Args:
+        settings: The configuration.
+        options: The part of the project; its benchmarks and evaluators exist.
+        debug: Whether Dagster's log goes to standard error, instead of a progress bar.
+
+    Returns:
+        The record of the run; None when nothing has changed since the last one.
+
+    Raises:
+        OrchestrationError: The configuration or the input is not valid, or a check failed.
+        WarehouseError: As raised by the failing stage; other exceptions of stages likewise.
+    """
+    from orchestration.runs.preflight import require_folders, require_inputs, require_judge
+
+    project = settings.project
+    wanted = options.benchmarks or tuple(project.benchmarks)
+    settings.require_gate_systems(wanted)
+    require_folders(project)
+    require_inputs(project, wanted)
+
+    from assets.checks import expectations
+    from assets.fingerprints.up_to_date import is_current
+    from orchestration.leftovers import remove_leftovers
+    from orchestration.published import open_copy
+    from warehouse.queries.samples import require_systems
+
+    remove_leftovers(project)
+    if not options.force and is_current(project, wanted):
+        if options.systems:
+            require_systems(open_copy(project), options.systems, wanted)
+        return None
+    require_judge(project, wanted, options)
+
+    # Great Expectations takes as long to import as Dagster: import both in parallel.
+    expectations.start_validator(project)
+
+    from orchestration.definitions import CONFIG_VARIABLE
+    from orchestration.runs.progress import progress_bar
+    from orchestration.runs.run import evaluate
+
+    # Step processes read the configuration from this file.
+    os.environ[CONFIG_VARIABLE] = str(settings.file)
+    with progress_bar(quiet=debug) as progress:
+        return evaluate(project, options, progress, verbose=debug)

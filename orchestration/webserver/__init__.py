@@ -1,0 +1,1 @@
+"""The interface of a project: Dagster's webserver, which answers only requests meant for it."""

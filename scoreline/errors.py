@@ -1,0 +1,37 @@
+"""The error of the public API."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from scoreline.inputs import InputFolder
+
+
+class ScorelineError(Exception):
+    """An input, a name or a setting is not valid, or a result does not exist."""
+
+
+@contextmanager
+def converted_errors(inputs: InputFolder | None = None) -> Iterator[None]:
+    """Raise the errors of all packages as `ScorelineError`.
+
+    Args:
+        inputs: Names the rows that were written to files.
+    """
+    from evaluators.errors import EvaluatorError
+    from orchestration.errors import OrchestrationError, SettingsError
+    from warehouse.errors import InputError, WarehouseError
+
+    try:
+        yield
+    except SettingsError as error:
+        raise ScorelineError("\n".join(fault.message for fault in error.faults)) from error
+    except InputError as error:
+        named = error if inputs is None else inputs.name_origins(error)
+        raise ScorelineError(str(named)) from error
+    except (EvaluatorError, OrchestrationError, WarehouseError) as error:
+        raise ScorelineError(str(error)) from error

@@ -1,0 +1,234 @@
+"""`scoreline.evaluate`: every kind of input gives the same numbers, and every slip an error."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import scoreline
+from tests.judge_server import JudgeServer
+from tests.scoreline.rows import ANSWERS, MEANS, QUESTIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+KEYS = ["system", "slice", "evaluator", "metric"]
+
+
+@pytest.fixture(scope="module")
+def results() -> scoreline.Results:
+    return scoreline.evaluate(
+        QUESTIONS, ANSWERS, ["citation"], tags=["language"], slices=["language"]
+    )
+
+
+def means(results: scoreline.Results, metric: str = "f1", part: str = "all") -> dict[str, float]:
+    rows = results.leaderboard.filter(pl.col("metric") == metric, pl.col("slice") == part)
+    return dict(rows.select("system", "mean").iter_rows())
+
+
+def test_means_are_those_computed_by_hand(results: scoreline.Results) -> None:
+    assert means(results) == pytest.approx(MEANS)
+    assert means(results, part="language=de") == pytest.approx({"good": 2 / 3 * 4 / 6, "poor": 0})
+
+
+def flat() -> list[dict[str, Any]]:
+    return [{"system": name, **row} for name, rows in ANSWERS.items() for row in rows]
+
+
+def as_pandas(rows: Iterable[dict[str, Any]]) -> Any:
+    return pytest.importorskip("pandas").DataFrame(list(rows))
+
+
+def as_arrow(rows: Iterable[dict[str, Any]]) -> Any:
+    return pytest.importorskip("pyarrow").Table.from_pylist(list(rows))
+
+
+@pytest.mark.parametrize("convert", [list, pl.DataFrame, as_pandas, as_arrow, pl.LazyFrame])
+def test_every_kind_of_rows_gives_the_same_leaderboard(
+    results: scoreline.Results, convert: Callable[[list[dict[str, Any]]], Any]
+) -> None:
+    found = scoreline.evaluate(
+        convert(QUESTIONS), convert(flat()), ["citation"], tags=["language"], slices=["language"]
+    )
+    own = results.leaderboard.drop("published_at")
+    assert found.leaderboard.drop("published_at").equals(own)
+    systems = {name: convert(rows) for name, rows in ANSWERS.items()}
+    by_system = scoreline.evaluate(convert(QUESTIONS), systems, "citation", tags=["language"])
+    assert means(by_system) == means(results)
+
+
+def test_paths_are_read_where_they_are(tmp_path: Path) -> None:
+    for name, rows in {"questions": QUESTIONS, **ANSWERS}.items():
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"{name}.jsonl").write_text(lines, "utf-8")
+    before = sorted(tmp_path.iterdir())
+    by_pattern = {name: tmp_path / f"{name}.jsonl" for name in ANSWERS}
+    found = scoreline.evaluate(tmp_path / "questions.jsonl", by_pattern, ["citation"])
+    assert means(found) == pytest.approx(MEANS)
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_columns_are_renamed() -> None:
+    questions = [{"query": row["question"], **row} for row in QUESTIONS]
+    for row in questions:
+        del row["question"]
+    found = scoreline.evaluate(
+        questions, ANSWERS, ["citation"], columns={"questions": {"query": "question"}}
+    )
+    assert means(found) == pytest.approx(MEANS)
+
+
+def test_missing_values_of_frames_are_missing() -> None:
+    pandas = pytest.importorskip("pandas")
+    rows = [{**row, "answer": None if n == 0 else row["answer"]} for n, row in enumerate(flat())]
+    frame = pandas.DataFrame(rows)
+    frame.loc[1, "latency_s"] = 0.5  # NaN elsewhere
+    found = scoreline.evaluate(QUESTIONS, frame, ["citation"])
+    assert found.sql("SELECT count(latency_s) AS n FROM predictions")["n"].item() == 1
+
+
+def test_compare_has_the_numbers_of_the_table(results: scoreline.Results) -> None:
+    row = results.compare("good", "poor", "citation.f1").row(0, named=True)
+    assert row["difference"] == pytest.approx(MEANS["good"] - MEANS["poor"])
+    assert row["verdict"] == "better"
+    inverted = results.compare("poor", "good", "f1").row(0, named=True)
+    assert (inverted["difference"], inverted["verdict"]) == (-row["difference"], "worse")
+
+
+def test_gate_says_whether_a_system_passes(results: scoreline.Results) -> None:
+    worse = results.gate("poor", "good", "citation.f1", tolerance=0.02)
+    assert (worse.passed, worse.verdict) == (False, "regressed")
+    assert results.gate("good", "poor").verdict == "improved"
+    assert results.gate("good", metric="citation.f1", min=0.6).passed
+    missed = results.gate("good", metric="citation.f1", max=0.6)
+    assert (missed.passed, missed.value) == (False, pytest.approx(MEANS["good"]))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"evaluators": ["citaton"]}, "did you mean 'citation'"),
+        ({"evaluators": [{"rouge": {"wordz": "x"}}]}, "unknown parameter 'wordz'"),
+        ({"questions": 7}, "questions: expected a Polars, pandas or Arrow frame"),
+        (
+            {"questions": [{"question_id": "a", "question": 3}]},
+            r"questions\[0\]: question: expected text",
+        ),
+        (
+            {"predictions": {"a": [{"question_id": "q"}]}},
+            r"predictions\['a'\]\[0\]: there is no question 'q'",
+        ),
+        ({"predictions": {}}, "at least one system"),
+        (
+            {"predictions": [{"question_id": "q0", "answer": ""}]},
+            r"predictions\[0\]: system: missing",
+        ),
+        ({"thresholds": {"citation.f2": 0.5}}, "did you mean 'citation.f1'"),
+        ({"rank_by": "citation.f2"}, "did you mean 'citation.f1'"),
+        ({"judge": {"modell": "x"}}, "did you mean 'model'"),
+        ({"questions": "nowhere/*.jsonl"}, "no file matches"),
+        ({"questions": [{"question_id": "a", "x": object()}]}, r"questions\[0\]: .*object"),
+    ],
+)
+def test_slips_are_errors(given: dict[str, Any], message: str) -> None:
+    usual = {"questions": QUESTIONS, "predictions": ANSWERS, "evaluators": ["citation"]}
+    with pytest.raises(scoreline.ScorelineError, match=message):
+        scoreline.evaluate(**{**usual, **given})
+
+
+def test_a_wrong_name_of_a_result_is_an_error(results: scoreline.Results) -> None:
+    for call, message in (
+        (lambda: results.compare("good", "por"), "did you mean 'poor'"),
+        (lambda: results.compare("good", "poor", "f2"), "f2"),
+        (lambda: results.gate("god", min=0.5), "did you mean 'good'"),
+        (lambda: results.gate("good"), "exactly one of"),
+        (lambda: results.gate("good", min=0.5, benchmark="x"), "there is no benchmark 'x'"),
+        (lambda: results.sql("DELETE FROM scores"), "read-only|SELECT|cannot"),
+        (lambda: results.sql("SELECT nothing"), "nothing"),
+    ):
+        with pytest.raises(scoreline.ScorelineError, match=message):
+            call()
+
+
+@pytest.mark.parametrize("is_running", [False, True])
+def test_judged_replies_are_kept_in_the_ledger(tmp_path: Path, *, is_running: bool) -> None:
+    """Inside a running event loop, too, as in a notebook."""
+    questions = [{**row, "contexts": ["It opens early."]} for row in QUESTIONS[:3]]
+    rows = [{"question_id": row["question_id"], "answer": "Early."} for row in questions]
+    contexts = [{**row, "contexts": ["It opens early. It closes late."]} for row in rows]
+    ledger = tmp_path / "judge.ledger"
+
+    with JudgeServer() as server:
+        judge = {"model": "openai/judge", "api_base": server.url}
+
+        def evaluate(**given: Any) -> scoreline.Results:
+            return scoreline.evaluate(
+                QUESTIONS[:3], {"a": contexts}, ["context_relevancy"], judge=judge, **given
+            )
+
+        async def in_loop() -> scoreline.Results:
+            return evaluate(ledger=ledger)
+
+        first = asyncio.run(in_loop()) if is_running else evaluate(ledger=ledger)
+        assert server.count == 3
+        again = evaluate(ledger=ledger)
+        assert server.count == 3
+        assert means(first, "relevancy") == means(again, "relevancy")
+        evaluate()
+        assert server.count == 6
+    assert [each.name for each in tmp_path.iterdir()] == ["judge.ledger"]
+
+
+class Tags(HTMLParser):
+    """The tags of a page, and its text."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.text = ""
+        self.feed(page)
+
+    def handle_starttag(  # noqa: D102
+        self, tag: str, attrs: list[tuple[str, str | None]]
+    ) -> None:
+        self.tags.append(tag)
+        assert not {"src", "href", "onerror"} & {name for name, _ in attrs}
+
+    def handle_data(self, data: str) -> None:  # noqa: D102
+        self.text += data
+
+
+def test_pages_escape_names(tmp_path: Path) -> None:
+    evil = "<img src=x onerror=alert(1)>"
+    rows = {evil: ANSWERS["good"], "poor": ANSWERS["poor"]}
+    found = scoreline.evaluate(QUESTIONS, rows, ["citation"])
+    page = Tags(found.to_html(tmp_path / "results.html").read_text("utf-8"))
+    notebook = Tags(found._repr_html_())
+    for each in (page, notebook):
+        assert "img" not in each.tags
+        assert "script" not in each.tags
+        assert evil in each.text
+        assert f"{MEANS['good']:.3f}" in each.text
+    assert f"{MEANS['good'] - MEANS['poor']:.3f}" in page.text
+
+
+def test_evaluating_loads_neither_dagster_nor_great_expectations() -> None:
+    code = """
+import sys
+import scoreline
+from tests.scoreline.rows import ANSWERS, QUESTIONS
+scoreline.evaluate(QUESTIONS, ANSWERS, ["citation"]).leaderboard
+heavy = ("dagster", "great_expectations", "litellm", "sqlalchemy", "torch")
+print([name for name in heavy if name in sys.modules])
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"

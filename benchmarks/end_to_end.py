@@ -45,6 +45,7 @@ class Measured:
         script: The plain script, from its start to its averages.
         first: The first run, from its start to the published copy and the report.
         rerun: A run with nothing changed.
+        changed: A run after one answer was changed.
         leaderboard_s: Seconds from the start of the first run until the leaderboard was folded,
             which is all that the script does.
     """
@@ -53,6 +54,7 @@ class Measured:
     script: Cost
     first: Cost
     rerun: Cost
+    changed: Cost
     leaderboard_s: float
 
 
@@ -102,7 +104,7 @@ def cite(gold: list[str], sentences: list[str], draw: random.Random) -> list[str
 
 
 def measure(rows: int, folder: Path) -> Measured:
-    """Run the script, Scoreline for the first time, and Scoreline again with nothing changed.
+    """Run the script, then Scoreline: first, with nothing changed, with one answer changed.
 
     Raises:
         SystemExit: When the two do not agree on a figure.
@@ -110,7 +112,8 @@ def measure(rows: int, folder: Path) -> Measured:
     write_input(rows, folder)
     (folder / "scoreline.yaml").write_text(CONFIGURATION, encoding="utf-8")
     inputs = ["questions.jsonl", "predictions-model.jsonl", "results.json"]
-    script = cost_of([sys.executable, str(SCRIPT), *inputs], folder=folder)
+    script_run = [sys.executable, str(SCRIPT), *inputs]
+    script = cost_of(script_run, folder=folder)
     run = [program("scoreline"), "run"]
     began = time.time()
     first = cost_of(run, folder=folder)
@@ -118,7 +121,25 @@ def measure(rows: int, folder: Path) -> Measured:
     (folded,) = asked("SELECT epoch(max(published_at)) AS at FROM leaderboard", folder)
     rerun = cost_of(run, folder=folder)
     agree(folder)
-    return Measured(rows, script, first, rerun, folded["at"] - began)
+    change_one_answer(folder / "predictions-model.jsonl", rows // 2)
+    changed = cost_of(run, folder=folder)
+    cost_of(script_run, folder=folder)
+    agree(folder)
+    return Measured(rows, script, first, rerun, changed, folded["at"] - began)
+
+
+def change_one_answer(path: Path, number: int) -> None:
+    """Give the answer in one line of a file another text and other citations."""
+    copy = path.with_suffix(".copy")
+    with path.open(encoding="utf-8") as lines, copy.open("w", encoding="utf-8") as changed:
+        for at, line in enumerate(lines):
+            if at != number:
+                changed.write(line)
+                continue
+            sentences = ["S41", *json.loads(line)["cited_sentence_ids"]]
+            row = {**json.loads(line), "answer": "Unknown.", "cited_sentence_ids": sentences}
+            changed.write(json.dumps(row) + "\n")
+    copy.replace(path)
 
 
 def agree(folder: Path) -> None:
@@ -157,6 +178,7 @@ def report(measured: list[Measured]) -> str:
         "peak MB (script)",
     ]
     heads += ["rerun s", "rerun/first", "us a row"]
+    heads += ["one changed s", "CPU s", "one changed/first", "by CPU"]
     lines = [
         [
             f"{m.rows:,}",
@@ -170,6 +192,10 @@ def report(measured: list[Measured]) -> str:
             f"{m.rerun.wall_s:.2f}",
             f"{m.rerun.wall_s / m.first.wall_s:.3f}",
             f"{m.first.wall_s / m.rows * 1e6:.1f}",
+            f"{m.changed.wall_s:.2f}",
+            f"{m.changed.cpu_s:.1f}",
+            f"{m.changed.wall_s / m.first.wall_s:.3f}",
+            f"{m.changed.cpu_s / m.first.cpu_s:.3f}",
         ]
         for m in measured
     ]

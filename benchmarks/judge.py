@@ -25,7 +25,7 @@ from evaluators.flows.protocols import Engines
 from evaluators.library.retrieval.context_relevancy import ContextRelevancy, UsefulSentences
 from evaluators.sample import Sample
 from evaluators.scoring import score
-from tests.ledgers import MemoryLedger
+from tests.ledgers import FolderLedger
 from tests.samples import samples
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def through_litellm(address: str, frame: pl.DataFrame) -> Took:
 
 def through_scoreline(address: str, frame: pl.DataFrame) -> Took:
     """The evaluator with its flows, the scheduler, a ledger in memory, and the judge."""
-    with LedgerJudge(settings(address), MemoryLedger()) as judge:
+    with LedgerJudge(settings(address), FolderLedger()) as judge:
         score(ContextRelevancy(), frame.head(1), Engines(judge=judge))
         clock = Clock()
         grades = score(ContextRelevancy(), frame[1:], Engines(judge=judge))

@@ -33,7 +33,7 @@ from evaluators.flows.protocols import Engines
 from evaluators.flows.requests import EMBEDDING, Embed
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.scoring import run_flows, score
-from tests.ledgers import MemoryLedger
+from tests.ledgers import FolderLedger
 from tests.samples import samples
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def ours(address: str, file: str, workers: int, *, batched: bool) -> None:
     evaluators = [each for each in built if isinstance(each, FlowEvaluator)]
     values = 0
     started = time.perf_counter()
-    with LedgerJudge(replace(settings(address), concurrency=workers), MemoryLedger()) as judge:
+    with LedgerJudge(replace(settings(address), concurrency=workers), FolderLedger()) as judge:
         engines = Engines(judge=judge, models={EMBEDDING: Hashed()})
         run_flows(((evaluator, frame) for evaluator in evaluators), engines)
         for evaluator in evaluators:

@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 from uuid import uuid4
 
-from assets.leaderboard.refresh import refresh_leaderboard
+from assets.leaderboard.refresh import refresh_leaderboards
 from assets.project import Benchmark
 from assets.scoring.refresh import refresh_scores
 from benchmarks.measure import table
@@ -75,8 +75,8 @@ def work(place: Location, folder: Path, names: list[str]) -> None:
         )
         ingest(warehouse, [given])
         for evaluator in benchmark.evaluators:
-            refresh_scores(warehouse, benchmark, evaluator, run_id="benchmark")
-        refresh_leaderboard(warehouse, benchmark)
+            refresh_scores(warehouse, [(benchmark, evaluator)], run_id="benchmark")
+        refresh_leaderboards(warehouse, [benchmark])
 
 
 def seconds(place: Location, folder: Path, shares: list[list[str]]) -> float:

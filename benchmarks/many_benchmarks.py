@@ -3,6 +3,11 @@
 `python -m benchmarks.many_benchmarks` writes such a project of tiny benchmarks, runs one of them,
 all, and all again with nothing changed, and loads the code location. `--interface` opens the pages
 of the interface in headless Chromium, too.
+
+`--further 20 120` prints what each further small benchmark of a first run costs (50 questions, 3
+systems, one evaluator): the difference of two runs of these sizes, in processor seconds and in R,
+the processor time of `import dagster, duckdb, polars, pydantic`. Both are the least of `--repeat`.
+`--further 1 2000` shows the peak memory of 2,000 of them, too.
 """
 
 from __future__ import annotations
@@ -10,6 +15,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import random
+import shutil
 import sys
 import tempfile
 import time
@@ -22,9 +29,12 @@ import yaml
 from benchmarks.measure import Cost, cost_of, program, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from selenium.webdriver import Chrome
+
+IMPORT = "import dagster, duckdb, polars, pydantic"
+"""What takes R, the unit of processor time."""
 
 QUESTIONS = 5
 SYSTEMS_EACH = 2
@@ -76,6 +86,70 @@ def write_project(folder: Path, benchmarks: int, systems: int) -> None:
         }
     text = yaml.safe_dump({"benchmarks": described}, sort_keys=False)
     (folder / "scoreline.yaml").write_text(text, encoding="utf-8")
+
+
+def write_small(folder: Path, benchmarks: int) -> None:
+    """Write a project of benchmarks with 50 questions and 3 systems, scored by `citation`."""
+    described = {}
+    for number in range(benchmarks):
+        draw = random.Random(number)
+        place = folder / "data" / f"b{number:04d}"
+        place.mkdir(parents=True)
+        questions, predictions = [], []
+        for each in range(50):
+            key = {"question_id": f"q{each}"}
+            questions.append({**key, "question": f"What is {each}?", "gold_sentence_ids": ["S1"]})
+            for system in "abc":
+                cited = draw.sample(["S1", "S2", "S3"], draw.randint(1, 2))
+                row = {"system": system, "answer": f"{each}.", "cited_sentence_ids": cited}
+                predictions.append(key | row)
+        for kind, rows in (("questions", questions), ("predictions", predictions)):
+            text = "".join(json.dumps(row) + "\n" for row in rows)
+            (place / f"{kind}.jsonl").write_text(text, encoding="utf-8")
+        described[place.name] = {
+            "questions": f"data/{place.name}/questions.jsonl",
+            "predictions": f"data/{place.name}/predictions.jsonl",
+            "evaluators": ["citation"],
+        }
+    text = yaml.safe_dump({"benchmarks": described}, sort_keys=False)
+    (folder / "scoreline.yaml").write_text(text, encoding="utf-8")
+
+
+def further(home: Path, sizes: Sequence[int], repeat: int) -> None:
+    """Print what first runs of small benchmarks cost, and what each further benchmark does."""
+    unit, costs = [], {size: list[Cost]() for size in sizes}
+    disk = dict.fromkeys(sizes, 0)
+    for turn in range(repeat):
+        unit.append(cost_of([sys.executable, "-c", IMPORT], folder=home))
+        for size in sizes:
+            folder = home / f"{turn}-{size}"
+            folder.mkdir()
+            write_small(folder, size)
+            config = str(folder / "scoreline.yaml")
+            command = [program("scoreline"), "run", "--config", config]
+            costs[size].append(cost_of(command, folder=folder))
+            made = (each for each in folder.rglob("*") if "data" not in each.parts)
+            disk[size] = sum(each.stat().st_size for each in made if each.is_file())
+            shutil.rmtree(folder)
+    r = min(each.cpu_s for each in unit)
+    least = {size: min(each.cpu_s for each in found) for size, found in costs.items()}
+    rows = [
+        [
+            f"{size:,} benchmarks",
+            f"{min(each.wall_s for each in found):.1f}",
+            f"{least[size]:.1f}",
+            f"{least[size] / r:.1f}",
+            f"{max(each.peak_mb for each in found):.0f}",
+            f"{disk[size] / 1e6:.0f}",
+        ]
+        for size, found in costs.items()
+    ]
+    few, many = min(sizes), max(sizes)
+    each_s = (least[many] - least[few]) / (many - few)
+    each_mb = (disk[many] - disk[few]) / (many - few) / 1e6
+    rows.append(["each further", "", f"{each_s:.3f}", f"{each_s / r:.3f}", "", f"{each_mb:.2f}"])
+    print(f"R = {r:.2f} s")
+    print(table(["first run", "s", "CPU s", "R", "peak MB", "disk MB"], rows))
 
 
 def commands(folder: Path) -> Iterator[tuple[str, Cost]]:
@@ -143,9 +217,16 @@ def main() -> None:
     parser.add_argument("--benchmarks", type=int, default=2_000)
     parser.add_argument("--systems", type=int, default=200)
     parser.add_argument("--interface", action="store_true", help="open the interface's pages, too")
+    parser.add_argument(
+        "--further", type=int, nargs=2, metavar="N", help="what each further small benchmark costs"
+    )
+    parser.add_argument("--repeat", type=int, default=3, help="runs of each size (with --further)")
     parser.add_argument("--folder", type=Path, help="where to write (default: a temporary folder)")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="scoreline-many-", dir=given.folder) as made:
+        if given.further:
+            further(Path(made), given.further, given.repeat)
+            return
         folder = Path(made) / "project"
         folder.mkdir()
         write_project(folder, given.benchmarks, given.systems)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from assets.leaderboard.metric_slice import MetricSlice
+from assets.leaderboard.metric_slice import MetricSlices
 from benchmarks.measure import cost_of, table
 from evaluators.metric import Metric
 from evaluators.statistics.arrays import DRAWS
@@ -56,10 +56,10 @@ def ours(systems: int, questions: int, metrics: int, cluster: int) -> None:
     rows = 0
     for at in range(metrics):
         passes = at % 2 == 0
-        block = MetricSlice(
-            slice_="all",
+        block = MetricSlices(
+            slices=("all",),
             evaluator="made_up",
-            metric=Metric(name=f"metric_{at}", summary="Made up."),
+            metric=Metric(name=f"metric_{at}", summary="Made up.", primary=True),
             systems=names,
             values=scores(systems, questions, at, passes=passes),
             groups=groups,

@@ -35,7 +35,7 @@ def tables(repeats: int) -> Iterator[Table]:
             level = generator.random((questions, 1))
             values = level + truth + generator.normal(0, 0.15, (questions, 10))
             found = compare(values, Groups(), every_pair(10), best="high", pass_fail=False)
-            low, high = rank_sets(found, np.ones(10, dtype=bool))
+            low, high = rank_sets(found.outcomes, np.ones(10, dtype=bool))
             covered += bool(((low <= rank) & (rank <= high)).all())
             sizes += float((high - low + 1).mean())
         rows.append(

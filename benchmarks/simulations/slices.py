@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assets.leaderboard.metric_slice import MetricSlice
+from assets.leaderboard.metric_slice import MetricSlices
 from assets.leaderboard.slices import Interactions
 from benchmarks.simulations.result import Table, rate
 from evaluators.metric import Metric
@@ -85,13 +85,14 @@ def _worse(scores: Floats, effect: float, seed: int, *, passes: bool) -> Floats:
 def _find_reversed(values: Floats, codes: Integers, passes: bool) -> tuple[bool, bool]:  # noqa: FBT001
     """Return whether a slice reverses the order: significant alone, and as an interaction."""
 
-    def slice_of(name: str, rows: Booleans) -> MetricSlice:
-        return MetricSlice(
-            slice_=name,
+    def slice_of(name: str, rows: Booleans) -> MetricSlices:
+        return MetricSlices(
+            slices=(name,),
             evaluator="made_up",
             metric=METRIC,
             systems=["a", "b"],
             values=values[rows],
+            rows=np.flatnonzero(rows)[None],
             groups=Groups(),
             pass_fail=np.full(2, passes),
         )
@@ -102,7 +103,7 @@ def _find_reversed(values: Floats, codes: Integers, passes: bool) -> tuple[bool,
     significant = False
     for code in range(codes[-1] + 1):
         part = slice_of(f"slice={code}", codes == code)
-        interactions.add(overall, part, codes == code)
+        interactions.add(overall, part)
         found = part.pairwise
         is_reversed = np.sign(found.difference[0]) == -order
         significant |= bool(is_reversed and found.verdict[0] in (BETTER, WORSE))

@@ -29,8 +29,8 @@ demo: $(VENV)/.base  ## run the example project end to end, offline, and print i
 test: $(VENV)/.dev  ## run the tests; with SCORELINE_REQUIRE_SERVICES=1 also those that take minutes (ARGS="tests/warehouse -k lock" narrows it)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
-faults: $(VENV)/.dev  ## kill runs, fill disks, stop services; takes minutes, needs PostgreSQL on loopback
-	@SCORELINE_REQUIRE_SERVICES=1 $(BIN)/python -m pytest -n 2 tests/faults $(ARGS)
+faults: $(VENV)/.dev  ## kill runs, fill disks, stop services; takes long, needs PostgreSQL on loopback
+	@SCORELINE_NIGHTLY=1 SCORELINE_REQUIRE_SERVICES=1 $(BIN)/python -m pytest -n 2 tests/faults $(ARGS)
 
 lint: $(VENV)/.dev  ## check the style of every file
 	@$(BIN)/ruff check .
@@ -40,7 +40,7 @@ types: $(VENV)/.dev  ## check the types of the packages
 	@$(BIN)/mypy
 
 bench: $(VENV)/.bench  ## measure speed and memory; `docs/benchmarks.md` says against what
-	@$(BIN)/python -m benchmarks.startup
+	@$(BIN)/python -m benchmarks.small_runs
 	@$(BIN)/python -m benchmarks.retrieval
 	@$(BIN)/python -m benchmarks.answers
 	@$(BIN)/python -m benchmarks.overlap

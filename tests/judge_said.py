@@ -24,7 +24,8 @@ class Said:
         delay: Seconds before anything is sent.
         body: The whole body in place of a completion.
         cut: Whether the connection is closed in the middle of the body.
-        usage: Tokens in and out; None leaves them out.
+        endless: Whether the body is sent again and again until the other side hangs up.
+        usage: Tokens in and out, or whatever a server may say of them; None leaves them out.
     """
 
     content: str | None = None
@@ -36,13 +37,15 @@ class Said:
     delay: float = 0.0
     body: bytes | None = None
     cut: bool = False
-    usage: tuple[int, int] | None = (100, 20)
+    endless: bool = False
+    usage: Any = (100, 20)
 
 
 def rendered(said: Said) -> bytes:
     """The bytes of the answer; half of them where the connection is to be cut."""
     body = said.body if said.body is not None else json.dumps(_completion(said)).encode()
-    headers = {"content-type": "application/json", "content-length": str(len(body)), **said.headers}
+    length = {} if said.endless else {"content-length": str(len(body))}
+    headers = {"content-type": "application/json", **length, **said.headers}
     head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
     sent = body[: len(body) // 2] if said.cut else body
     return f"HTTP/1.1 {said.status} Said\r\n{head}\r\n".encode() + sent
@@ -60,11 +63,13 @@ def _completion(said: Said) -> dict[str, Any]:
         "system_fingerprint": "fp_1",
         "choices": [{"index": 0, "message": message, "finish_reason": said.finish}],
     }
-    if said.usage is not None:
+    if not isinstance(said.usage, tuple | None):
+        answer["usage"] = said.usage
+    elif said.usage is not None:
         tokens_in, tokens_out = said.usage
         answer["usage"] = {
             "prompt_tokens": tokens_in,
             "completion_tokens": tokens_out,
-            "total_tokens": tokens_in + tokens_out,
+            "total_tokens": 120,
         }
     return answer

@@ -20,10 +20,13 @@ from tests.judge_replies import reply_to
 from tests.judge_said import Said, rendered
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Coroutine, Iterator, Mapping
 
 HOST = "127.0.0.1"
 GATE_S = 60.0
+_TLS_HELLO = b"\x16"
+_NO_TLS = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
 
 
 def faithful(request: Mapping[str, Any]) -> Said:
@@ -55,6 +58,8 @@ class JudgeServer:
         script: What is answered; may be set while it serves.
         under_way: How many chat requests are being answered.
         most: The largest number of requests that were under way at once.
+        connections: How many connections came.
+        poured: The bytes of endless bodies that the system took.
     """
 
     def __init__(
@@ -66,6 +71,7 @@ class JudgeServer:
         gate: int = 0,
         port: int = 0,
         quiet: bool = False,
+        tls: ssl.SSLContext | None = None,
     ) -> None:
         """Prepare it.
 
@@ -77,6 +83,7 @@ class JudgeServer:
                 has passed.
             port: 0 takes a free one.
             quiet: Whether bodies of requests are forgotten, as long runs need.
+            tls: Serves https; a context without a certificate ends every connection.
         """
         self.script = script
         self._probe = probe or faithful
@@ -87,6 +94,7 @@ class JudgeServer:
         self._free.set()
         self._port = port
         self._quiet = quiet
+        self._tls = tls
         self._loop = asyncio.new_event_loop()
         self._ready = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -97,6 +105,8 @@ class JudgeServer:
         self.arrivals: list[tuple[float, str]] = []
         self.headers: dict[str, str] = {}
         self.most = 0
+        self.connections = 0
+        self.poured = 0
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -143,7 +153,9 @@ class JudgeServer:
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
         server = self._loop.run_until_complete(
-            asyncio.start_server(self._serve, HOST, self._port, backlog=1024, limit=2**24)
+            asyncio.start_server(
+                self._serve, HOST, self._port, backlog=1024, limit=2**24, ssl=self._tls
+            )
         )
         self._port = server.sockets[0].getsockname()[1]
         self._ready.set()
@@ -159,13 +171,23 @@ class JudgeServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._writers.add(writer)
+        self.connections += 1
         try:
             while True:
-                head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
+                first = await reader.readexactly(1)
+                if first == _TLS_HELLO:
+                    writer.write(_NO_TLS)
+                    break
+                rest = await reader.readuntil(b"\r\n\r\n")
+                head = (first + rest).decode("latin-1").split("\r\n")
                 fields = dict(line.lower().split(": ", 1) for line in head[1:] if ": " in line)
                 body = await reader.readexactly(int(fields.get("content-length", "0")))
                 said = await self._answer(head[0].split()[1], fields, body)
                 writer.write(rendered(said))
+                while said.endless:
+                    await writer.drain()
+                    writer.write(said.body or b"")
+                    self.poured += len(said.body or b"")
                 if said.cut:
                     await writer.drain()
                     break

@@ -1,44 +1,53 @@
-"""A ledger in memory, for everything about a judge but its warehouse."""
+"""The real ledger in a folder of its own, for everything about a judge but its warehouse."""
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
-from evaluators.engines.judge.judgment import StoredReply
+from assets.engines import WarehouseLedger
+from warehouse.ledger.ledger import Ledger
+from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from evaluators.engines.judge.judgment import Judgment
     from evaluators.flows.protocols import Origin
 
 
-class MemoryLedger:
-    """Keeps judgments by digest; one operation each, so that threads do not disturb it.
+class FolderLedger(WarehouseLedger):
+    """A ledger that also tells what was stored in it; its folder goes with it.
 
     Attributes:
-        kept: Every judgment, in the order in which they came.
-        asks: The digest of each origin's question.
+        kept: Every judgment that was stored, in order.
+        asks: The digest of each origin's call.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None, run_id: str = "run") -> None:
         self.kept: list[Judgment] = []
         self.asks: dict[Origin, str] = {}
-        self._held: dict[str, StoredReply] = {}
+        self._own = Path(mkdtemp(prefix="ledger-")) if folder is None else None
+        home = folder or self._own or Path()
+        self.ledger = Ledger(Warehouse(home / "warehouse.duckdb"), run_id)
+        super().__init__(self.ledger)
 
-    def find(self, digest: str) -> StoredReply | None:
-        """What came of a question."""
-        return self._held.get(digest)
-
-    def store(self, judgment: Judgment) -> None:
-        """Keep a judgment."""
+    async def store(self, judgment: Judgment) -> None:
+        """Store a judgment."""
+        await super().store(judgment)
         self.kept.append(judgment)
-        reply = StoredReply(judgment.reply, judgment.status, judgment.error)
-        self._held[judgment.call.digest] = reply
 
     def record_call(self, origin: Origin, digest: str) -> None:
-        """Remember who asked."""
+        """Record who needed a call."""
+        super().record_call(origin, digest)
         self.asks[origin] = digest
 
     @property
     def last(self) -> Judgment:
-        """The judgment that was kept last."""
+        """The judgment that was stored last."""
         return self.kept[-1]
+
+    def __del__(self) -> None:
+        self.ledger.close()
+        if self._own is not None:
+            shutil.rmtree(self._own)

@@ -145,6 +145,8 @@ def test_the_complete_configuration_is_valid_and_complete(tmp_path: Path) -> Non
     text = configuration.COMPLETE.read_text(encoding="utf-8")
     file = tmp_path / "scoreline.yaml"
     file.write_text(text, encoding="utf-8")
+    plugin = "import scoreline\n\n@scoreline.metric\ndef polite(answer): return 1.0\n"
+    (tmp_path / "metrics.py").write_text(plugin, encoding="utf-8")
     assert list(load.load_config(file).project.benchmarks) == ["support"]
     assert keys(schema.ProjectKeys) <= given(yaml.safe_load(text))
 

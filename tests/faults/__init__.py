@@ -5,7 +5,7 @@ write permission away, stops a real PostgreSQL, or sets the clock back. It then 
 a user would do next, runs again, and holds all tables against those of a run that nothing
 disturbed. What was paid for may not be asked twice. None of them is a mock of our own code.
 
-They take minutes and services, so they run where `SCORELINE_REQUIRE_SERVICES=1` is set, two at a
-time: `make faults`, which continuous integration calls. A service that is absent is a
-failure then, not a reason to skip.
+They take long, and services: `make faults` and the nightly run execute all of them. Where only
+`SCORELINE_REQUIRE_SERVICES=1` is set, as in continuous integration, a part is executed. A service
+that is absent is a failure then, not a reason to skip.
 """

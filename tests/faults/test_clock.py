@@ -1,16 +1,12 @@
-"""A clock that is set back between two runs: what was made last is still what is shown last.
-
-Nothing in the code tells the time but the operating system. So a run is given another clock by a
-few lines of C, loaded before the C library, from which all of its parts take the time.
-"""
+"""A clock that is set back between two runs: what was made last is still what is shown last."""
 
 from __future__ import annotations
 
-import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.faults.clock import clock_shifted
 from tests.faults.trial import Trial
 from tests.judge_server import JudgeServer
 
@@ -18,49 +14,11 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 DAYS = 3
-CLOCK = """
-#define _GNU_SOURCE
-#include <dlfcn.h>
-#include <stddef.h>
-#include <sys/time.h>
-#include <time.h>
-
-int clock_gettime(clockid_t clock, struct timespec *now) {
-    int (*real)(clockid_t, struct timespec *) = dlsym(RTLD_NEXT, "clock_gettime");
-    int failed = real(clock, now);
-    if (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE) now->tv_sec -= BACK;
-    return failed;
-}
-
-int gettimeofday(struct timeval *restrict now, void *restrict zone) {
-    struct timespec precise;
-    clock_gettime(CLOCK_REALTIME, &precise);
-    now->tv_sec = precise.tv_sec;
-    now->tv_usec = precise.tv_nsec / 1000;
-    return 0;
-}
-
-time_t time(time_t *seconds) {
-    struct timespec precise;
-    clock_gettime(CLOCK_REALTIME, &precise);
-    if (seconds != NULL) *seconds = precise.tv_sec;
-    return precise.tv_sec;
-}
-"""
-
-
-@pytest.fixture
-def earlier(tmp_path: Path) -> tuple[str, ...]:
-    """What a command line begins with whose process lives some days ago."""
-    source, library = tmp_path / "clock.c", tmp_path / "clock.so"
-    source.write_text(CLOCK)
-    back = f"-DBACK={DAYS * 86_400}"
-    subprocess.run(["cc", "-shared", "-fPIC", back, "-o", library, source, "-ldl"], check=True)
-    return ("env", f"LD_PRELOAD={library}")
 
 
 @pytest.mark.timeout(600)
-def test_what_was_made_last_is_shown_last(tmp_path: Path, earlier: tuple[str, ...]) -> None:
+def test_what_was_made_last_is_shown_last(tmp_path: Path) -> None:
+    earlier = clock_shifted(tmp_path, -DAYS * 86_400)
     with JudgeServer() as server:
         trial, plain = (Trial(tmp_path / name, server) for name in ("trial", "plain"))
         code, _, err = trial.ended()

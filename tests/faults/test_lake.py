@@ -18,22 +18,25 @@ from orchestration.config import load
 from tests.faults.postgres import PASSWORD, server
 from tests.lakes import fresh, lake_at, told, unlike
 from tests.orchestration.conftest import scoreline
-from tests.services import POSTGRES
+from tests.services import POSTGRES, takes_longest
+from tests.warehouse.ledger.rows import digest, judgment
 from warehouse.errors import WarehouseError
+from warehouse.ledger.ledger import open_ledger
+from warehouse.storage.location import Lake
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from warehouse.storage.location import Lake, Location
+    from warehouse.storage.location import Location
 
 WRITER = """
 import json, sys
 from pathlib import Path
 from assets.scoring.refresh import refresh_scores
 from assets.project import Benchmark
-from assets.leaderboard.refresh import refresh_leaderboard
+from assets.leaderboard.refresh import refresh_leaderboards
 from evaluators import catalog
 from warehouse.ingest.ingest import ingest
 from warehouse.storage.location import location_from_json
@@ -58,8 +61,8 @@ for name in names:
     )
     ingest(warehouse, [given])
     for evaluator in benchmark.evaluators:
-        refresh_scores(warehouse, benchmark, evaluator, run_id="r")
-    refresh_leaderboard(warehouse, benchmark)
+        refresh_scores(warehouse, [(benchmark, evaluator)], run_id="r")
+    refresh_leaderboards(warehouse, [benchmark])
 """
 NAMES = [f"b{number}" for number in range(8)]
 
@@ -171,7 +174,7 @@ def test_eight_writers_of_which_one_is_killed(
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("moment", ["questions", "leaderboard"])
+@pytest.mark.parametrize("moment", [pytest.param("questions", marks=takes_longest), "leaderboard"])
 def test_a_server_that_is_restarted_in_the_middle_of_a_run(tmp_path: Path, moment: str) -> None:
     homes = {"file": tmp_path / "file", "lake": tmp_path / "lake"}
     for home in homes.values():
@@ -242,3 +245,32 @@ def test_a_password_that_is_not_set(tmp_path: Path) -> None:
         match="SCORELINE_NOT_SET, which holds the password of the warehouse, is not set",
     ):
         Warehouse(place).exists()
+
+
+@pytest.mark.timeout(300)
+def test_the_ledger_of_a_lake_waits_for_a_server_that_is_away(tmp_path: Path) -> None:
+    """Replies that come while PostgreSQL restarts are stored when it is back, each once."""
+    os.environ["LAKE_PASSWORD"] = PASSWORD
+    try:
+        with server() as postgres:
+            place = Lake(
+                postgres.catalog,
+                str(tmp_path / "lake"),
+                tmp_path / "beside",
+                password_env="LAKE_PASSWORD",  # noqa: S106 - the variable's name
+            )
+            with open_ledger(Warehouse(place), "run") as ledger:
+                ledger.record_judgment(judgment(0)).result()
+                assert ledger.find(digest(0)) is not None
+                postgres.stop()
+                stored = [ledger.record_judgment(judgment(number)) for number in range(1, 9)]
+                ledger.settle(None, 0.5)
+                assert not any(each.done() for each in stored)
+                postgres.start()
+                for each in stored:
+                    each.result(timeout=60)
+                found = [ledger.find(digest(number)) for number in range(9)]
+                assert [each and each.reply for each in found] == [f"reply {n}" for n in range(9)]
+                assert ledger.spent_usd() == 0.5
+    finally:
+        del os.environ["LAKE_PASSWORD"]

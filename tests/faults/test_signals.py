@@ -1,0 +1,335 @@
+"""Ctrl-C and SIGTERM at the stages of a run: what came is kept, and a second run goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import psutil
+import pytest
+
+from orchestration.webserver import serve
+from tests.faults.trial import ROOT, Trial
+from tests.judge_server import JudgeServer
+from tests.orchestration.daemon import free_port
+from tests.services import takes_longest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+ASKED_FIRST = 6
+CONCURRENCY = 2
+LARGE = 12_000
+BUSY_S = 8.0
+PATIENCE_S = 300.0
+"""How long a machine with other work may take to end a command; it takes seconds on others."""
+
+# A session of its own, as a terminal gives it, with the signals as a terminal leaves them.
+TERMINAL = ("setsid", "env", "--default-signal=INT")
+CAUSES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
+HOLD = """
+import sys
+from pathlib import Path
+from warehouse.storage.file_lock import FileLock
+with FileLock(Path(sys.argv[1]), 1.0).exclusive():
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def send(process: subprocess.Popen[str], number: signal.Signals) -> None:
+    """Ctrl-C reaches all processes of a terminal, SIGTERM the one that it is sent to."""
+    if number is signal.SIGINT:
+        os.killpg(process.pid, number)
+    else:
+        process.send_signal(number)
+
+
+def require_cancelled(
+    trial: Trial, process: subprocess.Popen[str], number: signal.Signals, step: str
+) -> list[str]:
+    """One message, the right exit code, and no process left; the lines of standard error."""
+    started = psutil.Process(process.pid).children(recursive=True)
+    send(process, number)
+    out, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 128 + number, err
+    assert out == ""
+    lines = err.splitlines()
+    said = [line for line in lines if not line.startswith(("cancelling;", "waiting: "))]
+    message = (
+        f"cancelled by {CAUSES[number]}: the run ended while '{step}' ran. Completed steps and the "
+        "replies of the judge are kept: run the same command again to go on"
+    )
+    assert said == [message], (err, recorded(trial))
+    require_gone(started)
+    return lines
+
+
+def require_gone(started: list[psutil.Process]) -> None:
+    _, alive = psutil.wait_procs(started, timeout=PATIENCE_S)
+    assert [each for each in alive if each.status() != psutil.STATUS_ZOMBIE] == []
+
+
+def statuses(trial: Trial) -> list[str]:
+    """How the Dagster instance recorded the runs."""
+    with closing(sqlite3.connect(dagster(trial) / "history" / "runs.db")) as runs:
+        return [status for (status,) in runs.execute("SELECT status FROM runs ORDER BY id")]
+
+
+def recorded(trial: Trial) -> list[tuple[str, ...]]:
+    """What the Dagster instance recorded of the latest run: kind, step and time."""
+    latest = max(dagster(trial).glob("history/runs/*-*.db"), key=lambda file: file.stat().st_mtime)
+    query = "SELECT dagster_event_type, step_key, timestamp FROM event_logs ORDER BY id"
+    with closing(sqlite3.connect(latest)) as events:
+        return events.execute(query).fetchall()[-30:]
+
+
+def dagster(trial: Trial) -> Path:
+    return trial.home / ".scoreline" / "dagster"
+
+
+def until_started(trial: Trial, process: subprocess.Popen[str], step: str) -> None:
+    """Wait until a step has started."""
+    found = "SELECT count(*) FROM event_logs WHERE dagster_event_type = ? AND step_key = ?"
+    while process.poll() is None:
+        for file in dagster(trial).glob("history/runs/*-*.db"):
+            with closing(sqlite3.connect(file, timeout=30)) as events:
+                try:
+                    if events.execute(found, ("STEP_START", step)).fetchone() != (0,):
+                        return
+                except sqlite3.OperationalError:
+                    pass  # Dagster has not made the table yet
+        time.sleep(0.01)
+
+
+def until_asked(server: JudgeServer, process: subprocess.Popen[str]) -> None:
+    while server.count < ASKED_FIRST and process.poll() is None:
+        time.sleep(0.01)
+
+
+def with_executor(home: Path, server: JudgeServer, executor: str) -> Trial:
+    trial = Trial(home, server, concurrency=CONCURRENCY)
+    trial.more = {"execution": {"executor": executor}}
+    trial.write()
+    return trial
+
+
+@contextmanager
+def holding(path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that holds the lock of a file until the end of the `with`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
+    """The tables of a run that nothing interrupts."""
+    with JudgeServer() as server:
+        undisturbed = Trial(tmp_path_factory.mktemp("undisturbed") / "project", server)
+        code, _, err = undisturbed.ended()
+        assert code == 0, err
+    return results(undisturbed)
+
+
+def results(trial: Trial) -> dict[str, list[Any]]:
+    """All tables but `meta`, which names the store of replies."""
+    return {name: rows for name, rows in trial.tables().items() if name != "meta"}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("executor", "number"),
+    [
+        ("in_process", signal.SIGINT),
+        ("multiprocess", signal.SIGTERM),
+        pytest.param("in_process", signal.SIGTERM, marks=takes_longest),
+        pytest.param("multiprocess", signal.SIGINT, marks=takes_longest),
+    ],
+)
+def test_while_judging(
+    tmp_path: Path, executor: str, number: signal.Signals, expected: dict[str, list[Any]]
+) -> None:
+    with JudgeServer(latency=0.2) as server:
+        trial = with_executor(tmp_path / "project", server, executor)
+        with trial.start(prefix=TERMINAL) as process:
+            until_asked(server, process)
+            require_cancelled(trial, process, number, "judge")
+        asked_first = server.count
+        assert statuses(trial) == ["CANCELED"]
+        code, _, err = trial.ended()
+        assert code == 0, err
+        asked = Counter(digest for _, digest in server.arrivals)
+    assert len(asked) > asked_first
+    # Only what was under way is asked again.
+    assert sum(asked.values()) - len(asked) <= CONCURRENCY
+    assert results(trial) == expected
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("executor", "number"),
+    [
+        ("in_process", signal.SIGTERM),
+        ("multiprocess", signal.SIGINT),
+        pytest.param("in_process", signal.SIGINT, marks=takes_longest),
+        pytest.param("multiprocess", signal.SIGTERM, marks=takes_longest),
+    ],
+)
+def test_again_and_again(
+    tmp_path: Path, executor: str, number: signal.Signals, expected: dict[str, list[Any]]
+) -> None:
+    with JudgeServer(latency=0.2) as server:
+        trial = with_executor(tmp_path / "project", server, executor)
+        with trial.start(prefix=TERMINAL) as process:
+            until_asked(server, process)
+            started = psutil.Process(process.pid).children(recursive=True)
+            while process.poll() is None:
+                send(process, number)
+                time.sleep(0.15)
+            _, err = process.communicate()
+        assert process.returncode == 128 + number
+        assert "Traceback" not in err
+        assert "rror" not in err
+        require_gone(started)
+        code, _, err = trial.ended()
+        assert code == 0, err
+        asked = Counter(digest for _, digest in server.arrivals)
+    assert sum(asked.values()) - len(asked) <= CONCURRENCY
+    assert results(trial) == expected
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "executor", [pytest.param("in_process", marks=takes_longest), "multiprocess"]
+)
+def test_while_scoring(tmp_path: Path, executor: str) -> None:
+    with JudgeServer() as server:
+        trial = with_executor(tmp_path / "project", server, executor)
+        trial.judge, trial.evaluators = None, ["rouge", "looping_detection"]
+        trial.questions = [
+            {"question_id": f"q{n}", "question": f"{n}?", "expected_answer": f"room {n} is locked"}
+            for n in range(LARGE)
+        ]
+        trial.predictions = {
+            system: [
+                {"question_id": f"q{n}", "answer": f"{system}: room {n} is open"}
+                for n in range(LARGE)
+            ]
+            for system in ("plain", "wordy")
+        }
+        trial.write()
+        with trial.start(prefix=TERMINAL) as process:
+            until_started(trial, process, "score")
+            require_cancelled(trial, process, signal.SIGINT, "score")
+        assert statuses(trial) == ["CANCELED"]
+        code, _, err = trial.ended()
+        assert code == 0, err
+    assert trial.rows("SELECT count(*) FROM grades") == [(2 * 2 * LARGE,)]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "executor", ["in_process", pytest.param("multiprocess", marks=takes_longest)]
+)
+def test_while_waiting_to_publish(tmp_path: Path, executor: str) -> None:
+    with JudgeServer() as server:
+        trial = with_executor(tmp_path / "project", server, executor)
+        lock = trial.home / "published" / ".scoreline.duckdb.tmp"
+        with holding(lock) as holder:
+            with trial.start(prefix=TERMINAL) as process:
+                assert process.stderr is not None
+                first = process.stderr.readline()
+                assert first.startswith("waiting: "), first + process.stderr.read()
+                assert f"process {holder.pid} (-c" in first
+                assert " since " in first
+                require_cancelled(trial, process, signal.SIGTERM, "published")
+            asked = server.count
+            # A run that waits ends well as soon as the other process has ended.
+            with trial.start(prefix=TERMINAL) as process:
+                assert process.stderr is not None
+                for _ in range(2):
+                    assert process.stderr.readline().startswith("waiting: ")
+                holder.kill()
+                _, err = process.communicate(timeout=PATIENCE_S)
+                assert process.returncode == 0, err
+        assert server.count == asked
+
+
+@pytest.mark.timeout(600)
+def test_while_a_query_computes(tmp_path: Path) -> None:
+    with JudgeServer() as server:
+        trial = Trial(tmp_path / "project", server)
+        code, _, err = trial.ended()
+        assert code == 0, err
+    query = "SELECT sum(hash(a.range + b.range)) FROM range(3000000000) AS a, range(1000) AS b"
+    with trial.start("sql", query, prefix=TERMINAL) as process:
+        # DuckDB's threads work: what came before takes two or three seconds.
+        while process.poll() is None and psutil.Process(process.pid).cpu_times().user < BUSY_S:
+            time.sleep(0.05)
+        send(process, signal.SIGINT)
+        assert process.communicate(timeout=PATIENCE_S) == ("", "cancelled by Ctrl-C\n")
+    assert process.returncode == 128 + signal.SIGINT
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_doctor(tmp_path: Path, number: signal.Signals) -> None:
+    with JudgeServer(latency=5) as server:
+        trial = Trial(tmp_path / "project", server)
+        with trial.start("doctor", prefix=TERMINAL) as process:
+            while server.count == 0 and process.poll() is None:
+                time.sleep(0.01)
+            send(process, number)
+            _, err = process.communicate(timeout=PATIENCE_S)
+    assert process.returncode == 128 + number
+    # On a busy machine it says that it is cancelling.
+    said = [line for line in err.splitlines() if not line.startswith("cancelling;")]
+    assert said == [f"cancelled by {CAUSES[number]}"]
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("moment", "number"),
+    [
+        ("loading", signal.SIGINT),
+        ("ready", signal.SIGTERM),
+        pytest.param("loading", signal.SIGTERM, marks=takes_longest),
+        pytest.param("ready", signal.SIGINT, marks=takes_longest),
+    ],
+)
+def test_dev(tmp_path: Path, moment: str, number: signal.Signals) -> None:
+    with JudgeServer() as server:
+        trial = Trial(tmp_path / "project", server)
+        with trial.start("dev", "--port", str(free_port()), prefix=TERMINAL) as process:
+            assert process.stderr is not None
+            if moment == "loading":
+                # The command has just become another program, which loads Dagster.
+                while serve.__name__ not in psutil.Process(process.pid).cmdline():
+                    time.sleep(0.001)
+            else:
+                assert "shows the project" in process.stderr.readline()
+            started = psutil.Process(process.pid).children(recursive=True)
+            send(process, number)
+            _, err = process.communicate(timeout=PATIENCE_S)
+        require_gone(started)
+    assert process.returncode == 128 + number, err
+    assert err in ("", "cancelling; a second Ctrl-C ends the process at once\n")

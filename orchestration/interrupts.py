@@ -48,8 +48,9 @@ def install() -> None:
     writer.setblocking(False)
     signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
     for number in SIGNALS:
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, signal.default_int_handler)
+        # Even where what started the process lets it ignore the signal: whoever sends one means it,
+        # and Dagster, while it runs an asset, handles both as well.
+        signal.signal(number, signal.default_int_handler)
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_forget_parent)
     # The resource tracker need not list what it removes after a second signal.

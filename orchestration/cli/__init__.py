@@ -17,6 +17,9 @@ def main() -> None:
     # Processes that Scoreline starts must not import from the current folder: it may hold a
     # `warehouse.py` or `signal.py` of yours.
     os.environ["PYTHONSAFEPATH"] = "1"
+    if folders := os.environ.get("PYTHONPATH"):
+        # Dagster drops the first one, which it takes for the current folder.
+        os.environ["PYTHONPATH"] = os.pathsep.join([os.devnull, folders])
 
     # The default of 700 triggers a thousand useless collections while Dagster is imported.
     gc.set_threshold(50_000)

@@ -33,7 +33,7 @@ PATIENCE_S = 300.0
 """How long a machine with other work may take to end a command; it takes seconds on others."""
 
 # A session of its own, as a terminal gives it, with the signals as a terminal leaves them.
-TERMINAL = ("setsid", "env", "--default-signal=INT")
+TERMINAL = ("setsid",)
 CAUSES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
 HOLD = """
 import sys

@@ -54,8 +54,8 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_second_signal_ends_what_cannot_be_interrupted(number: signal.Signals) -> None:
     with subprocess.Popen(
-        # A shell may start tests with SIGINT ignored.
-        ["env", "--default-signal=INT", sys.executable, "-c", STUCK],
+        # A shell may start a command with both ignored.
+        ["env", "--ignore-signal", sys.executable, "-c", STUCK],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -82,7 +82,7 @@ def test_a_signal_to_a_forked_process_is_not_one_to_its_parent() -> None:
 
 def test_an_interrupt_that_python_drops_is_raised_again() -> None:
     done = subprocess.run(
-        ["env", "--default-signal=INT", sys.executable, "-c", DROPPED],
+        [sys.executable, "-c", DROPPED],
         capture_output=True,
         text=True,
         check=False,

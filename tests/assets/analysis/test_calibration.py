@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from assets.analysis.asset import is_judged, refresh_problems
 from assets.analysis.calibration import calibrate
+from assets.analysis.findings import refresh_problems
 from assets.leaderboard.refresh import refresh_leaderboards
-from assets.project import Benchmark
+from assets.project import Benchmark, is_judged
 from evaluators import catalog
 from evaluators.statistics.judges.agreement import MIN_LABELS
 from warehouse.store import Warehouse

@@ -47,8 +47,8 @@ class Evaluator(ABC):
         version: Raise it when the numbers change for the same inputs and parameters.
         libraries: Distributions whose releases may change the numbers (a sentence splitter, a
             table of phone numbers). Their installed versions are part of the signature.
-        code: The digest of the code of an evaluator that is not part of the catalogue, which is
-            part of the signature; whoever loads such an evaluator sets it.
+        code: The digest of the code of an evaluator that is not part of the catalogue, set when it
+            is loaded. It is part of the signature.
         on_error: What happens to a sample for which such an evaluator raises an exception: it is
             `undefined`, with the reason, or the run fails.
         failure_is_worst: Whether a failed answer gets the worst value. False where an empty text

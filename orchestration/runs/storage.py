@@ -1,7 +1,7 @@
 """Dagster's SQLite databases, created without migrations and kept open while a run lasts.
 
-Dagster's own classes connect anew for every statement. They can use the same files meanwhile, as
-`scoreline dev` does, and see each event as soon as it is stored.
+Dagster's own classes open a connection for every statement. Other processes, such as `scoreline
+dev`, can use them on the same files at the same time and see each event as soon as it is stored.
 """
 
 from __future__ import annotations

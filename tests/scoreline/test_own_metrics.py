@@ -1,4 +1,4 @@
-"""Metrics of one's own: functions, classes and named instances, in Python and in a project."""
+"""Own metrics: functions, classes and named instances, in Python and in a project."""
 
 from __future__ import annotations
 

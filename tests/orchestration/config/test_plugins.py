@@ -1,4 +1,4 @@
-"""`plugins` in the configuration: evaluators of one's own in a project."""
+"""`plugins` in the configuration: a project's own evaluators."""
 
 from __future__ import annotations
 

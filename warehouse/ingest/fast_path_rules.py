@@ -14,7 +14,6 @@ from warehouse.formats.records.prediction import Prediction
 from warehouse.formats.records.question import Question
 from warehouse.formats.records.record import (
     CONTROL,
-    ROUNDING,
     Amount,
     Id,
     LogProbability,
@@ -25,6 +24,7 @@ from warehouse.formats.records.record import (
     Whole,
 )
 from warehouse.schema.ddl import literal, quoted
+from warehouse.schema.table import ROUNDING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 
 from warehouse.formats.records.prediction import Prediction
 from warehouse.formats.records.question import Question
-from warehouse.formats.records.record import ROUNDING
 from warehouse.ingest.ranking_sql import retrieved_type, split_retrieved
 from warehouse.schema.ddl import literal, path_literal, quoted
+from warehouse.schema.table import ROUNDING
 from warehouse.schema.tables import table_named
 
 if TYPE_CHECKING:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+ROUNDING = 1e-3
+"""How far a probability may exceed 1, and its logarithm 0: models compute with few digits. Metrics
+read such a probability as 1."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:

@@ -20,7 +20,7 @@ from tests.warehouse.formats.test_lm_eval import LOG, row
 from tests.warehouse.ingest.test_fast_path import read_in
 from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse.errors import InputError
-from warehouse.formats.records.record import ROUNDING
+from warehouse.schema.table import ROUNDING
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Self, get_args, get_type_hints
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from warehouse.formats.readers.error_messages import RecordError, found, sentences
+from warehouse.schema.table import ROUNDING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -36,10 +37,6 @@ SliceName = Annotated[str, BeforeValidator(_text_of_integer), _PRINTABLE]
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-
-ROUNDING = 1e-3
-"""How far a probability may exceed 1, and its logarithm 0: models compute with few digits. Metrics
-read such a probability as 1."""
 
 Probability = Annotated[float, Field(ge=0, le=1 + ROUNDING, allow_inf_nan=False)]
 LogProbability = Annotated[float, Field(le=ROUNDING, allow_inf_nan=False)]

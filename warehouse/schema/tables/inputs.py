@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from warehouse.formats.records.record import ROUNDING
-from warehouse.schema.table import Column, Group, Rule, Table, required, shared
+from warehouse.schema.table import ROUNDING, Column, Group, Rule, Table, required, shared
 
 QUESTIONS = Table(
     name="questions",

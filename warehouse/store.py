@@ -97,7 +97,7 @@ class Warehouse:
     def transaction(self) -> Iterator[Transaction]:
         """Open a transaction, committed at the end of the `with`, rolled back on an exception."""
         with self.storage.writing() as connection:
-            yield Transaction(connection)
+            yield Transaction(connection, self.path.parent)
 
     def write(self, work: Callable[[Transaction], T]) -> T:
         """Run work in a transaction and return its result.
@@ -105,7 +105,9 @@ class Warehouse:
         In a lake, work is repeated for up to `patience_s` if its transaction fails (a conflict, or
         an unavailable server). It must therefore read everything it depends on in the transaction.
         """
-        return self.storage.write(lambda connection: work(Transaction(connection)))
+        return self.storage.write(
+            lambda connection: work(Transaction(connection, self.path.parent))
+        )
 
     def append(self, table: str, rows: Rows) -> int:
         """Insert rows in one transaction; see `Transaction.append`."""
@@ -133,7 +135,7 @@ class Warehouse:
     def require_unique(self, table: str, where: Where | None = None) -> None:
         """Check that keys are unique; see `Transaction.require_unique`."""
         with self.reading() as connection:
-            Transaction(connection).require_unique(table, where)
+            Transaction(connection, self.path.parent).require_unique(table, where)
 
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:

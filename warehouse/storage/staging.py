@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,9 +11,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from warehouse.errors import UnknownColumn, WarehouseError, suggest_name
+from warehouse.errors import NoSpace, UnknownColumn, WarehouseError, suggest_name
 from warehouse.schema.ddl import literal, path_literal, quoted
 from warehouse.schema.tables import Table, table_named
+from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,27 +47,39 @@ def stage_rows(
     table: Table,
     rows: pl.DataFrame | Path,
     constants: Constants,
+    folder: Path,
 ) -> Iterator[StagedRows]:
-    """Register new rows in DuckDB for the duration of the `with`.
+    """Make new rows readable by DuckDB for the duration of the `with`.
+
+    A frame goes through a Parquet file in a temporary folder inside `folder`: DuckDB would load
+    pandas and more to scan a frame, and takes longer from a few ten thousand rows on.
 
     Raises:
         UnknownColumn: The table does not have one of their columns.
+        NoSpace: The disk is full.
     """
     if isinstance(rows, Path):
         files = path_literal(rows) if rows.is_file() else f"{path_literal(rows)} || '/*.parquet'"
         yield _describe(connection, table, _with_constants(f"read_parquet({files})", constants))
         return
-    import polars as pl
-
     for name in rows.columns:
         require_column(table, name)
-    # DuckDB has no counterpart of Polars' null type; a missing column is null, too.
-    frame = rows.drop(name for name, dtype in rows.schema.items() if dtype == pl.Null)
-    connection.register("incoming", frame.to_arrow())
+    with scratch_folder(folder) as scratch:
+        file = scratch / "rows.parquet"
+        _write_parquet(rows, file)
+        with stage_rows(connection, table, file, constants, folder) as staged:
+            yield staged
+
+
+def _write_parquet(rows: pl.DataFrame, file: Path) -> None:
+    from polars.exceptions import ComputeError
+
     try:
-        yield _describe(connection, table, _with_constants("incoming", constants))
-    finally:
-        connection.unregister("incoming")
+        rows.write_parquet(file, compression="uncompressed", statistics=False)
+    except (ComputeError, OSError) as error:
+        if os.strerror(errno.ENOSPC) in str(error):
+            raise NoSpace(f"the disk of {str(file.parent.parent)!r} is full") from error
+        raise
 
 
 def _with_constants(relation: str, constants: Constants) -> str:

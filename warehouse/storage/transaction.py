@@ -46,8 +46,10 @@ class Transaction:
     them. Columns are matched by name; a missing column is null. JSON columns take text.
     """
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+        """Write through a connection; temporary files are created in `folder`."""
         self._connection = connection
+        self._folder = folder
 
     def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
         """Return the result of a query, which sees the changes made so far."""
@@ -99,7 +101,7 @@ class Transaction:
             return sum(self.append(table, batch, constants) for batch in rows)
         if _has_no_columns(rows):
             return 0
-        with stage_rows(self._connection, description, rows, constants) as source:
+        with stage_rows(self._connection, description, rows, constants, self._folder) as source:
             return self._insert(description, source)
 
     def replace(
@@ -177,7 +179,7 @@ class Transaction:
     ) -> int:
         if _has_no_columns(rows):
             return 0
-        with stage_rows(self._connection, table, rows, constants) as source:
+        with stage_rows(self._connection, table, rows, constants, self._folder) as source:
             if where is None:
                 self._delete_keys(table, source)
             else:

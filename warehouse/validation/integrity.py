@@ -51,7 +51,9 @@ def check_tables(
             return faults
         for table in tables:
             try:
-                Transaction(connection).require_unique(table, {"benchmark": list(benchmarks)})
+                Transaction(connection, warehouse.path.parent).require_unique(
+                    table, {"benchmark": list(benchmarks)}
+                )
             except DuplicateKey as error:
                 faults.append(str(error))
     return faults

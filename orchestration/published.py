@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from orchestration.errors import ChecksFailed, OrchestrationError
+from warehouse.schema.ddl import literal
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import polars as pl
+    from collections.abc import Iterable, Sequence
 
     from assets.project import Project
-    from warehouse.publish.snapshot import Snapshot
+    from warehouse.publish.snapshot import OpenSnapshot, Snapshot
 
 
 class NotPublished(OrchestrationError):  # noqa: N818
@@ -33,17 +32,25 @@ def open_copy(project: Project) -> Snapshot:
     return copy
 
 
-def load_leaderboard(copy: Snapshot) -> pl.DataFrame:
-    """Return the whole published leaderboard, best first.
+SHOWN = "(is_primary = 1 OR is_headline = 1)"
+"""The SQL condition for the rows of the leaderboard that are shown unless you name metrics."""
 
-    Returns:
-        The columns of the table `leaderboard`, ordered by benchmark, slice, position of the metric
-        and rank; systems without a rank come last, by name.
+
+def select_leaderboard(condition: str) -> str:
+    """Return the query for the rows of the leaderboard that satisfy a SQL condition, best first.
+
+    They are ordered by benchmark, slice, position of the metric and rank; systems without a rank
+    come last, by name.
     """
-    return copy.fetch(
-        "SELECT * FROM leaderboard "
+    return (
+        f"SELECT * FROM leaderboard WHERE {condition} "  # noqa: S608
         "ORDER BY benchmark, slice <> 'all', slice, position, rank NULLS LAST, system"
     )
+
+
+def among(column: str, names: Iterable[str]) -> str:
+    """Return the SQL condition that a column or expression of text has one of some values."""
+    return f"{column} IN ({', '.join(map(literal, names)) or 'NULL'})"
 
 
 def load_systems(project: Project, benchmark: str) -> list[str]:
@@ -59,16 +66,15 @@ def load_systems(project: Project, benchmark: str) -> list[str]:
     return [str(name) for name in found["system"]]
 
 
-def load_gates(copy: Snapshot, benchmarks: Sequence[str]) -> pl.DataFrame:
-    """Return the published verdicts of gates.
+def load_gates(copy: OpenSnapshot, benchmarks: Iterable[str]) -> list[dict[str, Any]]:
+    """Return the published verdicts of gates of some benchmarks.
 
     Returns:
-        The columns benchmark, message (which names the benchmark), verdict and passed.
+        Rows with benchmark, message (which names the benchmark), verdict and passed.
     """
-    return copy.fetch(
-        "SELECT benchmark, benchmark || ': ' || message AS message, verdict, passed FROM gates "
-        "WHERE list_contains($benchmarks, benchmark) ORDER BY ALL",
-        {"benchmarks": list(benchmarks)},
+    return copy.fetch_rows(
+        "SELECT benchmark, benchmark || ': ' || message AS message, verdict, passed FROM gates "  # noqa: S608
+        f"WHERE {among('benchmark', benchmarks)} ORDER BY ALL"
     )
 
 
@@ -78,9 +84,10 @@ def require_passed_gates(project: Project, benchmarks: Sequence[str]) -> None:
     Raises:
         ChecksFailed: A gate of one of the benchmarks failed; the message says why.
     """
-    gates = load_gates(open_copy(project), benchmarks)
-    failed = gates.filter(gates["passed"] == 0)["message"].to_list()
+    with open_copy(project).open() as copy:
+        gates = load_gates(copy, benchmarks)
+    failed = [gate["message"] for gate in gates if gate["passed"] == 0]
     if failed:
-        count = f"{len(failed)} of {gates.height} gates" if gates.height > 1 else "the gate"
+        count = f"{len(failed)} of {len(gates)} gates" if len(gates) > 1 else "the gate"
         lines = "".join(f"\n  {message}" for message in failed)
         raise ChecksFailed(f"{count} failed; the results are published:{lines}")

@@ -43,11 +43,12 @@ def _render(template: str, **values: Any) -> str:
 
 def _groups(leaderboard: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the leaderboard of each benchmark and slice, with its primary metrics."""
-    from assets.charts.sort_order import leading_metric, systems_best_first
+    from assets.charts.sort_order import ORDER_COLUMNS, leading_metric, systems_best_first
     from assets.leaderboard.winner import describe_winner
 
     for group in leaderboard.partition_by("benchmark", "slice", maintain_order=True):
-        leading = leading_metric(group)
+        order = group.select(ORDER_COLUMNS).to_dicts()
+        leading = leading_metric(order)
         shown = group.filter((pl.col("is_primary") == 1) | (pl.col("is_headline") == 1))
         cells = {
             (row["system"], row["evaluator"], row["metric"]): row
@@ -69,7 +70,7 @@ def _groups(leaderboard: pl.DataFrame) -> Iterator[dict[str, Any]]:
                     "first": cells[system, *metrics[0]],
                     "cells": [_cell(cells.get((system, *metric))) for metric in metrics],
                 }
-                for system in systems_best_first(group)
+                for system in systems_best_first(order)
                 if metrics and (system, *metrics[0]) in cells
             ],
             "sentence": describe_winner(headline),

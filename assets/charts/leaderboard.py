@@ -5,7 +5,12 @@ from __future__ import annotations
 import polars as pl
 
 from assets.charts import style
-from assets.charts.sort_order import overall_rows, shown_metrics, systems_best_first
+from assets.charts.sort_order import (
+    ORDER_COLUMNS,
+    overall_rows,
+    shown_metrics,
+    systems_best_first,
+)
 
 MAX_METRICS = 8
 
@@ -60,7 +65,7 @@ def interval_rows(board: pl.DataFrame) -> tuple[list[str], list[str], pl.DataFra
         board: The rows of one benchmark in the table `leaderboard`.
     """
     overall = overall_rows(board)
-    systems = systems_best_first(overall)[: style.MAX_SYSTEMS]
+    systems = systems_best_first(overall.select(ORDER_COLUMNS).to_dicts())[: style.MAX_SYSTEMS]
     metrics = [".".join(name) for name in shown_metrics(overall)[:MAX_METRICS]]
     rows = (
         overall.with_columns(metric=pl.format("{}.{}", "evaluator", "metric"))

@@ -2,56 +2,65 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import polars as pl
+import math
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    import polars as pl
+
+    Row = Mapping[str, Any]
 
 MetricName = tuple[str, str]
 """An evaluator and one of its metrics."""
 
+ORDER_COLUMNS = ("system", "evaluator", "metric", "rank", "is_headline", "position")
+"""The columns of the leaderboard that decide the order of systems."""
+
 
 def overall_rows(board: pl.DataFrame) -> pl.DataFrame:
     """Return the rows of a leaderboard over all questions."""
-    return board.filter(pl.col("slice") == "all")
+    return board.filter(board["slice"] == "all")
 
 
-def shown_rows(board: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of the primary metrics and of the headline metric."""
-    return board.filter((pl.col("is_primary") == 1) | (pl.col("is_headline") == 1))
-
-
-def leading_metric(rows: pl.DataFrame) -> MetricName | None:
+def leading_metric(rows: Iterable[Row]) -> MetricName | None:
     """Return the metric that orders the systems of some rows of a leaderboard.
 
     That is the headline metric. Where the rows do not contain it, or no system has a rank by it, it
     is the first metric by position that has ranks.
 
     Args:
-        rows: Rows of one benchmark and slice: evaluator, metric, rank, is_headline and position.
+        rows: Rows of one benchmark and slice, with `ORDER_COLUMNS`.
 
     Returns:
         (evaluator, metric); None without rows.
     """
-    is_missing = pl.col("rank").is_null()
-    first = rows.sort(is_missing, pl.col("is_headline") != 1, "position", nulls_last=True).head(1)
-    return next(first.select("evaluator", "metric").iter_rows(), None)
+
+    def order(row: Row) -> tuple[bool, bool, float]:
+        position = math.inf if row["position"] is None else row["position"]
+        return row["rank"] is None, row["is_headline"] != 1, position
+
+    first = min(rows, key=order, default=None)
+    return None if first is None else (first["evaluator"], first["metric"])
 
 
-def systems_best_first(rows: pl.DataFrame) -> list[str]:
+def systems_best_first(rows: Sequence[Row]) -> list[str]:
     """Return the systems by their rank in the leading metric; equal ones by name.
 
     Systems without a rank come last, by name.
 
     Args:
-        rows: Rows of one benchmark and slice; see `leading_metric`.
+        rows: Rows of one benchmark and slice, with `ORDER_COLUMNS`.
     """
     leading = leading_metric(rows)
-    is_leading = pl.concat_list("evaluator", "metric") == list(leading or ("", ""))
-    ranks = rows.group_by("system").agg(rank=pl.col("rank").filter(is_leading).min())
-    return ranks.sort("rank", "system", nulls_last=True)["system"].to_list()
+    ranks = {row["system"]: math.inf for row in rows}
+    ranks |= {
+        row["system"]: row["rank"]
+        for row in rows
+        if (row["evaluator"], row["metric"]) == leading and row["rank"] is not None
+    }
+    return sorted(ranks, key=lambda system: (ranks[system], system))
 
 
 def shown_metrics(rows: pl.DataFrame) -> list[MetricName]:
@@ -60,7 +69,8 @@ def shown_metrics(rows: pl.DataFrame) -> list[MetricName]:
     Args:
         rows: Rows of one benchmark; see `leading_metric`, and is_primary and mean.
     """
-    measured = shown_rows(rows).filter(pl.col("mean").is_not_null()).sort("position")
+    is_shown = (rows["is_primary"] == 1) | (rows["is_headline"] == 1)
+    measured = rows.filter(is_shown & rows["mean"].is_not_null()).sort("position")
     return list(dict.fromkeys(measured.select("evaluator", "metric").iter_rows()))
 
 

@@ -10,7 +10,12 @@ from dagster._core.definitions.metadata import RawMetadataValue
 from assets import metadata
 from assets.analysis.gates.refresh import refresh_gates
 from assets.charts.interval_plot import interval_plot
-from assets.charts.sort_order import overall_rows, shown_metrics, systems_best_first
+from assets.charts.sort_order import (
+    ORDER_COLUMNS,
+    overall_rows,
+    shown_metrics,
+    systems_best_first,
+)
 from assets.keys import BACKFILL, BENCHMARKS, LEADERBOARD, RESULTS, StageConfig, scores_key
 from assets.leaderboard.refresh import refresh_leaderboards
 from assets.metadata import add_partition_metadata
@@ -126,7 +131,7 @@ def leaderboard_markdown(leaderboard: pl.DataFrame) -> str:
         leaderboard: The rows of one benchmark in the table `leaderboard`.
     """
     overall = overall_rows(leaderboard)
-    order = systems_best_first(overall)
+    order = systems_best_first(overall.select(ORDER_COLUMNS).to_dicts())
     means = {
         (system, (evaluator, metric)): mean
         for system, evaluator, metric, mean in overall.select(

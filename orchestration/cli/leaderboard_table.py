@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -9,9 +11,7 @@ import click
 from orchestration.cli.output import OutputFormat, write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import polars as pl
+    from collections.abc import Iterable, Sequence
 
     from assets.charts.sort_order import MetricName
 
@@ -24,23 +24,23 @@ MAX_METRICS = 3
 ARROWS = {"high": "↑", "low": "↓"}
 
 
-def write_leaderboards(leaderboard: pl.DataFrame, output_format: OutputFormat) -> None:
+def write_leaderboards(leaderboard: Iterable[Row], output_format: OutputFormat) -> None:
     """Print rows of the table `leaderboard` as one table per benchmark and slice.
 
     Args:
-        leaderboard: Rows of the table `leaderboard`.
+        leaderboard: Rows of the table `leaderboard`, by benchmark and slice.
         output_format: `table` or `md`.
     """
     from assets.charts.sort_order import leading_metric, systems_best_first
     from assets.leaderboard.winner import describe_winner
 
-    groups = leaderboard.partition_by("benchmark", "slice", maintain_order=True)
-    for at, group in enumerate(groups):
+    groups = groupby(leaderboard, key=itemgetter("benchmark", "slice"))
+    for at, (_, group) in enumerate(groups):
         if at:
             click.echo()
-        rows = group.sort("position").to_dicts()
+        rows = sorted(group, key=lambda row: row["position"] or 0)
         cells = {(row["system"], row["evaluator"], row["metric"]): row for row in rows}
-        systems, leading = systems_best_first(group), leading_metric(group)
+        systems, leading = systems_best_first(rows), leading_metric(rows)
         part = "" if rows[0]["slice"] == "all" else f", {rows[0]['slice']}"
         title: str | None = f"{rows[0]['benchmark']}{part}"
         metrics = list(dict.fromkeys((row["evaluator"], row["metric"]) for row in rows))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from assets.project import Benchmark, Project
     from orchestration.runs import RunOptions
     from orchestration.runs.events import RunRecord
+    from warehouse.publish.snapshot import OpenSnapshot
 
 MAX_PROBLEMS = 3
 MAX_REJECTS = 5
@@ -60,9 +61,6 @@ def _write_record(record: RunRecord) -> None:
 
 
 def _write_results(project: Project, options: RunOptions, *, document_qa: bool) -> None:
-    import polars as pl
-
-    from assets.charts.sort_order import overall_rows, shown_rows
     from orchestration import published
     from orchestration.cli.leaderboard_table import write_leaderboards
     from orchestration.doctor.config_lint import lint_config
@@ -71,14 +69,14 @@ def _write_results(project: Project, options: RunOptions, *, document_qa: bool) 
     with_leaderboard = benchmarks
     if document_qa:
         with_leaderboard = _write_document_qa_summaries(project, benchmarks)
-    leaderboard = published.load_leaderboard(published.open_copy(project)).filter(
-        pl.col("benchmark").is_in(with_leaderboard)
-    )
-    write_leaderboards(shown_rows(overall_rows(leaderboard)), "table")
-    click.echo(err=True)
-    _write_gates(project, benchmarks)
-    _write_problems(project, benchmarks)
-    _write_rejects(project, benchmarks)
+    with published.open_copy(project).open() as copy:
+        chosen = f"slice = 'all' AND {published.among('benchmark', with_leaderboard)}"
+        shown = f"{chosen} AND {published.SHOWN}"
+        write_leaderboards(copy.fetch_rows(published.select_leaderboard(shown)), "table")
+        click.echo(err=True)
+        _write_gates(copy, benchmarks)
+        _write_problems(copy, benchmarks)
+        _write_rejects(copy, benchmarks)
     for note in lint_config(project, benchmarks):
         click.echo(f"note: {note}", err=True)
 
@@ -117,42 +115,40 @@ def _question_file(project: Project, benchmark: Benchmark) -> str:
     return path.as_posix().removeprefix(f"{project.home.as_posix()}/")
 
 
-def _write_gates(project: Project, benchmarks: tuple[str, ...]) -> None:
+def _write_gates(copy: OpenSnapshot, benchmarks: tuple[str, ...]) -> None:
     """Count the verdicts of the gates of each benchmark; the error of the run names failed ones."""
     from orchestration import published
 
-    gates = published.load_gates(published.open_copy(project), benchmarks)
+    gates = published.load_gates(copy, benchmarks)
     for name in benchmarks:
-        own = gates.filter(gates["benchmark"] == name)
         counts = Counter(
-            verdict.replace("_", " ") if passed else "failed"
-            for verdict, passed in own.select("verdict", "passed").iter_rows()
+            gate["verdict"].replace("_", " ") if gate["passed"] else "failed"
+            for gate in gates
+            if gate["benchmark"] == name
         )
         if counts:
             counted = ", ".join(f"{count} {verdict}" for verdict, count in counts.most_common())
             click.echo(f"{name}: gates: {counted}", err=True)
 
 
-def _write_problems(project: Project, benchmarks: tuple[str, ...]) -> None:
+def _write_problems(copy: OpenSnapshot, benchmarks: tuple[str, ...]) -> None:
     """Print the most severe problems of each benchmark, and count the others."""
-    from orchestration import published
-
-    every = published.open_copy(project).fetch(
+    every = copy.fetch_rows(
         "SELECT * FROM v_problems "
         "ORDER BY list_position(['high', 'medium', 'low'], severity), kinds[1], system, evaluator"
     )
     for name in benchmarks:
-        problems = every.filter(every["benchmark"] == name)
-        severe = problems.filter(problems["severity"] != "low")
-        if severe.is_empty():
+        problems = [row for row in every if row["benchmark"] == name]
+        severe = [row for row in problems if row["severity"] != "low"]
+        if not severe:
             continue
-        counts = Counter(problems["severity"])
+        counts = Counter(row["severity"] for row in problems)
         levels = ("high", "medium", "low")
         counted = ", ".join(f"{counts[level]} {level}" for level in levels if counts[level])
         click.echo(f"{name}: problems: {counted}", err=True)
-        for row in severe.head(MAX_PROBLEMS).iter_rows(named=True):
+        for row in severe[:MAX_PROBLEMS]:
             click.echo(f"  {row['severity']}: {row['message']}", err=True)
-        if problems.height > min(MAX_PROBLEMS, severe.height):
+        if len(problems) > min(MAX_PROBLEMS, len(severe)):
             _write_query("SELECT severity, message FROM v_problems", name)
 
 
@@ -204,22 +200,22 @@ def describe_budget(record: RunRecord) -> str | None:
     )
 
 
-def _write_rejects(project: Project, benchmarks: tuple[str, ...]) -> None:
+def _write_rejects(copy: OpenSnapshot, benchmarks: tuple[str, ...]) -> None:
     """Print the first rejected rows of each benchmark."""
-    from orchestration import published
-
-    every = published.open_copy(project).fetch(
-        "SELECT benchmark, file, line, reason FROM rejects ORDER BY benchmark, kind, file, line"
+    first = copy.fetch_rows(
+        "SELECT *, count(*) OVER (PARTITION BY benchmark) AS n FROM rejects "  # noqa: S608
+        "QUALIFY row_number() OVER (PARTITION BY benchmark ORDER BY kind, file, line) "
+        f"<= {MAX_REJECTS} ORDER BY benchmark, kind, file, line"
     )
     for name in benchmarks:
-        rejects = every.filter(every["benchmark"] == name)
-        if rejects.is_empty():
+        rejects = [row for row in first if row["benchmark"] == name]
+        if not rejects:
             continue
-        click.echo(f"{name}: {rejects.height:,} rows rejected", err=True)
-        for row in rejects.head(MAX_REJECTS).iter_rows(named=True):
+        click.echo(f"{name}: {rejects[0]['n']:,} rows rejected", err=True)
+        for row in rejects:
             where = row["file"] if row["line"] is None else f"{row['file']}:{row['line']}"
             click.echo(f"  {where}: {row['reason']}", err=True)
-        if rejects.height > MAX_REJECTS:
+        if rejects[0]["n"] > MAX_REJECTS:
             _write_query("SELECT * FROM rejects", name)
 
 

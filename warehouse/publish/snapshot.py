@@ -7,7 +7,7 @@ import os
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import duckdb
 
@@ -16,6 +16,7 @@ from warehouse.storage.atomic import fsync
 from warehouse.storage.connection import Settings, connect_file
 from warehouse.storage.file_lock import FileLock
 from warehouse.storage.migrate import require_version
+from warehouse.storage.parameters import execute
 from warehouse.storage.scratch import scratch_folder
 from warehouse.storage.transaction import fetch_frame
 
@@ -115,7 +116,25 @@ class OpenSnapshot:
         Raises:
             InvalidQuery: DuckDB rejects the query; the error has its message.
         """
-        return _run_query(self._connection, sql, parameters)
+        try:
+            require_select(self._connection, sql)
+            return fetch_frame(self._connection, sql, parameters)
+        except duckdb.Error as error:
+            raise InvalidQuery(str(error)) from error
+
+    def fetch_rows(self, sql: str, parameters: Parameters | None = None) -> list[dict[str, Any]]:
+        """Return the rows of a query without Polars, whose import takes longer than most queries.
+
+        Raises:
+            InvalidQuery: DuckDB rejects the query; the error has its message.
+        """
+        try:
+            require_select(self._connection, sql)
+            found = execute(self._connection, sql, parameters)
+            names = [name for name, *_ in found.description or ()]
+            return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
+        except duckdb.Error as error:
+            raise InvalidQuery(str(error)) from error
 
 
 def require_select(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
@@ -131,16 +150,6 @@ def require_select(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
     if statements[0].type != duckdb.StatementType.SELECT:
         got = statements[0].type.name
         raise InvalidQuery(f"the copy is read-only: expected a SELECT, got {got}")
-
-
-def _run_query(
-    connection: duckdb.DuckDBPyConnection, sql: str, parameters: Parameters | None
-) -> pl.DataFrame:
-    try:
-        require_select(connection, sql)
-        return fetch_frame(connection, sql, parameters)
-    except duckdb.Error as error:
-        raise InvalidQuery(str(error)) from error
 
 
 def _publish(warehouse: Warehouse, folder: Path) -> Path:

@@ -124,7 +124,8 @@ class BenchmarkData:
     @cached_property
     def ranked_systems(self) -> list[str]:
         """The systems by their rank in the headline metric."""
-        return sort_order.systems_best_first(self.overall)
+        rows = self.overall.select(sort_order.ORDER_COLUMNS).to_dicts()
+        return sort_order.systems_best_first(rows)
 
     @cached_property
     def shown_metrics(self) -> list[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import click
@@ -15,12 +16,18 @@ from orchestration.cli.options import (
 )
 
 if TYPE_CHECKING:
-    import polars as pl
+    from collections.abc import Sequence
 
     from orchestration.cli.output import OutputFormat
-    from warehouse.publish.snapshot import Snapshot
+    from warehouse.publish.snapshot import OpenSnapshot, Snapshot
 
 HELP_ORDER = 4
+
+METRIC_NAMES = ("evaluator || '.' || metric", "metric", "evaluator")
+"""The SQL of the names by which metrics can be given."""
+
+SLICE_NAMES = ("slice", "split_part(slice, '=', 1)")
+"""The SQL of the names by which slices can be given."""
 
 
 @click.command(
@@ -56,52 +63,61 @@ def command(
     As a table or Markdown: one table per benchmark and slice, with one system per row. As CSV or
     JSON: the rows of the table `leaderboard` with all their columns.
     """
-    from assets.charts.sort_order import shown_rows
     from orchestration import published
     from orchestration.cli.leaderboard_table import write_leaderboards
-    from orchestration.cli.output import write_frame
+    from orchestration.cli.output import write
+    from warehouse.publish.stream import stream_query
 
-    whole = published.load_leaderboard(copy)
-    board = filter_leaderboard(whole, benchmarks, metrics, slices or ("all",))
+    with copy.open() as opened:
+        condition = _condition(opened, benchmarks, metrics, slices)
+        if output_format in ("table", "md"):
+            shown = condition if metrics else f"{condition} AND {published.SHOWN}"
+            board = opened.fetch_rows(published.select_leaderboard(shown))
+            gates = published.load_gates(opened, {row["benchmark"] for row in board})
     if output_format in ("csv", "json"):
-        write_frame(board, output_format)
+        with stream_query(copy, published.select_leaderboard(condition)) as result:
+            write(result.columns, chain.from_iterable(result.batches), output_format)
         return
-    if not metrics:
-        board = shown_rows(board)
-    if board.is_empty():
+    if not board:
         click.echo("no rows", err=True)
     write_leaderboards(board, output_format)
-    gates = published.load_gates(copy, board["benchmark"].unique().to_list())
-    for message in gates.filter(gates["passed"] == 0)["message"]:
-        click.echo(f"gate failed: {message}", err=True)
+    for gate in gates:
+        if gate["passed"] == 0:
+            click.echo(f"gate failed: {gate['message']}", err=True)
 
 
-def filter_leaderboard(
-    board: pl.DataFrame,
+def _condition(
+    copy: OpenSnapshot,
     benchmarks: tuple[str, ...],
     metrics: tuple[str, ...],
     slices: tuple[str, ...],
-) -> pl.DataFrame:
-    """Filter the rows of a leaderboard by benchmark, metric and slice.
+) -> str:
+    """Return the SQL condition for the rows of some benchmarks, metrics and slices.
 
     Raises:
         UnknownName: A name is not in the leaderboard; the message suggests a similar one.
     """
-    import polars as pl
+    from orchestration.published import among
 
-    if benchmarks:
-        present = board["benchmark"].unique(maintain_order=True).to_list()
-        board = board.filter(
-            pl.col("benchmark").is_in(require_known("benchmark", benchmarks, present))
-        )
-    if metrics and "all" not in metrics:
-        address = pl.format("{}.{}", "evaluator", "metric")
-        names = [address, pl.col("metric"), pl.col("evaluator")]
-        present = [name for each in names for name in board.select(each.unique()).to_series()]
-        wanted = require_known("metric", metrics, sorted(set(present)))
-        board = board.filter(pl.any_horizontal(name.is_in(wanted) for name in names))
-    tag = pl.col("slice").str.split("=").list.first()
-    parts = [pl.col("slice"), tag]
-    present = [name for each in parts for name in board.select(each.unique()).to_series()]
-    wanted = require_known("slice", slices, sorted({*present, "all"}))
-    return board.filter(pl.any_horizontal(part.is_in(wanted) for part in parts))
+    conditions = [] if slices else ["slice = 'all'"]
+    for what, names, columns in (
+        ("benchmark", benchmarks, ("benchmark",)),
+        ("metric", () if "all" in metrics else metrics, METRIC_NAMES),
+        ("slice", slices, SLICE_NAMES),
+    ):
+        if names:
+            known = _distinct(copy, columns)
+            if what == "slice":
+                known = sorted({*known, "all"})
+            wanted = require_known(what, names, known)
+            conditions.append(f"({' OR '.join(among(each, wanted) for each in columns)})")
+    return " AND ".join(conditions)
+
+
+def _distinct(copy: OpenSnapshot, columns: Sequence[str]) -> list[str]:
+    """Return the distinct values of some SQL expressions of text in the leaderboard."""
+    listed = ", ".join(columns)
+    rows = copy.fetch_rows(
+        f"SELECT DISTINCT unnest([{listed}]) AS name FROM leaderboard ORDER BY name"  # noqa: S608
+    )
+    return [row["name"] for row in rows]

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from orchestration.cli.leaderboard_table import write_leaderboards
 
 if TYPE_CHECKING:
@@ -43,8 +41,7 @@ def test_systems_are_ordered_by_a_metric_with_ranks(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     rows = [row("a", "silent", None), row("b", "silent", None), row("a", "telling", 2)]
-    frame = pl.DataFrame([*rows, row("b", "telling", 1)], schema_overrides={"rank": pl.Int64})
-    write_leaderboards(frame, "table")
+    write_leaderboards([*rows, row("b", "telling", 1)], "table")
     printed = capsys.readouterr().out
     lines = [line.split()[:2] for line in printed.splitlines()]
     assert lines.index(["1", "b"]) < lines.index(["2", "a"])
@@ -57,7 +54,7 @@ def test_a_mean_without_variation_says_so(capsys: pytest.CaptureFixture[str]) ->
         {**row(system, "telling", at), **common, "ci_method": method}
         for at, (system, method) in enumerate([("a", "t"), ("b", "no_variation")], 1)
     ]
-    write_leaderboards(pl.DataFrame(rows), "table")
+    write_leaderboards(rows, "table")
     assert "No variation seen: all scores of b are equal." in capsys.readouterr().out
 
 
@@ -69,8 +66,7 @@ def test_ranges_marks_and_coverage_are_those_of_each_metric(
     other = [row("a", "tied", 1), row("b", "tied", 2), row("c", "tied", None)]
     other[1] |= {"tied_with_best": 1, "n_scored": 2}
     other[2] |= {"n_not_applicable": 3}
-    frame = pl.DataFrame([*rows, *other], schema_overrides={"rank": pl.Int64})
-    write_leaderboards(frame, "table")
+    write_leaderboards([*rows, *other], "table")
     printed = capsys.readouterr().out
     lines = [" ".join(line.split()) for line in printed.splitlines()]
     assert "1 a 1.000 * 1.000 3" in lines
@@ -86,7 +82,7 @@ def test_chance_level_stands_beside_the_interval(capsys: pytest.CaptureFixture[s
         {**row(system, "telling", at), **common, "chance": 0.0625}
         for at, system in enumerate("ab", 1)
     ]
-    write_leaderboards(pl.DataFrame(rows), "table")
+    write_leaderboards(rows, "table")
     printed = capsys.readouterr().out
     assert "by chance" in printed
     assert printed.count("0.062") == 2

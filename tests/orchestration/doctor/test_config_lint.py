@@ -6,7 +6,6 @@ import re
 import shutil
 from typing import TYPE_CHECKING
 
-import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -110,7 +109,7 @@ def test_leaderboard_without_scores(
         {**common, "evaluator": name, **empty, **interval, **counts, **order}
         for name in ("first", "second")
     ]
-    write_leaderboards(pl.DataFrame(rows), "table")
+    write_leaderboards(rows, "table")
     printed = capsys.readouterr().out
     assert "first" in printed
     assert "second" in printed

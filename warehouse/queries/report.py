@@ -1,13 +1,17 @@
-"""The queries of the report: signatures, scores by question, and single questions with answers."""
+"""The queries of the report: signatures, scores by question, and single questions with answers.
+
+Each selects the rows of several benchmarks, with the column `benchmark`.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from warehouse.queries.benchmarks import fill_in
 from warehouse.queries.samples import Query
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 STATUSES = ("scored", "not_applicable", "undefined", "parse_failure", "judge_error", "target_error")
 """The statuses by their code in a score matrix, from 0."""
@@ -16,35 +20,36 @@ FAILED = len(STATUSES)
 """The code of a worst value that stands for a failed answer."""
 
 
-def current_signatures(benchmark: str) -> Query:
-    """Select the signatures of the scores in the leaderboard of a benchmark.
+def current_signatures(benchmarks: Sequence[str]) -> Query:
+    """Select the signatures of the scores in the leaderboards of benchmarks.
 
     Returns:
-        A query with evaluator, signature, parameters (JSON), version, metrics (the order of the
-        lists in `grades`), first_at and last_at (when samples were scored), and run_ids.
+        A query with benchmark, evaluator, signature, parameters (JSON), version, metrics (the order
+        of the lists in `grades`), first_at and last_at (when samples were scored), and run_ids.
     """
-    return Query(
-        """
+    statement = """
 WITH shown AS (
-    SELECT DISTINCT evaluator, signature FROM leaderboard WHERE benchmark = $benchmark
+    SELECT DISTINCT benchmark, evaluator, signature
+    FROM leaderboard
+    WHERE benchmark IN ({benchmarks})
 ),
 
 times AS (
-    SELECT evaluator, signature, min(scored_at) AS first_at, max(scored_at) AS last_at,
+    SELECT benchmark, evaluator, signature, min(scored_at) AS first_at, max(scored_at) AS last_at,
         list(DISTINCT run_id ORDER BY run_id) AS run_ids
     FROM grades
-    WHERE benchmark = $benchmark
+    WHERE benchmark IN ({benchmarks})
     GROUP BY ALL
 )
 
-SELECT evaluator, signature, s.parameters, s.version, s.metrics, t.first_at, t.last_at, t.run_ids
+SELECT benchmark, evaluator, signature, s.parameters, s.version, s.metrics, t.first_at, t.last_at,
+    t.run_ids
 FROM shown
 INNER JOIN signatures AS s USING (evaluator, signature)
-LEFT JOIN times AS t USING (evaluator, signature)
+LEFT JOIN times AS t USING (benchmark, evaluator, signature)
 ORDER BY evaluator
-""",
-        {"benchmark": benchmark},
-    )
+"""
+    return Query(fill_in(statement, benchmarks), {})
 
 
 def report_fingerprints() -> Query:
@@ -77,17 +82,32 @@ ORDER BY benchmark
     return Query(statement, {})
 
 
-def hardest_questions(benchmark: str, limit: int) -> Query:
-    """Select the hardest questions of a benchmark.
+def answer_counts() -> Query:
+    """Select the benchmarks with a leaderboard, and the most answers that each has."""
+    statement = """
+SELECT benchmark, systems * questions AS answers
+FROM (SELECT benchmark, count(DISTINCT system) AS systems FROM leaderboard GROUP BY benchmark)
+INNER JOIN (SELECT benchmark, count(*) AS questions FROM questions GROUP BY benchmark)
+    USING (benchmark)
+"""
+    return Query(statement, {})
+
+
+def hardest_questions(benchmarks: Sequence[str], limit: int) -> Query:
+    """Select the hardest questions of benchmarks.
 
     The hardness of a question is the mean distance of its scores from the best value of their
     scale, over all systems and primary metrics. Questions without a score come last.
 
+    Args:
+        benchmarks: The benchmarks.
+        limit: The most questions to select, of all benchmarks together.
+
     Returns:
-        A query with question_id, question (its first characters) and hardness, by question_id.
+        A query with benchmark, question_id, question (its first characters) and hardness, by
+        question_id.
     """
-    return Query(
-        """
+    statement = """
 WITH scales AS (
     SELECT s.evaluator, s.signature, list_position(s.metrics, m.metric) AS place, m.best,
         m.bound_low AS low, m.bound_high AS high
@@ -97,48 +117,52 @@ WITH scales AS (
 ),
 
 hardness AS (
-    SELECT g.question_id, avg(
+    SELECT g.benchmark, g.question_id, avg(
         abs(CASE s.best WHEN 'high' THEN s.high ELSE s.low END - g."values"[s.place])
         / (s.high - s.low)
     ) AS hardness
     FROM grades AS g
     INNER JOIN scales AS s USING (evaluator, signature)
-    WHERE g.benchmark = $benchmark
-    GROUP BY g.question_id
+    WHERE g.benchmark IN ({benchmarks})
+    GROUP BY g.benchmark, g.question_id
 ),
 
 chosen AS MATERIALIZED (
-    SELECT q.question_id, h.hardness
+    SELECT benchmark, question_id, h.hardness
     FROM questions AS q
-    LEFT JOIN hardness AS h USING (question_id)
-    WHERE q.benchmark = $benchmark
-    ORDER BY h.hardness DESC NULLS LAST, q.question_id
+    LEFT JOIN hardness AS h USING (benchmark, question_id)
+    WHERE q.benchmark IN ({benchmarks})
+    ORDER BY h.hardness DESC NULLS LAST, question_id
     LIMIT $limit
 )
 
 -- Texts are read last: sorted with all questions, they need more memory than there is.
-SELECT c.question_id, left(coalesce(q.question, ''), 200) AS question, c.hardness
+SELECT benchmark, question_id, left(coalesce(q.question, ''), 200) AS question, c.hardness
 FROM chosen AS c
-INNER JOIN questions AS q USING (question_id)
-WHERE q.benchmark = $benchmark
-ORDER BY c.question_id
-""",
-        {"benchmark": benchmark, "limit": limit},
-    )
+INNER JOIN questions AS q USING (benchmark, question_id)
+WHERE q.benchmark IN ({benchmarks})
+ORDER BY question_id
+"""
+    return Query(fill_in(statement, benchmarks), {"limit": limit})
 
 
 def score_matrix(
-    benchmark: str, evaluator: str, signature: str, question_ids: Sequence[str]
+    benchmarks: Sequence[str], evaluator: str, signature: str, question_ids: Sequence[str] | None
 ) -> Query:
     """Select the scores of one evaluator for some questions, with a status code for each.
 
+    Args:
+        benchmarks: The benchmarks.
+        evaluator: The evaluator.
+        signature: The signature of the scores.
+        question_ids: The questions, sorted; None: all.
+
     Returns:
-        A query with question_id, system, values and codes (an index of `STATUSES`, or `FAILED`);
-        codes is null where all values are scored.
+        A query with benchmark, question_id, system, values and codes (an index of `STATUSES`, or
+        `FAILED`); codes is null where all values are scored.
     """
-    return Query(
-        f"""
-SELECT question_id, system, "values",
+    statement = f"""
+SELECT benchmark, question_id, system, "values",
     CASE WHEN statuses IS NULL AND reasons IS NULL THEN NULL ELSE list_transform(
         "values",
         lambda value, position: CASE
@@ -148,145 +172,141 @@ SELECT question_id, system, "values",
         END::UTINYINT
     ) END AS codes
 FROM grades
-WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature
-    AND question_id IN (SELECT unnest($ids))
-""",  # noqa: S608 - a number
-        {
-            "benchmark": benchmark,
-            "evaluator": evaluator,
-            "signature": signature,
-            "ids": list(question_ids),
-            "statuses": list(STATUSES),
-        },
-    )
+WHERE {{chosen}} AND evaluator = $evaluator AND signature = $signature
+"""  # noqa: S608 - a number
+    parameters = {"evaluator": evaluator, "signature": signature, "statuses": list(STATUSES)}
+    return _of_questions(statement, benchmarks, question_ids, parameters)
 
 
-# The range lets DuckDB skip most row groups without reading them.
-_FILTER = """benchmark = $benchmark AND question_id BETWEEN $ids[1] AND $ids[-1]
-    AND question_id IN (SELECT unnest($ids))"""
-
-
-def question_details(benchmark: str, question_ids: Sequence[str]) -> Query:
+def question_details(benchmarks: Sequence[str], question_ids: Sequence[str] | None) -> Query:
     """Select some questions with their expected answers and other gold data.
 
     Args:
-        benchmark: The benchmark.
-        question_ids: The questions, sorted.
+        benchmarks: The benchmarks.
+        question_ids: The questions, sorted; None: all.
 
     Returns:
-        A query with question_id and json, by question_id.
+        A query with benchmark, question_id and json, by question_id.
     """
-    return Query(
-        f"""
-SELECT question_id, to_json({{
+    statement = """
+SELECT benchmark, question_id, to_json({
     'id': question_id, 'question': question, 'expected': expected_answers,
     'label': expected_label, 'doc': doc_id, 'gold_docs': gold_doc_ids,
     'gold_sentences': gold_sentence_ids, 'choices': choices, 'correct': correct_choice,
     'scenario': scenario, 'noise': noise_ratio::VARCHAR, 'tags': tags, 'rubric': rubric::VARCHAR
-}})::VARCHAR AS json
+})::VARCHAR AS json
 FROM questions
-WHERE {_FILTER}
+WHERE {chosen}
 ORDER BY question_id
-""",  # noqa: S608 - a constant condition
-        _parameters(benchmark, question_ids),
-    )
+"""
+    return _of_questions(statement, benchmarks, question_ids)
 
 
-def answers(benchmark: str, question_ids: Sequence[str]) -> Query:
+def answers(benchmarks: Sequence[str], question_ids: Sequence[str] | None) -> Query:
     """Select the answers of all systems. Numbers that JSON does not support are texts.
 
     Returns:
-        A query with question_id, system, contexts (a list of texts) and json (all other fields).
+        A query with benchmark, question_id, system, contexts (a list of texts) and json (all other
+        fields).
     """
-    return Query(
-        f"""
-SELECT question_id, system, contexts, to_json({{
+    statement = """
+SELECT benchmark, question_id, system, contexts, to_json({
     'answer': answer, 'docs': retrieved_doc_ids, 'chunks': retrieved_chunk_ids,
     'scores': retrieved_scores::VARCHAR[], 'cited': cited_sentence_ids,
     'logprobs': choice_logprobs::VARCHAR[], 'label': label, 'latency': latency_s::VARCHAR,
     'cost': cost_usd::VARCHAR, 'error': error
-}})::VARCHAR AS json
+})::VARCHAR AS json
 FROM predictions
-WHERE {_FILTER}
+WHERE {chosen}
 ORDER BY question_id, system
-""",  # noqa: S608 - a constant condition
-        _parameters(benchmark, question_ids),
-    )
+"""
+    return _of_questions(statement, benchmarks, question_ids)
 
 
-def scores(benchmark: str, question_ids: Sequence[str]) -> Query:
+def scores(benchmarks: Sequence[str], question_ids: Sequence[str] | None) -> Query:
     """Select the scores that the leaderboard aggregates.
 
     Returns:
-        A query with question_id, system and json: a list of e (the evaluator), v (values), s
-        (statuses), r (reasons) and d (the evidence, as text).
+        A query with benchmark, question_id, system and json: a list of e (the evaluator), v
+        (values), s (statuses), r (reasons) and d (the evidence, as text).
     """
-    return Query(
-        f"""
-SELECT question_id, system, to_json(list({{
+    statement = """
+SELECT benchmark, question_id, system, to_json(list({
     'e': evaluator, 'v': "values", 's': statuses, 'r': reasons, 'd': detail::VARCHAR
-}} ORDER BY evaluator))::VARCHAR AS json
+} ORDER BY evaluator))::VARCHAR AS json
 FROM grades
-WHERE {_FILTER} AND (evaluator, signature) IN (
-    SELECT (evaluator, signature) FROM leaderboard WHERE benchmark = $benchmark
+WHERE {chosen} AND (benchmark, evaluator, signature) IN (
+    SELECT (benchmark, evaluator, signature) FROM leaderboard WHERE benchmark IN ({benchmarks})
 )
-GROUP BY question_id, system
-""",  # noqa: S608 - a constant condition
-        _parameters(benchmark, question_ids),
-    )
+GROUP BY benchmark, question_id, system
+"""
+    return _of_questions(statement, benchmarks, question_ids)
 
 
-def judgments(benchmark: str, question_ids: Sequence[str]) -> Query:
+def judgments(benchmarks: Sequence[str], question_ids: Sequence[str] | None) -> Query:
     """Select the judge calls behind the scores.
 
     Returns:
-        A query with question_id, system and json: a list of e (the evaluator), n (the step), m
-        (the model), r (the reply), s (its status) and x (the error).
+        A query with benchmark, question_id, system and json: a list of e (the evaluator), n (the
+        step), m (the model), r (the reply), s (its status) and x (the error).
     """
-    return Query(
-        f"""
-SELECT question_id, system, to_json(list({{
+    statement = """
+SELECT benchmark, question_id, system, to_json(list({
     'e': evaluator, 'n': step, 'm': j.model, 'r': j.reply, 's': j.status, 'x': j.error
-}} ORDER BY evaluator, step))::VARCHAR AS json
+} ORDER BY evaluator, step))::VARCHAR AS json
 FROM asks
 INNER JOIN judgments AS j USING (digest)
-WHERE {_FILTER}
-GROUP BY question_id, system
-""",  # noqa: S608 - a constant condition
-        _parameters(benchmark, question_ids),
-    )
+WHERE {chosen}
+GROUP BY benchmark, question_id, system
+"""
+    return _of_questions(statement, benchmarks, question_ids)
 
 
-def cited_sentences(benchmark: str, question_ids: Sequence[str]) -> Query:
+def cited_sentences(benchmarks: Sequence[str], question_ids: Sequence[str] | None) -> Query:
     """Select the sentences that are gold evidence of a question or cited by an answer to it.
 
     Returns:
-        A query with question_id and json: a list of id and text.
+        A query with benchmark, question_id and json: a list of id and text.
     """
-    return Query(
-        f"""
+    statement = """
 WITH named AS (
-    SELECT DISTINCT question_id, unnest(cited_sentence_ids) AS id FROM predictions WHERE {_FILTER}
+    SELECT DISTINCT benchmark, question_id, unnest(cited_sentence_ids) AS id
+    FROM predictions
+    WHERE {chosen}
     UNION
-    SELECT question_id, unnest(gold_sentence_ids) AS id FROM questions WHERE {_FILTER}
+    SELECT benchmark, question_id, unnest(gold_sentence_ids) AS id
+    FROM questions
+    WHERE {chosen}
 ),
 
 places AS (
-    SELECT question_id, doc_id, id
+    SELECT benchmark, question_id, doc_id, id
     FROM named
-    INNER JOIN (SELECT question_id, doc_id FROM questions WHERE {_FILTER}) USING (question_id)
+    INNER JOIN (SELECT benchmark, question_id, doc_id FROM questions WHERE {chosen})
+        USING (benchmark, question_id)
 )
 
-SELECT p.question_id, to_json(list({{'id': d.sentence_id, 'text': d.text}} ORDER BY d.position))
-    ::VARCHAR AS json
+SELECT benchmark, p.question_id,
+    to_json(list({'id': d.sentence_id, 'text': d.text} ORDER BY d.position))::VARCHAR AS json
 FROM places AS p
-INNER JOIN documents AS d ON d.doc_id = p.doc_id AND d.sentence_id = p.id
-WHERE d.benchmark = $benchmark
-GROUP BY p.question_id
-""",  # noqa: S608 - a constant condition
-        _parameters(benchmark, question_ids),
-    )
+INNER JOIN documents AS d USING (benchmark, doc_id)
+WHERE d.benchmark IN ({benchmarks}) AND d.sentence_id = p.id
+GROUP BY benchmark, p.question_id
+"""
+    return _of_questions(statement, benchmarks, question_ids)
 
 
-def _parameters(benchmark: str, question_ids: Sequence[str]) -> dict[str, object]:
-    return {"benchmark": benchmark, "ids": list(question_ids)}
+def _of_questions(
+    statement: str,
+    benchmarks: Sequence[str],
+    question_ids: Sequence[str] | None,
+    parameters: Mapping[str, object] | None = None,
+) -> Query:
+    """Return a query with the `{chosen}` of its statement filled in."""
+    chosen, filled = "benchmark IN ({benchmarks})", dict(parameters or {})
+    if question_ids is not None:
+        # The range lets DuckDB skip most row groups without reading them.
+        chosen += " AND question_id BETWEEN $ids[1] AND $ids[-1]"
+        chosen += " AND question_id IN (SELECT unnest($ids))"
+        filled["ids"] = list(question_ids)
+    return Query(fill_in(statement.replace("{chosen}", chosen), benchmarks), filled)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from assets.charts.images import IMAGES, ImageError
 from assets.publishing.report.benchmark_page import build_panels
 from assets.publishing.report.panel import BenchmarkData
+from assets.publishing.report.part import ReportPart
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,9 +29,10 @@ def write_charts(
     Returns:
         The paths of the files, and a note on each chart that could not be drawn.
     """
+    part = ReportPart(snapshot, [benchmark])
     images = {
         name: IMAGES.draw(spec)
-        for _, content in build_panels(BenchmarkData(snapshot, benchmark, digest=""))
+        for _, content in build_panels(BenchmarkData(part, benchmark, digest=""))
         for name, spec in chain(content.charts.items(), content.images.items())
         if spec is not None
     }

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from markupsafe import Markup
 
+from assets.publishing.report.part import MAX_ANSWERS
 from warehouse.queries import report as report_queries
 
 if TYPE_CHECKING:
@@ -26,9 +27,6 @@ GZIP_FORMAT = 31
 
 ANSWERS_PER_FILE = 400
 """A file that opens at once, without writing too many files."""
-
-ANSWERS_PER_QUERY = 10_000
-"""Each query scans the tables once, so one query reads the answers of many files."""
 
 
 def write_data_file(folder: Path, name: str, content: bytes) -> None:
@@ -61,7 +59,10 @@ def answer_files(data: BenchmarkData) -> Iterator[tuple[str, bytes]]:
     yield "questions", orjson.dumps(questions)
     ids = data.questions["question_id"].to_list()
     size = questions_per_file(data)
-    batch = max(1, ANSWERS_PER_QUERY // max(1, len(data.systems)) // size) * size
+    # Each query scans the tables once, so one query reads the answers of many files.
+    batch = max(1, MAX_ANSWERS // max(1, len(data.systems)) // size) * size
+    if data.part.is_shared:
+        batch = max(1, len(ids))
     for start in range(0, len(ids), batch):
         samples = read_samples(data, ids[start : start + batch])
         for at in range(0, len(samples), size):
@@ -76,7 +77,7 @@ def read_samples(data: BenchmarkData, question_ids: Sequence[str]) -> list[dict[
 
     Args:
         data: The benchmark.
-        question_ids: The questions, sorted.
+        question_ids: The questions, sorted; of a part with several benchmarks, these are all.
 
     Returns:
         One object per question: `known` (the question with its gold data), `sentences`, `texts`
@@ -86,14 +87,14 @@ def read_samples(data: BenchmarkData, question_ids: Sequence[str]) -> list[dict[
     def rows(query: Query) -> list[tuple[Any, ...]]:
         return data.fetch_query(query).rows()
 
-    name = data.benchmark
-    questions = rows(report_queries.question_details(name, question_ids))
-    sentences = dict(rows(report_queries.cited_sentences(name, question_ids)))
-    scores = {row[:2]: row[2] for row in rows(report_queries.scores(name, question_ids))}
-    judgments = {row[:2]: row[2] for row in rows(report_queries.judgments(name, question_ids))}
+    chosen = (data.part.benchmarks, None if data.part.is_shared else question_ids)
+    questions = rows(report_queries.question_details(*chosen))
+    sentences = dict(rows(report_queries.cited_sentences(*chosen)))
+    scores = {row[:2]: row[2] for row in rows(report_queries.scores(*chosen))}
+    judgments = {row[:2]: row[2] for row in rows(report_queries.judgments(*chosen))}
     texts: dict[str, dict[str, int]] = {question: {} for question, _ in questions}
     answers: dict[str, list[dict[str, Any]]] = {question: [] for question, _ in questions}
-    for question, system, contexts, given in rows(report_queries.answers(name, question_ids)):
+    for question, system, contexts, given in rows(report_queries.answers(*chosen)):
         answers[question].append(
             {
                 "system": system,

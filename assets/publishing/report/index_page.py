@@ -26,28 +26,30 @@ MAX_SYSTEMS = 5
 INTERVAL_WIDTH = 110
 
 
-def index_page(benchmarks: Sequence[BenchmarkData]) -> str:
-    """Return the first page."""
-    cards = [
-        {
-            "name": data.benchmark,
-            "address": f"report/{data.folder}/index.html",
-            "totals": data.totals,
-            "gates": [
-                {"state": gate_state(row), "message": row["message"]}
-                for row in data.gates.head(MAX_GATES).iter_rows(named=True)
-            ],
-            "more_gates": max(0, data.gates.height - MAX_GATES),
-            "n_systems": len(data.systems),
-            "metrics": [metric_table(data, *name) for name in data.shown_metrics[:MAX_METRICS]],
-            "more_metrics": max(0, len(data.shown_metrics) - MAX_METRICS),
-        }
-        for data in benchmarks
-    ]
-    latest = max((data.published_at for data in benchmarks), default=None)
+def index_page(cards: Sequence[Row]) -> str:
+    """Return the first page, given the `index_card` of each benchmark."""
+    latest = max((card["published_at"] for card in cards), default=None)
     return render_page(
         "index.html.j2", INDEX_SCRIPTS, benchmarks=cards, published_at=format_time(latest)
     )
+
+
+def index_card(data: BenchmarkData) -> Row:
+    """Return what the first page shows of a benchmark."""
+    return {
+        "name": data.benchmark,
+        "address": f"report/{data.folder}/index.html",
+        "published_at": data.published_at,
+        "totals": data.totals,
+        "gates": [
+            {"state": gate_state(row), "message": row["message"]}
+            for row in data.gates.head(MAX_GATES).iter_rows(named=True)
+        ],
+        "more_gates": max(0, data.gates.height - MAX_GATES),
+        "n_systems": len(data.systems),
+        "metrics": [metric_table(data, *name) for name in data.shown_metrics[:MAX_METRICS]],
+        "more_metrics": max(0, len(data.shown_metrics) - MAX_METRICS),
+    }
 
 
 def metric_table(data: BenchmarkData, evaluator: str, metric: str) -> Row:

@@ -13,14 +13,15 @@ import polars as pl
 from assets.charts import sort_order
 from assets.publishing.report import panels
 from warehouse.queries import report as report_queries
+from warehouse.queries.benchmarks import fill_in
+from warehouse.queries.samples import Query
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from datetime import datetime
 
     from assets.charts.style import Spec
-    from warehouse.publish.snapshot import OpenSnapshot
-    from warehouse.queries.samples import Query
+    from assets.publishing.report.part import ReportPart
 
 ALL = "all"
 """The slice of all questions."""
@@ -35,25 +36,45 @@ _BOARD = """
 SELECT l.*, m.summary, m.family, m.level, m.bound_low AS scale_low, m.bound_high AS scale_high
 FROM leaderboard AS l
 LEFT JOIN metrics AS m USING (evaluator, metric)
-WHERE l.benchmark = $benchmark
+WHERE l.benchmark IN ({benchmarks})
 ORDER BY l.slice <> 'all', l.slice, l.position, l.rank NULLS LAST, l.system
 """
 
 _TOTALS = """
-SELECT
-    (SELECT count(*) FROM questions WHERE benchmark = $benchmark) AS questions,
-    (SELECT count(*) FROM predictions WHERE benchmark = $benchmark AND error IS NOT NULL) AS failed,
-    (SELECT count(*) FROM v_problems WHERE benchmark = $benchmark) AS problems,
-    (SELECT count(*) FROM v_problems WHERE benchmark = $benchmark AND severity = 'high')
-        AS high_problems,
-    (SELECT count(*) FROM rejects WHERE benchmark = $benchmark) AS rejects
+SELECT benchmark, coalesce(questions, 0) AS questions, coalesce(failed, 0) AS failed,
+    coalesce(problems, 0) AS problems, coalesce(high_problems, 0) AS high_problems,
+    coalesce(rejects, 0) AS rejects
+FROM (
+    SELECT benchmark, count(*) AS questions
+    FROM questions
+    WHERE benchmark IN ({benchmarks})
+    GROUP BY benchmark
+)
+FULL JOIN (
+    SELECT benchmark, count(*) AS failed
+    FROM predictions
+    WHERE benchmark IN ({benchmarks}) AND error IS NOT NULL
+    GROUP BY benchmark
+) USING (benchmark)
+FULL JOIN (
+    SELECT benchmark, count(*) AS problems, count(*) FILTER (severity = 'high') AS high_problems
+    FROM v_problems
+    WHERE benchmark IN ({benchmarks})
+    GROUP BY benchmark
+) USING (benchmark)
+FULL JOIN (
+    SELECT benchmark, count(*) AS rejects
+    FROM rejects
+    WHERE benchmark IN ({benchmarks})
+    GROUP BY benchmark
+) USING (benchmark)
 """
 
 
 _GATES = """
 SELECT *
 FROM gates
-WHERE benchmark = $benchmark
+WHERE benchmark IN ({benchmarks})
 ORDER BY passed, system, evaluator, metric, kind, baseline
 """
 
@@ -63,27 +84,27 @@ class BenchmarkData:
     """One benchmark of a published copy. Each property is read once, when a panel needs it.
 
     Attributes:
-        copy: The published copy.
+        part: The benchmarks that are read together.
         benchmark: The benchmark.
         digest: The digest of everything that its page shows.
     """
 
-    copy: OpenSnapshot
+    part: ReportPart
     benchmark: str
     digest: str
 
     @property
     def folder(self) -> str:
         """The name of the folder of its page."""
-        return f"{self.benchmark}-{self.digest}"
+        return folder_name(self.benchmark, self.digest)
 
     def fetch(self, sql: str) -> pl.DataFrame:
-        """Return the result of a statement with the parameter `$benchmark`."""
-        return self.copy.fetch(sql, {"benchmark": self.benchmark})
+        """Return the benchmark's rows of a statement with `{benchmarks}`."""
+        return self.fetch_query(Query(fill_in(sql, self.part.benchmarks), {}))
 
     def fetch_query(self, query: Query) -> pl.DataFrame:
-        """Return the result of a query of the warehouse."""
-        return self.copy.fetch(*query)
+        """Return the benchmark's rows of a query for all benchmarks of the part."""
+        return self.part.fetch(self.benchmark, query)
 
     @cached_property
     def totals(self) -> dict[str, int]:
@@ -165,15 +186,22 @@ class BenchmarkData:
     def evaluators(self) -> pl.DataFrame:
         """The signature of each evaluator and its metrics, in the order of the metrics."""
         order = sort_order.evaluators_in_order(self.overall)
-        found = self.fetch_query(report_queries.current_signatures(self.benchmark))
+        found = self.fetch_query(report_queries.current_signatures(self.part.benchmarks))
         place = pl.col("evaluator").replace_strict(order, range(len(order)), default=None)
         return found.sort(place)
 
     @cached_property
     def questions(self) -> pl.DataFrame:
         """The questions whose answers the report shows: question_id, question, hardness."""
-        limit = min(MAX_QUESTIONS, max(1, MAX_ANSWERS // max(1, len(self.systems))))
-        return self.fetch_query(report_queries.hardest_questions(self.benchmark, limit))
+        # Several benchmarks have so few answers together that all are shown.
+        systems = 1 if self.part.is_shared else len(self.systems)
+        limit = min(MAX_QUESTIONS, max(1, MAX_ANSWERS // max(1, systems)))
+        return self.fetch_query(report_queries.hardest_questions(self.part.benchmarks, limit))
+
+
+def folder_name(benchmark: str, digest: str) -> str:
+    """Return the name of the folder of a benchmark's page."""
+    return f"{benchmark}-{digest}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +235,8 @@ class Panel:
         position: Its place in the page; panels are sorted by it.
         build: Returns the content, or None to hide the panel. It receives the `BenchmarkData`
             and the result of each query as an argument of its name.
-        queries: SQL statements by name, each with the parameter `$benchmark`.
+        queries: SQL statements by name, each with the column `benchmark` and the condition
+            `benchmark IN ({benchmarks})`.
     """
 
     title: str

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 from assets.fingerprints.digests import digest_of
 from assets.project import REPORT_FILE
 from assets.publishing.report.benchmark_page import shared_files, write_folder
-from assets.publishing.report.index_page import index_page
-from assets.publishing.report.panel import BenchmarkData
-from warehouse.queries.report import report_fingerprints
+from assets.publishing.report.index_page import index_card, index_page
+from assets.publishing.report.panel import BenchmarkData, folder_name
+from assets.publishing.report.part import split_parts
+from warehouse.queries.report import answer_counts, report_fingerprints
 from warehouse.storage.atomic import replace_file
 from warehouse.storage.file_lock import FileLock
 from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from warehouse.publish.snapshot import OpenSnapshot, Snapshot
@@ -54,15 +56,13 @@ def write_report(copy: Snapshot, publish: Path, patience_s: float = math.inf) ->
     root.mkdir(parents=True, exist_ok=True)
     with FileLock(root / ".writing", patience_s).exclusive(), copy.open() as snapshot:
         _write_shared_files(root)
-        fingerprints = snapshot.fetch(*report_fingerprints())
-        benchmarks = [
-            _write_benchmark(snapshot, name, digest_of(sums), root)
-            for name, *sums in fingerprints.iter_rows()
-        ]
+        folders, cards = {}, {}
+        for data in _write_benchmarks(snapshot, root):
+            folders[data.benchmark], cards[data.benchmark] = data.folder, index_card(data)
         page = publish / REPORT_FILE
         with replace_file(page) as partial:
-            partial.write_text(index_page(benchmarks), encoding="utf-8")
-        _remove_outdated(root, {*(data.folder for data in benchmarks), *shared_files()})
+            partial.write_text(index_page([cards[name] for name in sorted(cards)]), "utf-8")
+        _remove_outdated(root, {*folders.values(), *shared_files()})
     return page
 
 
@@ -73,16 +73,26 @@ def _write_shared_files(root: Path) -> None:
                 partial.write_text(make(), encoding="utf-8")
 
 
-def _write_benchmark(
-    snapshot: OpenSnapshot, benchmark: str, fingerprint: str, root: Path
-) -> BenchmarkData:
-    digest = digest_of(fingerprint, PAGE_VERSION, *shared_files())[:12]
-    data = BenchmarkData(snapshot, benchmark, digest)
-    if not (root / data.folder).is_dir():
-        with scratch_folder(root) as scratch:
-            write_folder(data, scratch / data.folder)
-            (scratch / data.folder).replace(root / data.folder)
-    return data
+def _write_benchmarks(snapshot: OpenSnapshot, root: Path) -> Iterator[BenchmarkData]:
+    """Write the missing folders of benchmarks, and yield the data of all."""
+    digests = {
+        name: digest_of(digest_of(sums), PAGE_VERSION, *shared_files())[:12]
+        for name, *sums in snapshot.fetch(*report_fingerprints()).iter_rows()
+    }
+    answers = dict(snapshot.fetch(*answer_counts()).iter_rows())
+    outdated, current = [], []
+    for name, digest in digests.items():
+        missing = not (root / folder_name(name, digest)).is_dir()
+        (outdated if missing else current).append(name)
+    for is_missing, names in ((True, outdated), (False, current)):
+        for part in split_parts(snapshot, {name: answers.get(name, 0) for name in names}):
+            for name in part.benchmarks:
+                data = BenchmarkData(part, name, digests[name])
+                if is_missing:
+                    with scratch_folder(root) as scratch:
+                        write_folder(data, scratch / data.folder)
+                        (scratch / data.folder).replace(root / data.folder)
+                yield data
 
 
 def _remove_outdated(root: Path, current: set[str]) -> None:

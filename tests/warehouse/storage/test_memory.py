@@ -216,6 +216,6 @@ def test_texts_larger_than_the_limit_are_read_and_reported(tmp_path: Path) -> No
     small = Warehouse(tmp_path / "w.duckdb", memory_limit="100MB")
     files = BenchmarkFiles(benchmark="b", format="canonical", questions=[file])
     assert ingest(small, [files], kinds=[QUESTIONS])["b", QUESTIONS].rows == rows
-    found = small.fetch(*hardest_questions("b", 10_000))
+    found = small.fetch(*hardest_questions(["b"], 10_000))
     assert found.height == 10_000
     assert set(found["question"].str.len_chars()) == {200}

@@ -12,9 +12,9 @@ from assets.publishing.report.formatting import format_number, format_words
 from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
 MATRICES = """
-SELECT system, detail
+SELECT benchmark, system, detail
 FROM system_scores
-WHERE benchmark = $benchmark AND slice = 'all' AND evaluator = 'classification'
+WHERE benchmark IN ({benchmarks}) AND slice = 'all' AND evaluator = 'classification'
     AND detail IS NOT NULL
 ORDER BY metric, system
 """

@@ -10,13 +10,15 @@ if TYPE_CHECKING:
     import polars as pl
 
 COMPARISONS = """
-SELECT c.evaluator, c.metric, c.system_a, c.system_b, c.n_pairs, c.difference, c.ci_low, c.ci_high,
-    c.p_adjusted, c.verdict, c.detectable_difference
+SELECT c.benchmark, c.evaluator, c.metric, c.system_a, c.system_b, c.n_pairs, c.difference,
+    c.ci_low, c.ci_high, c.p_adjusted, c.verdict, c.detectable_difference
 FROM comparisons AS c
 INNER JOIN metrics AS m USING (evaluator, metric)
-WHERE c.benchmark = $benchmark AND c.slice = 'all' AND m.is_primary = 1
+WHERE c.benchmark IN ({benchmarks}) AND c.slice = 'all' AND m.is_primary = 1
+QUALIFY row_number() OVER (
+    PARTITION BY c.benchmark ORDER BY c.evaluator, c.metric, c.system_a, c.system_b
+) <= 20000
 ORDER BY c.evaluator, c.metric, c.system_a, c.system_b
-LIMIT 20000
 """
 
 VALUES = (

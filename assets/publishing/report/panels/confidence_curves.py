@@ -13,20 +13,22 @@ if TYPE_CHECKING:
     import polars as pl
 
 CURVES = """
-SELECT c.metric, c.system, c.threshold, c.share_above
+SELECT c.benchmark, c.metric, c.system, c.threshold, c.share_above
 FROM option_confidence_curves AS c
 INNER JOIN (
-    SELECT DISTINCT signature FROM leaderboard
-    WHERE benchmark = $benchmark AND evaluator = 'option_confidence'
-) USING (signature)
-WHERE c.benchmark = $benchmark
+    SELECT DISTINCT benchmark, signature FROM leaderboard
+    WHERE benchmark IN ({benchmarks}) AND evaluator = 'option_confidence'
+) USING (benchmark, signature)
+WHERE c.benchmark IN ({benchmarks})
 ORDER BY c.metric, c.system, c.threshold
 """
 
 CHANCE = """
-SELECT CASE WHEN min(len(choices)) = max(len(choices)) THEN 1 / nullif(min(len(choices)), 0) END
+SELECT benchmark,
+    CASE WHEN min(len(choices)) = max(len(choices)) THEN 1 / nullif(min(len(choices)), 0) END
 FROM questions
-WHERE benchmark = $benchmark
+WHERE benchmark IN ({benchmarks})
+GROUP BY benchmark
 """
 
 SYMBOLS = {"phi": "Φ", "delta": "Δ"}

@@ -11,12 +11,12 @@ from assets.publishing.report.formatting import format_count, format_number
 from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
 EXPENSES = """
-SELECT system, count(cost_usd) AS n_cost, avg(cost_usd) AS mean_cost,
+SELECT benchmark, system, count(cost_usd) AS n_cost, avg(cost_usd) AS mean_cost,
     count(latency_s) AS n_latency, median(latency_s) AS median_latency,
     quantile_cont(latency_s, 0.95) AS latency_p95
 FROM predictions
-WHERE benchmark = $benchmark
-GROUP BY system
+WHERE benchmark IN ({benchmarks})
+GROUP BY benchmark, system
 HAVING n_cost > 0 OR n_latency > 0
 ORDER BY system
 """

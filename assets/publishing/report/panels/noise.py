@@ -9,15 +9,15 @@ from assets.publishing.report.formatting import format_percent
 from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
 MEANS = """
-SELECT q.noise_ratio, s.system, s.evaluator, s.metric, avg(s.value) AS mean,
-    count(s.value) AS n_scored
+SELECT q.benchmark, q.noise_ratio, s.system, s.evaluator, s.metric,
+    avg(s.value) AS mean, count(s.value) AS n_scored
 FROM questions AS q
 INNER JOIN scores AS s USING (benchmark, question_id)
 INNER JOIN (
-    SELECT DISTINCT evaluator, metric, signature FROM leaderboard
-    WHERE benchmark = $benchmark AND evaluator = 'noise_robustness' AND is_primary = 1
-) USING (evaluator, metric, signature)
-WHERE q.benchmark = $benchmark AND q.noise_ratio IS NOT NULL
+    SELECT DISTINCT benchmark, evaluator, metric, signature FROM leaderboard
+    WHERE benchmark IN ({benchmarks}) AND evaluator = 'noise_robustness' AND is_primary = 1
+) USING (benchmark, evaluator, metric, signature)
+WHERE q.benchmark IN ({benchmarks}) AND q.noise_ratio IS NOT NULL
 GROUP BY ALL
 ORDER BY s.evaluator, s.metric, s.system, q.noise_ratio
 """

@@ -11,17 +11,20 @@ from assets.publishing.report.panel import BenchmarkData, Content, Panel
 MAX_SENTENCES = 8
 
 INSIGHTS = """
-SELECT i.kind, i.evaluator, i.metric, i.system, i.question_id, i.value, i.message
+SELECT i.benchmark, i.kind, i.evaluator, i.metric, i.system, i.question_id, i.value, i.message
 FROM insights AS i
 LEFT JOIN (
-    SELECT evaluator, metric, any_value(position) AS position
+    SELECT benchmark, evaluator, metric, any_value(position) AS position
     FROM leaderboard
-    WHERE benchmark = $benchmark
+    WHERE benchmark IN ({benchmarks})
     GROUP BY ALL
-) AS l USING (evaluator, metric)
-WHERE i.benchmark = $benchmark
+) AS l USING (benchmark, evaluator, metric)
+WHERE i.benchmark IN ({benchmarks})
+QUALIFY row_number() OVER (
+    PARTITION BY i.benchmark
+    ORDER BY i.kind <> 'winner', l.position NULLS LAST, i.kind, i.system, i.question_id
+) <= 500
 ORDER BY i.kind <> 'winner', l.position NULLS LAST, i.kind, i.system, i.question_id
-LIMIT 500
 """
 
 

@@ -10,13 +10,17 @@ if TYPE_CHECKING:
     import polars as pl
 
 PROBLEMS = """
-SELECT severity, kind, system, evaluator, metric, question_id, value, threshold, message,
-    count(*) OVER () AS n_problems
+SELECT benchmark, severity, kind, system, evaluator, metric, question_id, value, threshold,
+    message, count(*) OVER (PARTITION BY benchmark) AS n_problems
 FROM problems
-WHERE benchmark = $benchmark
+WHERE benchmark IN ({benchmarks})
+QUALIFY row_number() OVER (
+    PARTITION BY benchmark
+    ORDER BY list_position(['high', 'medium', 'low'], severity), kind, system, evaluator, metric,
+        question_id
+) <= 500
 ORDER BY list_position(['high', 'medium', 'low'], severity), kind, system, evaluator, metric,
     question_id
-LIMIT 500
 """
 
 

@@ -13,24 +13,34 @@ if TYPE_CHECKING:
     import polars as pl
 
 JUDGE_CALLS = """
-SELECT a.evaluator, j.model,
+SELECT a.benchmark, a.evaluator, j.model,
     json_merge_patch(j.parameters, '{"origin": null}')::VARCHAR AS parameters, count(*) AS calls,
     count(*) FILTER (j.status = 'parse_failure') AS parse_failures,
     count(*) FILTER (j.status = 'judge_error') AS judge_errors,
     CAST(sum(j.tokens_in) + coalesce(sum(j.tokens_out), 0) AS BIGINT) AS tokens,
     sum(j.cost_usd) AS cost_usd, max(j.judged_at) AS last_at
-FROM (SELECT DISTINCT evaluator, digest FROM asks WHERE benchmark = $benchmark) AS a
+FROM (
+    SELECT DISTINCT benchmark, evaluator, digest FROM asks WHERE benchmark IN ({benchmarks})
+) AS a
 INNER JOIN judgments AS j USING (digest)
 GROUP BY ALL
 ORDER BY a.evaluator, j.model
 """
 
-STAGES = "SELECT stage, digest, marked_at FROM marks WHERE benchmark = $benchmark ORDER BY stage"
+STAGES = """
+SELECT benchmark, stage, digest, marked_at
+FROM marks
+WHERE benchmark IN ({benchmarks})
+ORDER BY stage
+"""
 
-REJECTS = (
-    "SELECT file, line, reason FROM rejects WHERE benchmark = $benchmark "
-    "ORDER BY file, line LIMIT 100"
-)
+REJECTS = """
+SELECT benchmark, file, line, reason
+FROM rejects
+WHERE benchmark IN ({benchmarks})
+QUALIFY row_number() OVER (PARTITION BY benchmark ORDER BY file, line) <= 100
+ORDER BY file, line
+"""
 
 
 def build(

@@ -83,7 +83,8 @@ def read_score_matrix(data: BenchmarkData, evaluator: str) -> ScoreMatrix:
     row = data.evaluators.row(by_predicate=pl.col("evaluator") == evaluator, named=True)
     metrics = row["metrics"]
     ids = data.questions["question_id"]
-    query = report_queries.score_matrix(data.benchmark, evaluator, row["signature"], ids.to_list())
+    chosen = None if data.part.is_shared else ids.to_list()
+    query = report_queries.score_matrix(data.part.benchmarks, evaluator, row["signature"], chosen)
     scores = (
         data.fetch_query(query)
         .join(pl.DataFrame({"question_id": ids}).with_row_index("q"), on="question_id")

@@ -107,7 +107,7 @@ WORKS = [
     Work("--help", "empty", [SCORELINE, "--help"], 0.3),
     Work("run --help", "empty", [SCORELINE, "run", "--help"], 0),
     Work(
-        f"input error in a file of {ROWS} rows",
+        f"input error in the middle of a file of {ROWS} rows",
         "new",
         shell("scoreline run; test $? = 2"),
         1,

@@ -37,9 +37,11 @@ def run_project(
     require_inputs(project, wanted)
 
     from assets.checks import expectations
+    from assets.fingerprints.input_files import benchmark_files
     from assets.fingerprints.up_to_date import is_current
     from orchestration.leftovers import remove_leftovers
     from orchestration.published import open_copy
+    from warehouse.ingest.small_files import require_valid
     from warehouse.queries.samples import require_systems
 
     remove_leftovers(project)
@@ -48,6 +50,8 @@ def run_project(
             require_systems(open_copy(project), options.systems, wanted)
         return None
     require_judge(project, wanted, options)
+    files = [benchmark_files(project.benchmarks[name]) for name in wanted]
+    require_valid(project.open_warehouse(), files)
 
     # Great Expectations takes as long to import as Dagster: import both in parallel.
     expectations.start_validator(project)

@@ -98,6 +98,24 @@ error: data/questions.jsonl:1: question_id: missing
 data/bad.predictions.jsonl:22: not JSON at column 5: expecting ':' delimiter
 data/worse.predictions.jsonl:1: expected a JSON object on each line, found the beginning""",
     ),
+    "later rows": (
+        {
+            "data/questions.jsonl": "".join(f'{{"question_id": "q{n}"}}\n' for n in range(9)),
+            "data/good.predictions.jsonl": "".join(
+                f'{{"question_id": "{name}"}}\n' for name in ("q0", "q1", "q2", "q3", "q1", "x")
+            )
+            + '{"answer": "So."}\n',
+        },
+        """\
+error: data/good.predictions.jsonl:5: a second prediction of 'good' for question 'q1', \
+the first in data/good.predictions.jsonl:2
+data/good.predictions.jsonl:6: there is no question 'x'
+data/good.predictions.jsonl:7: question_id: missing""",
+    ),
+    "a later question": (
+        {"data/questions.jsonl": "".join(f'{{"question_id": "q{n % 4}"}}\n' for n in range(5))},
+        "data/questions.jsonl:5: question 'q0' occurs twice, first in data/questions.jsonl:1",
+    ),
     "an empty file": (
         {"data/good.predictions.jsonl": "\n"},
         "data/good.predictions.jsonl: the file is empty",

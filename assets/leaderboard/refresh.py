@@ -209,7 +209,7 @@ def _evaluator_system_scores(
     scored = _unpack(evaluator, scores.samples(benchmark, evaluator))
     questions = {
         slice_: sorted_unique(group["question"].to_numpy())
-        for (slice_,), group in scored.filter(evaluator.counted())
+        for (slice_,), group in scored.filter(scoring.COUNTED)
         .select("slice", "question")
         .partition_by("slice", as_dict=True)
         .items()
@@ -222,7 +222,7 @@ def _evaluator_system_scores(
         samples = by_system.pop((slice_, system))
         result = scoring.aggregate_unpacked(evaluator, samples)
         if pseudo is not None:
-            counted = samples.filter(evaluator.counted())
+            counted = scoring.counted_rows(samples)
             every = questions.get(slice_, counted["question"].to_numpy())
             pseudo.add(evaluator, slice_, system, counted, result, every)
         detail = None if result.detail is None else json.dumps(result.detail, ensure_ascii=False)
@@ -231,7 +231,7 @@ def _evaluator_system_scores(
             lost = score if isinstance(score, Unscored) else None
             reason = None if lost is None else type(lost)
             if reason not in counts:
-                counts[reason] = scoring.count_samples(evaluator, samples, score)
+                counts[reason] = scoring.count_samples(samples, score)
             rows.append(
                 {
                     "benchmark": benchmark.name,

@@ -97,7 +97,7 @@ def _without_each(
     """Return the metrics without each part; NaN where there is no value."""
     answered = np.bincount(parts, ~rows["failed"].to_numpy(), minlength=count)
     has_answers = answered.sum() > answered
-    if count and has_answers.all() and rows.select(evaluator.counted().all()).item():
+    if count and has_answers.all() and rows[scoring.COUNTED].all():
         by_metric = evaluator.aggregate_without(rows, parts, count)
         if by_metric is not None:
             return dict(by_metric)

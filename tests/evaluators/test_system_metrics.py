@@ -79,7 +79,7 @@ def test_each_metric_counts_its_own_samples(score: Value, expected: dict[str, in
         {"share": RATIO}, metrics=system, aggregate=lambda *_: {"most": score}, **counted
     )
     rows = unpack_evidence(evaluator, rows_to_fold(evaluator, FAILING))
-    found = count_samples(evaluator, rows, score)
+    found = count_samples(rows, score)
     assert found == {
         "n": 3,
         "n_not_applicable": 1,

@@ -133,9 +133,15 @@ class BenchmarkData:
         return sort_order.overall_rows(self.board)
 
     @cached_property
+    def rows_of_slice(self) -> dict[str, pl.DataFrame]:
+        """The rows of the leaderboard by slice, all questions first."""
+        parts = self.board.partition_by("slice", as_dict=True, maintain_order=True)
+        return {str(name): rows for (name,), rows in parts.items()}
+
+    @property
     def slices(self) -> list[str]:
         """The slices of the leaderboard, all questions first."""
-        return self.board["slice"].unique(maintain_order=True).to_list()
+        return list(self.rows_of_slice)
 
     @cached_property
     def systems(self) -> list[str]:

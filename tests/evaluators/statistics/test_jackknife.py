@@ -111,6 +111,7 @@ def test_subtracted_counts_give_what_aggregation_gives(
             "gold": 1 + generator.integers(0, 2, n),
         }
     )
+    rows = scoring.mark_counted(evaluator, rows)
     found = scoring.aggregate_unpacked(evaluator, rows)
     for parts in (np.arange(n), np.arange(n) % 7, np.arange(n) % 7 - 1):
         fast = pseudo_values(evaluator, rows, parts, found)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import orjson
-import polars as pl
 
 from assets.charts.leaderboard import leaderboard_chart
 from assets.leaderboard.winner import best_systems
@@ -41,7 +40,7 @@ def build(data: BenchmarkData) -> Content:
 def slice_rows(data: BenchmarkData, slice_name: str) -> list[list[Any]]:
     """Return the leaderboard of a slice as rows of `COLUMNS`."""
     systems = {system: at for at, system in enumerate(data.systems)}
-    rows = data.board.filter(pl.col("slice") == slice_name)
+    rows = data.rows_of_slice[slice_name]
     best = {
         (system, *name)
         for name, group in rows.partition_by("evaluator", "metric", as_dict=True).items()

@@ -42,6 +42,7 @@ class Proxy:
         self._forwards.set()
         self._pairs: list[tuple[socket.socket, socket.socket]] = []
         self._lock = threading.Lock()
+        self._last = b""
         threading.Thread(target=self._accept, daemon=True).start()
 
     def cut(self) -> None:
@@ -69,6 +70,11 @@ class Proxy:
         self.broken = len(pairs)
         for each in (side for pair in pairs for side in pair):
             _reset(each)
+
+    def close_at(self, query: str) -> None:
+        """Reset all connections, as `close` does, when a query with this text is sent."""
+        self.broken = 0
+        self._last = query.encode()
 
     def stop(self) -> None:
         """Stop listening and reset all connections."""
@@ -100,6 +106,9 @@ class Proxy:
         with suppress(OSError):
             while data := source.recv(65536):
                 self._forwards.wait()
+                if self._last and self._last in data:
+                    self._last = b""
+                    self.close()
                 sink.sendall(data)
         # A frozen proxy does not pass on that one side has gone away either.
         self._forwards.wait()

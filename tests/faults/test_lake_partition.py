@@ -11,6 +11,7 @@ import subprocess
 import threading
 import time
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -25,11 +26,17 @@ from tests.lakes import fresh
 from tests.services import POSTGRES, takes_longest
 from tests.warehouse.conftest import ids, questions
 from warehouse.errors import WarehouseUnreachable
+from warehouse.ledger.budget import settle, spent_by_run
+from warehouse.ledger.database import LedgerDatabase
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from sqlalchemy import Connection
+
+    from warehouse.storage.location import Lake
 
 LOST_S = 40.0
 """After this long, a lost connection has been noticed: by TCP in 10 s, by the watchdog in 30 s."""
@@ -39,6 +46,12 @@ SHORT_S = 12.0
 """Long enough for TCP to give up, and shorter than the half minute for which a run waits."""
 KEPT = ("judgments", "asks", "signatures", "leaderboard_history", "validations")
 """Tables that keep what earlier runs did."""
+SLOW_COMMIT = """
+CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
+    'BEGIN PERFORM pg_sleep(3); RETURN NULL; END';
+CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON ledger_spending
+    DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait()
+"""
 
 
 @pytest.fixture
@@ -59,6 +72,17 @@ def on_lake(home: Path, server: JudgeServer, database: str, port: int) -> Trial:
     }
     trial.write()
     return trial
+
+
+@contextmanager
+def run_until(
+    moment: str, home: Path, server: JudgeServer, database: str, between: Proxy
+) -> Iterator[tuple[Trial, subprocess.Popen[str]]]:
+    """A run on a lake behind the proxy, at the moment at which a fault shall strike."""
+    trial = on_lake(home, server, database, between.port)
+    with trial.start() as run:
+        until(moment, run, database, server)
+        yield trial, run
 
 
 def until(moment: str, run: subprocess.Popen[str], database: str, server: JudgeServer) -> None:
@@ -118,9 +142,8 @@ def test_a_lasting_partition_ends_the_run_and_the_next_one_goes_on(
 ) -> None:
     expected, needed = undisturbed
     with JudgeServer(latency=0.1) as server:
-        trial = on_lake(tmp_path / "home", server, postgres_database, between.port)
-        with trial.start() as run:
-            until(moment, run, postgres_database, server)
+        home = tmp_path / "home"
+        with run_until(moment, home, server, postgres_database, between) as (trial, run):
             getattr(between, fault)()
             assert between.broken
             out, err = ended_within(run, ENDS_S)
@@ -159,9 +182,8 @@ def test_a_run_survives_a_short_partition(
 ) -> None:
     expected, needed = undisturbed
     with JudgeServer(latency=0.1) as server:
-        trial = on_lake(tmp_path / "home", server, postgres_database, between.port)
-        with trial.start() as run:
-            until(moment, run, postgres_database, server)
+        home = tmp_path / "home"
+        with run_until(moment, home, server, postgres_database, between) as (trial, run):
             getattr(between, fault)()
             assert between.broken
             healing = threading.Timer(SHORT_S, between.heal)
@@ -174,14 +196,87 @@ def test_a_run_survives_a_short_partition(
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "ducklake_file_column_stats",
+        *(
+            pytest.param(query, marks=takes_longest)
+            for query in ("ducklake_data_file", "ducklake_snapshot", "BEGIN", "COMMIT")
+        ),
+    ],
+)
+def test_work_is_repeated_whose_connection_is_lost_in_a_query(
+    query: str, between: Proxy, postgres_database: str, tmp_path: Path
+) -> None:
+    with fresh(postgres_database, tmp_path) as place:
+        warehouse = Warehouse(behind(between, place), patience_s=LOST_S)
+        warehouse.append("questions", questions("q1"))
+        between.close_at(query)
+        assert warehouse.append("questions", questions("q2")) == 1
+        assert between.broken
+        between.close_at(query)
+        assert [row[1] for row in ids(warehouse)] == ["q1", "q2"]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("moment", ["before the commit", "during the commit"])
+def test_a_cost_counts_once_where_the_connection_is_lost(
+    moment: str, between: Proxy, postgres_database: str, tmp_path: Path
+) -> None:
+    attempts = []
+    with fresh(postgres_database, tmp_path) as place:
+        ledger = LedgerDatabase(behind(between, place))
+        ledger.create(lambda _: None)
+        if moment == "during the commit":
+            # The server goes on with it, and cannot say so.
+            with ledger.transaction() as (connection, _):
+                connection.exec_driver_sql(SLOW_COMMIT)
+
+        def spend(connection: Connection, number: int) -> str:
+            settle(connection, "run", None, 1.0)
+            attempts.append(number)
+            if len(attempts) == 1 and moment == "before the commit":
+                between.close()
+            elif len(attempts) == 1:
+                threading.Thread(target=close_during_commit, args=(between, place)).start()
+            return f"attempt {len(attempts)}"
+
+        result = ledger.write(spend)
+        assert between.broken
+        with ledger.reading() as connection:
+            assert spent_by_run(connection, "run") == 1.0
+        ledger.close()
+    assert (result, len(attempts)) == {
+        "before the commit": ("attempt 2", 2),
+        "during the commit": ("attempt 1", 1),
+    }[moment]
+
+
+def behind(between: Proxy, place: Lake) -> Lake:
+    """A lake as a machine sees it whose connections go through the proxy."""
+    catalog = place.catalog.replace(f"port={POSTGRES['port']}", f"port={between.port}")
+    assert catalog != place.catalog
+    return replace(place, catalog=catalog)
+
+
+def close_during_commit(between: Proxy, place: Lake) -> None:
+    database = LedgerDatabase(place)
+    query = "SELECT count(*) FROM pg_stat_activity WHERE query = 'COMMIT' AND state = 'active'"
+    with database.reading() as connection:
+        while connection.exec_driver_sql(query).scalar_one() == 0:
+            time.sleep(0.01)
+    between.close()
+    database.close()
+
+
+@pytest.mark.timeout(300)
 def test_the_lock_of_a_machine_that_vanished_becomes_free(
     between: Proxy, postgres_database: str, tmp_path: Path
 ) -> None:
     with fresh(postgres_database, tmp_path) as place:
         here = Warehouse(place, patience_s=LOST_S)
-        catalog = place.catalog.replace(f"port={POSTGRES['port']}", f"port={between.port}")
-        assert catalog != place.catalog
-        there = Warehouse(replace(place, catalog=catalog), patience_s=1.0)
+        there = Warehouse(behind(between, place), patience_s=1.0)
         here.append("questions", questions("q1"))
 
         def vanish() -> None:

@@ -175,15 +175,26 @@ class LedgerDatabase:
         with self.errors():
             return self._engine.connect()
 
-    def patiently(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Return the result of work, which is repeated while the server is away."""
-        retrying = tenacity.Retrying(
-            retry=tenacity.retry_if_exception_type(WarehouseUnreachable),
-            wait=tenacity.wait_fixed(PAUSE_S),
-            stop=tenacity.stop_after_delay(PATIENCE_S),
-            reraise=True,
-        )
-        return retrying(work, *args, **kwargs)
+    def write(self, work: Callable[[Connection, int], T]) -> T:
+        """Return the result of work in a transaction, which is repeated while the server is away.
+
+        Work is called with the connection and the number of the transaction.
+        """
+        attempts: list[tuple[str, T]] = []
+
+        def attempt() -> T:
+            with self.transaction() as (connection, number):
+                for id_, result in attempts:
+                    if self._is_committed(connection, id_):
+                        return result
+                result = work(connection, number)
+                if not self._is_file:
+                    # The connection may be lost after the commit, and costs must not count twice.
+                    id_ = connection.execute(text("SELECT txid_current()::text")).scalar_one()
+                    attempts.append((id_, result))
+            return result
+
+        return patiently(attempt)
 
     def now(self, connection: Connection) -> float:
         """Return the time in seconds of the clock that all processes share."""
@@ -204,6 +215,11 @@ class LedgerDatabase:
         """Close all connections."""
         self._engine.dispose()
 
+    def _is_committed(self, connection: Connection, id_: str) -> bool:
+        """Return whether an earlier transaction was committed; this one holds its lock."""
+        query = text("SELECT txid_status(:id)")
+        return bool(connection.execute(query, {"id": id_}).scalar_one() == "committed")
+
     @contextmanager
     def _begin(self) -> Iterator[Connection]:
         with self._engine.connect() as connection:
@@ -212,9 +228,11 @@ class LedgerDatabase:
                 yield connection
                 connection.exec_driver_sql("COMMIT")
             except BaseException:
-                # SQLite has rolled back by itself if the disk is full; a lost server has, too.
-                with suppress(DBAPIError):
-                    connection.exec_driver_sql("ROLLBACK")
+                # SQLite has rolled back by itself if the disk is full; a lost server has, too, and
+                # without a connection SQLAlchemy raises an error of its own, in place of this one.
+                if not connection.invalidated:
+                    with suppress(DBAPIError):
+                        connection.exec_driver_sql("ROLLBACK")
                 raise
 
     def _find(self, connection: Connection) -> str | None:
@@ -229,6 +247,17 @@ class LedgerDatabase:
                 "update Scoreline"
             )
         return str(found.id)
+
+
+def patiently(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return the result of work, which is repeated while the server of a lake is away."""
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type(WarehouseUnreachable),
+        wait=tenacity.wait_fixed(PAUSE_S),
+        stop=tenacity.stop_after_delay(PATIENCE_S),
+        reraise=True,
+    )
+    return retrying(work, *args, **kwargs)
 
 
 def _sqlite_engine(file: Path) -> Engine:

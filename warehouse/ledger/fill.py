@@ -58,8 +58,8 @@ def fill_tables(warehouse: Warehouse, database: LedgerDatabase) -> None:
         return last
 
     last = warehouse.write(fill)
-    with database.transaction() as (connection, _):
-        connection.execute(text("DELETE FROM ledger_asks WHERE seq <= :last"), {"last": last})
+    delete = text("DELETE FROM ledger_asks WHERE seq <= :last")
+    database.write(lambda connection, _: connection.execute(delete, {"last": last}))
 
 
 def read_tables(warehouse: Warehouse) -> Iterator[list[dict[str, Any]]]:

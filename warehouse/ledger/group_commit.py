@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from warehouse.ledger.owners import BEAT_S, Owner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from sqlalchemy import Connection
 
@@ -39,8 +39,7 @@ class GroupCommit:
     def __init__(self, database: LedgerDatabase) -> None:
         """Register this process and start the thread."""
         self._database = database
-        with database.transaction() as (connection, _):
-            self.owner = Owner.register(connection)
+        self.owner = database.write(lambda connection, _: Owner.register(connection))
         self._failure: Exception | None = None
         self._queue: queue.Queue[tuple[Write, Future[Any]] | None] = queue.Queue(MOST_WRITES)
         self._thread = threading.Thread(target=self._run, name="ledger", daemon=True)
@@ -94,13 +93,16 @@ class GroupCommit:
         return batch
 
     def _commit(self, batch: list[tuple[Write, Future[Any]]]) -> None:
-        writes = [write for write, _ in batch]
+        def write_all(connection: Connection, number: int) -> list[Any]:
+            return [write(connection, number) for write, _ in batch]
+
         try:
             if self._failure is None:
-                results = self._database.patiently(self._write, writes)
+                results = self._database.write(write_all)
             else:
                 # A server that was waited for once is not waited for again.
-                results = self._write(writes)
+                with self._database.transaction() as transaction:
+                    results = write_all(*transaction)
         except Exception as failure:  # noqa: BLE001 - raised where the write is awaited
             self._failure = self._failure or failure
             for _, future in batch:
@@ -108,7 +110,3 @@ class GroupCommit:
         else:
             for (_, future), result in zip(batch, results, strict=True):
                 future.set_result(result)
-
-    def _write(self, writes: Sequence[Write]) -> list[Any]:
-        with self._database.transaction() as (connection, number):
-            return [write(connection, number) for write in writes]

@@ -6,13 +6,13 @@ from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from sqlalchemy import text
 
 from warehouse.errors import WarehouseUnreachable
 from warehouse.ledger import budget
-from warehouse.ledger.database import LedgerDatabase, ledger_file
+from warehouse.ledger.database import LedgerDatabase, ledger_file, patiently
 from warehouse.ledger.fill import (
     STORE_JUDGMENT,
     fill_tables,
@@ -26,13 +26,15 @@ from warehouse.ledger.group_commit import GroupCommit
 from warehouse.ledger.owners import Watch, bury, bury_the_dead
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
     from sqlalchemy import Connection
 
     from warehouse.ledger.budget import Reserved
     from warehouse.store import Warehouse
+
+T = TypeVar("T")
 
 FIND: Final = text("SELECT reply, status, error, seq FROM ledger_judgments WHERE digest = :digest")
 
@@ -41,7 +43,11 @@ CLAIM: Final = text(
     "SELECT 1 FROM ledger_judgments WHERE digest = :digest "
     "AND (status <> 'judge_error' OR seq > :known)) ON CONFLICT (digest) DO NOTHING"
 )
-"""Claims a call that nobody has claimed and that has no later outcome than the known failure."""
+"""Inserts the claim of this process, which makes the call then.
+
+It inserts nothing if a process has claimed the call, or if there is an outcome to use instead: a
+reply, or a failure later than the one that the caller knows and wants to try again.
+"""
 
 ASKS: Final = 500
 """The rows of `asks` that are written together. They are not paid for: a killed run's next run
@@ -89,7 +95,7 @@ class Ledger:
         with self._lock:
             if self._opened is None and not _has_replies(self._warehouse):
                 return None
-            return self._database().patiently(self._find, digest)
+            return patiently(self._find, digest)
 
     def claim(self, digest: str, known: int) -> Future[ClaimResult]:
         """Claim a call, unless there is a reply or another living process makes it.
@@ -186,14 +192,13 @@ class Ledger:
     def spent_usd(self) -> float:
         """Return what this run has spent, in US dollars, including calls that may be billed."""
         self._drain()
-        with self._database().reading() as connection:
-            return budget.spent_by_run(connection, self._run_id)
+        run_id = self._run_id
+        return patiently(self._read, lambda connection: budget.spent_by_run(connection, run_id))
 
     def spent_last_day_usd(self) -> float:
         """Return what all runs of the project have spent in 24 hours, in US dollars."""
         self._drain()
-        with self._database().reading() as connection:
-            return budget.spent_last_day(connection)
+        return patiently(self._read, budget.spent_last_day)
 
     def flush(self) -> None:
         """Fill the tables of the warehouse with what they lack, whichever process wrote it."""
@@ -204,9 +209,8 @@ class Ledger:
         """Delete judgments."""
         if digests:
             rows = [{"digest": digest} for digest in digests]
-            with self._database().transaction() as (connection, _):
-                statement = text("DELETE FROM ledger_judgments WHERE digest = :digest")
-                connection.execute(statement, rows)
+            delete = text("DELETE FROM ledger_judgments WHERE digest = :digest")
+            self._database().write(lambda connection, _: connection.execute(delete, rows))
 
     def close(self) -> None:
         """Release the claims of this process and close the database."""
@@ -229,6 +233,10 @@ class Ledger:
             raise
         return None if found is None else Reply(*found)
 
+    def _read(self, query: Callable[[Connection], T]) -> T:
+        with self._database().reading() as connection:
+            return query(connection)
+
     def _write_asks(self) -> None:
         with self._lock:
             rows, self._asks = self._asks, []
@@ -250,7 +258,7 @@ class Ledger:
     def _database(self) -> LedgerDatabase:
         with self._lock:
             if self._opened is None:
-                self._opened = _open_database(self._warehouse)
+                self._opened = patiently(_open_database, self._warehouse)
             return self._opened
 
 

@@ -19,6 +19,9 @@ from warehouse.storage.atomic import replace_file
 if TYPE_CHECKING:
     from warehouse.storage.location import Location
 
+MISSING_COLUMN = "not found in FROM clause"
+"""DuckDB's message for a query that names a column which the table does not have."""
+
 
 def schema_version(connection: duckdb.DuckDBPyConnection, path: Location) -> int:
     """Return the schema version of a database.
@@ -29,6 +32,9 @@ def schema_version(connection: duckdb.DuckDBPyConnection, path: Location) -> int
     try:
         row = connection.execute("SELECT value FROM meta WHERE name = 'schema_version'").fetchone()
     except (duckdb.CatalogException, duckdb.BinderException) as error:
+        if isinstance(error, duckdb.BinderException) and MISSING_COLUMN not in str(error):
+            # DuckDB binds a query to a lake with queries to the server, which may be lost.
+            raise
         raise SchemaMismatch(
             f"{str(path)!r} is a database, but not a Scoreline warehouse"
         ) from error

@@ -45,9 +45,12 @@ CONNECTION_LOST = (
     *("could not receive data from server", "could not send data to server"),
     *("SSL connection has been closed", "SSL SYSCALL error"),
     *("no connection to the server", "Connection refused", "the database system is"),
-    'Failed to execute query "ROLLBACK"',
+    *('Failed to execute query "ROLLBACK"', "Current transaction is aborted"),
 )
-"""Messages of PostgreSQL and libpq about a lost connection, which may be restored."""
+"""Messages of PostgreSQL and libpq about a lost connection, which may be restored.
+
+DuckDB sometimes reports not that error but the transaction that it aborted.
+"""
 
 
 class Session:

@@ -71,9 +71,10 @@ class LakeStorage:
         """Return whether the catalog has the lake's tables.
 
         Raises:
-            WarehouseUnreachable: The server cannot be reached.
+            WarehouseUnreachable: The server was unavailable for too long, or never reached.
         """
-        return catalog_exists(self.lake)
+        found: bool = self._retrying(catalog_exists, self.lake)
+        return found
 
     @contextmanager
     def reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
@@ -115,16 +116,13 @@ class LakeStorage:
 
     def copy(self, target: Path) -> None:
         """Write the current snapshot of the lake to a DuckDB file."""
-        with self.reading() as cursor:
-            export_lake(cursor, target)
+        self.read(lambda cursor: export_lake(cursor, target))
 
     def size_bytes(self) -> int:
         """Return the size of the files in bytes, which is about that of a copy."""
-        with self.reading() as cursor:
-            row = cursor.execute(
-                "SELECT coalesce(sum(file_size_bytes), 0)::BIGINT FROM ducklake_table_info('lake')"
-            ).fetchone()
-        return int(row[0]) if row is not None else 0
+        query = "SELECT coalesce(sum(file_size_bytes), 0)::BIGINT FROM ducklake_table_info('lake')"
+        ((size,),) = self.read(lambda cursor: cursor.execute(query).fetchall())
+        return int(size)
 
     def session(self) -> Session:
         """Return the session of this process."""

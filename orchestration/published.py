@@ -8,7 +8,7 @@ from orchestration.errors import ChecksFailed, OrchestrationError
 from warehouse.schema.ddl import literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from assets.project import Project
     from warehouse.publish.snapshot import OpenSnapshot, Snapshot
@@ -78,14 +78,14 @@ def load_gates(copy: OpenSnapshot, benchmarks: Iterable[str]) -> list[dict[str, 
     )
 
 
-def require_passed_gates(project: Project, benchmarks: Sequence[str]) -> None:
+def require_passed_gates(copy: Snapshot, benchmarks: Iterable[str]) -> None:
     """Check the published verdicts of the configured gates.
 
     Raises:
         ChecksFailed: A gate of one of the benchmarks failed; the message says why.
     """
-    with open_copy(project).open() as copy:
-        gates = load_gates(copy, benchmarks)
+    with copy.open() as opened:
+        gates = load_gates(opened, benchmarks)
     failed = [gate["message"] for gate in gates if gate["passed"] == 0]
     if failed:
         count = f"{len(failed)} of {len(gates)} gates" if len(gates) > 1 else "the gate"

@@ -10,8 +10,9 @@ import inspect
 import sys
 import textwrap
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
+from evaluators import ENTRY_POINTS
 from evaluators.errors import BadPlugin
 from evaluators.evaluator import Evaluator
 
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
     from types import ModuleType
-
-GROUP: Final = "scoreline.evaluators"
-"""The entry points of packages that bring evaluators; each names a class."""
 
 
 def installed() -> Mapping[str, type[Evaluator]]:
@@ -31,7 +29,7 @@ def installed() -> Mapping[str, type[Evaluator]]:
         BadPlugin: An entry point is not an evaluator.
     """
     found: dict[str, type[Evaluator]] = {}
-    for entry in entry_points(group=GROUP):
+    for entry in entry_points(group=ENTRY_POINTS):
         try:
             loaded = entry.load()
         except Exception as error:

@@ -8,20 +8,25 @@ from typing import TYPE_CHECKING
 
 import click
 
-from assets.project import REPORT_FILE
-
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from assets.project import Benchmark, Project
     from orchestration.runs import RunOptions
     from orchestration.runs.events import RunRecord
-    from warehouse.publish.snapshot import OpenSnapshot
+    from warehouse.publish.snapshot import OpenSnapshot, Snapshot
 
 MAX_PROBLEMS = 3
 MAX_REJECTS = 5
 
 
 def write_summary(
-    project: Project, options: RunOptions, record: RunRecord | None, *, document_qa: bool = False
+    project: Project,
+    options: RunOptions,
+    record: RunRecord | None,
+    notes: Iterable[str],
+    *,
+    document_qa: bool = False,
 ) -> None:
     """Write leaderboards to standard output and everything else to standard error.
 
@@ -29,16 +34,29 @@ def write_summary(
         project: The project.
         options: The part of the project that the run covered.
         record: The record of the run; None when nothing has changed since the last one.
+        notes: Notes on the configuration.
         document_qa: Whether benchmarks of document-grounded QA get a summary in that layout instead
             of a leaderboard.
     """
-    _write_results(project, options, document_qa=document_qa)
-    if record is None:
-        click.echo("nothing has changed since: 0 scored", err=True)
-    else:
+    from assets.project import REPORT_FILE
+    from orchestration.published import open_copy
+
+    benchmarks = options.benchmarks or tuple(project.benchmarks)
+    others = benchmarks
+    if document_qa:
+        others = _write_document_qa_summaries(project, benchmarks)
+    write_results(open_copy(project), benchmarks, others, notes)
+    if record is not None:
         _write_record(record)
-    click.echo(f"published in {project.publish}", err=True)
-    click.echo(f"report: {(project.publish / REPORT_FILE).absolute().as_uri()}", err=True)
+    write_end(project.publish / REPORT_FILE, is_unchanged=record is None)
+
+
+def write_end(report: Path, *, is_unchanged: bool) -> None:
+    """Write where the results are."""
+    if is_unchanged:
+        click.echo("nothing has changed since: 0 scored", err=True)
+    click.echo(f"published in {report.parent}", err=True)
+    click.echo(f"report: {report.absolute().as_uri()}", err=True)
 
 
 def _write_record(record: RunRecord) -> None:
@@ -60,24 +78,29 @@ def _write_record(record: RunRecord) -> None:
     click.echo(f"{scored:,} scored, {up_to_date:,} up to date", err=True)
 
 
-def _write_results(project: Project, options: RunOptions, *, document_qa: bool) -> None:
+def write_results(
+    copy: Snapshot, benchmarks: Sequence[str], with_leaderboard: Iterable[str], notes: Iterable[str]
+) -> None:
+    """Write what is published about benchmarks: leaderboards, gates, problems and rejected rows.
+
+    Args:
+        copy: The published copy.
+        benchmarks: The benchmarks.
+        with_leaderboard: Those whose leaderboards are shown.
+        notes: Notes on the configuration.
+    """
     from orchestration import published
     from orchestration.cli.leaderboard_table import write_leaderboards
-    from orchestration.doctor.config_lint import lint_config
 
-    benchmarks = options.benchmarks or tuple(project.benchmarks)
-    with_leaderboard = benchmarks
-    if document_qa:
-        with_leaderboard = _write_document_qa_summaries(project, benchmarks)
-    with published.open_copy(project).open() as copy:
+    with copy.open() as opened:
         chosen = f"slice = 'all' AND {published.among('benchmark', with_leaderboard)}"
         shown = f"{chosen} AND {published.SHOWN}"
-        write_leaderboards(copy.fetch_rows(published.select_leaderboard(shown)), "table")
+        write_leaderboards(opened.fetch_rows(published.select_leaderboard(shown)), "table")
         click.echo(err=True)
-        _write_gates(copy, benchmarks)
-        _write_problems(copy, benchmarks)
-        _write_rejects(copy, benchmarks)
-    for note in lint_config(project, benchmarks):
+        _write_gates(opened, benchmarks)
+        _write_problems(opened, benchmarks)
+        _write_rejects(opened, benchmarks)
+    for note in notes:
         click.echo(f"note: {note}", err=True)
 
 
@@ -115,7 +138,7 @@ def _question_file(project: Project, benchmark: Benchmark) -> str:
     return path.as_posix().removeprefix(f"{project.home.as_posix()}/")
 
 
-def _write_gates(copy: OpenSnapshot, benchmarks: tuple[str, ...]) -> None:
+def _write_gates(copy: OpenSnapshot, benchmarks: Sequence[str]) -> None:
     """Count the verdicts of the gates of each benchmark; the error of the run names failed ones."""
     from orchestration import published
 
@@ -131,7 +154,7 @@ def _write_gates(copy: OpenSnapshot, benchmarks: tuple[str, ...]) -> None:
             click.echo(f"{name}: gates: {counted}", err=True)
 
 
-def _write_problems(copy: OpenSnapshot, benchmarks: tuple[str, ...]) -> None:
+def _write_problems(copy: OpenSnapshot, benchmarks: Sequence[str]) -> None:
     """Print the most severe problems of each benchmark, and count the others."""
     every = copy.fetch_rows(
         "SELECT * FROM v_problems "
@@ -200,7 +223,7 @@ def describe_budget(record: RunRecord) -> str | None:
     )
 
 
-def _write_rejects(copy: OpenSnapshot, benchmarks: tuple[str, ...]) -> None:
+def _write_rejects(copy: OpenSnapshot, benchmarks: Sequence[str]) -> None:
     """Print the first rejected rows of each benchmark."""
     first = copy.fetch_rows(
         "SELECT *, count(*) OVER (PARTITION BY benchmark) AS n FROM rejects "  # noqa: S608

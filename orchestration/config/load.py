@@ -49,6 +49,7 @@ class Settings:
         project: What the pipeline needs of it.
         judge: The keys of the judge model, if one is configured.
         models: The keys of the models of the other engines.
+        plugins: The files and modules with evaluators.
         gate_systems: The systems that gates name.
     """
 
@@ -56,6 +57,7 @@ class Settings:
     project: Project
     judge: Judge | None
     models: Models
+    plugins: tuple[str, ...] = ()
     gate_systems: tuple[NamedSystem, ...] = ()
 
     def require_gate_systems(self, benchmarks: Iterable[str]) -> None:
@@ -180,6 +182,7 @@ class _ProjectBuilder:
             project=project,
             judge=self.keys.judge,
             models=self.keys.models,
+            plugins=tuple(self.keys.plugins),
             gate_systems=tuple(self.gates.named),
         )
 

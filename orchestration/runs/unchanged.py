@@ -1,0 +1,224 @@
+"""Remembers what was published from what, so that a rerun with nothing changed loads nothing heavy.
+
+A run that finds everything up to date leaves a record beside the Dagster instance: digests of the
+configuration, of the input files and of the installed code, and which published file it saw. While
+all of them are the same, the next run prints that file again. Any doubt counts as a change: then
+the run compares fingerprints, as without a record.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from dataclasses import asdict, dataclass
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from evaluators import ENTRY_POINTS
+from warehouse.errors import WarehouseError
+from warehouse.formats.paths import expand
+from warehouse.ingest.digests import digest_files
+from warehouse.storage.atomic import replace_file
+from warehouse.storage.scratch import remove_orphans
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from orchestration.config.load import Settings
+    from warehouse.publish.snapshot import Snapshot
+
+VARIABLES: Final = ("HOME", "USERPROFILE", "XDG_CACHE_HOME", "TMPDIR", "TEMP", "TMP")
+"""The environment variables, beside our own, that paths of a configuration depend on."""
+
+PACKAGES: Final = ("assets", "evaluators", "orchestration", "warehouse")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """What a rerun prints when nothing has changed, and what shows that nothing has.
+
+    Attributes:
+        key: The digest of configuration, environment and code.
+        patterns: The patterns of input files.
+        inputs: The digest of the files that match them.
+        warehouse: The file of the warehouse.
+        copy: The published file.
+        copy_state: What identifies the content of the published file.
+        report: The first page of the report.
+        memory_limit: The memory limit of the configuration.
+        benchmarks: The benchmarks.
+        notes: Notes on the configuration.
+        temporary: The folders in which killed processes may have left files.
+    """
+
+    key: str
+    patterns: Sequence[str]
+    inputs: str
+    warehouse: str
+    copy: str
+    copy_state: Sequence[int]
+    report: str
+    memory_limit: str | None
+    benchmarks: Sequence[str]
+    notes: Sequence[str]
+    temporary: Sequence[str]
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The published copy."""
+        from warehouse.publish.snapshot import Snapshot  # DuckDB
+
+        return Snapshot(Path(self.copy), self.memory_limit)
+
+
+def digest_settings(config: Path) -> str | None:
+    """Return the digest of a configuration file, the environment and the code; None if unknown.
+
+    Installed packages that bring evaluators may change in ways that no digest of ours covers.
+    """
+    try:
+        content = config.read_bytes()
+    except OSError:
+        return None
+    if entry_points(group=ENTRY_POINTS):
+        return None
+    variables = [(name, os.environ.get(name)) for name in VARIABLES]
+    variables += sorted(each for each in os.environ.items() if each[0].startswith("SCORELINE_"))
+    parts = [str(config.absolute()), sys.version, variables, sorted(_code_files())]
+    digest = hashlib.sha256(json.dumps(parts).encode())
+    digest.update(content)
+    return digest.hexdigest()
+
+
+def _code_files() -> Iterator[tuple[str, int, int]]:
+    """Yield what identifies the code: our files, and the metadata of all installed packages.
+
+    Signatures of evaluators contain versions of libraries.
+    """
+    folders = [str(Path(__file__).parents[2] / name) for name in PACKAGES]
+    while folders:
+        for entry in _entries(folders.pop()):
+            if entry.is_dir():
+                if entry.name != "__pycache__":
+                    folders.append(entry.path)
+            else:
+                yield entry.path, entry.stat().st_size, entry.stat().st_mtime_ns
+    for folder in sys.path:
+        for entry in _entries(folder):
+            if entry.name.endswith((".dist-info", ".egg-info")):
+                yield entry.path, 0, entry.stat().st_mtime_ns
+
+
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder or ".") as entries:
+            return list(entries)
+    except OSError:
+        # An archive, or a folder that does not exist.
+        return []
+
+
+def find_unchanged(config: Path, key: str | None) -> Published | None:
+    """Return what is published of a project if nothing has changed since it was recorded.
+
+    Removes what killed processes left, as any run does.
+    """
+    try:
+        recorded = Published(**json.loads(_record(config).read_text(encoding="utf-8")))
+        if key is None or recorded.key != key:
+            return None
+        copy, warehouse_file = Path(recorded.copy), Path(recorded.warehouse)
+        folders = (copy.parent, warehouse_file.parent)
+        if not (
+            warehouse_file.is_file()
+            and Path(recorded.report).is_file()
+            and identify(copy) == recorded.copy_state
+            and all(os.access(folder, os.W_OK | os.X_OK) for folder in folders)
+            and _digest_inputs(recorded.patterns) == recorded.inputs
+        ):
+            return None
+    except (OSError, ValueError, TypeError, WarehouseError):
+        return None
+    for folder in recorded.temporary:
+        remove_orphans(Path(folder))
+    return recorded
+
+
+def record_unchanged(
+    config: Path, key: str | None, settings: Settings, copy_state: Sequence[int], notes: list[str]
+) -> None:
+    """Record what is published if it is up to date.
+
+    The arguments were found before it is compared with files and configuration: what changes
+    meanwhile no longer agrees with them.
+
+    Args:
+        config: The configuration file.
+        key: Its digest, from before it was loaded.
+        settings: Its content.
+        copy_state: What identifies the published file from which the notes were read.
+        notes: Notes on the configuration.
+    """
+    from assets.fingerprints.up_to_date import is_current
+    from assets.project import REPORT_FILE
+    from orchestration.leftovers import temporary_places
+
+    project = settings.project
+    if key is None or not isinstance(project.warehouse, Path) or _depends_on_more(settings):
+        return
+    patterns = [
+        str(pattern)
+        for benchmark in project.benchmarks.values()
+        for pattern in (benchmark.questions, benchmark.documents, benchmark.predictions)
+        if pattern is not None
+    ]
+    try:
+        inputs = _digest_inputs(patterns)
+        if not is_current(project, project.benchmarks):
+            return
+        published = Published(
+            key=key,
+            patterns=patterns,
+            inputs=inputs,
+            warehouse=str(project.warehouse),
+            copy=str(project.open_copy().path),
+            copy_state=copy_state,
+            report=str(project.publish / REPORT_FILE),
+            memory_limit=project.memory_limit,
+            benchmarks=list(project.benchmarks),
+            notes=notes,
+            temporary=[str(folder) for folder in temporary_places(project)],
+        )
+        with replace_file(_record(config)) as file:
+            file.write_text(json.dumps(asdict(published)), encoding="utf-8")
+    except (OSError, WarehouseError):
+        # The next run compares fingerprints.
+        return
+
+
+def _depends_on_more(settings: Settings) -> bool:
+    """Return whether signatures depend on files that the digests do not cover."""
+    from evaluators.engines.judge.settings import RECORDED
+    from orchestration.config.engines import HUMAN
+    from orchestration.config.schema import Models
+
+    judge = "" if settings.judge is None else settings.judge.model
+    is_read = judge == HUMAN or judge.startswith(RECORDED)
+    return bool(settings.plugins) or is_read or settings.models != Models()
+
+
+def identify(file: Path) -> list[int]:
+    """Return what identifies the content of a file that is replaced, not changed."""
+    found = file.stat()
+    return [found.st_ino, found.st_size, found.st_mtime_ns]
+
+
+def _digest_inputs(patterns: Iterable[str]) -> str:
+    return " ".join(digest_files(expand(pattern)) for pattern in patterns)
+
+
+def _record(config: Path) -> Path:
+    return config.absolute().parent / ".scoreline" / f"{config.name}.unchanged.json"

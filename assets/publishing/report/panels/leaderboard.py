@@ -40,12 +40,11 @@ def build(data: BenchmarkData) -> Content:
 def slice_rows(data: BenchmarkData, slice_name: str) -> list[list[Any]]:
     """Return the leaderboard of a slice as rows of `COLUMNS`."""
     systems = {system: at for at, system in enumerate(data.systems)}
-    rows = data.rows_of_slice[slice_name]
-    best = {
-        (system, *name)
-        for name, group in rows.partition_by("evaluator", "metric", as_dict=True).items()
-        for system in best_systems(group.to_dicts())
-    }
+    rows = data.rows_of_slice[slice_name].to_dicts()
+    by_metric: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for row in rows:
+        by_metric.setdefault((row["evaluator"], row["metric"]), []).append(row)
+    best = {(system, *name) for name, group in by_metric.items() for system in best_systems(group)}
     return [
         [
             systems[row["system"]],
@@ -53,7 +52,7 @@ def slice_rows(data: BenchmarkData, slice_name: str) -> list[list[Any]]:
             *(row[column] for column in COLUMNS[2:-1]),
             (row["system"], row["evaluator"], row["metric"]) in best,
         ]
-        for row in rows.iter_rows(named=True)
+        for row in rows
         if (row["evaluator"], row["metric"]) in data.metric_index
     ]
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
-import subprocess
-import sys
 import time
 from collections import Counter
 from contextlib import closing, contextmanager
@@ -14,14 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import psutil
 import pytest
+import yaml
 
 from orchestration.webserver import serve
-from tests.faults.trial import ROOT, Trial
+from tests.faults.trial import Trial
 from tests.judge_server import JudgeServer
-from tests.orchestration.daemon import free_port
+from tests.locks import holder
+from tests.orchestration.daemon import Interface, free_port
 from tests.services import takes_longest
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
     from pathlib import Path
 
@@ -35,14 +36,6 @@ PATIENCE_S = 300.0
 # A session of its own, as a terminal gives it, with the signals as a terminal leaves them.
 TERMINAL = ("setsid",)
 CAUSES = {signal.SIGINT: "Ctrl-C", signal.SIGTERM: "SIGTERM"}
-HOLD = """
-import sys
-from pathlib import Path
-from warehouse.storage.file_lock import FileLock
-with FileLock(Path(sys.argv[1]), 1.0).exclusive():
-    print("held", flush=True)
-    sys.stdin.read()
-"""
 
 
 def send(process: subprocess.Popen[str], number: signal.Signals) -> None:
@@ -78,6 +71,14 @@ def require_gone(started: list[psutil.Process]) -> None:
     assert [each for each in alive if each.status() != psutil.STATUS_ZOMBIE] == []
 
 
+def require_continued(trial: Trial, server: JudgeServer, under_way: int) -> None:
+    """A second run ends well, and asks again only for what was under way."""
+    code, _, err = trial.ended()
+    assert code == 0, err
+    asked = Counter(digest for _, digest in server.arrivals)
+    assert sum(asked.values()) - len(asked) <= under_way
+
+
 def statuses(trial: Trial) -> list[str]:
     """How the Dagster instance recorded the runs."""
     with closing(sqlite3.connect(dagster(trial) / "history" / "runs.db")) as runs:
@@ -99,7 +100,8 @@ def dagster(trial: Trial) -> Path:
 def until_started(trial: Trial, process: subprocess.Popen[str], step: str) -> None:
     """Wait until a step has started."""
     found = "SELECT count(*) FROM event_logs WHERE dagster_event_type = ? AND step_key = ?"
-    while process.poll() is None:
+    while True:
+        assert process.poll() is None, process.communicate()
         for file in dagster(trial).glob("history/runs/*-*.db"):
             with closing(sqlite3.connect(file, timeout=30)) as events:
                 try:
@@ -111,7 +113,8 @@ def until_started(trial: Trial, process: subprocess.Popen[str], step: str) -> No
 
 
 def until_asked(server: JudgeServer, process: subprocess.Popen[str]) -> None:
-    while server.count < ASKED_FIRST and process.poll() is None:
+    while server.count < ASKED_FIRST:
+        assert process.poll() is None, process.communicate()
         time.sleep(0.01)
 
 
@@ -123,22 +126,15 @@ def with_executor(home: Path, server: JudgeServer, executor: str) -> Trial:
 
 
 @contextmanager
-def holding(path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another process that holds the lock of a file until the end of the `with`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(path)],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "held\n"
-        try:
-            yield process
-        finally:
-            process.kill()
+def judging(
+    home: Path, executor: str
+) -> Iterator[tuple[Trial, JudgeServer, subprocess.Popen[str]]]:
+    """A run in a terminal that has asked its judge."""
+    with JudgeServer(latency=0.2) as server:
+        trial = with_executor(home, server, executor)
+        with trial.start(prefix=TERMINAL) as process:
+            until_asked(server, process)
+            yield trial, server, process
 
 
 @pytest.fixture(scope="module")
@@ -169,20 +165,13 @@ def results(trial: Trial) -> dict[str, list[Any]]:
 def test_while_judging(
     tmp_path: Path, executor: str, number: signal.Signals, expected: dict[str, list[Any]]
 ) -> None:
-    with JudgeServer(latency=0.2) as server:
-        trial = with_executor(tmp_path / "project", server, executor)
-        with trial.start(prefix=TERMINAL) as process:
-            until_asked(server, process)
-            require_cancelled(trial, process, number, "judge")
+    with judging(tmp_path / "project", executor) as (trial, server, process):
+        require_cancelled(trial, process, number, "judge")
         asked_first = server.count
         assert statuses(trial) == ["CANCELED"]
-        code, _, err = trial.ended()
-        assert code == 0, err
-        asked = Counter(digest for _, digest in server.arrivals)
-    assert len(asked) > asked_first
-    # Only what was under way is asked again.
-    assert sum(asked.values()) - len(asked) <= CONCURRENCY
-    assert results(trial) == expected
+        require_continued(trial, server, CONCURRENCY)
+        assert len({digest for _, digest in server.arrivals}) > asked_first
+        assert results(trial) == expected
 
 
 @pytest.mark.timeout(600)
@@ -198,24 +187,18 @@ def test_while_judging(
 def test_again_and_again(
     tmp_path: Path, executor: str, number: signal.Signals, expected: dict[str, list[Any]]
 ) -> None:
-    with JudgeServer(latency=0.2) as server:
-        trial = with_executor(tmp_path / "project", server, executor)
-        with trial.start(prefix=TERMINAL) as process:
-            until_asked(server, process)
-            started = psutil.Process(process.pid).children(recursive=True)
-            while process.poll() is None:
-                send(process, number)
-                time.sleep(0.15)
-            _, err = process.communicate()
+    with judging(tmp_path / "project", executor) as (trial, server, process):
+        started = psutil.Process(process.pid).children(recursive=True)
+        while process.poll() is None:
+            send(process, number)
+            time.sleep(0.15)
+        _, err = process.communicate()
         assert process.returncode == 128 + number
         assert "Traceback" not in err
         assert "rror" not in err
         require_gone(started)
-        code, _, err = trial.ended()
-        assert code == 0, err
-        asked = Counter(digest for _, digest in server.arrivals)
-    assert sum(asked.values()) - len(asked) <= CONCURRENCY
-    assert results(trial) == expected
+        require_continued(trial, server, CONCURRENCY)
+        assert results(trial) == expected
 
 
 @pytest.mark.timeout(600)
@@ -255,12 +238,13 @@ def test_while_waiting_to_publish(tmp_path: Path, executor: str) -> None:
     with JudgeServer() as server:
         trial = with_executor(tmp_path / "project", server, executor)
         lock = trial.home / "published" / ".scoreline.duckdb.tmp"
-        with holding(lock) as holder:
+        lock.parent.mkdir(parents=True)
+        with holder(lock, "exclusive") as other:
             with trial.start(prefix=TERMINAL) as process:
                 assert process.stderr is not None
                 first = process.stderr.readline()
                 assert first.startswith("waiting: "), first + process.stderr.read()
-                assert f"process {holder.pid} (-c" in first
+                assert f"process {other.pid} (-c" in first
                 assert " since " in first
                 require_cancelled(trial, process, signal.SIGTERM, "published")
             asked = server.count
@@ -269,7 +253,7 @@ def test_while_waiting_to_publish(tmp_path: Path, executor: str) -> None:
                 assert process.stderr is not None
                 for _ in range(2):
                     assert process.stderr.readline().startswith("waiting: ")
-                holder.kill()
+                other.kill()
                 _, err = process.communicate(timeout=PATIENCE_S)
                 assert process.returncode == 0, err
         assert server.count == asked
@@ -333,3 +317,37 @@ def test_dev(tmp_path: Path, moment: str, number: signal.Signals) -> None:
         require_gone(started)
     assert process.returncode == 128 + number, err
     assert err in ("", "cancelling; a second Ctrl-C ends the process at once\n")
+
+
+@takes_longest
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_dev_with_a_run_per_benchmark(tmp_path: Path, number: signal.Signals) -> None:
+    names = ["attic", "cellar"]
+    with JudgeServer(latency=0.2) as server:
+        trial = Trial(tmp_path / "project", server, concurrency=CONCURRENCY)
+        document = yaml.safe_load(trial.config.read_text(encoding="utf-8"))
+        (benchmark,) = document["benchmarks"].values()
+        document["benchmarks"] = dict.fromkeys(names, benchmark)
+        document["execution"] = {"run_per_benchmark": True}
+        trial.config.write_text(yaml.safe_dump(document), encoding="utf-8")
+        port = free_port()
+        with trial.start("dev", "--port", str(port), prefix=TERMINAL) as process:
+            assert process.stderr is not None
+            assert "shows the project" in process.stderr.readline()
+            assets = [["questions"], ["predictions"], ["judgments", "faithfulness"]]
+            Interface(trial.home, port).backfill(assets, names)
+            until_asked(server, process)
+            started = psutil.Process(process.pid).children(recursive=True)
+            send(process, number)
+            # Standard error is the log of all runs.
+            _, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 128 + number, err
+        assert "should not happen" not in err
+        require_gone(started)
+        assert not {"STARTING", "STARTED", "CANCELING"} & set(statuses(trial))
+        require_continued(trial, server, CONCURRENCY * len(names))
+        assert statuses(trial)[-1] == "SUCCESS"
+    counted = trial.rows("SELECT benchmark, count(*) FROM scores GROUP BY ALL ORDER BY ALL")
+    assert [name for name, _ in counted] == names
+    assert len({count for _, count in counted}) == 1

@@ -5,47 +5,18 @@ from __future__ import annotations
 import json
 import math
 import os
-import subprocess
-import sys
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.locks import holder
 from warehouse.errors import WarehouseError, WarehouseLocked
 from warehouse.storage import waiting
 from warehouse.storage.file_lock import FileLock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from logging import LogRecord
-
-HOLD = """
-import sys
-from pathlib import Path
-from warehouse.storage.file_lock import FileLock
-with getattr(FileLock(Path(sys.argv[1]), 1.0), sys.argv[2])():
-    print("held", flush=True)
-    sys.stdin.read()
-"""
-
-
-@contextmanager
-def holder(path: Path, kind: str) -> Iterator[subprocess.Popen[str]]:
-    """Another process that holds the lock until the end of the `with`."""
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(path), kind],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "held\n"
-        try:
-            yield process
-        finally:
-            process.kill()
 
 
 @pytest.fixture

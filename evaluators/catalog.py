@@ -76,11 +76,6 @@ def catalogue() -> Mapping[str, type[Evaluator]]:
     )
 
 
-def family(name: str) -> str:
-    """Return the family of an evaluator of the catalogue."""
-    return _family(_find(name))
-
-
 def family_of(evaluator: Evaluator | type[Evaluator]) -> str:
     """Return the family of an evaluator: the folder of its file, or `own`."""
     cls = evaluator if isinstance(evaluator, type) else type(evaluator)

@@ -7,8 +7,8 @@ from pathlib import Path
 from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
-from assets.charts.vega import cache_folder
 from assets.publishing.report.write import FOLDER
+from warehouse.storage.file_system import cache_folder
 from warehouse.storage.scratch import orphans, remove_orphans
 
 if TYPE_CHECKING:

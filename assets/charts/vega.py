@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
-from pathlib import Path
 
 from assets.fingerprints.digests import digest_of
 from warehouse.storage.atomic import fsync, replace_file
+from warehouse.storage.file_system import cache_folder
 
 SNIPPET = "window.vegaEmbed = vegaEmbed;"
 """The only name that the bundle exports to a page."""
@@ -40,12 +39,3 @@ def vega_bundle() -> str:
             # Half a script after a power cut would be in every later report.
             fsync(partial)
     return script
-
-
-def cache_folder() -> Path:
-    """Return the user's cache folder of Scoreline.
-
-    Raises:
-        RuntimeError: The user has no home directory.
-    """
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "scoreline")

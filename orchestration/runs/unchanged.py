@@ -11,13 +11,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 from dataclasses import asdict, dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from evaluators import ENTRY_POINTS
+from orchestration.config.installed_code import digest_code
 from warehouse.errors import WarehouseError
 from warehouse.formats.paths import expand
 from warehouse.ingest.digests import digest_files
@@ -25,15 +25,13 @@ from warehouse.storage.atomic import replace_file
 from warehouse.storage.scratch import remove_orphans
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Sequence
 
     from orchestration.config.load import Settings
     from warehouse.publish.snapshot import Snapshot
 
 VARIABLES: Final = ("HOME", "USERPROFILE", "XDG_CACHE_HOME", "TMPDIR", "TEMP", "TMP")
 """The environment variables, beside our own, that paths of a configuration depend on."""
-
-PACKAGES: Final = ("assets", "evaluators", "orchestration", "warehouse")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,38 +85,10 @@ def digest_settings(config: Path) -> str | None:
         return None
     variables = [(name, os.environ.get(name)) for name in VARIABLES]
     variables += sorted(each for each in os.environ.items() if each[0].startswith("SCORELINE_"))
-    parts = [str(config.absolute()), sys.version, variables, sorted(_code_files())]
+    parts = [str(config.absolute()), variables, digest_code()]
     digest = hashlib.sha256(json.dumps(parts).encode())
     digest.update(content)
     return digest.hexdigest()
-
-
-def _code_files() -> Iterator[tuple[str, int, int]]:
-    """Yield what identifies the code: our files, and the metadata of all installed packages.
-
-    Signatures of evaluators contain versions of libraries.
-    """
-    folders = [str(Path(__file__).parents[2] / name) for name in PACKAGES]
-    while folders:
-        for entry in _entries(folders.pop()):
-            if entry.is_dir():
-                if entry.name != "__pycache__":
-                    folders.append(entry.path)
-            else:
-                yield entry.path, entry.stat().st_size, entry.stat().st_mtime_ns
-    for folder in sys.path:
-        for entry in _entries(folder):
-            if entry.name.endswith((".dist-info", ".egg-info")):
-                yield entry.path, 0, entry.stat().st_mtime_ns
-
-
-def _entries(folder: str) -> list[os.DirEntry[str]]:
-    try:
-        with os.scandir(folder or ".") as entries:
-            return list(entries)
-    except OSError:
-        # An archive, or a folder that does not exist.
-        return []
 
 
 def find_unchanged(config: Path, key: str | None) -> Published | None:

@@ -62,7 +62,7 @@ every_evaluator = pytest.mark.parametrize("name", list(catalog.catalogue()))
 def test_a_page_has_what_its_evaluator_declares(name: str) -> None:
     evaluator = catalog.build(name)
     page = catalog.describe(evaluator)
-    assert (page.name, page.family) == (name, catalog.family(name))
+    assert (page.name, page.family) == (name, catalog.family_of(evaluator))
     assert page.question.endswith("?")
     assert page.prose.replace("\n", " ").startswith(page.question)
     assert "Attributes:" not in page.prose

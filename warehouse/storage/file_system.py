@@ -1,11 +1,10 @@
-"""Tells network file systems, whose files several machines may open, from local disks."""
+"""The user's cache folder, and network file systems, whose files several machines may open."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from pathlib import Path
+import os
+from pathlib import Path
+from typing import Final
 
 NETWORK_FILE_SYSTEMS: Final = frozenset(
     "9p afs afpfs beegfs ceph cephfs cifs fuse.ceph fuse.gcsfuse fuse.glusterfs fuse.rclone "  # noqa: SIM905
@@ -23,3 +22,12 @@ def network_file_system(folder: Path) -> str | None:
     mount = next((str(each) for each in (folder, *folder.parents) if str(each) in mounts), None)
     is_network = mount is not None and mounts[mount].lower() in NETWORK_FILE_SYSTEMS
     return mounts[mount] if mount is not None and is_network else None
+
+
+def cache_folder() -> Path:
+    """Return the user's cache folder of Scoreline.
+
+    Raises:
+        RuntimeError: The user has no home directory.
+    """
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "scoreline")

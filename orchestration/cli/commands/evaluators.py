@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,7 +10,9 @@ from orchestration.cli.options import format_option
 from orchestration.cli.program import debug_option
 
 if TYPE_CHECKING:
-    from evaluators.catalog import EvaluatorDoc
+    from collections.abc import Sequence
+
+    from orchestration.cli.evaluator_pages import Page
     from orchestration.cli.output import OutputFormat
 
 HELP_ORDER = 8
@@ -39,23 +40,23 @@ def command(name: str | None, output_format: OutputFormat) -> None:
     The description of an evaluator shows the question it answers, its metrics with bounds and
     thresholds, its parameters with defaults, and the input fields it reads.
     """
-    from evaluators import catalog
-    from evaluators.sample import input_fields
+    from orchestration.cli.evaluator_pages import load_pages
     from orchestration.cli.output import write
 
-    members = catalog.families().get(name or "")
+    pages = load_pages()
+    members = [page for page in pages if name in (None, page["family"])]
     # `trace` is both a family and its only evaluator: describe it instead of listing one row.
-    if name is not None and members in (None, (name,)):
-        _describe(catalog.describe(catalog.build(name)), output_format)
+    if name is not None and [page["name"] for page in members] in ([], [name]):
+        _describe(_find(pages, name), output_format)
         return
     rows: list[list[Any]] = []
-    for evaluator in catalog.describe_all():
-        if members is not None and evaluator.name not in members:
-            continue
-        names = [metric.name for metric in evaluator.metrics]
-        fields = sorted({field for column in evaluator.reads for field in input_fields(column)})
-        known = [evaluator.name, evaluator.family, evaluator.primary.name]
-        rows.append([*known, names, fields, list(evaluator.engine_keys), evaluator.question])
+    for page in members:
+        names = [metric for metric, *_ in page["metrics"]]
+        fields = sorted(
+            {each for group, _, required in page["fields"] if required for each in group}
+        )
+        known = [page["name"], page["family"], page["primary"]]
+        rows.append([*known, names, fields, page["keys"], page["question"]])
     columns = ["evaluator", "family", "primary", "metrics", "reads", "asks", "summary"]
     if output_format in ("table", "md"):
         columns = ["evaluator", "family", "primary", "asks", "summary"]
@@ -63,34 +64,42 @@ def command(name: str | None, output_format: OutputFormat) -> None:
     write(columns, rows, output_format)
 
 
-def _describe(evaluator: EvaluatorDoc, output_format: OutputFormat) -> None:
-    from evaluators.sample import input_fields, input_file
+def _find(pages: Sequence[Page], name: str) -> Page:
+    """Return the page of an evaluator.
+
+    Raises:
+        UnknownEvaluator: There is no such evaluator; the message suggests a similar name.
+    """
+    for page in pages:
+        if page["name"] == name:
+            return page
+    from evaluators.errors import UnknownEvaluator, did_you_mean
+
+    names = [page[kind] for kind in ("name", "family") for page in pages]
+    raise UnknownEvaluator(f"unknown evaluator {name!r}{did_you_mean(name, names)}")
+
+
+def _describe(page: Page, output_format: OutputFormat) -> None:
     from orchestration.cli.output import write
 
     columns = ["metric", "best", "low", "high", "threshold", "primary", "level", "summary"]
-    rows: list[list[Any]] = [
-        [m.name, m.best, *m.bounds, m.threshold, m.primary, m.level, m.summary]
-        for m in evaluator.metrics
-    ]
+    rows = page["metrics"]
     if output_format in ("csv", "json"):
-        write(["evaluator", *columns], [[evaluator.name, *row] for row in rows], output_format)
+        write(["evaluator", *columns], [[page["name"], *row] for row in rows], output_format)
         return
     heading = "# " if output_format == "md" else ""
-    click.echo(f"{heading}{evaluator.name} ({evaluator.family})\n")
-    click.echo(f"{evaluator.prose}\n")
+    click.echo(f"{heading}{page['name']} ({page['family']})\n")
+    click.echo(f"{page['prose']}\n")
     write(columns, rows, output_format, "Metrics")
     click.echo()
-    if evaluator.parameters:
-        parameters = [[p.name, json.dumps(p.default), p.meaning] for p in evaluator.parameters]
-        write(["parameter", "default", "what it does"], parameters, output_format, "Parameters")
+    if page["parameters"]:
+        columns = ["parameter", "default", "what it does"]
+        write(columns, page["parameters"], output_format, "Parameters")
         click.echo()
-    reads = [
-        [" or ".join(input_fields(column)), input_file(column), column in evaluator.reads]
-        for column in (*evaluator.reads, *evaluator.optional)
-    ]
-    if reads:
-        write(["field", "file", "required"], reads, output_format, "Input fields")
-    if evaluator.engine_keys:
-        separator = "\n" if reads else ""
-        keys = ", ".join(evaluator.engine_keys)
+    fields = [[" or ".join(names), *more] for names, *more in page["fields"]]
+    if fields:
+        write(["field", "file", "required"], fields, output_format, "Input fields")
+    if page["keys"]:
+        separator = "\n" if fields else ""
+        keys = ", ".join(page["keys"])
         click.echo(f"{separator}Needs {keys} in scoreline.yaml; without it: not applicable.")

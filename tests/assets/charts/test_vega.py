@@ -45,5 +45,5 @@ def test_scripts_are_made_for_a_user_without_a_home(monkeypatch: pytest.MonkeyPa
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    monkeypatch.setattr("assets.charts.vega.Path.home", unknown)
+    monkeypatch.setattr("pathlib.Path.home", unknown)
     assert "vega-lite" in vega_bundle()

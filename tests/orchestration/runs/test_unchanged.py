@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orchestration.runs.unchanged import PACKAGES, digest_settings, find_unchanged
+from orchestration.config.installed_code import PACKAGES
+from orchestration.runs.unchanged import digest_settings, find_unchanged
 from tests.orchestration.conftest import scoreline
 
 if TYPE_CHECKING:

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 
 DefaultThreshold: TypeAlias = Literal["none", "source"]
 
+CLUSTERS = "clusters of "
+"""The prefix of the names in `meta` under which the fields of clusters are published."""
+
 REPORT_FILE = "index.html"
 """The first page of the report, in the publish folder."""
 

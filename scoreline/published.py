@@ -59,7 +59,7 @@ def open(path: str | Path) -> Results:  # noqa: A001 - `scoreline.open`
 
 def _benchmarks(copy: Snapshot) -> dict[str, Benchmark]:
     """Return the benchmarks of a copy, with the evaluators that scored them."""
-    from assets.project import Benchmark
+    from assets.project import CLUSTERS, Benchmark
 
     rows = copy.fetch(
         "SELECT benchmark, evaluator, signature, parameters::VARCHAR AS parameters, "
@@ -68,8 +68,9 @@ def _benchmarks(copy: Snapshot) -> dict[str, Benchmark]:
     )
     fields = dict(
         copy.fetch(
-            "SELECT replace(name, 'clusters of ', '') AS benchmark, value FROM meta "
-            "WHERE starts_with(name, 'clusters of ')"
+            "SELECT replace(name, $prefix, '') AS benchmark, value FROM meta "
+            "WHERE starts_with(name, $prefix)",
+            {"prefix": CLUSTERS},
         ).iter_rows()
     )
     found: dict[str, Benchmark] = {}

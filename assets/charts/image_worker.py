@@ -13,8 +13,11 @@ import struct
 import sys
 from typing import Any
 
-REQUEST = struct.Struct("<ddQ")
-"""The scale of the PNG, the limit in seconds, and the length of the chart, which follows."""
+SCALE = 2.0
+"""Pixels of a PNG per unit of the chart: sharp on high-density screens."""
+
+REQUEST = struct.Struct("<dQ")
+"""The limit in seconds, and the length of the chart, which follows."""
 
 REPLY = struct.Struct("<?QQ")
 """Whether the chart was drawn, and the lengths of the SVG (or of the reason why not) and PNG."""
@@ -46,25 +49,24 @@ def main() -> None:
     os.dup2(2, 1)
     alarm = getattr(signal, "setitimer", None)
     # Loads the scripts of the library while the parent prepares its first chart.
-    draw({"mark": "point", "data": {"values": []}}, 1.0)
+    draw({"mark": "point", "data": {"values": []}})
     while header := requests.read(REQUEST.size):
-        scale, limit_s, length = REQUEST.unpack(header)
+        limit_s, length = REQUEST.unpack(header)
         spec = json.loads(requests.read(length))
         if alarm:  # ends this process even if its parent is gone
             alarm(signal.ITIMER_REAL, 2 * limit_s)
-        is_drawn, text, png = draw(spec, scale)
+        is_drawn, text, png = draw(spec)
         if alarm:
             alarm(signal.ITIMER_REAL, 0)
         replies.write(REPLY.pack(is_drawn, len(text), len(png)) + text + png)
         replies.flush()
 
 
-def draw(spec: dict[str, Any], scale: float) -> tuple[bool, bytes, bytes]:
+def draw(spec: dict[str, Any]) -> tuple[bool, bytes, bytes]:
     """Draw a chart.
 
     Args:
         spec: The chart in Vega-Lite, with its data.
-        scale: The pixels of the PNG per unit of the chart.
 
     Returns:
         True, the SVG and the PNG; or False, the reason why it cannot be drawn, and nothing.
@@ -73,7 +75,7 @@ def draw(spec: dict[str, Any], scale: float) -> tuple[bool, bytes, bytes]:
 
     try:
         svg: str = vl_convert.vegalite_to_svg(json.dumps({**spec, "config": CHART_CONFIG}))
-        return True, svg.encode(), vl_convert.svg_to_png(svg, scale=scale)
+        return True, svg.encode(), vl_convert.svg_to_png(svg, scale=SCALE)
     except (ValueError, RuntimeError) as error:
         return False, str(error).encode(errors="replace"), b""
 

@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 
     from assets.charts.style import Spec
 
-SCALE = 2.0
-"""Pixels of a PNG per unit of the chart: sharp on high-density screens."""
-
 LIMIT_S = 60.0
 """The seconds in which an image must be drawn. It takes 0.05 seconds, the first one 1 second."""
 
@@ -58,7 +55,7 @@ class Image:
 class ImageWorker:
     """Draws charts one after the other in a worker process, and starts a new one if it ends.
 
-    The process starts with the first chart, or with `start`, and ends with this process.
+    The process starts with the first chart and ends with this process.
 
     Attributes:
         limit_s: The seconds after which an image is given up.
@@ -71,21 +68,16 @@ class ImageWorker:
         self._queue = ThreadPoolExecutor(1, "images")
         self._process: _Process | None = None
 
-    def start(self) -> None:
-        """Start the process, which takes a second to load, if it does not run."""
-        self._queue.submit(self._started_process)
-
-    def draw(self, spec: Spec, scale: float = SCALE) -> Future[Image]:
+    def draw(self, spec: Spec) -> Future[Image]:
         """Return an image that is drawn in the background.
 
         Args:
             spec: The chart in Vega-Lite, with its data.
-            scale: The pixels of the PNG per unit of the chart.
 
         Returns:
             The image. Its result raises ImageError if the chart cannot be drawn.
         """
-        return self._queue.submit(self._draw, spec, scale)
+        return self._queue.submit(self._draw, spec)
 
     @property
     def process_id(self) -> int | None:
@@ -96,7 +88,7 @@ class ImageWorker:
         """Draw what is waiting, and end the process."""
         self._queue.submit(self._end_process).result()
 
-    def _draw(self, spec: Spec, scale: float) -> Image:
+    def _draw(self, spec: Spec) -> Image:
         if self._timeouts >= MAX_TIMEOUTS:
             raise ImageError(f"{MAX_TIMEOUTS} images took longer than {self.limit_s:g} seconds")
         try:
@@ -104,7 +96,7 @@ class ImageWorker:
         except OSError as error:
             raise ImageError(f"the process that draws charts did not start: {error}") from error
         try:
-            return process.draw(spec, scale, self.limit_s)
+            return process.draw(spec, self.limit_s)
         except TimeoutError:
             self._timeouts += 1
             self._end_process()
@@ -152,7 +144,7 @@ class _Process:
         """The id of the process."""
         return self._process.pid
 
-    def draw(self, spec: Spec, scale: float, limit_s: float) -> Image:
+    def draw(self, spec: Spec, limit_s: float) -> Image:
         """Return the image of a chart.
 
         Raises:
@@ -170,7 +162,7 @@ class _Process:
         timer.start()
         try:
             chart = json.dumps(spec).encode()
-            self._requests.write(image_worker.REQUEST.pack(scale, limit_s, len(chart)) + chart)
+            self._requests.write(image_worker.REQUEST.pack(limit_s, len(chart)) + chart)
             self._requests.flush()
             is_drawn, *lengths = image_worker.REPLY.unpack(self._read(image_worker.REPLY.size))
             text, png = (self._read(length) for length in lengths)

@@ -10,13 +10,10 @@ from assets.checks.expectations import FULL
 from assets.fingerprints.digests import digest_of
 from assets.keys import CALIBRATION, INSIGHTS, LEADERBOARD, PROBLEMS, PUBLISHED, RESULTS
 from assets.leaderboard.aggregate import metric_facts
-from assets.project import Project, used_evaluators
+from assets.project import CLUSTERS, Project, used_evaluators
 from evaluators import catalog
 from warehouse.publish import snapshot
 from warehouse.store import Warehouse
-
-CLUSTERS = "clusters of "
-"""The prefix of the names in `meta` under which fields of clusters are recorded."""
 
 
 @dg.asset(

@@ -349,6 +349,11 @@ def _compare_with_gaps(
     gained, lost = (np.count_nonzero(differences == sign, axis=0) for sign in (1, -1))
     p = mcnemar_p(gained, lost)
     p[~is_mcnemar] = sign_flip_p(data.sums[:, ~is_mcnemar], tests=tests)
+    return block_of(data, values, pairs)._replace(p=p)
+
+
+def block_of(data: ClusterSums, values: Floats, pairs: Integers) -> Block:
+    """Return pairs with gaps, untested, given their differences summed by cluster."""
     sizes = np.nanmax(np.abs(values), axis=0, initial=0.0)
     return Block(
         n=data.n.astype(np.int64),
@@ -358,7 +363,7 @@ def _compare_with_gaps(
         difference=data.means + 0.0,
         error=data.std_errors,
         size=sizes[pairs].max(axis=1),
-        p=p,
+        p=np.full(len(pairs), np.nan),
     )
 
 

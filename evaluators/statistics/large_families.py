@@ -12,6 +12,7 @@ from evaluators.statistics.comparisons import (
     Block,
     Comparisons,
     Outcomes,
+    block_of,
     conclude,
     interval,
     mcnemar_p,
@@ -171,22 +172,12 @@ def _measure_questions(values: Floats, pairs: Integers) -> tuple[Block, Floats, 
 
 def _by_blocks(values: Floats, groups: Groups, pairs: Integers) -> tuple[Block, Floats, Floats]:
     """Measure pairs of systems with gaps in clusters of questions, one by one."""
-    sizes = np.nanmax(np.abs(values), axis=0, initial=0.0)
     blocks = []
     step = max(1, _BLOCK // max(1, len(values)))
     for start in range(0, len(pairs), step):
         some = pairs[start : start + step]
         data = sum_by_cluster(subtract(values, some), groups)
-        found = Block(
-            n=data.n.astype(np.int64),
-            clusters=data.clusters,
-            effective=data.effective_clusters,
-            degrees=data.degrees_of_freedom,
-            difference=data.means + 0.0,
-            error=data.std_errors,
-            size=sizes[some].max(axis=1),
-            p=np.full(len(some), np.nan),
-        )
+        found = block_of(data, values, some)
         blocks.append((*found, data.sums.sum(axis=0), np.sqrt((data.sums**2).sum(axis=0))))
     *found_columns, total, norm = (np.concatenate(each) for each in zip(*blocks, strict=True))
     return Block(*found_columns), total, norm

@@ -41,6 +41,10 @@ _WORK = 10**8
 """The most numbers to draw and to compare in a round of more than 9,999 patterns."""
 
 _CHUNK = 4_000_000
+
+_CACHED = 2**16
+"""So many numbers stay in the cache of the processor between the steps of a computation."""
+
 _ROUNDING = 1e-13
 _TOLERANCE = 1e-9
 
@@ -191,11 +195,15 @@ def subtract(values: Floats, pairs: Integers) -> Floats:
     """
     # Whole columns are copied, which is fast where they are contiguous.
     by_column = np.ascontiguousarray(values.T)
-    a, b = by_column[pairs[:, 0]], by_column[pairs[:, 1]]
-    differences: Floats = a - b
-    np.maximum(np.abs(a, out=a), np.abs(b, out=b), out=a)
-    a *= _ROUNDING
-    differences[np.abs(differences, out=b) <= a] = 0.0
+    differences: Floats = np.empty((len(pairs), len(values)))
+    step = max(1, _CACHED // max(1, len(values)))
+    for start in range(0, len(pairs), step):
+        first, second = pairs[start : start + step].T
+        a, b, found = by_column[first], by_column[second], differences[start : start + step]
+        np.subtract(a, b, out=found)
+        np.maximum(np.abs(a, out=a), np.abs(b, out=b), out=a)
+        a *= _ROUNDING
+        found[np.abs(found, out=b) <= a] = 0.0
     return differences.T
 
 
@@ -308,22 +316,31 @@ def _count_reached(
         sums = sums - sums.mean(axis=1, keepdims=True) if len(used) else sums
     reached = np.zeros(len(tests), dtype=np.int64)
     clusters = len(differences)
-    step = max(1, _CHUNK // max(1, clusters, len(tests)))
+    step = max(1, _CHUNK // max(1, clusters, sums.shape[1]))
     if np.isfinite(enough):
         step = min(step, _FIRST)
     counting = np.arange(len(tests))
     for signs in _random_signs(flips if len(tests) else 0, clusters, step):
         # This order of the product is several times as fast as the transposed one.
         flipped = np.ascontiguousarray((signs @ sums).T)
-        if pairs is not None:
-            flipped = flipped[a] - flipped[b]
-        np.abs(flipped, out=flipped)
-        reached[counting] += np.count_nonzero(flipped >= least[counting, None], axis=1)
+        size = max(1, _CACHED // len(signs))
+        for start in range(0, len(counting), size):
+            some = slice(start, start + size)
+            own = flipped[some] if pairs is None else flipped[a[some]] - flipped[b[some]]
+            np.abs(own, out=own)
+            which = counting[some]
+            reached[which] += _count_true(own >= least[which, None])
         if pairs is None and (is_open := reached[counting] < enough).sum() < len(counting) / 2:
             counting, sums = counting[is_open], sums[:, is_open]
             if not len(counting):
                 break
     return reached
+
+
+def _count_true(flags: Booleans) -> Integers:
+    """Return the number of true values in each row."""
+    counts: Integers = np.bitwise_count(np.packbits(flags, axis=1)).sum(axis=1, dtype=np.int64)
+    return counts
 
 
 def _random_signs(rows: int, clusters: int, step: int) -> Iterator[Floats]:

@@ -8,7 +8,7 @@ from orchestration.errors import ChecksFailed, OrchestrationError
 from warehouse.schema.ddl import literal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from assets.project import Project
     from warehouse.publish.snapshot import OpenSnapshot, Snapshot
@@ -76,6 +76,22 @@ def load_gates(copy: OpenSnapshot, benchmarks: Iterable[str]) -> list[dict[str, 
         "SELECT benchmark, benchmark || ': ' || message AS message, verdict, passed FROM gates "  # noqa: S608
         f"WHERE {among('benchmark', benchmarks)} ORDER BY ALL"
     )
+
+
+def require_no_problems(
+    copy: Snapshot, benchmarks: Sequence[str], severities: Sequence[str]
+) -> None:
+    """Check that there are no problems of some severities.
+
+    Raises:
+        ChecksFailed: There are some; the message counts them.
+    """
+    chosen = f"{among('benchmark', benchmarks)} AND {among('severity', severities)}"
+    with copy.open() as opened:
+        (row,) = opened.fetch_rows(f"SELECT count(*) AS n FROM v_problems WHERE {chosen}")  # noqa: S608
+    if row["n"]:
+        kinds = " or ".join(severities)
+        raise ChecksFailed(f"{row['n']} problems are {kinds}; the results are published")
 
 
 def require_passed_gates(copy: Snapshot, benchmarks: Iterable[str]) -> None:

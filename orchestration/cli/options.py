@@ -53,6 +53,27 @@ no_judge_option = click.option(
 )
 
 
+one_benchmark_option = click.option(
+    "--benchmark", metavar="NAME", help="The benchmark; may be left out where there is one."
+)
+
+
+def require_benchmark(project: Project, name: str | None) -> str:
+    """Return the name of a benchmark that exists; without a name, that of the only one.
+
+    Raises:
+        UnknownName: There is no such benchmark.
+        click.UsageError: No name is given, and there are several.
+    """
+    known = list(project.benchmarks)
+    if name is not None:
+        return require_known("benchmark", (name,), known)[0]
+    if len(known) != 1:
+        listed = ", ".join(known[:MAX_NAMES]) + (" and others" if len(known) > MAX_NAMES else "")
+        raise click.UsageError(f"expected --benchmark, one of {listed}")
+    return known[0]
+
+
 def settings_option(command: Callable[..., None]) -> Callable[..., None]:
     """Add `--config` and `--debug` to a command, which then takes the `settings` of the file."""
 
@@ -111,7 +132,7 @@ def run_options(
     systems: tuple[str, ...],
     evaluators: tuple[str, ...],
     *,
-    judge: bool = True,
+    no_judge: bool = False,
     force: bool = False,
 ) -> RunOptions:
     """Validate the names that limit a run.
@@ -125,7 +146,7 @@ def run_options(
         benchmarks=require_known("benchmark", benchmarks, list(project.benchmarks)),
         systems=_require_systems(project, benchmarks, systems),
         evaluators=_resolve_evaluators(project, evaluators),
-        judge=judge,
+        judge=not no_judge,
         force=force,
     )
 

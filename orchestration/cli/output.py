@@ -7,6 +7,7 @@ import datetime as dt
 import decimal
 import json
 import math
+import re
 import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
@@ -152,5 +153,9 @@ def _markdown(
         numeric = [any(_is_number(row[at]) for row in cells) for at in range(len(columns))]
     heading = [columns, ["---:" if number else "---" for number in numeric]]
     for line in chain(heading, ([_format_cell(value) for value in row] for row in cells)):
-        escaped = (cell.replace("\\", "\\\\").replace("|", "\\|") for cell in line)
-        sys.stdout.write(f"| {' | '.join(escaped)} |\n")
+        sys.stdout.write(f"| {' | '.join(map(escape_markdown, line))} |\n")
+
+
+def escape_markdown(text: str) -> str:
+    """Escape what would end a cell or begin a tag; the text has one line."""
+    return re.sub(r"[\\|<]", r"\\\g<0>", text)

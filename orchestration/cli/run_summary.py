@@ -2,61 +2,137 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from orchestration.cli import continuous_integration as ci
+from orchestration.cli.output import escape_markdown, to_json_value
+from orchestration.published import SHOWN, among, load_gates, select_leaderboard
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from assets.project import Benchmark, Project
-    from orchestration.runs import RunOptions
+    from orchestration.cli.output import OutputFormat
     from orchestration.runs.events import RunRecord
     from warehouse.publish.snapshot import OpenSnapshot, Snapshot
 
+_WORST_FIRST = "list_position(['high', 'medium', 'low'], severity), kinds[1], system, evaluator"
 MAX_PROBLEMS = 3
 MAX_REJECTS = 5
 
 
-def write_summary(
-    project: Project,
-    options: RunOptions,
-    record: RunRecord | None,
-    notes: Iterable[str],
-    *,
-    document_qa: bool = False,
-) -> None:
-    """Write leaderboards to standard output and everything else to standard error.
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A finished run.
+
+    Attributes:
+        copy: The published copy.
+        benchmarks: The benchmarks of the run.
+        record: The record of the run; None when nothing has changed since the last one.
+        report: The first page of the report.
+        notes: Notes on the configuration.
+    """
+
+    copy: Snapshot
+    benchmarks: Sequence[str]
+    record: RunRecord | None
+    report: Path
+    notes: Sequence[str]
+
+
+def write_summary(finished: Finished, style: str, document_qa: Project | None = None) -> None:
+    """Write what a run found: leaderboards to standard output, messages to standard error.
 
     Args:
-        project: The project.
-        options: The part of the project that the run covered.
-        record: The record of the run; None when nothing has changed since the last one.
-        notes: Notes on the configuration.
-        document_qa: Whether benchmarks of document-grounded QA get a summary in that layout instead
-            of a leaderboard.
+        finished: The run.
+        style: `table`; `json`: one object instead of both; `quiet`: nothing.
+        document_qa: The project, for a summary of its benchmarks of document-grounded QA in that
+            layout instead of a leaderboard.
     """
-    from assets.project import REPORT_FILE
-    from orchestration.published import open_copy
+    with finished.copy.open() as opened:
+        if style == "json":
+            click.echo(json.dumps(_summary(finished, opened), ensure_ascii=False, indent=2))
+        if style == "table":
+            others = finished.benchmarks
+            if document_qa is not None:
+                others = _write_document_qa_summaries(opened, document_qa, others)
+            _write_results(finished, opened, others)
+        if ci.has_step_summary():
+            with ci.step_summary("Evaluation"):
+                _write_leaderboards(opened, finished.benchmarks, "md")
+                lines = [gate["message"] for gate in load_gates(opened, finished.benchmarks)]
+                lines += [row["message"] for row in _problems(opened, finished.benchmarks)]
+                click.echo("".join(f"\n* {escape_markdown(line)}" for line in lines))
 
-    benchmarks = options.benchmarks or tuple(project.benchmarks)
-    others = benchmarks
-    if document_qa:
-        others = _write_document_qa_summaries(project, benchmarks)
-    write_results(open_copy(project), benchmarks, others, notes)
-    if record is not None:
-        _write_record(record)
-    write_end(project.publish / REPORT_FILE, is_unchanged=record is None)
+
+def _summary(finished: Finished, copy: OpenSnapshot) -> dict[str, Any]:
+    """Return what a run found as an object for programs."""
+    tables: dict[str, dict[str, list[Any]]] = {
+        name: {"leaderboard": [], "problems": [], "gates": []} for name in finished.benchmarks
+    }
+    chosen = among("benchmark", finished.benchmarks)
+    for table, query in (
+        ("leaderboard", select_leaderboard(chosen)),
+        ("problems", f"SELECT * FROM v_problems WHERE {chosen} ORDER BY {_WORST_FIRST}"),  # noqa: S608
+        ("gates", f"SELECT * FROM gates WHERE {chosen} ORDER BY ALL"),  # noqa: S608
+    ):
+        for row in copy.fetch_rows(query):
+            tables[row["benchmark"]][table].append(to_json_value(row))
+    record = finished.record
+    return {
+        "benchmarks": tables,
+        "scored": 0 if record is None else total(record, "scored"),
+        "up_to_date": None if record is None else total(record, "up to date"),
+        "judge": None if record is None else _judge_summary(record),
+        "published": str(finished.report.parent),
+        "report": str(finished.report),
+    }
 
 
-def write_end(report: Path, *, is_unchanged: bool) -> None:
-    """Write where the results are."""
-    if is_unchanged:
+def _judge_summary(record: RunRecord) -> dict[str, Any]:
+    costs = [metadata.get("cost in US dollars") for metadata in record.metadata.values()]
+    known = [cost for cost in costs if cost is not None]
+    return {
+        "calls": total(record, "judge calls"),
+        "from_ledger": total(record, "replies from the ledger"),
+        "parse_failures": total(record, "parse failures"),
+        "judge_errors": total(record, "judge errors"),
+        "over_budget": total(record, "calls over budget"),
+        "tokens": total(record, "tokens"),
+        # An unknown price is never counted as 0.
+        "cost_usd": sum(known) if known else None,
+    }
+
+
+def _write_results(finished: Finished, copy: OpenSnapshot, with_leaderboard: Sequence[str]) -> None:
+    _write_leaderboards(copy, with_leaderboard, "table")
+    click.echo(err=True)
+    _write_gates(copy, finished.benchmarks)
+    _write_problems(copy, finished.benchmarks)
+    _write_rejects(copy, finished.benchmarks)
+    for note in finished.notes:
+        click.echo(f"note: {note}", err=True)
+    if finished.record is None:
         click.echo("nothing has changed since: 0 scored", err=True)
-    click.echo(f"published in {report.parent}", err=True)
-    click.echo(f"report: {report.absolute().as_uri()}", err=True)
+    else:
+        _write_record(finished.record)
+    click.echo(f"published in {finished.report.parent}", err=True)
+    click.echo(f"report: {finished.report.absolute().as_uri()}", err=True)
+
+
+def _write_leaderboards(
+    copy: OpenSnapshot, benchmarks: Sequence[str], output_format: OutputFormat
+) -> None:
+    from orchestration.cli.leaderboard_table import write_leaderboards
+
+    chosen = f"slice = 'all' AND {among('benchmark', benchmarks)} AND {SHOWN}"
+    write_leaderboards(copy.fetch_rows(select_leaderboard(chosen)), output_format)
 
 
 def _write_record(record: RunRecord) -> None:
@@ -78,33 +154,9 @@ def _write_record(record: RunRecord) -> None:
     click.echo(f"{scored:,} scored, {up_to_date:,} up to date", err=True)
 
 
-def write_results(
-    copy: Snapshot, benchmarks: Sequence[str], with_leaderboard: Iterable[str], notes: Iterable[str]
-) -> None:
-    """Write what is published about benchmarks: leaderboards, gates, problems and rejected rows.
-
-    Args:
-        copy: The published copy.
-        benchmarks: The benchmarks.
-        with_leaderboard: Those whose leaderboards are shown.
-        notes: Notes on the configuration.
-    """
-    from orchestration import published
-    from orchestration.cli.leaderboard_table import write_leaderboards
-
-    with copy.open() as opened:
-        chosen = f"slice = 'all' AND {published.among('benchmark', with_leaderboard)}"
-        shown = f"{chosen} AND {published.SHOWN}"
-        write_leaderboards(opened.fetch_rows(published.select_leaderboard(shown)), "table")
-        click.echo(err=True)
-        _write_gates(opened, benchmarks)
-        _write_problems(opened, benchmarks)
-        _write_rejects(opened, benchmarks)
-    for note in notes:
-        click.echo(f"note: {note}", err=True)
-
-
-def _write_document_qa_summaries(project: Project, benchmarks: tuple[str, ...]) -> tuple[str, ...]:
+def _write_document_qa_summaries(
+    copy: OpenSnapshot, project: Project, benchmarks: Sequence[str]
+) -> Sequence[str]:
     """Print summaries in the layout of document-grounded QA, and write the results as files.
 
     Returns:
@@ -112,23 +164,21 @@ def _write_document_qa_summaries(project: Project, benchmarks: tuple[str, ...]) 
     """
     from assets.publishing.exports.document_qa import gather_results
     from assets.publishing.exports.document_qa_summary import format_summary
-    from orchestration import published
 
     others = []
-    with published.open_copy(project).open() as copy:
-        for name in benchmarks:
-            benchmark = project.benchmarks[name]
-            evaluation = gather_results(copy, benchmark)
-            if not any(evaluation.results.values()):
-                others.append(name)
-                continue
-            evaluation.write(project.publish)
-            pattern = benchmark.predictions.name
-            if "{system}" not in pattern:
-                pattern = "{system}"
-            files = {system: pattern.replace("{system}", system) for system in evaluation.results}
-            click.echo(format_summary(evaluation, _question_file(project, benchmark), files))
-    return tuple(others)
+    for name in benchmarks:
+        benchmark = project.benchmarks[name]
+        evaluation = gather_results(copy, benchmark)
+        if not any(evaluation.results.values()):
+            others.append(name)
+            continue
+        evaluation.write(project.publish)
+        pattern = benchmark.predictions.name
+        if "{system}" not in pattern:
+            pattern = "{system}"
+        files = {system: pattern.replace("{system}", system) for system in evaluation.results}
+        click.echo(format_summary(evaluation, _question_file(project, benchmark), files))
+    return others
 
 
 def _question_file(project: Project, benchmark: Benchmark) -> str:
@@ -140,9 +190,7 @@ def _question_file(project: Project, benchmark: Benchmark) -> str:
 
 def _write_gates(copy: OpenSnapshot, benchmarks: Sequence[str]) -> None:
     """Count the verdicts of the gates of each benchmark; the error of the run names failed ones."""
-    from orchestration import published
-
-    gates = published.load_gates(copy, benchmarks)
+    gates = load_gates(copy, benchmarks)
     for name in benchmarks:
         counts = Counter(
             gate["verdict"].replace("_", " ") if gate["passed"] else "failed"
@@ -156,10 +204,7 @@ def _write_gates(copy: OpenSnapshot, benchmarks: Sequence[str]) -> None:
 
 def _write_problems(copy: OpenSnapshot, benchmarks: Sequence[str]) -> None:
     """Print the most severe problems of each benchmark, and count the others."""
-    every = copy.fetch_rows(
-        "SELECT * FROM v_problems "
-        "ORDER BY list_position(['high', 'medium', 'low'], severity), kinds[1], system, evaluator"
-    )
+    every = _problems(copy, benchmarks)
     for name in benchmarks:
         problems = [row for row in every if row["benchmark"] == name]
         severe = [row for row in problems if row["severity"] != "low"]
@@ -173,6 +218,11 @@ def _write_problems(copy: OpenSnapshot, benchmarks: Sequence[str]) -> None:
             click.echo(f"  {row['severity']}: {row['message']}", err=True)
         if len(problems) > min(MAX_PROBLEMS, len(severe)):
             _write_query("SELECT severity, message FROM v_problems", name)
+
+
+def _problems(copy: OpenSnapshot, benchmarks: Sequence[str]) -> list[dict[str, Any]]:
+    chosen = among("benchmark", benchmarks)
+    return copy.fetch_rows(f"SELECT * FROM v_problems WHERE {chosen} ORDER BY {_WORST_FIRST}")  # noqa: S608
 
 
 def total(record: RunRecord, key: str) -> int:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def run_project(
-    settings: Settings, options: RunOptions, *, debug: bool = False
+    settings: Settings, options: RunOptions, *, debug: bool = False, quiet: bool = False
 ) -> RunRecord | None:
     """Run a project, unless nothing has changed.
 
@@ -20,6 +20,7 @@ def run_project(
         settings: The configuration.
         options: The part of the project; its benchmarks and evaluators exist.
         debug: Whether Dagster's log goes to standard error, instead of a progress bar.
+        quiet: Whether there is no progress bar.
 
     Returns:
         The record of the run; None when nothing has changed since the last one.
@@ -62,5 +63,5 @@ def run_project(
 
     # Step processes read the configuration from this file.
     os.environ[CONFIG_VARIABLE] = str(settings.file)
-    with progress_bar(quiet=debug) as progress:
+    with progress_bar(quiet=debug or quiet) as progress:
         return evaluate(project, options, progress, verbose=debug)

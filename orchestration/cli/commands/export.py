@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.options import require_known, settings_option
+from orchestration.cli.options import one_benchmark_option, require_benchmark, settings_option
 
 if TYPE_CHECKING:
     from orchestration.config.load import Settings
@@ -22,7 +22,7 @@ Examples:
   scoreline export --benchmark support --as archive --out archives
   scoreline export --benchmark support --as charts --out charts""",
 )
-@click.option("--benchmark", required=True, metavar="NAME", help="The benchmark.")
+@one_benchmark_option
 @click.option(
     "--as",
     "export_format",
@@ -38,7 +38,7 @@ Examples:
     help="The folder for the files; created if necessary.",
 )
 @settings_option
-def command(benchmark: str, export_format: str, out: Path, settings: Settings) -> None:
+def command(benchmark: str | None, export_format: str, out: Path, settings: Settings) -> None:
     """Write the published results of a benchmark into a folder.
 
     `evaluation-json` is `<split>_evaluation.json` with the results of document-grounded question
@@ -49,7 +49,7 @@ def command(benchmark: str, export_format: str, out: Path, settings: Settings) -
     The paths of the files go to standard output, one per line.
     """
     project = settings.project
-    (name,) = require_known("benchmark", (benchmark,), list(project.benchmarks))
+    name = require_benchmark(project, benchmark)
 
     from orchestration import published
     from orchestration.errors import NothingToExport

@@ -5,11 +5,19 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from orchestration.cli.options import format_option, names_option, require_known, settings_option
+from orchestration.cli.options import (
+    format_option,
+    names_option,
+    one_benchmark_option,
+    require_benchmark,
+    require_known,
+    settings_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,7 +60,7 @@ class GateOptions:
     """The options of the command.
 
     Attributes:
-        benchmark: The benchmark.
+        benchmark: The benchmark; None where there is one.
         system: The system to check; None for all.
         baseline: The system that it is compared with; None with limits.
         metrics: The metrics to compare; empty for the primary ones.
@@ -63,7 +71,7 @@ class GateOptions:
         confident: Whether the end of the interval must reach the limit, too.
     """
 
-    benchmark: str
+    benchmark: str | None
     system: str | None
     baseline: str | None
     metrics: tuple[str, ...]
@@ -129,9 +137,10 @@ Examples:
   scoreline gate --benchmark support --system new --baseline old
   scoreline gate --benchmark support --system new --baseline old --metric citation.f1
   scoreline gate --benchmark support --system new --baseline old --tolerance 0.02 --strict
-  scoreline gate --benchmark support --min citation.f1=0.6 --max pii_leakage.leaks=0""",
+  scoreline gate --benchmark support --min citation.f1=0.6 --max pii_leakage.leaks=0
+  scoreline gate --min citation.f1=0.6 --junit gate.xml --format md""",
 )
-@click.option("--benchmark", required=True, metavar="NAME", help="The benchmark.")
+@one_benchmark_option
 @click.option(
     "--system",
     metavar="NAME",
@@ -172,15 +181,25 @@ Examples:
     is_flag=True,
     help="With --min and --max: the end of the 95 % interval must reach the number, too.",
 )
+@click.option(
+    "--junit",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Also write the verdicts to this JUnit file.",
+)
 @format_option
 @settings_option
-def command(output_format: OutputFormat, settings: Settings, **given: Any) -> None:
+def command(
+    junit: Path | None, output_format: OutputFormat, settings: Settings, **given: Any
+) -> None:
     """Fail when a system is worse than a baseline, or misses a number.
 
     With --baseline: compares the systems question by question on the published copy, adjusted for
     the number of metrics (Holm). The verdict of a metric is `improved`, `unchanged`, `regressed` or
     `not_enough_data`. With --tolerance, `unchanged` means that a larger loss is ruled out; without,
     that no significant change is seen.
+
+    In a step of GitHub Actions the verdicts are also part of the summary of the step.
 
     With --min and --max: the published means must reach these numbers. The verdict is `met`,
     `missed` or, for a metric without a mean, `not_enough_data`, which fails.
@@ -189,13 +208,14 @@ def command(output_format: OutputFormat, settings: Settings, **given: Any) -> No
     comparable: they answered different questions, or were scored or judged differently.
     """
     from orchestration import published
+    from orchestration.cli import continuous_integration as ci
     from orchestration.cli.output import write
     from orchestration.errors import ChecksFailed
 
     options = GateOptions(**given)
     options.check()
     project = settings.project
-    (name,) = require_known("benchmark", (options.benchmark,), list(project.benchmarks))
+    name = require_benchmark(project, options.benchmark)
     chosen = project.benchmarks[name]
     copy = published.open_copy(project)
     systems = published.load_systems(project, name)
@@ -210,6 +230,11 @@ def command(output_format: OutputFormat, settings: Settings, **given: Any) -> No
         columns, title = LIMIT_COLUMNS, name
     rows = [[getattr(each, attribute) for attribute in columns.values()] for each in results]
     write(tuple(columns), rows, output_format, title)
+    if junit is not None:
+        ci.write_junit(junit, results, strict=options.strict)
+    if ci.has_step_summary():
+        with ci.step_summary("Gate"):
+            write(tuple(columns), rows, "md", title)
     undecided = [each for each in results if each.verdict == "not_enough_data" and each.passed]
     if undecided and not options.strict:
         names = ", ".join(each.address for each in undecided)

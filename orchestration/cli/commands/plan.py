@@ -88,7 +88,7 @@ def command(
 
     from orchestration.runs.preflight import require_inputs
 
-    choices = run_options(project, benchmarks, systems, evaluators, judge=not no_judge)
+    choices = run_options(project, benchmarks, systems, evaluators, no_judge=no_judge)
     wanted = choices.benchmarks or tuple(project.benchmarks)
     settings.require_gate_systems(wanted)
     require_inputs(project, wanted)

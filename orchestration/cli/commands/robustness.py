@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.options import format_option, require_known, settings_option
+from orchestration.cli.options import (
+    format_option,
+    one_benchmark_option,
+    require_benchmark,
+    settings_option,
+)
 
 if TYPE_CHECKING:
     from orchestration.cli.output import OutputFormat
@@ -22,7 +27,7 @@ Examples:
   scoreline robustness --benchmark support --evaluator faithfulness
   scoreline robustness --benchmark support --evaluator rubric_judge --limit 20 --format json""",
 )
-@click.option("--benchmark", required=True, metavar="NAME", help="The benchmark.")
+@one_benchmark_option
 @click.option("--evaluator", required=True, metavar="NAME", help="An evaluator that needs a judge.")
 @click.option(
     "--limit",
@@ -35,7 +40,11 @@ Examples:
 @format_option
 @settings_option
 def command(
-    benchmark: str, evaluator: str, limit: int, output_format: OutputFormat, settings: Settings
+    benchmark: str | None,
+    evaluator: str,
+    limit: int,
+    output_format: OutputFormat,
+    settings: Settings,
 ) -> None:
     """Test how robust a judge's verdicts are.
 
@@ -52,10 +61,10 @@ def command(
     from assets.judging.robustness import measure_robustness
     from orchestration.cli.output import write
 
-    require_known("benchmark", (benchmark,), list(project.benchmarks))
+    name = require_benchmark(project, benchmark)
     rows = [
         (variation, *(getattr(result, column) for column in COLUMNS))
-        for variation, result in measure_robustness(project, benchmark, evaluator, limit=limit)
+        for variation, result in measure_robustness(project, name, evaluator, limit=limit)
     ]
-    title = f"{evaluator} on {benchmark}: verdicts after a change of the prompt"
+    title = f"{evaluator} on {name}: verdicts after a change of the prompt"
     write(("variation", *COLUMNS), rows, output_format, title)

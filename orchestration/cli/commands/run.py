@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -18,6 +19,9 @@ from orchestration.cli.program import debug_option
 
 HELP_ORDER = 2
 
+SEVERITIES = ("high", "medium", "low")
+"""The severities of problems, the worst first."""
+
 
 @click.command(
     "run",
@@ -26,6 +30,7 @@ Examples:
   scoreline run
   scoreline run --benchmark support --system gpt-4o
   scoreline run --evaluator citations --force
+  scoreline run --fail-on high --format json
   scoreline run --config other/scoreline.yaml""",
 )
 @benchmark_option
@@ -39,16 +44,30 @@ Examples:
     "write them to <split>_evaluation.json.",
 )
 @click.option("--force", is_flag=True, help="Compute all scores again.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(SEVERITIES),
+    help="Exit with code 1 when there is a problem of this severity or a worse one.",
+)
+@click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="`json`: one object with leaderboards, problems, gates and counts.",
+)
 @config_option
 @debug_option
 def command(
-    benchmarks: tuple[str, ...],
-    systems: tuple[str, ...],
-    evaluators: tuple[str, ...],
-    no_judge: bool,  # noqa: FBT001 - a flag
-    summary: bool,  # noqa: FBT001
-    force: bool,  # noqa: FBT001
+    *,
+    summary: bool,
+    fail_on: str | None,
+    quiet: bool,
+    output_format: str,
     config: Path,
+    **part: Any,
 ) -> None:
     """Ingest, check, score and publish, then show the leaderboards.
 
@@ -56,40 +75,46 @@ def command(
     recorded in the project's Dagster instance, which `scoreline dev` shows. If nothing has changed,
     no run starts.
 
-    Leaderboards go to standard output, messages to standard error. The exit code is 1 when a check
-    or a gate failed (only a failed gate publishes its results) or the judge's budget was reached
-    before all samples were judged, and 2 when the input or the configuration has errors; the
-    warehouse is then unchanged.
+    Leaderboards go to standard output, messages to standard error; in a step of GitHub Actions also
+    to the summary of the step. The exit code is 1 when a check or a gate failed (only a failed gate
+    publishes its results), there are problems that `--fail-on` names, or the judge's budget was
+    reached before all samples were judged, and 2 when the input or the configuration has errors;
+    the warehouse is then unchanged.
     """
-    from orchestration.cli.run_summary import total, write_end, write_results, write_summary
+    from orchestration.cli.run_summary import Finished, total, write_summary
     from orchestration.errors import ChecksFailed
-    from orchestration.published import open_copy, require_passed_gates
+    from orchestration.published import open_copy, require_no_problems, require_passed_gates
     from orchestration.runs import unchanged
 
-    is_limited = any((benchmarks, systems, evaluators, no_judge, summary, force))
+    if summary and output_format == "json":
+        raise click.UsageError("--summary cannot be combined with --format json")
+    style = "quiet" if quiet and output_format == "table" else output_format
+    is_limited = summary or any(part.values())
     key = None if is_limited else unchanged.digest_settings(config)
     published = unchanged.find_unchanged(config, key)
     if published is not None:
         copy, names = published.snapshot, published.benchmarks
-        write_results(copy, names, names, published.notes)
-        write_end(Path(published.report), is_unchanged=True)
-        require_passed_gates(copy, names)
-        return
+        finished = Finished(copy, names, None, Path(published.report), published.notes)
+        write_summary(finished, style)
+    else:
+        from assets.project import REPORT_FILE
+        from orchestration.config.load import load_config
+        from orchestration.doctor.config_lint import lint_config
+        from orchestration.runs.start import run_project
 
-    from orchestration.config.load import load_config
-    from orchestration.doctor.config_lint import lint_config
-    from orchestration.runs.start import run_project
-
-    settings = load_config(config)
-    project = settings.project
-    choices = run_options(project, benchmarks, systems, evaluators, judge=not no_judge, force=force)
-    debug = bool(click.get_current_context().meta.get("scoreline.debug"))
-    record = run_project(settings, choices, debug=debug)
-    copy, names = open_copy(project), choices.benchmarks or tuple(project.benchmarks)
-    copy_state = unchanged.identify(copy.path)
-    notes = lint_config(project, names)
-    write_summary(project, choices, record, notes, document_qa=summary)
-    unchanged.record_unchanged(config, key, settings, copy_state, notes)
+        settings = load_config(config)
+        project = settings.project
+        choices = run_options(project, **part)
+        debug = bool(click.get_current_context().meta.get("scoreline.debug"))
+        record = run_project(settings, choices, debug=debug, quiet=quiet)
+        copy, names = open_copy(project), choices.benchmarks or tuple(project.benchmarks)
+        copy_state = unchanged.identify(copy.path)
+        notes = lint_config(project, names)
+        finished = Finished(copy, names, record, project.publish / REPORT_FILE, notes)
+        write_summary(finished, style, project if summary else None)
+        unchanged.record_unchanged(config, key, settings, copy_state, notes)
     require_passed_gates(copy, names)
-    if record is not None and total(record, "calls over budget"):
+    if fail_on is not None:
+        require_no_problems(copy, names, SEVERITIES[: SEVERITIES.index(fail_on) + 1])
+    if finished.record is not None and total(finished.record, "calls over budget"):
         raise ChecksFailed("the run is incomplete: its budget was reached; run again to go on")

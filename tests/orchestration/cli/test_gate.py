@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
 
 import pytest
 from click.testing import CliRunner
@@ -136,3 +137,64 @@ def test_sequential_gates_need_a_look(own_project: Path) -> None:
     assert ended.code == 2
     assert "the sequential gate of 'reader' and 'keyword' has not looked at" in ended.err
     assert "`scoreline run` first" in ended.err
+
+
+def test_junit_file_names_each_verdict(done_project: Path, tmp_path: Path) -> None:
+    file = tmp_path / "reports" / "gate.xml"
+    limits = ["--min", "citation.f1=0.5", "--max", "citation.f1=1"]
+    ended = gate(done_project, *limits, "--junit", str(file))
+    assert ended.code == 1
+    suite = ET.parse(file).getroot()[0]  # noqa: S314 - a file of our own
+    assert suite.attrib["tests"] == "4"
+    verdicts = {
+        (case.attrib["classname"], case.attrib["name"]): [outcome.tag for outcome in case]
+        for case in suite
+    }
+    assert verdicts == {
+        ("harbour.keyword", "citation.f1 min 0.5"): ["failure"],
+        ("harbour.keyword", "citation.f1 max 1"): [],
+        ("harbour.reader", "citation.f1 min 0.5"): [],
+        ("harbour.reader", "citation.f1 max 1"): [],
+    }
+    (failure,) = suite.iter("failure")
+    assert "at least 0.5 is required" in failure.attrib["message"]
+    assert suite.attrib["failures"] == "1"
+
+
+def test_what_cannot_be_decided_is_skipped_unless_it_fails(
+    done_project: Path, tmp_path: Path
+) -> None:
+    file = tmp_path / "gate.xml"
+    compared = ["--system", "reader", "--baseline", "keyword", "--junit", str(file)]
+    for options, outcome in (([], "skipped"), (["--strict"], "failure")):
+        gate(done_project, *compared, *options)
+        suite = ET.parse(file).getroot()[0]  # noqa: S314
+        assert [each.tag for case in suite for each in case] == [outcome] * 3
+
+
+def test_junit_file_that_cannot_be_written(done_project: Path, tmp_path: Path) -> None:
+    tmp_path.joinpath("file").touch()
+    inside_a_file = str(tmp_path / "file" / "gate.xml")
+    ended = gate(done_project, "--min", "citation.f1=0", "--junit", inside_a_file)
+    assert ended.code == 2
+    assert "gate.xml': " in ended.err
+
+
+def test_step_summary_gets_the_verdicts(
+    done_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("of another command\n")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    ended = gate(done_project, "--min", "citation.f1=0.5")
+    assert ended.code == 1
+    text = summary.read_text()
+    assert text.startswith("of another command\n# Gate\n")
+    assert "| keyword | citation.f1 | missed |" in text
+    assert "| keyword" not in ended.out
+
+
+def test_the_only_benchmark_need_not_be_named(done_project: Path) -> None:
+    arguments = ["gate", "--min", "citation.f1=0", "--config", str(done_project / "scoreline.yaml")]
+    result = CliRunner().invoke(program, arguments, prog_name="scoreline")
+    assert result.exit_code == 0

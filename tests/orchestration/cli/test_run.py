@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import duckdb
@@ -108,3 +109,44 @@ def test_failed_check_exits_with_1(own_project: Path) -> None:
     assert (ended.code, ended.out) == (1, "")
     assert "error: check 'as_described' of questions failed" in ended.err
     assert "Traceback" not in ended.err
+
+
+def test_a_summary_for_programs(own_project: Path) -> None:
+    assert scoreline(own_project, "run").code == 0
+    unchanged = scoreline(own_project, "run", "--format", "json")
+    scored = scoreline(own_project, "run", "--format", "json", "--force")
+    for ended in (unchanged, scored):
+        assert (ended.code, ended.err) == (0, "")
+    before, after = json.loads(unchanged.out), json.loads(scored.out)
+    assert (before["scored"], after["scored"]) == (0, 36)
+    tables = after["benchmarks"]["harbour"]
+    same = ("system", "evaluator", "metric", "slice", "mean", "ci_low", "rank", "n_scored")
+    rows, earlier = tables["leaderboard"], before["benchmarks"]["harbour"]["leaderboard"]
+    assert [[row[key] for key in same] for row in rows] == [
+        [row[key] for key in same] for row in earlier
+    ]
+    assert {row["system"] for row in tables["leaderboard"]} == {"keyword", "reader"}
+    assert {row["severity"] for row in tables["problems"]} == {"medium", "low"}
+    assert tables["gates"] == []
+    assert after["judge"] == dict.fromkeys(after["judge"], 0) | {"cost_usd": None}
+    assert after["report"] == str(own_project / "published" / "index.html")
+
+
+def test_a_quiet_run_prints_only_errors(own_project: Path) -> None:
+    assert scoreline(own_project, "run", "--quiet") == Ended(0, "", "")
+    failing = scoreline(own_project, "run", "--quiet", "--fail-on", "low")
+    assert (failing.code, failing.out) == (1, "")
+    assert failing.err.startswith("error: 5 problems are high or medium or low")
+    assert len(failing.err.splitlines()) == 1
+    assert scoreline(own_project, "run", "--quiet", "--fail-on", "high").code == 0
+
+
+def test_a_run_writes_the_step_summary(own_project: Path, tmp_path: Path) -> None:
+    summary = tmp_path / "summary.md"
+    ended = scoreline(own_project, "run", GITHUB_STEP_SUMMARY=str(summary))
+    assert ended.code == 0
+    lines = summary.read_text().splitlines()
+    assert lines[:3] == ["# Evaluation", "", "## harbour"]
+    assert any(line.startswith("| 1") and "reader" in line for line in lines)
+    assert sum(line.startswith("* ") for line in lines) == 5
+    assert "# Evaluation" not in ended.out

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner
 
-from orchestration.cli.comparison import describe_comparison
+from orchestration.cli.comparison import COLUMNS, describe_comparison
 from orchestration.cli.program import program
-from tests.orchestration.conftest import Ended
+from tests.orchestration.conftest import Ended, scoreline
 from warehouse.publish.snapshot import FILE_NAME
 
 if TYPE_CHECKING:
@@ -181,7 +181,7 @@ def test_strict_gate_needs_enough_data(done_project: Path) -> None:
             ["--system", "keyword", "--baseline", "reader", *PAIR, "--metric", "x"],
             "has no sample metric",
         ),
-        (["--system", "keyword", "--baseline", "reader"], "Missing option '--benchmark'"),
+        (["--system", "keyword", "--baseline", "reader", "--benchmark", "x"], "no benchmark 'x'"),
     ],
 )
 def test_gate_rejects_unknown_names(done_project: Path, arguments: list[str], words: str) -> None:
@@ -291,3 +291,23 @@ def test_duplicate_label_is_reported(own_project: Path) -> None:
 def test_lead_is_described_below_the_table(done_project: Path) -> None:
     ended = run(done_project, "leaderboard", "--metric", "citation.f1")
     assert "No winner: reader and keyword are not significantly different." in ended.out
+
+
+def test_compare_every_pair_of_several_systems(own_project: Path) -> None:
+    data = own_project / "data"
+    text = (data / "predictions_reader.jsonl").read_text(encoding="utf-8")
+    (data / "predictions_third.jsonl").write_text(text, encoding="utf-8")
+    assert scoreline(own_project, "run", "--quiet").code == 0
+    every = run(own_project, "compare", "--metric", "citation.f1", "--format", "json")
+    rows = json.loads(every.out)
+    pairs = [("keyword", "reader"), ("keyword", "third"), ("reader", "third")]
+    assert [(row["system_a"], row["system_b"]) for row in rows] == pairs
+    for row, (a, b) in zip(rows, pairs, strict=True):
+        named = run(own_project, "compare", a, b, "--metric", "citation.f1", "--format", "json")
+        (alone,) = json.loads(named.out)
+        assert row == {"system_a": a, "system_b": b, **{key: alone[key] for key in COLUMNS}}
+    named = run(own_project, "compare", "third", "reader", "keyword", "--format", "json")
+    assert {row["system_a"] for row in json.loads(named.out)} == {"third", "reader"}
+    alone = run(own_project, "compare", "third")
+    assert alone.code == 2
+    assert "cannot be compared with itself" in alone.err

@@ -61,6 +61,11 @@ class Least:
         self.wall_s.append(cost.wall_s)
 
 
+def run_before(folder: Path) -> None:
+    """Run the project: a copied published file counts as another one than the last run saw."""
+    cost_of([SCORELINE, "run"], folder=folder)
+
+
 def change_answer(folder: Path) -> None:
     """Let the first answer of one system cite another sentence."""
     file = folder / "data" / "predictions_reader.jsonl"
@@ -98,7 +103,7 @@ FIRST_SQL = shell("scoreline init new && cd new && SCORELINE_EXPECTATIONS=sql sc
 WORKS = [
     Work("init and first run, Great Expectations at work", "empty", FIRST, 5.5),
     Work("init and first run, expectations: sql", "empty", FIRST_SQL, 3),
-    Work("rerun, nothing changed", "done", [SCORELINE, "run"], 0.5),
+    Work("rerun, nothing changed", "done", [SCORELINE, "run"], 0.5, run_before),
     Work("rerun, one answer changed", "done", [SCORELINE, "run"], 2.5, change_answer),
     Work("the same, expectations: sql", "done sql", [SCORELINE, "run"], 0, change_answer),
     Work("leaderboard", "done", [SCORELINE, "leaderboard"], 0.3),

@@ -36,6 +36,10 @@ SHOWN = "(is_primary = 1 OR is_headline = 1)"
 """The SQL condition for the rows of the leaderboard that are shown unless you name metrics."""
 
 
+WORST_FIRST = "list_position(['high', 'medium', 'low'], severity), kinds[1], system, evaluator"
+"""The order of rows of the view `v_problems`."""
+
+
 def select_leaderboard(condition: str) -> str:
     """Return the query for the rows of the leaderboard that satisfy a SQL condition, best first.
 

@@ -12,7 +12,7 @@ import click
 
 from orchestration.cli import continuous_integration as ci
 from orchestration.cli.output import escape_markdown, to_json_value
-from orchestration.published import SHOWN, among, load_gates, select_leaderboard
+from orchestration.published import SHOWN, WORST_FIRST, among, load_gates, select_leaderboard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from orchestration.runs.events import RunRecord
     from warehouse.publish.snapshot import OpenSnapshot, Snapshot
 
-_WORST_FIRST = "list_position(['high', 'medium', 'low'], severity), kinds[1], system, evaluator"
 MAX_PROBLEMS = 3
 MAX_REJECTS = 5
 
@@ -79,7 +78,7 @@ def _summary(finished: Finished, copy: OpenSnapshot) -> dict[str, Any]:
     chosen = among("benchmark", finished.benchmarks)
     for table, query in (
         ("leaderboard", select_leaderboard(chosen)),
-        ("problems", f"SELECT * FROM v_problems WHERE {chosen} ORDER BY {_WORST_FIRST}"),  # noqa: S608
+        ("problems", f"SELECT * FROM v_problems WHERE {chosen} ORDER BY {WORST_FIRST}"),  # noqa: S608
         ("gates", f"SELECT * FROM gates WHERE {chosen} ORDER BY ALL"),  # noqa: S608
     ):
         for row in copy.fetch_rows(query):
@@ -222,7 +221,7 @@ def _write_problems(copy: OpenSnapshot, benchmarks: Sequence[str]) -> None:
 
 def _problems(copy: OpenSnapshot, benchmarks: Sequence[str]) -> list[dict[str, Any]]:
     chosen = among("benchmark", benchmarks)
-    return copy.fetch_rows(f"SELECT * FROM v_problems WHERE {chosen} ORDER BY {_WORST_FIRST}")  # noqa: S608
+    return copy.fetch_rows(f"SELECT * FROM v_problems WHERE {chosen} ORDER BY {WORST_FIRST}")  # noqa: S608
 
 
 def total(record: RunRecord, key: str) -> int:

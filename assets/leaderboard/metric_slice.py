@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
-import polars.selectors as cs
 
 from assets.leaderboard.aggregate import METRIC_KEY, SIGNIFICANT_DIGITS
 from assets.leaderboard.score_matrix import ALL
@@ -313,8 +312,8 @@ class MetricSlices:
         return self._to_frame(
             pairs[:, 0] // max(1, len(self.systems)),
             {
-                "system_a": names.gather(a),
-                "system_b": names.gather(b),
+                "system_a": names[a],
+                "system_b": names[b],
                 "n_pairs": n_pairs,
                 "n_clusters": clusters,
                 "difference": found.difference[rows],
@@ -322,7 +321,7 @@ class MetricSlices:
                 "ci_high": found.high[rows],
                 "p_value": found.p_value[rows],
                 "p_adjusted": found.p_adjusted[rows],
-                "verdict": pl.Series(found.verdict, dtype=pl.String).gather(rows),
+                "verdict": pl.Series(found.verdict, dtype=pl.String)[rows],
                 "detectable_difference": found.detectable[rows],
             },
             COMPARISONS_SCHEMA,
@@ -331,16 +330,24 @@ class MetricSlices:
     def _to_frame(
         self, slices: Integers, columns: dict[str, Any], schema: dict[str, Any]
     ) -> pl.DataFrame:
-        key = {
-            "slice": pl.Series(self.slices, dtype=pl.String).gather(slices),
-            "evaluator": pl.repeat(self.evaluator, len(slices), eager=True),
-            "metric": pl.repeat(self.metric.name, len(slices), eager=True),
+        """Return columns as a frame with the key of the metric, null for NaN.
+
+        There are hundreds of small frames: planning queries would take longer than all else.
+        """
+        constants = {"evaluator": self.evaluator, "metric": self.metric.name}
+        key = {"slice": pl.Series(self.slices, dtype=pl.String)[slices]} | {
+            name: pl.Series([value]).new_from_index(0, len(slices))
+            for name, value in constants.items()
         }
-        frame = pl.DataFrame(key | columns, schema_overrides=schema)
-        return frame.with_columns(cs.float().fill_nan(None))
+        return pl.DataFrame(
+            [
+                pl.Series(name, values, schema[name], nan_to_null=isinstance(values, np.ndarray))
+                for name, values in (key | columns).items()
+            ]
+        )
 
 
 def _rank_column(ranks: Integers) -> pl.Series:
     """Return ranks, null for 0."""
-    column = pl.Series(ranks, dtype=pl.Int32)
-    return column.set(column == 0, None)
+    known = np.where(ranks == 0, np.nan, ranks)
+    return pl.Series(known, nan_to_null=True).cast(pl.Int32)

@@ -80,7 +80,8 @@ def _write_benchmarks(snapshot: OpenSnapshot, root: Path) -> Iterator[BenchmarkD
         for name, *sums in snapshot.fetch(*report_fingerprints()).iter_rows()
     }
     answers = dict(snapshot.fetch(*answer_counts()).iter_rows())
-    outdated, current = [], []
+    outdated: list[str] = []
+    current: list[str] = []
     for name, digest in digests.items():
         missing = not (root / folder_name(name, digest)).is_dir()
         (outdated if missing else current).append(name)

@@ -1,7 +1,8 @@
-"""`scoreline evaluators`: list the evaluators, or describe evaluator."""
+"""`scoreline evaluators`: list the evaluators, find some, or describe one."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -25,15 +26,18 @@ Examples:
   scoreline evaluators
   scoreline evaluators citation
   scoreline evaluators retrieval
+  scoreline evaluators toxic
   scoreline evaluators document_retrieval --format json""",
 )
 @click.argument("name", required=False)
 @format_option
 @debug_option
 def command(name: str | None, output_format: OutputFormat) -> None:
-    """List the evaluators, or describe one.
+    """List the evaluators, find some, or describe one.
 
-    NAME is an evaluator, or a family to list.
+    NAME is an evaluator to describe, or a family to list. Otherwise the evaluators are listed that
+    have its words in their name, in the names and meanings of their metrics, or in the question
+    they answer.
 
     The column `asks` lists the keys to configure first: `judge`, or a model under `models`.
 
@@ -45,6 +49,10 @@ def command(name: str | None, output_format: OutputFormat) -> None:
 
     pages = load_pages()
     members = [page for page in pages if name in (None, page["family"])]
+    if name is not None and not members and name not in {page["name"] for page in pages}:
+        members = [page for page in pages if _words(name) <= _words(*_searched(page))]
+        # The only one is more than a word that was found.
+        name = members[0]["name"] if len(members) == 1 else name
     # `trace` is both a family and its only evaluator: describe it instead of listing one row.
     if name is not None and [page["name"] for page in members] in ([], [name]):
         _describe(_find(pages, name), output_format)
@@ -62,6 +70,16 @@ def command(name: str | None, output_format: OutputFormat) -> None:
         columns = ["evaluator", "family", "primary", "asks", "summary"]
         rows = [[*row[:3], ", ".join(row[5]) or None, row[6]] for row in rows]
     write(columns, rows, output_format)
+
+
+def _searched(page: Page) -> list[str]:
+    """Return the texts in which words are looked for."""
+    metrics = [text for name, *_, summary in page["metrics"] for text in (name, summary)]
+    return [page["name"], page["question"], *metrics]
+
+
+def _words(*texts: str) -> set[str]:
+    return {word for text in texts for word in re.findall(r"[^\W_]+", text.casefold())}
 
 
 def _find(pages: Sequence[Page], name: str) -> Page:

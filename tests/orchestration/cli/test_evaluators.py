@@ -93,3 +93,12 @@ def test_named_fields_exist_in_files(name: str) -> None:
     evaluator = catalog.build(name)
     for column in evaluator.reads | evaluator.optional:
         assert set(input_fields(column)) <= FILES[input_file(column)].model_fields.keys(), column
+
+
+def test_evaluators_are_found_by_metric_and_by_word() -> None:
+    by_metric = CliRunner().invoke(program, ["evaluators", "mrr"])
+    assert by_metric.stdout.startswith("document_retrieval (retrieval)\n")
+    by_word = CliRunner().invoke(program, ["evaluators", "Toxic language", "--format", "json"])
+    assert {row["evaluator"] for row in json.loads(by_word.stdout)} == {"toxicity"}
+    several = CliRunner().invoke(program, ["evaluators", "bias", "--format", "json"])
+    assert "fairness_bias_judge" in {row["evaluator"] for row in json.loads(several.stdout)}

@@ -102,7 +102,7 @@ def _dump_nested(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
 
 
-def _format_cell(value: Any) -> str:
+def format_cell(value: Any) -> str:
     """Format a value for a table cell, on one line and without control characters."""
     if value is None:
         return "-"
@@ -129,10 +129,10 @@ def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | N
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for at, column in enumerate(columns):
         numeric = any(_is_number(row[at]) for row in rows)
-        heading = "\n".join(_format_cell(line) for line in column.split("\n"))
+        heading = "\n".join(format_cell(line) for line in column.split("\n"))
         table.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_format_cell(value)) for value in row))
+        table.add_row(*(Text(format_cell(value)) for value in row))
     terminal = sys.stdout.isatty()
     console = Console(file=sys.stdout, highlight=False, width=None if terminal else PIPED_WIDTH)
     with console.capture() as captured:
@@ -152,7 +152,7 @@ def _markdown(
         cells = list(cells)
         numeric = [any(_is_number(row[at]) for row in cells) for at in range(len(columns))]
     heading = [columns, ["---:" if number else "---" for number in numeric]]
-    for line in chain(heading, ([_format_cell(value) for value in row] for row in cells)):
+    for line in chain(heading, ([format_cell(value) for value in row] for row in cells)):
         sys.stdout.write(f"| {' | '.join(map(escape_markdown, line))} |\n")
 
 

@@ -163,6 +163,9 @@ def test_unusable_replies_are_counted(project: JudgedProject, server: JudgeServe
     ran = scoreline(project, "run")
     assert ran.exit_code == 0, ran.output
     assert f"judge: {QUESTIONS} calls, {QUESTIONS} without a usable reply; " in ran.stderr
+    (row, *_) = json.loads(scoreline(project, "sql", "FROM questions", "--format", "json").stdout)
+    shown = scoreline(project, "show", row["question_id"]).stdout
+    assert shown.count("judge, step 0: I would rather not say.") == 2
 
 
 @takes_minutes

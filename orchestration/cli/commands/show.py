@@ -1,0 +1,182 @@
+"""`scoreline show`: everything about one question."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from orchestration.cli.options import copy_option, require_known, system_option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warehouse.publish.snapshot import OpenSnapshot, Snapshot
+
+HELP_ORDER = 5
+
+Row = dict[str, Any]
+
+_KEYS = ("benchmark", "question_id", "system", "file", "line")
+
+
+@click.command(
+    "show",
+    epilog="""\b
+Examples:
+  scoreline show q17
+  scoreline show q17 --benchmark support --system new --system old
+  scoreline show q17 --format json""",
+)
+@click.argument("question")
+@click.option(
+    "--benchmark", metavar="NAME", help="The benchmark, if several have a question of this name."
+)
+@system_option
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["table", "json"]),
+    default="table",
+    show_default=True,
+    help="`json` also has the messages to the judge.",
+)
+@copy_option
+def command(
+    question: str,
+    benchmark: str | None,
+    systems: tuple[str, ...],
+    output_format: str,
+    copy: Snapshot,
+) -> None:
+    """Show a question, the answers side by side, their scores, and why they have them.
+
+    QUESTION is a `question_id`. The evidence is what an evaluator recorded of a sample: matched
+    passages, verdicts on claims, found patterns. The replies of the judge follow.
+    """
+    from orchestration.cli.output import to_json_value
+
+    with copy.open() as opened:
+        asked = _find_question(opened, question, benchmark)
+        shown = _samples(opened, asked, systems)
+    if output_format == "json":
+        found = {"question": asked, "systems": shown}
+        click.echo(json.dumps(to_json_value(found), ensure_ascii=False, indent=2))
+        return
+    click.echo(f"{asked['benchmark']}, {asked['question_id']}")
+    _write_fields(asked)
+    _write_samples(shown)
+
+
+def _find_question(copy: OpenSnapshot, name: str, benchmark: str | None) -> Row:
+    """Return the fields of a question.
+
+    Raises:
+        UnknownName: There is no such question.
+        click.UsageError: Several benchmarks have one.
+    """
+    rows = copy.fetch_rows("SELECT * FROM questions WHERE question_id = $name", {"name": name})
+    if not rows:
+        similar = copy.fetch_rows(
+            "SELECT DISTINCT question_id FROM questions "
+            "ORDER BY jaro_winkler_similarity(question_id, $name) DESC, question_id LIMIT 20",
+            {"name": name},
+        )
+        require_known("question", (name,), [row["question_id"] for row in similar])
+    known = [row["benchmark"] for row in rows]
+    if benchmark is not None:
+        require_known("benchmark with this question", (benchmark,), known)
+    elif len(rows) > 1:
+        raise click.UsageError(f"expected --benchmark, one of {', '.join(known)}")
+    row = next(row for row in rows if benchmark in (None, row["benchmark"]))
+    return {key: value for key, value in row.items() if value not in (None, [], {})}
+
+
+def _samples(copy: OpenSnapshot, asked: Row, systems: tuple[str, ...]) -> dict[str, Row]:
+    """Return prediction, scores and judge calls of each system."""
+    keys = {name: asked[name] for name in ("benchmark", "question_id")}
+    where = "WHERE benchmark = $benchmark AND question_id = $question_id"
+    predictions = copy.fetch_rows(f"SELECT * FROM predictions {where} ORDER BY system", keys)  # noqa: S608
+    scores = copy.fetch_rows(
+        "SELECT system, evaluator, metric, value, status, reason, detail "  # noqa: S608
+        f"FROM scores {where} ORDER BY system, evaluator, metric",
+        keys,
+    )
+    calls = copy.fetch_rows(
+        "SELECT system, evaluator, step, model, messages, reply, status, error "  # noqa: S608
+        f"FROM asks JOIN judgments USING (digest) {where} ORDER BY system, evaluator, step",
+        keys,
+    )
+    known = [row["system"] for row in predictions]
+    wanted = require_known("system with this question", systems, known) if systems else known
+
+    def of(rows: list[Row], system: str) -> list[Row]:
+        return [
+            {key: value for key, value in row.items() if key != "system"}
+            for row in rows
+            if row["system"] == system
+        ]
+
+    return {
+        row["system"]: {
+            "prediction": {key: value for key, value in row.items() if value is not None},
+            "scores": of(scores, row["system"]),
+            "judge": of(calls, row["system"]),
+        }
+        for row in predictions
+        if row["system"] in wanted
+    }
+
+
+def _write_fields(row: Row) -> None:
+    from orchestration.cli.output import format_cell, to_json_value
+
+    for name, value in row.items():
+        if name not in _KEYS:
+            click.echo(f"  {name}: {format_cell(to_json_value(value))}")
+
+
+def _write_samples(shown: dict[str, Row]) -> None:
+    from orchestration.cli.output import format_cell, write
+
+    systems = list(shown)
+    click.echo()
+    answers = [_answer(shown[name]["prediction"]) for name in systems]
+    write(systems, [answers], "table", "answers")
+    click.echo()
+    cells = {
+        (f"{row['evaluator']}.{row['metric']}", name): row["value"]
+        if row["status"] == "scored"
+        else row["status"].replace("_", " ")
+        for name in systems
+        for row in shown[name]["scores"]
+    }
+    metrics = dict.fromkeys(metric for metric, _ in cells)
+    rows = [[metric, *(cells.get((metric, name)) for name in systems)] for metric in metrics]
+    write(("metric", *systems), rows, "table", "scores")
+    for name in systems:
+        lines = list(_reasons(shown[name]["scores"]))
+        lines += [
+            f"{row['evaluator']}, judge, step {row['step']}: {row['reply'] or row['error']}"
+            for row in shown[name]["judge"]
+        ]
+        if lines:
+            click.echo(f"\n{name}")
+        for line in lines:
+            click.echo(f"  {format_cell(line)}")
+
+
+def _answer(prediction: Row) -> str:
+    return prediction.get("answer") or prediction.get("error") or "-"
+
+
+def _reasons(scores: Sequence[Row]) -> list[str]:
+    """Return the reasons of missing values, and the evidence of each evaluator, once each."""
+    lines = {}
+    for row in scores:
+        if row["reason"]:
+            lines[f"{row['evaluator']}.{row['metric']}: {row['reason']}"] = None
+        if row["detail"]:
+            lines[f"{row['evaluator']}, evidence: {row['detail']}"] = None
+    return list(lines)

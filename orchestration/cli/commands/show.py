@@ -173,7 +173,7 @@ def _answer(prediction: Row) -> str:
 
 def _reasons(scores: Sequence[Row]) -> list[str]:
     """Return the reasons of missing values, and the evidence of each evaluator, once each."""
-    lines = {}
+    lines: dict[str, None] = {}
     for row in scores:
         if row["reason"]:
             lines[f"{row['evaluator']}.{row['metric']}: {row['reason']}"] = None

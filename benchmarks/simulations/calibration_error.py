@@ -61,7 +61,7 @@ def simulate(generator: np.random.Generator, n: int, offset: float, low: float =
     confidence = generator.uniform(low, 1.0, n)
     probability = np.maximum(confidence - offset, 0.0)
     right = generator.random(n) < probability
-    rows = samples(confidence, right)
+    rows = scoring.mark_counted(EVALUATOR, samples(confidence, right))
     graded = scoring.aggregate_unpacked(EVALUATOR, rows)
     parts = assign_parts(np.arange(n, dtype=np.uint64))
     # With the true probabilities as outcomes there is no noise.
@@ -71,7 +71,7 @@ def simulate(generator: np.random.Generator, n: int, offset: float, low: float =
 
 
 def samples(confidence: Floats, right: Booleans) -> pl.DataFrame:
-    """Return samples as `scoring.unpack_evidence` does."""
+    """Return samples with their evidence as columns."""
     return pl.DataFrame(
         {
             "accuracy": right.astype(float),

@@ -12,7 +12,6 @@ import pytest
 from assets.analysis.asset import refresh_problems
 from assets.leaderboard.refresh import refresh_leaderboards
 from assets.project import Benchmark
-from evaluators import catalog
 from evaluators.kinds.frame import FrameEvaluator
 from evaluators.metric import Metric
 from tests.golden_cases import golden
@@ -93,10 +92,7 @@ def found(
             "grades", pl.DataFrame(grades, schema_overrides={"values": pl.List(pl.Float64)})
         )
     refresh_leaderboards(warehouse, [benchmark])
-    with pytest.MonkeyPatch.context() as patch:
-        # The catalogue does not contain these two.
-        patch.setattr(catalog, "family", lambda _: "of_tests")
-        refresh_problems(warehouse, [benchmark])
+    refresh_problems(warehouse, [benchmark])
     return warehouse
 
 

@@ -6,6 +6,7 @@ import math
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from evaluators.text.nltk_parts import import_part
 from evaluators.text.sentences import sentences
 from evaluators.text.words import Counts, matches, ngram_counts, space_characters
 
@@ -117,9 +118,8 @@ def cumulative(found: Tally) -> float:
 
 @cache
 def _nltk_tokenizer() -> Callable[[str], list[str]]:
-    from nltk.tokenize.destructive import NLTKWordTokenizer
-
-    tokenize: Callable[[str], list[str]] = NLTKWordTokenizer().tokenize
+    module = import_part("nltk.tokenize.destructive")
+    tokenize: Callable[[str], list[str]] = module.NLTKWordTokenizer().tokenize
     return tokenize
 
 

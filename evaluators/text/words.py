@@ -9,6 +9,8 @@ from collections.abc import Hashable
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
+from evaluators.text.nltk_parts import import_part
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
@@ -72,9 +74,7 @@ def is_mostly_ascii(text: str) -> bool:
 
 @cache
 def _porter() -> Callable[[str], str]:
-    from nltk.stem.porter import PorterStemmer
-
-    stem: Callable[[str], str] = PorterStemmer().stem
+    stem: Callable[[str], str] = import_part("nltk.stem.porter").PorterStemmer().stem
     return stem
 
 

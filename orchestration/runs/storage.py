@@ -119,6 +119,16 @@ class EventStorage(sqlite_event_log.SqliteEventLogStorage):
     def _engines(self) -> dict[str, db.Engine]:
         return {}
 
+    @cached_property
+    def _tables(self) -> frozenset[str]:
+        return frozenset(
+            db.inspect(self._engine(sqlite_event_log.INDEX_SHARD_NAME)).get_table_names()
+        )
+
+    def has_table(self, table_name: str) -> bool:
+        """Return whether the databases have a table; Dagster asks it for every event."""
+        return table_name in self._tables
+
     @contextmanager
     def _connect(self, shard: str) -> Iterator[db.Connection]:
         with self._db_lock, self._engine(shard).begin() as connection:

@@ -4,46 +4,117 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from warehouse.formats.columns import NO_COLUMNS
 from warehouse.formats.format import Format, Read, Reject, Source
+from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.readers.field_mapping import records, require_same_system
-from warehouse.formats.readers.rows import rows
-from warehouse.formats.readers.tabular import Shape
+from warehouse.formats.readers.field_names import (
+    PREDICTION_ALIASES,
+    QUESTION_ALIASES,
+    FieldNames,
+)
+from warehouse.formats.readers.rows import named_rows, rows
+from warehouse.formats.readers.tabular import Shape, decode_texts
 from warehouse.formats.records.document import Document
 from warehouse.formats.records.prediction import Prediction
 from warehouse.formats.records.question import Question
 from warehouse.formats.records.record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from warehouse.formats.readers.rows import Row
 
 R = TypeVar("R", bound=Record)
 
+KEYS: Final[Mapping[type[Record], str]] = {
+    Question: "question_id",
+    Prediction: "question_id",
+    Document: "doc_id",
+}
+"""The field that every row has, by kind of record."""
+
+ALIASES: Final[Mapping[type[Record], Mapping[str, str]]] = {
+    Question: QUESTION_ALIASES,
+    Prediction: PREDICTION_ALIASES,
+    Document: NO_COLUMNS,
+}
+"""The well-known names of fields, by kind of record."""
+
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
     """Read questions from JSON Lines, JSON, CSV or Parquet."""
-    return _read(Question, source, "question_id")
+    return _read(Question, source)
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     """Read predictions; the path names the system, or each row does."""
-    return _read(Prediction, source, "question_id")
+    return _read(Prediction, source)
 
 
 def read_documents(source: Source) -> Iterator[Read[Document] | Reject]:
     """Read documents from JSON Lines, JSON, CSV or Parquet."""
-    return _read(Document, source, "doc_id")
+    return _read(Document, source)
 
 
-def _read(kind: type[R], source: Source, key: str) -> Iterator[Read[R] | Reject]:
+def _read(kind: type[R], source: Source) -> Iterator[Read[R] | Reject]:
+    if source.query is not None:
+        from warehouse.formats.readers.sql import query_rows
+
+        return read_records(kind, source, query_rows(source.query))
+    names = field_names(kind, source)
+    given = rows(source.path, key=KEYS[kind], shape=Shape.of(kind), names=names)
+    return _records(kind, source, given, names)
+
+
+def read_records(
+    kind: type[R], source: Source, given: Iterable[Row | Reject]
+) -> Iterator[Read[R] | Reject]:
+    """Yield the records of rows of one file whose lists and objects may be JSON text.
+
+    Args:
+        kind: The record.
+        source: The file of the rows, which names their columns.
+        given: The rows, all with the same columns.
+    """
+    names = field_names(kind, source, with_json=True)
+    named = named_rows(given, names, has_header=True)
+    return _records(kind, source, named, names, with_json=True)
+
+
+def field_names(kind: type[Record], source: Source, *, with_json: bool = False) -> FieldNames:
+    """Return the names of the fields of a file of records."""
+    return FieldNames(
+        source.path,
+        kind.model_fields,
+        source.columns,
+        ALIASES[kind],
+        used=source.aliases,
+        required=KEYS[kind],
+        with_json=with_json,
+    )
+
+
+def _records(
+    kind: type[R],
+    source: Source,
+    given: Iterable[Row | Reject],
+    names: FieldNames,
+    *,
+    with_json: bool = False,
+) -> Iterator[Read[R] | Reject]:
+    shape = Shape.of(kind)
+
     def read(row: Row, _: int) -> Read[R]:
-        record = kind.read(row.fields)
+        try:
+            record = kind.read(decode_texts(row.fields, shape) if with_json else row.fields)
+        except RecordError as error:
+            raise names.explain(error) from None
         if isinstance(record, Prediction):
             require_same_system(record, source)
         return Read(record, row.line, row.text)
 
-    return records(rows(source.path, key=key, shape=Shape.of(kind)), read)
+    return records(given, read, names.written)
 
 
 FORMAT: Final = Format(
@@ -53,4 +124,6 @@ FORMAT: Final = Format(
     predictions=read_predictions,
     documents=read_documents,
     is_canonical=True,
+    has_columns=True,
+    version=2,
 )

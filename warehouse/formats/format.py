@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Generic, Literal, TypeAlias, TypeVar
 
 from warehouse.formats.records.record import Record
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
+    from warehouse.formats.query import InputFile, Query
     from warehouse.formats.records.document import Document
     from warehouse.formats.records.prediction import Prediction
     from warehouse.formats.records.question import Question
@@ -28,11 +30,30 @@ class Source:
         system: The system named by the path, for predictions; null if there is none.
         answered_in: The files of predictions for its questions, if the format reads
             `questions_from` both.
+        beside: The other files of questions, if the format reads them together.
+        columns: The fields by column, as configured.
+        tags: The columns of questions that become tags.
+        aliases: Collects the fields by alias that the reader has used.
+        notes: Collects what the reader has to say about the file without an error.
+        query: The query whose rows are read instead of the file; the path is then its origin.
     """
 
     path: Path
     system: str | None = None
     answered_in: tuple[Path, ...] = ()
+    beside: tuple[Path, ...] = ()
+    columns: Mapping[str, str] = field(default_factory=dict)
+    tags: tuple[str, ...] = ()
+    aliases: dict[str, str] = field(default_factory=dict, compare=False)
+    notes: list[str] = field(default_factory=list, compare=False)
+    query: Query | None = None
+
+    @classmethod
+    def of(cls, file: InputFile, system: str | None = None) -> Source:
+        """Return the source of a file or query."""
+        if isinstance(file, Path):
+            return cls(file, system)
+        return cls(Path(str(file)), system, query=file)
 
 
 R = TypeVar("R", bound=Record)
@@ -46,13 +67,16 @@ class Read(Generic[R]):
         record: The record.
         line: Where it begins: the line from 1 (in Parquet files the row).
         text: The beginning of the row in the file.
-        question_text: The text of the question in a file of predictions.
+        question_text: The text of the question in the file.
+        is_named: Whether the file has an id for the question; otherwise its text identifies it, and
+            the id of the record has no meaning.
     """
 
     record: R
     line: int | None
     text: str = ""
     question_text: str | None = None
+    is_named: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +93,34 @@ Reader = Callable[[Source], Iterator[Read[R] | Reject]]
 
 It raises InputError, with the line if known, if the whole file cannot be read.
 """
+
+
+FilesOf: TypeAlias = Callable[[Path, str | None], Sequence[Path]]
+"""Returns the files of a folder that belong to a split; without a split, those of the only one.
+
+It raises InputError if the folder has no such files.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folders:
+    """Where a format has its files, if the configuration names folders instead of files.
+
+    Attributes:
+        questions: Returns the files of questions.
+        documents: Returns the files of documents.
+        predictions: Returns the files of predictions; null if the configuration names files.
+        documents_with_questions: Whether documents are in the folder of the questions, without a
+            key of their own.
+        reads_together: Whether all files of questions are one source: the first is read with the
+            others `beside` it.
+    """
+
+    questions: FilesOf
+    documents: FilesOf
+    predictions: FilesOf | None = None
+    documents_with_questions: bool = False
+    reads_together: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +142,10 @@ class Format:
         missing_predictions: How to treat a missing prediction: as a failed answer, or as an answer
             that retrieved nothing.
         is_canonical: Whether the files have the field names of the records.
+        has_columns: Whether columns can be named after fields by configuration.
         is_streamed: Whether the readers yield the first records before they have read the file.
+        folders: How to find the files in folders; null if the configuration names files.
+        expansion: What the questions made of those in the files depend on; null if they are those.
     """
 
     name: str
@@ -103,4 +158,7 @@ class Format:
     unknown_questions: Literal["reject", "note", "match by text"] = "reject"
     missing_predictions: Literal["failed", "nothing retrieved"] = "failed"
     is_canonical: bool = False
+    has_columns: bool = False
     is_streamed: bool = True
+    folders: Folders | None = None
+    expansion: str | None = None

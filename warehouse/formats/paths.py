@@ -19,12 +19,13 @@ _SYSTEM: Final = "{system}"
 _REFUSED: Final = {"Cc": "a control character", "Zl": "a line break", "Zp": "a line break"}
 
 
-def expand(pattern: str | Path) -> list[tuple[Path, str | None]]:
+def expand(pattern: str | Path, *, folders: bool = False) -> list[tuple[Path, str | None]]:
     """Return the files that match a pattern.
 
     Args:
         pattern: A path in which `*` matches anything but a slash, `**` any folders, and `{system}`
             the name of a system (anything but a slash; the same name at each occurrence).
+        folders: Whether to return folders instead of files.
 
     Returns:
         The files with the systems named by their paths (null without `{system}`), sorted.
@@ -34,7 +35,8 @@ def expand(pattern: str | Path) -> list[tuple[Path, str | None]]:
             the name of a system is not valid.
     """
     text = str(pattern)
-    if _SYSTEM not in text and Path(text).is_file():
+    is_wanted = Path.is_dir if folders else Path.is_file
+    if _SYSTEM not in text and is_wanted(Path(text)):
         require_utf8([Path(text)])
         return [(Path(text), None)]
     names = re.compile(_expression(text))
@@ -43,10 +45,12 @@ def expand(pattern: str | Path) -> list[tuple[Path, str | None]]:
     matches = []
     for each in sorted(glob.glob(wanted, recursive=True, include_hidden=True)):  # noqa: PTH207
         match = names.fullmatch(each)
-        if match is not None and Path(each).is_file():
+        if match is not None and is_wanted(Path(each)):
             matches.append((Path(each), match.groupdict().get("system")))
     if not matches:
-        raise InputError([Problem(text, None, "no file matches" + _suggest_files(Path(text)))])
+        what = "folder" if folders else "file"
+        suggestion = _suggest_names(Path(text), folders=folders)
+        raise InputError([Problem(text, None, f"no {what} matches{suggestion}")])
     require_utf8([path for path, _ in matches])
     require_valid_systems(matches)
     return matches
@@ -130,13 +134,15 @@ def _expression(pattern: str) -> str:
     return f"(?s:{expression})"
 
 
-def _suggest_files(pattern: Path) -> str:
+def _suggest_names(pattern: Path, *, folders: bool) -> str:
+    if folders and pattern.is_file():
+        return ": this is a file, and the format reads folders"
     folder = pattern.parent
     if any(mark in str(folder) for mark in "*?{"):
         return ""
     if not folder.is_dir():
         return f": there is no folder {str(folder)!r}"
-    names = [each.name for each in folder.iterdir() if each.is_file()]
+    names = [each.name for each in folder.iterdir() if each.is_dir() == folders]
     if not names:
-        return f": the folder {str(folder)!r} is empty"
+        return f": the folder {str(folder)!r} " + ("has no folders" if folders else "is empty")
     return suggest_name(pattern.name, sorted(names)[:1000] if len(names) > 1000 else names)  # noqa: PLR2004

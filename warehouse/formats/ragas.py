@@ -6,19 +6,27 @@ import ast
 import io
 import re
 import tokenize
+from functools import partial
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
 from warehouse.formats.readers.error_messages import RecordError, found
-from warehouse.formats.readers.field_mapping import name_of, prediction_side, question_side
+from warehouse.formats.readers.field_mapping import (
+    PREDICTION,
+    QUESTION,
+    name_of,
+    prediction_side,
+    question_side,
+)
+from warehouse.formats.readers.field_names import FieldNames
 from warehouse.formats.readers.rows import rows
 from warehouse.formats.readers.strict_json import NotJsonError, decode
 from warehouse.formats.readers.tabular import Shape
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
     from warehouse.formats.readers.rows import Row
     from warehouse.formats.records.prediction import Prediction
@@ -50,6 +58,9 @@ LISTS: Final = frozenset(
 )
 """The columns whose cells in a CSV file are lists or objects."""
 
+KNOWN: Final = frozenset({*NAMES, *NAMES.values(), *EARLIER, *PREDICTION, *QUESTION})
+"""The names of columns by which the delimiter of a CSV file is recognized."""
+
 MAX_TOKENS: Final = 100_000
 """The number of tokens that a Python literal may have; parsing takes a kilobyte for each."""
 
@@ -60,21 +71,36 @@ SCORE: Final = re.compile(r"score_?(\d+)_description")
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
     """Read the questions of a data set.
 
-    A question without `question_id` or `id` is called after its position: q001, q002, ...
+    A question without `question_id` or `id` is identified by its text.
     """
-    return field_mapping.questions(_rows(source), _question, NAMES)
+    names, written = _names(source), _written(source)
+    kept = partial(_question, names, source.tags)
+    return field_mapping.questions(_rows(source, names), kept, written, by_text=True)
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     """Read responses and retrieved contexts; other columns, such as scores, stay in `extra`."""
-    return field_mapping.predictions(_rows(source), source, _prediction, NAMES)
+    names, written = _names(source), _written(source)
+    kept = partial(_prediction, names)
+    return field_mapping.predictions(_rows(source, names), source, kept, written, by_text=True)
 
 
-def _rows(source: Source) -> Iterator[Row | Reject]:
-    return rows(source.path, key="question_id", shape=SHAPE)
+def _names(source: Source) -> FieldNames:
+    columns = {name: NAMES.get(field, field) for name, field in source.columns.items()}
+    return FieldNames(source.path, KNOWN, columns)
 
 
-def _fields(row: Row) -> dict[str, Any]:
+def _written(source: Source) -> Mapping[str, str]:
+    """Return the columns of a file by field, for messages."""
+    given = {field: name for name, field in source.columns.items()}
+    return {**NAMES, **given, **{NAMES.get(field, field): name for field, name in given.items()}}
+
+
+def _rows(source: Source, names: FieldNames) -> Iterator[Row | Reject]:
+    return rows(source.path, key="question_id", shape=SHAPE, names=names)
+
+
+def _fields(names: FieldNames, row: Row) -> dict[str, Any]:
     given = _today({name: value for name, value in row.fields.items() if value is not None})
     for name in LISTS & given.keys():
         if isinstance(given[name], str):
@@ -85,20 +111,21 @@ def _fields(row: Row) -> dict[str, Any]:
             ["user_input: expected text, found a list: conversations of several turns are not read"]
         )
     if asked is None:
-        raise RecordError(["user_input: missing"])
+        raise RecordError([f"user_input: missing{names.describe('user_input')}"])
     return given
 
 
 def _today(given: dict[str, Any]) -> dict[str, Any]:
     """Return the fields under their current names."""
-    if "user_input" in given:
-        return given
-    renamed = {EARLIER.get(name, name): value for name, value in given.items()}
+    renamed = {
+        name if EARLIER.get(name, name) in given else EARLIER.get(name, name): value
+        for name, value in given.items()
+    }
     for name in ("ground_truth", "ground_truths"):
         if name in renamed and "reference" not in renamed:
             renamed["reference"] = renamed.pop(name)
     texts = renamed.get("reference")
-    if isinstance(texts, str) and "ground_truths" in given:
+    if isinstance(texts, str) and "ground_truths" in given and "reference" not in given:
         renamed["reference"] = _list(texts, "ground_truths")
     return renamed
 
@@ -130,8 +157,8 @@ def _list(cell: str, name: str) -> Any:
     return value
 
 
-def _question(row: Row, position: int) -> dict[str, Any]:
-    given = _fields(row)
+def _question(names: FieldNames, tags: Sequence[str], row: Row, position: int) -> dict[str, Any]:
+    given = _fields(names, row)
     record = question_side(given)
     record["question_id"] = name_of(given, position)
     record["question"] = given["user_input"]
@@ -141,7 +168,7 @@ def _question(row: Row, position: int) -> dict[str, Any]:
         record["gold_doc_ids"] = given["reference_context_ids"]
     if isinstance(given.get("rubrics"), dict):
         record["rubric"] = _rubric(given["rubrics"])
-    kept = {name: given[name] for name in ("reference_contexts", "rubrics") if name in given}
+    kept = {name: given[name] for name in ("reference_contexts", "rubrics", *tags) if name in given}
     return {**record, "extra": kept}
 
 
@@ -150,8 +177,8 @@ def _rubric(rubrics: dict[str, Any]) -> dict[str, Any]:
     return {"scale": scale} if scale else {}
 
 
-def _prediction(row: Row, position: int) -> dict[str, Any]:
-    given = _fields(row)
+def _prediction(names: FieldNames, row: Row, position: int) -> dict[str, Any]:
+    given = _fields(names, row)
     record = prediction_side(given)
     record["question_id"] = name_of(given, position)
     record["question"] = record.pop("user_input")
@@ -182,5 +209,6 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="predictions",
-    version=2,
+    has_columns=True,
+    version=3,
 )

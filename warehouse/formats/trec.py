@@ -17,7 +17,7 @@ from warehouse.formats.records.question import Question
 from warehouse.formats.records.record import CONTROL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _JUDGEMENT: Final = 4
 _RUN: Final = 6
@@ -111,12 +111,17 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     if wrong:
         raise InputError([Problem(source.path, None, said) for said in wrong])
     for (system, name), topic in topics.items():
-        ranked = sorted(topic.scores, key=lambda d: (_single(topic.scores[d]), d.encode()))
-        retrieved = [
-            Retrieved(doc_id=document, rank=rank, score=topic.scores[document])
-            for rank, document in enumerate(reversed(ranked), start=1)
-        ]
+        retrieved = rank_documents(topic.scores)
         yield Read(Prediction(question_id=name, system=system, retrieved=retrieved), topic.line)
+
+
+def rank_documents(scores: Mapping[str, float]) -> list[Retrieved]:
+    """Return documents by score, descending, then by id, descending, as trec_eval compares them."""
+    ranked = sorted(scores, key=lambda document: (_single(scores[document]), document.encode()))
+    return [
+        Retrieved(doc_id=document, rank=rank, score=scores[document])
+        for rank, document in enumerate(reversed(ranked), start=1)
+    ]
 
 
 def _content(source: Source) -> Iterator[Line | Reject]:

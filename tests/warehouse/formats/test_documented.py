@@ -12,12 +12,13 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assets.fingerprints.input_files import benchmark_files
+from assets.project import Benchmark
 from tests.services import REQUIRED
-from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse.errors import InputError
 from warehouse.formats.catalog import formats
 from warehouse.formats.format import Read, Reject, Source
-from warehouse.formats.paths import expand
+from warehouse.ingest.ingest import ingest
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -27,16 +28,35 @@ PAGE = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="u
 SECTIONS = {each.partition("\n")[0]: each for each in re.split(r"(?m)^## ", PAGE)}
 EXAMPLE = re.compile(r"^`([^`\n]+)`:\n\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 COUNTS = {
+    "beir": (1, 1, 2),
     "canonical": (1, 1, 2),
+    "deepeval": (1, 2, 0),
     "document-grounded-qa": (1, 1, 2),
     "eval-studio": (2, 4, 0),
+    "inspect": (1, 1, 0),
+    "langfuse": (1, 2, 0),
     "lm-eval": (2, 2, 0),
+    "openinference": (1, 1, 0),
+    "promptfoo": (1, 2, 0),
     "ragas": (1, 2, 0),
     "rgb": (4, 4, 0),
     "trace": (1, 1, 3),
     "trec": (1, 1, 0),
 }
 """The questions, predictions and sentences of each example."""
+
+NESTED = [
+    "deepeval",
+    "eval-studio",
+    "langfuse",
+    "lm-eval",
+    "openinference",
+    "promptfoo",
+    "ragas",
+    "rgb",
+    "trace",
+]
+"""The formats of other tools whose rows hold lists and objects."""
 
 
 def examples(name: str) -> dict[str, str]:
@@ -64,22 +84,31 @@ def test_every_format_has_a_section_that_begins_with_its_summary() -> None:
 
 @pytest.mark.parametrize("name", sorted(COUNTS))
 def test_the_examples_are_read(tmp_path: Path, name: str) -> None:
+    if name == "inspect":
+        pytest.importorskip("inspect_ai", reason="inspect_ai is not installed")
     write(tmp_path, examples(name))
     keys = configuration(name)
 
-    def paths(key: str) -> list[tuple[Path, str | None]]:
-        return expand(tmp_path / keys[key]) if key in keys else []
+    def path(key: str) -> Path | None:
+        return tmp_path / keys[key] if key in keys else None
 
-    warehouse = Warehouse(tmp_path / "w.duckdb")
-    asked = ingest_questions(
-        warehouse,
-        benchmark="b",
-        format=name,
-        questions=[path for path, _ in paths("questions")],
-        documents=[path for path, _ in paths("documents")],
-        predictions=paths("predictions"),
+    predictions = path("predictions")
+    assert predictions is not None
+    files = benchmark_files(
+        Benchmark(
+            name="b",
+            format=name,
+            questions=path("questions"),
+            documents=path("documents"),
+            predictions=predictions,
+            split=keys.get("split"),
+            evaluators=(),
+        ),
+        tmp_path / "w.duckdb",
     )
-    given_ = ingest_predictions(warehouse, benchmark="b", format=name, files=paths("predictions"))
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    done = ingest(warehouse, [files])
+    asked, given_ = done["b", "questions"], done["b", "predictions"]
     sentences = warehouse.fetch("SELECT count(*) FROM documents").item()
     assert (asked.rows, given_.rows, sentences) == COUNTS[name]
     assert asked.problems == given_.problems == ()
@@ -87,7 +116,9 @@ def test_the_examples_are_read(tmp_path: Path, name: str) -> None:
     assert len(given_.notes) == left_out
 
 
-@pytest.mark.parametrize("name", ["eval-studio", "lm-eval", "ragas", "rgb", "trace"])
+@pytest.mark.parametrize(
+    "name", ["deepeval", "eval-studio", "lm-eval", "promptfoo", "ragas", "rgb", "trace"]
+)
 @settings(max_examples=150 if REQUIRED else 40)
 @given(data=st.data())
 def test_a_row_that_cannot_be_read_says_what_was_expected(
@@ -112,6 +143,34 @@ ODD = st.recursive(
     max_leaves=4,
 )
 EXPECTED = re.compile(r"expected|missing|outside|occurs twice|too large")
+
+
+EXPORTS = ["deepeval", "inspect", "langfuse", "openinference", "promptfoo"]
+"""The formats whose files are easily taken for each other: rows of JSON with inputs and outputs."""
+
+
+@pytest.mark.parametrize("name", EXPORTS)
+@pytest.mark.parametrize(
+    "other", [*EXPORTS, "canonical", "eval-studio", "lm-eval", "ragas", "trace"]
+)
+def test_a_file_of_another_tool_is_refused(tmp_path: Path, name: str, other: str) -> None:
+    if "inspect" in {name, other}:
+        pytest.importorskip("inspect_ai", reason="inspect_ai is not installed")
+    write(tmp_path, examples(other))
+    reader = formats()[name].predictions
+    for path in examples(other):
+        # An example of promptfoo holds several systems.
+        system = None if name == other == "promptfoo" else "north"
+        fault = "; ".join(faults(reader, Source(tmp_path / path, system)))
+        if name == other:
+            assert fault == ""
+        elif fault.startswith("unknown file suffix"):
+            assert "expected ." in fault
+        else:
+            assert re.match(
+                r"expected .*(Deep|Inspect|Langfuse|spans|promptfoo).+found|expected test cases",
+                fault,
+            )
 
 
 def faults(reader: Callable[[Source], Iterator[Read[Any] | Reject]], source: Source) -> list[str]:

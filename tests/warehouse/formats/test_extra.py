@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 ROWS: dict[str, dict[str, Any]] = {
     "canonical": {"question_id": "q", "answer": "a"},
+    "deepeval": {"input": "?", "actual_output": "a"},
+    "langfuse": {"id": "t", "input": "?", "output": "a"},
     "lm-eval": {"doc_id": 0, "doc": {}, "arguments": [["p", {}]], "resps": [["a"]]},
+    "promptfoo": {"vars": {"q": "?"}, "provider": "p", "response": {"output": "a"}},
     "ragas": {"user_input": "?", "response": "a"},
     "rgb": {"id": 1, "query": "?", "response": "a"},
     "trace": {"question": "?", "documents_sentences": [], "response": "a"},

@@ -62,6 +62,122 @@ _LOG = {
     "filter": "none",
     "acc": 1.0,
 }
+_CASE = {
+    "input": "?",
+    "actual_output": "a",
+    "expected_output": "b",
+    "retrieval_context": ["c", {"source": "d", "context": "e"}],
+    "context": ["f"],
+    "name": "n",
+    "token_cost": 0.5,
+    "additional_metadata": {"lang": "en"},
+}
+_RESULT = {
+    "promptIdx": 0,
+    "provider": {"id": "p", "label": "l"},
+    "prompt": {"raw": "r", "label": "l"},
+    "vars": {"question": "?", "context": ["c"]},
+    "response": {"output": "a", "cost": 0.1, "cached": False, "error": None},
+    "testCase": {"assert": [{"type": "equals", "value": "b"}], "metadata": {"lang": "en"}},
+    "latencyMs": 10,
+    "failureReason": 0,
+}
+_SPANS = [
+    {
+        "context.trace_id": "t",
+        "context": {"span_id": "a"},
+        "start_time": "2025-01-31T12:00:00Z",
+        "end_time": 1738324801,
+        "status": {"status_code": "OK"},
+        "attributes": {"input": {"value": [{"role": "user", "content": "?"}]}, "metadata": "{}"},
+        "attributes.output.value": {"choices": [{"message": {"content": "a"}}]},
+    },
+    {
+        "context.trace_id": "t",
+        "context.span_id": "b",
+        "parent_id": "a",
+        "span_kind": "RETRIEVER",
+        "attributes.retrieval.documents": [{"document.id": "d", "document": {"content": "c"}}],
+        "attributes.llm.cost.total": 0.5,
+    },
+    {
+        "resourceSpans": [
+            {
+                "resource": {"attributes": [{"key": "service.name", "value": {"intValue": "1"}}]},
+                "scopeSpans": [
+                    {
+                        "spans": [
+                            {
+                                "traceId": "t",
+                                "spanId": "c",
+                                "parentSpanId": "b",
+                                "startTimeUnixNano": "1738324800000000000",
+                                "attributes": [{"key": "a", "value": {"arrayValue": {}}}],
+                            }
+                        ]
+                    }
+                ],
+            }
+        ]
+    },
+]
+_INSPECT = {
+    "version": 2,
+    "status": "success",
+    "eval": {
+        "created": "2025-01-31T12:00:00+00:00",
+        "task": "t",
+        "dataset": {},
+        "model": "m",
+        "config": {"epochs": 1},
+    },
+    "samples": [
+        {
+            "id": 1,
+            "epoch": 1,
+            "input": [{"role": "user", "content": "?"}],
+            "target": "A",
+            "choices": ["a", "b"],
+            "metadata": {"lang": "en"},
+            "output": {"choices": [{"message": {"role": "assistant", "content": "a"}}]},
+            "scores": {"s": {"value": 1.0}},
+            "model_usage": {"m": {"total_tokens": 3, "total_cost": 0.5}},
+            "working_time": 1.5,
+        }
+    ],
+}
+_TRACES = [
+    {
+        "id": "t",
+        "version": "1",
+        "input": {"messages": [{"role": "user", "content": "?"}]},
+        "output": {"choices": [{"message": {"role": "assistant", "content": "a"}}]},
+        "metadata": {"question_id": "q", "expected_answer": "b"},
+        "latency": 1.5,
+        "totalCost": "0.5",
+        "observations": [
+            {
+                "id": "o",
+                "type": "RETRIEVER",
+                "startTime": "2025-01-31T12:00:00Z",
+                "parentObservationId": "p",
+                "level": "ERROR",
+                "output": {"documents": [{"id": "d", "document": {"text": "c"}, "score": 1}]},
+            }
+        ],
+        "scores": [{"name": "s", "value": 1}],
+    },
+    {
+        "id": "o",
+        "trace_id": "u",
+        "type": "CHAIN",
+        "start_time": "2025-01-31T12:00:00Z",
+        "end_time": "2025-01-31T12:00:01Z",
+        "input": "?",
+        "output": "a",
+        "total_cost": 0.5,
+    },
+]
 FILES: dict[str, tuple[Any, Any]] = {
     "canonical": (
         {
@@ -80,6 +196,7 @@ FILES: dict[str, tuple[Any, Any]] = {
             "latency_s": 1,
         },
     ),
+    "deepeval": (None, [_CASE]),
     "document-grounded-qa": (
         {
             "question_id": "q",
@@ -99,7 +216,11 @@ FILES: dict[str, tuple[Any, Any]] = {
         },
     ),
     "eval-studio": (_SUITE, _LAB),
+    "inspect": (None, _INSPECT),
+    "langfuse": (None, _TRACES),
     "lm-eval": (None, _LOG),
+    "openinference": (None, _SPANS),
+    "promptfoo": (None, {"results": {"results": [_RESULT]}}),
     "ragas": (
         None,
         {
@@ -162,7 +283,7 @@ def put(value: Any, path: tuple[Any, ...], other: Any) -> Any:
 
 
 def test_every_format_of_json_is_here() -> None:
-    assert FILES.keys() == formats().keys() - {"trec"}
+    assert FILES.keys() == formats().keys() - {"trec", "beir", "huggingface"}
 
 
 @pytest.mark.parametrize("name", FILES)

@@ -109,23 +109,80 @@ def test_ids_references_and_rubrics(tmp_path: Path) -> None:
     assert retrieved == list(zip(["d1", "2"], row["retrieved_contexts"], strict=True))
 
 
-def test_systems_must_ask_in_the_same_order(tmp_path: Path) -> None:
-    first = write(tmp_path / "one.csv", ROWS)
-    second = write(tmp_path / "two.csv", [*ROWS[::-1]])
+def test_the_text_identifies_a_question_in_any_order_and_subset(tmp_path: Path) -> None:
+    third = {**ROWS[0], "user_input": "What is a pride?", "reference": "Lions."}
+    one = write(tmp_path / "one.csv", [*ROWS])
+    two = write(tmp_path / "two.csv", [third, *({**row, "response": "No."} for row in ROWS[::-1])])
     warehouse = Warehouse(tmp_path / "w.duckdb")
-    files: list[tuple[Path, str | None]] = [(first, "one"), (second, "two")]
-    with pytest.raises(InputError) as caught:
-        ingest_questions(warehouse, benchmark="b", format="ragas", predictions=files)
-    problem = caught.value.problems[0]
-    assert (problem.file, problem.line) == (second, 2)
-    assert problem.message == (
-        f"question 'q001' differs from the one in {first}:2 in expected_answer, question"
-    )
-    again = write(tmp_path / "two.csv", [{**row, "response": "No."} for row in ROWS])
-    files = [(first, "one"), (again, "two")]
+    files: list[tuple[Path, str | None]] = [(one, "one"), (two, "two")]
     asked = ingest_questions(warehouse, benchmark="b", format="ragas", predictions=files)
     done = ingest_predictions(warehouse, benchmark="b", format="ragas", files=files)
-    assert (asked.rows, done.rows, done.notes) == (2, 4, ())
+    assert (asked.rows, done.rows) == (3, 6)
+    assert done.notes == ("system 'one' did not answer 1 question: 'q003'",)
+    found = warehouse.fetch(
+        "SELECT system, question, answer FROM predictions JOIN questions USING (question_id) "
+        "WHERE answer IS NOT NULL ORDER BY system, question"
+    )
+    assert found.rows() == [
+        ("one", "What is a gaggle?", "Geese."),
+        ("two", "What is a gaggle?", "No."),
+        ("two", "What is a murder?", "No."),
+        ("two", "What is a pride?", "Geese."),
+    ]
+
+
+def test_files_with_and_without_ids_are_matched(tmp_path: Path) -> None:
+    one = write(tmp_path / "one.jsonl", [{**row, "id": f"x{n}"} for n, row in enumerate(ROWS)])
+    two = write(tmp_path / "two.jsonl", ROWS[1:])
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    files: list[tuple[Path, str | None]] = [(one, "one"), (two, "two")]
+    ingest_questions(warehouse, benchmark="b", format="ragas", predictions=files)
+    done = ingest_predictions(warehouse, benchmark="b", format="ragas", files=files)
+    assert done.notes == ("system 'two' did not answer 1 question: 'x0'",)
+
+
+def test_a_text_that_occurs_twice_is_named(tmp_path: Path) -> None:
+    def problems(rows: list[dict[str, Any]]) -> list[str]:
+        path = write(tmp_path / "one.jsonl", rows)
+        warehouse = Warehouse(tmp_path / "w.duckdb")
+        files: list[tuple[Path, str | None]] = [(path, "one")]
+        with pytest.raises(InputError) as caught:  # noqa: PT012 - either may find it
+            ingest_questions(warehouse, benchmark="b", format="ragas", predictions=files)
+            ingest_predictions(warehouse, benchmark="b", format="ragas", files=files)
+        return [f"{each.line}: {each.message}" for each in caught.value.problems]
+
+    same = "both have the text 'What is a gaggle?': questions with the same text need an `id`"
+    where = f"in {tmp_path / 'one.jsonl'}:1"
+    assert problems([ROWS[0], ROWS[0]]) == [
+        f"2: a second prediction of 'one' for question 'q001', the first {where}; {same}"
+    ]
+    assert problems([ROWS[0], {**ROWS[0], "reference": "Ducks."}]) == [
+        f"2: question 'q001' differs from the one {where} in expected_answer; {same}"
+    ]
+    named = [{**ROWS[0], "id": "a"}, {**ROWS[0], "id": "b"}, ROWS[0]]
+    (problem,) = problems(named)
+    assert problem.startswith("3: the questions 'a', 'b' have the text 'What is a gaggle?': ")
+
+
+def test_columns_and_tags(tmp_path: Path) -> None:
+    rows = [
+        {"frage": "What is a gaggle?", "answer": "Geese.", "gold": "Many geese.", "lang": "en"},
+        {"frage": "Was ist das?", "answer": "Enten.", "gold": "Enten.", "lang": "de"},
+    ]
+    path = write(tmp_path / "one.csv", rows)
+    source = Source(path, "s", columns={"frage": "question", "gold": "expected_answer"})
+    (first, _) = read_questions(source)
+    (given, _) = read_predictions(source)
+    assert isinstance(first, Read)
+    assert isinstance(given, Read)
+    assert first.record.expected_answer == ["Many geese."]
+    assert (first.record.question, given.question_text) == ("What is a gaggle?",) * 2
+    assert given.record.answer == "Geese."
+    (reject, _) = read_questions(Source(path))
+    assert isinstance(reject, Reject)
+    assert reject.reason == (
+        "user_input: missing; found 'frage', 'answer', 'gold', 'lang' (delimiter: comma)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -60,29 +60,52 @@ def records(
 
 
 def questions(
-    rows: Iterable[Row | Reject], translate: Translate, names: Mapping[str, str]
+    rows: Iterable[Row | Reject],
+    translate: Translate,
+    names: Mapping[str, str],
+    *,
+    by_text: bool = False,
 ) -> Iterator[Read[Question] | Reject]:
-    """Yield questions from rows; see `records`."""
+    """Yield questions from rows; see `records`.
+
+    With `by_text`, the text identifies a question in a row without `question_id` and `id`.
+    """
 
     def read(row: Row, position: int) -> Read[Question]:
-        return Read(_record(Question, translate(row, position)), row.line, row.text)
+        question = _record(Question, translate(row, position))
+        is_named = not by_text or _has_id(row)
+        question_text = question.question if by_text else None
+        return Read(question, row.line, row.text, question_text, is_named)
 
     return records(rows, read, names)
 
 
 def predictions(
-    rows: Iterable[Row | Reject], source: Source, translate: Translate, names: Mapping[str, str]
+    rows: Iterable[Row | Reject],
+    source: Source,
+    translate: Translate,
+    names: Mapping[str, str],
+    *,
+    by_text: bool = False,
 ) -> Iterator[Read[Prediction] | Reject]:
-    """Yield predictions from rows; a field `question` is the text of the question in the file."""
+    """Yield predictions from rows; see `questions`.
+
+    A field `question` is the text of the question in the file.
+    """
 
     def read(row: Row, position: int) -> Read[Prediction]:
         fields = translate(row, position)
         question_text = text(fields.pop("question", None), "question")
         prediction = _record(Prediction, fields)
         require_same_system(prediction, source)
-        return Read(prediction, row.line, row.text, question_text)
+        is_named = not by_text or _has_id(row)
+        return Read(prediction, row.line, row.text, question_text, is_named)
 
     return records(rows, read, names)
+
+
+def _has_id(row: Row) -> bool:
+    return any(row.fields.get(name) is not None for name in NUMBERED)
 
 
 def require_same_system(prediction: Prediction, source: Source) -> None:

@@ -51,9 +51,9 @@ def parquet_rows(path: Path) -> Iterator[tuple[dict[str, Any], int] | Reject]:
         file = io.BytesIO(content(path)) if is_compressed else plain
         try:
             number = 0
-            parquet, batch_rows = _checked(path, file)
-            for batch in parquet.iter_batches(batch_rows):
-                yield from _rows(batch, number)
+            parquet, size = _checked(path, file)
+            for batch in parquet.iter_batches(size):
+                yield from batch_rows(batch, number)
                 number += batch.num_rows
         except InputError:
             raise
@@ -81,11 +81,7 @@ def _checked(path: Path, file: BinaryIO) -> tuple[ParquetFile, int]:
 
     parquet = ParquetFile(file)
     metadata, schema = parquet.metadata, parquet.schema_arrow
-    reason = too_many_fields(len(schema.names))
-    if reason is None:
-        twice = _repeated_name(list(schema))
-        if twice is not None:
-            reason = f"two columns have the name {twice!r}"
+    reason = schema_fault(schema)
     if reason is None:
         reason = _expansion(metadata, file)
     if reason is not None:
@@ -96,8 +92,16 @@ def _checked(path: Path, file: BinaryIO) -> tuple[ParquetFile, int]:
         sizes[chunk.path_in_schema] = max(size, sizes.get(chunk.path_in_schema, 0))
     large = [name for name, size in sizes.items() if size > _LARGE_DICTIONARY]
     rest = sum(size for size in sizes.values() if size <= _LARGE_DICTIONARY)
-    batch_rows = min(MAX_BATCH_ROWS, max(1, _BATCH_BYTES // max(1, rest)))
-    return ParquetFile(file, metadata=metadata, read_dictionary=large, buffer_size=MIB), batch_rows
+    size = min(MAX_BATCH_ROWS, max(1, _BATCH_BYTES // max(1, rest)))
+    return ParquetFile(file, metadata=metadata, read_dictionary=large, buffer_size=MIB), size
+
+
+def schema_fault(schema: pa.Schema) -> str | None:
+    """Return the reason why rows with these columns cannot be read; null if they can."""
+    twice = _repeated_name(list(schema))
+    if twice is not None:
+        return f"two columns have the name {twice!r}"
+    return too_many_fields(len(schema.names))
 
 
 def _repeated_name(fields: Sequence[pa.Field]) -> str | None:
@@ -161,7 +165,7 @@ def _dictionary_size(chunk: ColumnChunkMetaData, file: BinaryIO) -> int:
     return numbers[1]
 
 
-def _rows(batch: pa.RecordBatch, number: int) -> Iterator[tuple[dict[str, Any], int] | Reject]:
+def batch_rows(batch: pa.RecordBatch, number: int) -> Iterator[tuple[dict[str, Any], int] | Reject]:
     """Yield the rows of a batch; `number` is the number of the row before it."""
     is_small = sum(map(_decoded_bytes, batch.columns)) <= LONGEST_ROW
     if is_small:
@@ -176,8 +180,8 @@ def _rows(batch: pa.RecordBatch, number: int) -> Iterator[tuple[dict[str, Any], 
             return
     if batch.num_rows > 1:
         half = batch.num_rows // 2
-        yield from _rows(batch.slice(0, half), number)
-        yield from _rows(batch.slice(half), number + half)
+        yield from batch_rows(batch.slice(0, half), number)
+        yield from batch_rows(batch.slice(half), number + half)
     elif batch.num_rows:
         yield Reject(number + 1, _fault(batch))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import SHOWN, Reject
-from warehouse.formats.readers.error_messages import found
+from warehouse.formats.readers.error_messages import RecordError, found
 from warehouse.formats.readers.files import kind, lines, opened
 from warehouse.formats.readers.json_stream import JsonStream
 from warehouse.formats.readers.limits import LONGEST_ROW, MAX_FIELDS, too_long, too_many_fields
@@ -16,9 +16,10 @@ from warehouse.formats.readers.strict_json import NotJsonError, decode
 from warehouse.formats.readers.tabular import Shape, csv_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+    from warehouse.formats.readers.field_names import FieldNames
     from warehouse.formats.readers.json_stream import Member
 
 
@@ -31,24 +32,27 @@ class Row:
     text: str
 
 
-def rows(path: Path, *, key: str, shape: Shape) -> Iterator[Row | Reject]:
+def rows(
+    path: Path, *, key: str, shape: Shape, names: FieldNames | None = None
+) -> Iterator[Row | Reject]:
     """Yield the rows of a file according to its suffix.
 
     The file is `.jsonl`, `.json`, `.csv` or `.parquet`, plain, `.gz` or `.zst`. In a JSON object of
-    rows, the keys become the field `key`. The shape says how to parse the cells of a CSV file.
+    rows, the keys become the field `key`. The shape says how to parse the cells of a CSV file, and
+    `names` gives columns the names of fields.
 
     Raises:
-        InputError: The file cannot be read, or its suffix is unknown.
+        InputError: The file cannot be read, its suffix is unknown, or a column is missing.
     """
     match kind(path):
         case ".jsonl" | ".ndjson":
-            return json_lines(path)
+            return named_rows(json_lines(path), names)
         case ".json":
-            return json_members(path, key=key)
+            return named_rows(json_members(path, key=key), names)
         case ".csv":
-            return _with_text(csv_rows(path, shape))
+            return _with_text(csv_rows(path, shape, names))
         case ".parquet":
-            return _with_text(parquet_rows(path))
+            return named_rows(_with_text(parquet_rows(path)), names, has_header=True)
         case other:
             raise InputError(
                 [
@@ -60,6 +64,31 @@ def rows(path: Path, *, key: str, shape: Shape) -> Iterator[Row | Reject]:
                     )
                 ]
             )
+
+
+def named_rows(
+    given: Iterable[Row | Reject], names: FieldNames | None, *, has_header: bool = False
+) -> Iterator[Row | Reject]:
+    """Yield rows under the names of fields; `has_header`: all have the same columns.
+
+    Raises:
+        InputError: The file lacks a column.
+    """
+    if names is None:
+        yield from given
+        return
+    for each in given:
+        if isinstance(each, Reject):
+            yield each
+            continue
+        if has_header:
+            names.check_header(list(each.fields), None)
+            has_header = False
+        try:
+            yield Row(names.rename(each.fields), each.line, each.text)
+        except RecordError as error:
+            yield Reject(each.line, str(error), each.text)
+    names.require_columns()
 
 
 def json_lines(path: Path) -> Iterator[Row | Reject]:

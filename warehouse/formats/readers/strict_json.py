@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _SURROGATE: Final = re.compile(r"\\u[dD][89a-fA-F]")
 _WHITESPACE: Final = re.compile(r"[ \t\r\n]*")
+_LIST_OF_TEXTS: Final = re.compile(r"\[\s*[\"']")
 
 
 class NotJsonError(Exception):
@@ -111,6 +112,23 @@ def decode(text: str) -> Any:
     if end < len(text):
         raise NotJsonError("expected the end", end)
     return value
+
+
+def is_list(text: str) -> bool:
+    """Return whether to parse a value as a list where it may also be a plain text.
+
+    `[1] Paris` is a text. What begins with a bracket and a quotation mark is meant to be a list,
+    even if it is not valid: to read it as a text would hide the mistake.
+    """
+    if not text.startswith("["):
+        return False
+    if _LIST_OF_TEXTS.match(text):
+        return True
+    try:
+        decode(text)
+    except NotJsonError:
+        return False
+    return True
 
 
 def skip_whitespace(text: str, position: int) -> int:

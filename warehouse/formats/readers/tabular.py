@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import csv
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, get_origin
 
 from warehouse.errors import InputError, Problem
+from warehouse.formats.columns import NO_COLUMNS
 from warehouse.formats.format import SHOWN, Reject
+from warehouse.formats.readers.error_messages import RecordError
+from warehouse.formats.readers.field_names import DELIMITERS, FieldNames
 from warehouse.formats.readers.files import lines
 from warehouse.formats.readers.limits import LONGEST_ROW, MAX_LINES, too_long, too_many_fields
-from warehouse.formats.readers.strict_json import NotJsonError, decode, first_repeated
+from warehouse.formats.readers.strict_json import NotJsonError, decode, first_repeated, is_list
 from warehouse.formats.records.record import Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from warehouse.formats.records.record import Record
@@ -28,7 +33,7 @@ class Shape:
     Attributes:
         json: Columns whose cells hold JSON lists and objects.
         numbers: Columns whose cells hold numbers.
-        text_or_json: Columns whose cells hold JSON if they begin with `[`, otherwise text.
+        text_or_json: Columns whose cells hold a JSON list or text; see `is_list`.
         text_or_number: Columns whose cells hold a whole number or text.
     """
 
@@ -53,29 +58,38 @@ class Shape:
         )
 
 
-def csv_rows(path: Path, shape: Shape) -> Iterator[tuple[dict[str, Any], int] | Reject]:
+def csv_rows(
+    path: Path, shape: Shape, names: FieldNames | None = None
+) -> Iterator[tuple[dict[str, Any], int] | Reject]:
     """Yield the rows of a CSV file (RFC 4180, with a header) and the line where each begins.
 
-    An empty cell is absent.
+    An empty cell is absent. Cells are separated by commas, semicolons or tabs; see `_delimiter`.
 
     Raises:
         InputError: The file is not CSV in UTF-8, its header names a column twice or too many
-            columns, or a row is too long.
+            columns, lacks a column or does not show the delimiter, or a row is too long.
     """
     with _long_cells():
         plain = _Lines(path)
         header: list[str] | None = None
+        fields: Mapping[str, str] = NO_COLUMNS
+        first = next(plain, None)
+        if first is None:
+            return
+        delimiter = _delimiter(path, first, plain.begin, names.known if names else ())
         try:
-            for cells in csv.reader(plain, strict=True):
+            for cells in csv.reader(chain([first], plain), delimiter=delimiter, strict=True):
                 plain.is_within_row = False
                 line = plain.begin
                 if header is None:
                     header = _header(path, cells, line)
+                    if names is not None and any(map(str.strip, cells)):
+                        fields = names.check_header(header, line, delimiter)
                 elif len(cells) != len(header):
                     reason = f"expected {len(header)} cells, found {len(cells)}"
-                    yield Reject(line, reason, ",".join(cells)[:SHOWN])
+                    yield Reject(line, reason, delimiter.join(cells)[:SHOWN])
                 else:
-                    yield _row(dict(zip(header, cells, strict=True)), line, shape)
+                    yield _row(dict(zip(header, cells, strict=True)), line, shape, fields)
         except csv.Error as error:
             raise InputError([Problem(path, plain.number, f"not CSV: {error}")]) from None
 
@@ -126,23 +140,71 @@ def _header(path: Path, cells: list[str], line: int) -> list[str]:
     return cells
 
 
-def _row(cells: dict[str, str], line: int, shape: Shape) -> tuple[dict[str, Any], int] | Reject:
+def _delimiter(path: Path, header: str, line: int, known: Collection[str]) -> str:
+    """Return what separates the cells of a file whose first line is given.
+
+    It is the only one of comma, semicolon and tab that occurs outside of quotes. If several occur,
+    it is the only one that separates the name of a known field.
+
+    Raises:
+        InputError: Several are possible.
+    """
+    outside = re.sub(r'"(?:[^"]|"")*"?', "", header)
+    possible = [each for each in DELIMITERS if each in outside]
+    if len(possible) > 1:
+        rows = {each: next(csv.reader([header], delimiter=each), []) for each in possible}
+        naming = [each for each, cells in rows.items() if any(cell in known for cell in cells)]
+        if len(naming) != 1:
+            found = " and a ".join(DELIMITERS[each] for each in possible)
+            reason = f"cannot tell the delimiter: the header has a {found}; put column names that "
+            reason += "contain one of them into quotes"
+            raise InputError([Problem(path, line, reason)])
+        possible = naming
+    return possible[0] if possible else ","
+
+
+def _row(
+    cells: dict[str, str], line: int, shape: Shape, fields: Mapping[str, str]
+) -> tuple[dict[str, Any], int] | Reject:
     row: dict[str, Any] = {}
-    for name, cell in cells.items():
+    for column, cell in cells.items():
         if cell == "":
             continue
-        is_json = name in shape.json or (name in shape.text_or_json and cell.startswith("["))
+        name = fields.get(column, column)
+        if name == "contexts" != column and not is_list(cell):
+            row[name] = [cell]
+            continue
+        is_json = name in shape.json or (name in shape.text_or_json and is_list(cell))
         is_number = name in shape.numbers or (name in shape.text_or_number and cell.isdecimal())
         if is_json or is_number:
             try:
                 row[name] = decode(cell)
             except NotJsonError as error:
                 wanted = "JSON" if is_json else "a number"
-                reason = f"{name}: expected {wanted}, found {cell[:60]!r} ({error})"
+                reason = f"{column}: expected {wanted}, found {cell[:60]!r} ({error})"
                 return Reject(line, reason, ",".join(cells.values())[:SHOWN])
         else:
             row[name] = cell
     return row, line
+
+
+def decode_texts(fields: dict[str, Any], shape: Shape) -> dict[str, Any]:
+    """Parse lists and objects that a database or a frame holds as JSON text.
+
+    Raises:
+        RecordError: One of them is not JSON.
+    """
+    parsed = dict(fields)
+    for name, value in fields.items():
+        if isinstance(value, str) and (
+            name in shape.json or (name in shape.text_or_json and is_list(value))
+        ):
+            try:
+                parsed[name] = decode(value)
+            except NotJsonError as error:
+                message = f"{name}: expected JSON, found {value[:60]!r} ({error})"
+                raise RecordError([message]) from None
+    return parsed
 
 
 @contextmanager

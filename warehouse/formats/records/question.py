@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import string
 from typing import Annotated, Any, Literal, Self
@@ -42,6 +43,17 @@ def _rubric(value: dict[str, Any]) -> dict[str, Any]:
     except RecordError as error:
         raise ValueError(str(error)) from None
     return value
+
+
+def invalid_tag_reason(tag: str, value: object) -> str | None:
+    """Return the reason why a value cannot be that of a tag; null if it can."""
+    is_finite = not isinstance(value, float) or math.isfinite(value)
+    if isinstance(value, (list, dict)) or not is_finite:
+        return f"tags.{tag}: expected text or a number, found {found(value)}"
+    for text in (tag, value):
+        if isinstance(text, str) and re.search(CONTROL, text):
+            return f"tags: expected text without control characters, found {found(text)}"
+    return None
 
 
 class Question(Record):
@@ -111,14 +123,9 @@ class Question(Record):
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         for tag, value in (self.tags or {}).items():
-            if isinstance(value, (list, dict)):
-                message = f"tags.{tag}: expected text or a number, found {found(value)}"
-                raise ValueError(message)  # noqa: TRY004
-            for text in (tag, value):
-                if isinstance(text, str) and re.search(CONTROL, text):
-                    raise ValueError(
-                        f"tags: expected text without control characters, found {found(text)}"
-                    )
+            reason = invalid_tag_reason(tag, value)
+            if reason is not None:
+                raise ValueError(reason)
         if self.choices is not None and self.correct_choice is not None:
             count = len(self.choices)
             if self.correct_choice >= count:

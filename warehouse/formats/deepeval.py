@@ -1,0 +1,249 @@
+"""DeepEval: datasets with test cases, and the test runs that `deepeval test run` writes."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from warehouse.errors import InputError, Problem
+from warehouse.formats.format import Format, Read, Reject, Source
+from warehouse.formats.readers import field_mapping
+from warehouse.formats.readers.error_messages import RecordError, found
+from warehouse.formats.readers.exports import (
+    element_row,
+    first_character,
+    id_of_text,
+    require_kind,
+    tags_of,
+    wrong_kind,
+)
+from warehouse.formats.readers.files import kind
+from warehouse.formats.readers.nested_json import NestedJson
+from warehouse.formats.readers.rows import Row, rows
+from warehouse.formats.readers.strict_json import NotJsonError, decode
+from warehouse.formats.readers.tabular import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from warehouse.formats.records.prediction import Prediction
+    from warehouse.formats.records.question import Question
+
+NAMES: Final = {
+    "question_id": "name",
+    "question": "input",
+    "answer": "actual_output",
+    "expected_answer": "expected_output",
+    "contexts": "retrieval_context",
+    "retrieved": "retrieval_context",
+    "latency_s": "completion_time",
+    "cost_usd": "token_cost",
+    "tags": "metadata",
+}
+"""DeepEval's names for fields of a question or prediction."""
+
+WRITTEN: Final = {
+    "actualOutput": "actual_output",
+    "expectedOutput": "expected_output",
+    "retrievalContext": "retrieval_context",
+    "additionalMetadata": "metadata",
+    "additional_metadata": "metadata",
+    "customColumnKeyValues": "custom_column_key_values",
+    "tokenCost": "token_cost",
+    "completionTime": "completion_time",
+    "toolsCalled": "tools_called",
+    "expectedTools": "expected_tools",
+    "sourceFile": "source_file",
+    "metricsData": "metrics_data",
+}
+"""The names in test runs, with those in datasets."""
+
+OF_QUESTION: Final = (
+    "context",
+    "expected_tools",
+    "comments",
+    "source_file",
+    "metadata",
+    "custom_column_key_values",
+)
+"""The fields that stay in the `extra` of the question."""
+
+SHAPE: Final = Shape(
+    json=frozenset({"tools_called", "expected_tools", "additional_metadata", "expectations"})
+    | {"custom_column_key_values"},
+    numbers=frozenset({"token_cost", "completion_time", "input_token_count", "output_token_count"}),
+)
+DELIMITER: Final = "|"
+"""What DeepEval writes between the texts of a list in CSV and JSON Lines."""
+
+AUTOMATIC: Final = re.compile(r"(conversational_)?test_case_\d+")
+SOURCE: Final = re.compile(r"deepeval_source=(.*?),deepeval_context=(.*)", re.DOTALL)
+EXPECTED: Final = "DeepEval's test cases, each with 'input'"
+
+
+def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
+    """Read the questions of test cases and goldens.
+
+    The id is the name of the test case, or else follows from its input. Numbers and short texts of
+    the metadata become tags.
+    """
+    return field_mapping.questions(_rows(source), _question, NAMES)
+
+
+def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
+    """Read outputs and retrieved contexts; the scores of DeepEval stay in `extra`.
+
+    Goldens without an output are not yielded.
+
+    Raises:
+        InputError: The file cannot be read, or no test case in it has an output.
+    """
+    translate = partial(_prediction, has_system=source.system is not None)
+    return field_mapping.predictions(_answered(source), source, translate, NAMES)
+
+
+def _answered(source: Source) -> Iterator[Row | Reject]:
+    goldens, others = 0, 0
+    for row in _rows(source):
+        if isinstance(row, Row) and "input" in row.fields and not _is_answered(row.fields):
+            goldens += 1
+            continue
+        others += 1
+        yield row
+    if goldens and not others:
+        said = f"expected test cases with actual_output, found {goldens:,} goldens without one"
+        raise InputError([Problem(source.path, None, said)])
+
+
+def _is_answered(fields: dict[str, Any]) -> bool:
+    names = ("actual_output", "retrieval_context", "turns")
+    return any(fields.get(name) is not None for name in names)
+
+
+def _rows(source: Source) -> Iterator[Row | Reject]:
+    path = source.path
+    if kind(path) == ".json" and first_character(path) == "{":
+        given = _test_run(path)
+    else:
+        given = rows(path, key="name", shape=SHAPE)
+    plain = (row if isinstance(row, Reject) else _renamed(row) for row in given)
+    return require_kind(plain, path, EXPECTED, {"input", "turns"})
+
+
+def _renamed(row: Row) -> Row:
+    fields = {WRITTEN.get(name, name): value for name, value in row.fields.items()}
+    return Row(fields, row.line, row.text)
+
+
+def _test_run(path: Path) -> Iterator[Row | Reject]:
+    """Yield the test cases of a test run, with its identifier."""
+    file = NestedJson(path)
+    run = file.member(file.root, "testRunData") or file.root
+    fields = run.value if isinstance(run.value, dict) else {}
+    lists = [file.member(run, name) for name in ("testCases", "conversationalTestCases")]
+    if not any(each is not None and isinstance(each.value, list) for each in lists):
+        expected = "a DeepEval test run with the list 'testCases', or a list of test cases"
+        raise wrong_kind(path, file.line(run.begin), expected, fields)
+    name = fields.get("identifier")
+    for cases in lists:
+        if cases is None or not isinstance(cases.value, list):
+            continue
+        for element in file.elements(cases):
+            row = element_row(file, element, "testCases")
+            if isinstance(row, Row) and isinstance(name, str):
+                row = Row({"identifier": name, **row.fields}, row.line, row.text)
+            yield row
+
+
+def _input(fields: dict[str, Any]) -> str:
+    if fields.get("turns") is not None:
+        raise RecordError(["turns: expected input, found a conversation of several turns"])
+    given = fields.get("input")
+    if given is None:
+        raise RecordError(["input: missing"])
+    if not isinstance(given, str):
+        raise RecordError([f"input: expected text, found {found(given)}"])
+    return given
+
+
+def _id(fields: dict[str, Any]) -> object:
+    name = fields.get("name")
+    if name in (None, "") or (isinstance(name, str) and AUTOMATIC.fullmatch(name)):
+        return id_of_text(_input(fields))
+    return name
+
+
+def _question(row: Row, _: int) -> dict[str, Any]:
+    fields = row.fields
+    record: dict[str, Any] = {"question": _input(fields), "question_id": _id(fields)}
+    if fields.get("expected_output") is not None:
+        record["expected_answer"] = fields["expected_output"]
+    tags = {**tags_of(fields.get("custom_column_key_values")), **tags_of(fields.get("metadata"))}
+    if tags:
+        record["tags"] = tags
+    kept = {name: fields[name] for name in OF_QUESTION if fields.get(name) is not None}
+    if isinstance(kept.get("context"), str):
+        kept["context"] = _texts(kept["context"], "context")
+    return {**record, "extra": kept}
+
+
+def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
+    fields = {name: value for name, value in row.fields.items() if value is not None}
+    record: dict[str, Any] = {
+        "question": _input(fields),
+        "question_id": _id(fields),
+        "answer": fields.pop("actual_output", None),
+        "latency_s": fields.pop("completion_time", None),
+        "cost_usd": fields.pop("token_cost", None),
+        **_contexts(fields.pop("retrieval_context", None)),
+    }
+    run = fields.pop("identifier", None)
+    system = fields.pop("system", run)
+    if not has_system:
+        record["system"] = system
+    left = {"input", "name", "expected_output", "order", *OF_QUESTION}
+    return {**record, "extra": {name: fields[name] for name in fields.keys() - left}}
+
+
+def _contexts(given: object) -> dict[str, Any]:
+    """Return the contexts, or the retrieved documents where all contexts name a source."""
+    texts = _texts(given, "retrieval_context") if isinstance(given, str) else given
+    if not isinstance(texts, list):
+        return {} if texts is None else {"contexts": texts}
+    pairs = [_sourced(each) for each in texts]
+    sources = [name for name, _ in pairs if name]
+    if pairs and len(sources) == len(pairs):
+        return {"retrieved": [{"doc_id": name, "text": text} for name, text in pairs]}
+    return {"contexts": [text for _, text in pairs]}
+
+
+def _sourced(given: object) -> tuple[object, object]:
+    """Return the source, null if there is none, and the text of a context."""
+    if isinstance(given, dict):
+        return given.get("source"), given.get("context")
+    match = SOURCE.fullmatch(given) if isinstance(given, str) else None
+    return (match[1], match[2]) if match else (None, given)
+
+
+def _texts(cell: str, name: str) -> list[Any]:
+    """Return the texts of a list in a cell."""
+    if not cell.startswith("["):
+        return cell.split(DELIMITER) if cell else []
+    try:
+        texts = decode(cell)
+    except NotJsonError:
+        return cell.split(DELIMITER)
+    if not isinstance(texts, list):
+        raise RecordError([f"{name}: expected a list, found {found(texts)}"])
+    return texts
+
+
+FORMAT: Final = Format(
+    name="deepeval",
+    summary="DeepEval's datasets and test runs: input, output and retrieval context of test cases.",
+    questions=read_questions,
+    predictions=read_predictions,
+    questions_from="predictions",
+)

@@ -1,0 +1,257 @@
+"""Inspect: the logs of inspect_ai, read by its own package."""
+
+from __future__ import annotations
+
+import json
+import math
+import string
+import zipfile
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from warehouse.errors import InputError, Problem
+from warehouse.formats.format import Format, Read, Reject, Source
+from warehouse.formats.readers import field_mapping
+from warehouse.formats.readers.conversations import question_text
+from warehouse.formats.readers.error_messages import RecordError
+from warehouse.formats.readers.exports import require_object, tags_of, wrong_kind
+from warehouse.formats.readers.limits import FREE_EXPANSION, LONGEST_FILE, MAX_RATIO, MIB
+from warehouse.formats.readers.nested_json import NestedJson
+from warehouse.formats.readers.rows import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from warehouse.formats.records.prediction import Prediction
+    from warehouse.formats.records.question import Question
+
+NAMES: Final = {
+    "question_id": "id",
+    "question": "input",
+    "expected_answer": "target",
+    "answer": "output.completion",
+    "latency_s": "working_time",
+    "tags": "metadata",
+}
+"""Inspect's names for fields of a question or prediction."""
+
+IGNORED: Final = frozenset({"events", "events_data", "messages", "store", "timelines"})
+"""What a log says about the course of a sample; most of its size."""
+
+EXPECTED: Final = "a log of Inspect with 'eval' and 'samples'"
+KEPT: Final = ("scores", "limit", "total_time")
+TOKENS: Final = ("input_tokens", "output_tokens", "total_tokens", "reasoning_tokens")
+
+R = TypeVar("R")
+
+
+def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
+    """Read the samples of a log; their ids are those of Inspect after the name of the task."""
+    return _with_sample(field_mapping.questions(_rows(source.path), _question, NAMES))
+
+
+def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
+    """Read the outputs of the first epoch; the scores of Inspect stay in `extra`.
+
+    A note of the source says so where there are more.
+    """
+    translate = partial(_prediction, has_system=source.system is not None)
+    rows = _rows(source.path, source.notes)
+    given = field_mapping.predictions(rows, source, translate, NAMES)
+    return _with_sample(given)
+
+
+def _rows(path: Path, notes: list[str] | None = None) -> Iterator[Row | Reject]:
+    """Yield the samples of the first epoch with the task and the model of the log.
+
+    A note is added to `notes` if there are more.
+
+    Raises:
+        InputError: The file is not a log with samples, or inspect_ai is not installed.
+    """
+    try:
+        from inspect_ai import log as inspect_log
+    except ImportError:
+        said = "Inspect's logs are read by inspect_ai: `pip install scoreline[inspect]`"
+        raise InputError([Problem(path, None, said)]) from None
+    _require_log(path)
+    count = last = 0
+    try:
+        if path.suffix == ".json":
+            log = inspect_log.read_eval_log(
+                str(path), resolve_attachments="core", exclude_fields=set(IGNORED)
+            )
+            samples: Any = log.samples or []
+        else:
+            log = inspect_log.read_eval_log(str(path), header_only=True)
+            samples = inspect_log.read_eval_log_samples(
+                str(path),
+                all_samples_required=False,
+                resolve_attachments="core",
+                exclude_fields=set(IGNORED),
+            )
+        spec = log.eval
+        common = {"task": spec.task, "model": spec.model, "epochs": spec.config.epochs}
+        for sample in samples:
+            count += 1
+            last = max(last, sample.epoch)
+            if sample.epoch == 1:
+                yield _row({**common, **_plain(sample.model_dump(exclude=set(IGNORED)))})
+    except Exception as error:
+        # Whatever another package raises on a damaged file.
+        raise _unreadable(path, error) from error
+    if count == 0:
+        said = "expected samples, found none: was the log written with `log_samples=False`?"
+        raise InputError([Problem(path, None, said)])
+    if last > 1 and notes is not None:
+        notes.append(f"only the first of {last} epochs is read")
+
+
+def _require_log(path: Path) -> None:
+    """Check the suffix and the size of a log.
+
+    Raises:
+        InputError: It has another suffix or is too large.
+    """
+    if path.suffix not in {".eval", ".json"}:
+        said = f"unknown file suffix {path.suffix!r}; expected .eval or .json, not compressed"
+        raise InputError([Problem(path, None, said)])
+    try:
+        size = path.stat().st_size
+        expanded, most = size, LONGEST_FILE
+        if path.suffix == ".eval":
+            with zipfile.ZipFile(path) as archive:
+                expanded = sum(each.file_size for each in archive.infolist())
+            most = max(FREE_EXPANSION, MAX_RATIO * size)
+    except OSError as error:
+        raise InputError([Problem(path, None, f"cannot be read: {error.strerror}")]) from error
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+        said = f"expected a log of Inspect, which is a zip file: {error}"
+        raise InputError([Problem(path, None, said)]) from error
+    if expanded > most:
+        said = f"the log is longer than {most // MIB:,} MiB, split it"
+        raise InputError([Problem(path, None, said)])
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    if path.suffix == ".json":
+        require_object(path, EXPECTED)
+        root = NestedJson(path).root.value
+        if not {"eval", "samples"} <= root.keys():
+            return wrong_kind(path, 1, EXPECTED, root)
+    lines = [line.strip() for line in str(error).splitlines() if "errors.pydantic.dev" not in line]
+    said = ": ".join(lines[:3]) or type(error).__name__
+    return InputError([Problem(path, None, f"expected a log of Inspect: {said}")])
+
+
+def _row(fields: dict[str, Any]) -> Row | Reject:
+    name = f"sample {fields.get('id')!r}"
+    try:
+        json.dumps(fields, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return Reject(None, "expected text, found half of a surrogate pair", name)
+    return Row(fields, None, name)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it: no NaN, as Inspect writes it for missing scores."""
+    match value:
+        case dict():
+            return {str(name): _plain(each) for name, each in value.items()}
+        case list() | tuple():
+            return [_plain(each) for each in value]
+        case float():
+            return value if math.isfinite(value) else None
+        case None | bool() | int() | str():
+            return value
+        case _:
+            return str(value)
+
+
+def _with_sample(given: Iterator[R | Reject]) -> Iterator[R | Reject]:
+    """Name the sample of a reject, since a log has no lines."""
+    for each in given:
+        if isinstance(each, Reject):
+            yield Reject(None, f"{each.text}: {each.reason}", each.text)
+        else:
+            yield each
+
+
+def _id(fields: dict[str, Any]) -> str:
+    return f"{fields['task']}/{fields.get('id')}"
+
+
+def _input(fields: dict[str, Any]) -> str:
+    text = question_text(fields.get("input"))
+    if text is None:
+        raise RecordError(["input: missing"])
+    return text
+
+
+def _question(row: Row, _: int) -> dict[str, Any]:
+    fields = row.fields
+    metadata, choices, target = fields.get("metadata"), fields.get("choices"), fields.get("target")
+    kept: dict[str, Any] = {"metadata": metadata} if metadata else {}
+    record: dict[str, Any] = {"question_id": _id(fields), "question": _input(fields)}
+    if choices:
+        record["choices"] = choices
+        position = _position(target, choices)
+        if position is None:
+            kept["target"] = target
+        else:
+            record["correct_choice"] = position
+    elif target not in (None, "", []):
+        record["expected_answer"] = target
+    return {**record, "tags": {**tags_of(metadata), "task": fields["task"]}, "extra": kept}
+
+
+def _position(target: object, choices: list[Any]) -> int | None:
+    """Return the position of the correct choice: null if several are correct or none is known."""
+    if isinstance(target, list) and len(target) == 1:
+        target = target[0]
+    if not isinstance(target, str) or not target:
+        return None
+    position = string.ascii_uppercase.find(target) if len(target) == 1 else -1
+    if 0 <= position < len(choices):
+        return position
+    return choices.index(target) if target in choices else None
+
+
+def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
+    fields = row.fields
+    output = fields.get("output")
+    record: dict[str, Any] = {
+        "question_id": _id(fields),
+        "question": _input(fields),
+        "latency_s": fields.get("working_time"),
+    }
+    if not has_system:
+        record["system"] = fields["model"]
+    failed = fields.get("error")
+    if isinstance(failed, dict):
+        record["error"] = failed.get("message") or "the sample has an error"
+    elif isinstance(output, dict) and output.get("choices"):
+        record["answer"] = output.get("completion")
+    else:
+        said = output.get("error") if isinstance(output, dict) else None
+        record["error"] = said or "there is no output"
+    kept = {name: fields[name] for name in KEPT if fields.get(name) not in (None, {})}
+    usage = fields.get("model_usage")
+    used = usage.get(fields["model"]) if isinstance(usage, dict) else None
+    if isinstance(used, dict):
+        record["cost_usd"] = used.get("total_cost")
+        kept |= {name: used[name] for name in TOKENS if used.get(name) is not None}
+    if isinstance(fields.get("epochs"), int) and fields["epochs"] > 1:
+        kept["epochs"] = fields["epochs"]
+    return {**record, "extra": kept}
+
+
+FORMAT: Final = Format(
+    name="inspect",
+    summary="Logs of Inspect: the samples of a task with the outputs of one model.",
+    questions=read_questions,
+    predictions=read_predictions,
+    questions_from="predictions",
+    is_streamed=False,
+)

@@ -1,0 +1,363 @@
+"""Langfuse: exported traces and observations, from its interface and its API."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from warehouse.errors import InputError, Problem
+from warehouse.formats.format import Format, Read, Reject, Source
+from warehouse.formats.readers import field_mapping
+from warehouse.formats.readers.conversations import (
+    answer_text,
+    expected_answer,
+    parsed,
+    question_text,
+    retrieved_items,
+)
+from warehouse.formats.readers.error_messages import RecordError, found
+from warehouse.formats.readers.exports import (
+    element_row,
+    first_character,
+    id_of_text,
+    require_kind,
+    text_length,
+)
+from warehouse.formats.readers.files import kind
+from warehouse.formats.readers.limits import LONGEST_FILE, MIB
+from warehouse.formats.readers.nested_json import NestedJson
+from warehouse.formats.readers.otel_spans import time_of
+from warehouse.formats.readers.rows import Row, rows
+from warehouse.formats.readers.tabular import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from warehouse.formats.readers.conversations import Documents
+    from warehouse.formats.records.prediction import Prediction
+    from warehouse.formats.records.question import Question
+
+NAMES: Final = {
+    "question_id": "metadata.question_id",
+    "question": "input",
+    "answer": "output",
+    "expected_answer": "metadata.expected_answer",
+    "latency_s": "latency",
+    "cost_usd": "totalCost",
+}
+"""Langfuse's names for fields of a question or prediction."""
+
+SYSTEMS: Final = ("version", "release", "trace_name", "name")
+"""The fields that name the system, after `system` in the metadata."""
+
+KEPT: Final = ("name", "session_id", "user_id", "environment", "release", "version", "tags")
+"""The fields that are kept of an observation that answers."""
+
+READ: Final = frozenset(
+    {"id", "input", "output", "observations", "latency", "total_cost", "html_path", "public"}
+)
+"""The fields of a trace that are not kept."""
+
+PARTS: Final = frozenset({"RETRIEVER", "EMBEDDING", "EVALUATOR", "GUARDRAIL", "EVENT"})
+"""The types of observations that answer no question."""
+
+IDS: Final = ("id", "doc_id", "document_id", "chunk_id")
+TEXTS: Final = ("content", "text", "page_content", "pageContent", "passage", "document")
+CAPITAL: Final = re.compile(r"(?<=[a-z0-9])([A-Z])")
+EXPECTED: Final = (
+    "Langfuse's traces with 'id', 'input' and 'output', or observations with 'traceId'"
+)
+
+
+@dataclass(slots=True)
+class Trace:
+    """A trace: its own fields, if it is exported itself, and its observations."""
+
+    name: str
+    row: Row | None = None
+    observations: list[Row] = field(default_factory=list)
+
+    def fields(self) -> dict[str, Any]:
+        """Return the fields of the trace, or those of the observation that answers."""
+        return (self.row or self.answering()).fields
+
+    def answering(self) -> Row:
+        """Return the root, or the first observation with an input where the root has none."""
+        ordered = sorted(self.roots(), key=_start) + sorted(self.observations, key=_start)
+        asked = [
+            row
+            for row in ordered
+            if _type(row) not in PARTS and question_text(row.fields.get("input"))
+        ]
+        return asked[0] if asked else ordered[0]
+
+    def roots(self) -> list[Row]:
+        """Return the observations without a parent in the trace."""
+        known = {str(row.fields.get("id")) for row in self.observations}
+        parents = "parent_observation_id"
+        return [row for row in self.observations if str(row.fields.get(parents)) not in known]
+
+    def retrievers(self) -> list[Row]:
+        """Return the observations that retrieve, by start, but for those within others."""
+        given = [row for row in self.observations if _type(row) == "RETRIEVER"]
+        names = {row.fields["id"] for row in given if isinstance(row.fields.get("id"), str)}
+        return sorted(
+            (row for row in given if str(row.fields.get("parent_observation_id")) not in names),
+            key=_start,
+        )
+
+
+def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
+    """Read the input of each trace; the id is that in the metadata or follows from the text."""
+    return _read(source, partial(field_mapping.questions, translate=_question, names=NAMES))
+
+
+def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
+    """Read the output of each trace with what its observations have retrieved."""
+    return _read(
+        source,
+        partial(
+            field_mapping.predictions,
+            source=source,
+            translate=partial(_prediction, has_system=source.system is not None),
+            names=NAMES,
+        ),
+    )
+
+
+def _read(source: Source, translate: Any) -> Iterator[Any]:
+    """Yield rejected rows and the record of each trace."""
+    traces: dict[str, Trace] = {}
+    length = 0
+    groups = ({"id", "trace_id"}, {"input", "output", "observations", "type"})
+    for row in require_kind(_rows(source.path), source.path, EXPECTED, *groups):
+        if isinstance(row, Reject):
+            yield row
+            continue
+        is_observation = row.fields.get("trace_id") not in (None, "")
+        name = row.fields.get("trace_id" if is_observation else "id")
+        if not isinstance(name, str) or not name:
+            yield Reject(row.line, f"id: expected the id of a trace, found {found(name)}", row.text)
+            continue
+        try:
+            for each in [row] if is_observation else _observations(row):
+                time_of(each.fields, "start_time")
+        except RecordError as error:
+            yield Reject(row.line, str(error), row.text)
+            continue
+        trace = traces.setdefault(name, Trace(name))
+        if is_observation:
+            trace.observations.append(row)
+        elif trace.row is None:
+            trace.row = row
+            trace.observations += _observations(row)
+        else:
+            yield Reject(row.line, f"id: expected each trace once, found {name!r} again", row.text)
+        length += text_length(row.fields)
+        if length > LONGEST_FILE:
+            said = f"the traces hold more than {LONGEST_FILE // MIB} MiB of texts, split the file"
+            raise InputError([Problem(source.path, row.line, said)])
+    for trace in traces.values():
+        row = trace.row or trace.answering()
+        yield from translate([Row({"trace": trace}, row.line, row.text)])
+
+
+def _rows(path: Path) -> Iterator[Row | Reject]:
+    is_object = kind(path) == ".json" and first_character(path) == "{"
+    given = _nested(path) if is_object else rows(path, key="id", shape=Shape())
+    for row in given:
+        yield row if isinstance(row, Reject) else _renamed(row)
+
+
+def _nested(path: Path) -> Iterator[Row | Reject]:
+    """Yield the traces of a page of the API, or a trace that was downloaded by itself."""
+    file = NestedJson(path)
+    listed = file.member(file.root, "data")
+    trace = file.member(file.root, "trace")
+    if listed is not None and isinstance(listed.value, list):
+        for element in file.elements(listed):
+            yield element_row(file, element, "data")
+    elif trace is not None and isinstance(trace.value, dict):
+        row = element_row(file, trace, "trace")
+        with_all = {**file.root.value, **trace.value}
+        with_all.pop("trace")
+        yield row if isinstance(row, Reject) else Row(with_all, row.line, row.text)
+    else:
+        yield Row(file.root.value, file.line(file.root.begin), file.shown(file.root))
+
+
+def _renamed(row: Row) -> Row:
+    """Return a row with names such as `trace_id`: the API writes `traceId`."""
+    fields = {CAPITAL.sub(r"_\1", name).lower(): value for name, value in row.fields.items()}
+    return Row(fields, row.line, row.text)
+
+
+def _observations(row: Row) -> list[Row]:
+    """Return the observations in a trace; lists of traces have only their ids."""
+    given = parsed(row.fields.get("observations"))
+    objects = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+    return [_renamed(Row(each, row.line, row.text)) for each in objects]
+
+
+def _type(row: Row) -> str:
+    return str(row.fields.get("type")).upper()
+
+
+def _start(row: Row) -> float:
+    start = time_of(row.fields, "start_time")
+    return float("inf") if start is None else start
+
+
+def _metadata(fields: dict[str, Any]) -> dict[str, Any]:
+    given = parsed(fields.get("metadata"))
+    return given if isinstance(given, dict) else {}
+
+
+def _side(trace: Trace, name: str) -> Any:
+    """Return the input or output of a trace, or else of the observation that answers."""
+    own = None if trace.row is None else trace.row.fields.get(name)
+    if own in (None, "", {}, []) and trace.observations:
+        row = trace.answering()
+        # What a retriever returns is no answer.
+        return None if name == "output" and _type(row) in PARTS else row.fields.get(name)
+    return own
+
+
+def _asked(trace: Trace) -> tuple[object, str]:
+    text = question_text(_side(trace, "input"))
+    if text is None:
+        raise RecordError(["input: missing"])
+    name = _metadata(trace.fields()).get("question_id")
+    return (id_of_text(text) if name is None else name), text
+
+
+def _question(row: Row, _: int) -> dict[str, Any]:
+    trace: Trace = row.fields["trace"]
+    name, text = _asked(trace)
+    record = {"question_id": name, "question": text}
+    expected = expected_answer(_metadata(trace.fields()))
+    return record if expected is None else {**record, "expected_answer": expected}
+
+
+def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
+    trace: Trace = row.fields["trace"]
+    fields = trace.fields()
+    metadata = _metadata(fields)
+    name, text = _asked(trace)
+    record: dict[str, Any] = {"question_id": name, "question": text}
+    if not has_system:
+        given = (metadata.get("system"), *(fields.get(each) for each in SYSTEMS))
+        record["system"] = next((each for each in given if each not in (None, "")), None)
+    record["retrieved"] = retrieved_items([_documents(each) for each in trace.retrievers()])
+    record["answer"] = answer_text(_side(trace, "output"))
+    fault = _fault(trace)
+    if fault is None and record["answer"] is None and not record["retrieved"]:
+        fault = "there is no output"
+    record["error"] = fault
+    record["latency_s"] = _latency(trace)
+    record["cost_usd"] = _cost(trace)
+    names = KEPT if trace.row is None else fields.keys() - READ
+    kept = {each: fields.get(each) for each in names}
+    kept |= {"trace_id": trace.name, "metadata": metadata or None}
+    kept |= {"name": fields.get("trace_name") or fields.get("name"), "scores": _scores(fields)}
+    kept["tags"] = parsed(fields.get("tags"))
+    return {
+        **record,
+        "extra": {each: value for each, value in kept.items() if value not in (None, "", [])},
+    }
+
+
+def _fault(trace: Trace) -> str | None:
+    """Return the error of a root; null if there is none."""
+    for row in trace.roots():
+        if str(row.fields.get("level")).upper() == "ERROR":
+            message = row.fields.get("status_message")
+            return message if isinstance(message, str) and message else "the level is ERROR"
+    return None
+
+
+def _latency(trace: Trace) -> float | None:
+    if trace.row is not None:
+        return _number(trace.row.fields, "latency")
+    root = trace.answering().fields
+    start, end = time_of(root, "start_time"), time_of(root, "end_time")
+    if start is not None and end is not None and end >= start:
+        return end - start
+    return _number(root, "latency")
+
+
+def _cost(trace: Trace) -> float | None:
+    """Return the cost of a trace; null for 0, which is written where no price is known.
+
+    Langfuse's own sum is a part, too, where a generation has no price but another call has one.
+    Exports may also leave out the costs of all observations.
+    """
+    own = None if trace.row is None else _number(trace.row.fields, "total_cost") or None
+    costs = [
+        (row, _number(row.fields, "total_cost") or _number(row.fields, "calculated_total_cost"))
+        for row in trace.observations
+    ]
+    known = [cost for _, cost in costs if cost]
+    if known and any(_type(row) == "GENERATION" and not cost for row, cost in costs):
+        return None
+    return own or sum(known) or None
+
+
+def _number(fields: dict[str, Any], name: str) -> float | None:
+    """Return a number; null where it is negative, as for metrics that were not asked for."""
+    given = fields.get(name)
+    if given in (None, ""):
+        return None
+    if isinstance(given, str):
+        try:
+            given = float(given)
+        except ValueError:
+            given = fields[name]
+    if not isinstance(given, int | float) or isinstance(given, bool) or not -1e300 < given < 1e300:  # noqa: PLR2004
+        raise RecordError([f"{name}: expected a number, found {found(given)}"])
+    return float(given) if given >= 0 else None
+
+
+def _scores(fields: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the scores that Langfuse has for a trace, by name."""
+    given = parsed(fields.get("scores"))
+    if isinstance(given, dict):
+        return given
+    objects = [each for each in given if isinstance(each, dict)] if isinstance(given, list) else []
+    return {str(each.get("name")): each.get("value") for each in objects} or None
+
+
+def _documents(row: Row) -> Documents | None:
+    """Return the documents that an observation has retrieved; null without an output."""
+    given = parsed(row.fields.get("output"))
+    if isinstance(given, dict):
+        lists = [value for value in given.values() if isinstance(value, list)]
+        given = lists[0] if len(lists) == 1 else [given]
+    if given in (None, ""):
+        return None
+    documents: list[tuple[object, object, object]] = []
+    for each in given if isinstance(given, list) else [given]:
+        if not isinstance(each, dict):
+            documents.append((None, each, None))
+            continue
+        inner = each.get("document")
+        document = {**inner, **each} if isinstance(inner, dict) else each
+        name = next((document[key] for key in IDS if document.get(key) is not None), None)
+        texts = (document[key] for key in TEXTS if isinstance(document.get(key), str))
+        name = str(name) if isinstance(name, int) else name
+        documents.append((name, next(texts, None), document.get("score")))
+    return documents
+
+
+FORMAT: Final = Format(
+    name="langfuse",
+    summary="Langfuse's exports: traces with their observations, as questions and answers.",
+    questions=read_questions,
+    predictions=read_predictions,
+    questions_from="predictions",
+    version=2,
+    is_streamed=False,
+)

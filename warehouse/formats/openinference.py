@@ -1,0 +1,299 @@
+"""OpenInference: spans of traced systems, as Phoenix and OpenTelemetry export them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+from warehouse.errors import InputError, Problem
+from warehouse.formats.format import Format, Read, Reject, Source
+from warehouse.formats.readers import field_mapping
+from warehouse.formats.readers.conversations import (
+    answer_text,
+    expected_answer,
+    parsed,
+    question_text,
+    retrieved_items,
+)
+from warehouse.formats.readers.error_messages import RecordError, found
+from warehouse.formats.readers.exports import (
+    element_row,
+    first_character,
+    id_of_text,
+    require_kind,
+    text_length,
+)
+from warehouse.formats.readers.files import kind
+from warehouse.formats.readers.limits import LONGEST_FILE, MIB
+from warehouse.formats.readers.nested_json import NestedJson
+from warehouse.formats.readers.otel_spans import PREFIX, Span, otlp_spans, span_of
+from warehouse.formats.readers.rows import Row, rows
+from warehouse.formats.readers.tabular import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from warehouse.formats.readers.conversations import Documents
+    from warehouse.formats.records.prediction import Prediction
+    from warehouse.formats.records.question import Question
+
+NAMES: Final = {
+    "question": "attributes.input.value",
+    "answer": "attributes.output.value",
+    "retrieved": "attributes.retrieval.documents",
+    "cost_usd": "attributes.llm.cost.total",
+    "question_id": "attributes.metadata.question_id",
+    "expected_answer": "attributes.metadata.expected_answer",
+}
+"""OpenInference's names for fields of a question or prediction."""
+
+DOCUMENTS: Final = "retrieval.documents"
+COST: Final = "llm.cost.total"
+TOKENS: Final = {
+    f"tokens_{name}": f"llm.token_count.{name}" for name in ("prompt", "completion", "total")
+}
+KEPT: Final = {"session_id": "session.id", "user_id": "user.id", "trace_tags": "tag.tags"}
+SYSTEMS: Final = ("service.name", "openinference.project.name")
+"""The attributes that name the system, after `system` in the metadata."""
+
+PARTS: Final = frozenset({"RETRIEVER", "EMBEDDING", "RERANKER", "EVALUATOR", "GUARDRAIL"})
+"""The kinds of spans that answer no question."""
+
+SHAPE: Final = Shape(numbers=frozenset(PREFIX + each for each in (*TOKENS.values(), COST)))
+EXPECTED: Final = (
+    "spans as Phoenix or OpenTelemetry export them, with 'context.trace_id' or 'traceId'"
+)
+
+
+@dataclass(slots=True)
+class Trace:
+    """The spans of a trace that say something: those with texts, and those of models."""
+
+    spans: list[Span] = field(default_factory=list)
+
+    def answering(self) -> Span:
+        """Return the root, or the first span with an input where the root has none."""
+        known = {span.id for span in self.spans if span.id is not None}
+        roots = [span for span in self.spans if span.parent is None or span.parent not in known]
+        ordered = sorted(roots, key=_start) + sorted(self.spans, key=_start)
+        asked = [
+            span
+            for span in ordered
+            if span.kind not in PARTS and question_text(span.attributes.get("input.value"))
+        ]
+        return asked[0] if asked else ordered[0]
+
+    def retrievers(self) -> list[Span]:
+        """Return the spans that retrieve, by start, but for those within other such spans."""
+        by_id = {span.id: span for span in self.spans if span.id is not None}
+        found_ = [span for span in self.spans if span.kind == "RETRIEVER"]
+        return sorted((each for each in found_ if not _is_within(each, by_id)), key=_start)
+
+
+def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
+    """Read the input of each trace; the id is that in the metadata or follows from the text."""
+    return _read(source, partial(field_mapping.questions, translate=_question, names=NAMES))
+
+
+def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
+    """Read the output of each trace with the documents that its spans have retrieved."""
+    return _read(
+        source,
+        partial(
+            field_mapping.predictions,
+            source=source,
+            translate=partial(_prediction, has_system=source.system is not None),
+            names=NAMES,
+        ),
+    )
+
+
+def _read(source: Source, translate: Any) -> Iterator[Any]:
+    """Yield rejected spans and the record of each trace, which stands as a row for its spans."""
+    traces: dict[str, Trace] = {}
+    length = 0
+    names = {"context.trace_id", "trace_id", "traceId"}
+    for row in require_kind(_spans(source.path), source.path, EXPECTED, names):
+        if isinstance(row, Reject):
+            yield row
+            continue
+        try:
+            span = span_of(row)
+        except RecordError as error:
+            yield Reject(row.line, str(error), row.text)
+            continue
+        traces.setdefault(span.trace, Trace()).spans.append(span)
+        length += text_length(row.fields)
+        if length > LONGEST_FILE:
+            said = f"the spans hold more than {LONGEST_FILE // MIB} MiB of texts, split the file"
+            raise InputError([Problem(source.path, row.line, said)])
+    for trace in traces.values():
+        row = trace.answering().row
+        yield from translate([Row({"trace": trace}, row.line, row.text)])
+
+
+def _spans(path: Path) -> Iterator[Row | Reject]:
+    """Yield the spans of a file; those of OTLP and of Phoenix's interface are nested."""
+    is_object = kind(path) == ".json" and first_character(path) == "{"
+    given = _nested(path) if is_object else rows(path, key="context.span_id", shape=SHAPE)
+    for row in given:
+        if isinstance(row, Row) and isinstance(row.fields.get("context"), dict):
+            ids = {f"context.{name}": value for name, value in row.fields["context"].items()}
+            yield Row({**row.fields, **ids}, row.line, row.text)
+        elif isinstance(row, Row) and "resourceSpans" in row.fields:
+            try:
+                yield from list(otlp_spans(row))
+            except RecordError as error:
+                yield Reject(row.line, str(error), row.text)
+        else:
+            yield row
+
+
+def _nested(path: Path) -> Iterator[Row | Reject]:
+    file = NestedJson(path)
+    exported = file.member(file.root, "resourceSpans")
+    listed = exported or file.member(file.root, "data")
+    if listed is None or not isinstance(listed.value, list):
+        yield Row(file.root.value, file.line(file.root.begin), file.shown(file.root))
+        return
+    for element in file.elements(listed):
+        row = element_row(file, element, "data" if exported is None else "resourceSpans")
+        if isinstance(row, Row) and exported is not None:
+            row = Row({"resourceSpans": [row.fields]}, row.line, row.text)
+        yield row
+
+
+def _start(span: Span) -> float:
+    return float("inf") if span.start is None else span.start
+
+
+def _is_within(span: Span, by_id: dict[str, Span]) -> bool:
+    """Return whether an ancestor of a span retrieves."""
+    seen: set[str] = set()
+    parent = span.parent
+    while parent is not None and parent in by_id and parent not in seen:
+        seen.add(parent)
+        if by_id[parent].kind == "RETRIEVER":
+            return True
+        parent = by_id[parent].parent
+    return False
+
+
+def _metadata(span: Span) -> dict[str, Any]:
+    given = parsed(span.attributes.get("metadata"))
+    return given if isinstance(given, dict) else {}
+
+
+def _asked(span: Span) -> tuple[object, str]:
+    """Return the id and the text of the question."""
+    text = question_text(span.attributes.get("input.value"))
+    if text is None:
+        raise RecordError(["attributes.input.value: missing in the spans of the trace"])
+    name = _metadata(span).get("question_id")
+    return (id_of_text(text) if name is None else name), text
+
+
+def _question(row: Row, _: int) -> dict[str, Any]:
+    span = row.fields["trace"].answering()
+    name, text = _asked(span)
+    record = {"question_id": name, "question": text}
+    expected = expected_answer(_metadata(span))
+    return record if expected is None else {**record, "expected_answer": expected}
+
+
+def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
+    trace: Trace = row.fields["trace"]
+    span = trace.answering()
+    name, text = _asked(span)
+    record: dict[str, Any] = {"question_id": name, "question": text}
+    if not has_system:
+        named = (span.attributes.get(each) for each in SYSTEMS)
+        given = chain([_metadata(span).get("system")], named)
+        record["system"] = next((each for each in given if each is not None), None)
+    if span.error is not None:
+        record["error"] = span.error
+    else:
+        # What a retriever returns is no answer.
+        output = None if span.kind in PARTS else span.attributes.get("output.value")
+        record["answer"] = answer_text(output)
+    if span.start is not None and span.end is not None and span.end >= span.start:
+        record["latency_s"] = span.end - span.start
+    record["retrieved"] = retrieved_items([_documents(each) for each in trace.retrievers()])
+    if span.error is None and record["answer"] is None and not record["retrieved"]:
+        record["error"] = "there is no output"
+    record["cost_usd"] = _total(trace, COST)
+    kept: dict[str, Any] = {"trace_id": span.trace, "span_name": span.name}
+    kept |= {each: span.attributes.get(written) for each, written in KEPT.items()}
+    kept |= {each: _total(trace, written) for each, written in TOKENS.items()}
+    kept["metadata"] = _metadata(span) or None
+    return {**record, "extra": {each: value for each, value in kept.items() if value is not None}}
+
+
+def _documents(span: Span) -> Documents | None:
+    """Return the documents of a span; null if it has no attribute of them."""
+    given = parsed(span.attributes.get(DOCUMENTS))
+    if given is None:
+        given = _numbered(span) or None
+    if given is None:
+        return None
+    if not isinstance(given, list):
+        said = f"attributes.{DOCUMENTS}: expected a list as JSON, found {found(given)}"
+        raise RecordError([said])
+    documents = []
+    for position, each in enumerate(given):
+        if not isinstance(each, dict):
+            said = f"attributes.{DOCUMENTS}[{position}]: expected an object, found {found(each)}"
+            raise RecordError([said])
+        inner = each.get("document")
+        document = {f"document.{name}": value for name, value in each.items()}
+        document |= (
+            {f"document.{n}": v for n, v in inner.items()} if isinstance(inner, dict) else {}
+        )
+        document |= each
+        values = (document.get(f"document.{name}") for name in ("id", "content", "score"))
+        name, text, score = values
+        documents.append((str(name) if isinstance(name, int) else name, text, score))
+    return documents
+
+
+def _numbered(span: Span) -> list[dict[str, Any]]:
+    """Return the documents of attributes such as `retrieval.documents.0.document.id`."""
+    documents: dict[int, dict[str, Any]] = {}
+    for written, value in span.attributes.items():
+        if written.startswith(f"{DOCUMENTS}."):
+            position, _, name = written.removeprefix(f"{DOCUMENTS}.").partition(".")
+            if position.isdecimal() and len(position) < 10:  # noqa: PLR2004
+                documents.setdefault(int(position), {})[name] = value
+    return [documents[position] for position in sorted(documents)]
+
+
+def _total(trace: Trace, name: str) -> float | None:
+    """Return the sum of a number over the calls of models; null if a span `LLM` has none."""
+    numbers = []
+    for span in trace.spans:
+        if span.kind not in {"LLM", "EMBEDDING", "RERANKER"}:
+            continue
+        # Pandas writes NaN where a span has no such attribute.
+        given = span.attributes.get(name, math.nan)
+        if not isinstance(given, int | float) or isinstance(given, bool):
+            raise RecordError([f"attributes.{name}: expected a number, found {found(given)}"])
+        if not math.isnan(given):
+            numbers.append(given)
+        elif span.kind == "LLM":
+            return None
+    return sum(numbers) if numbers else None
+
+
+FORMAT: Final = Format(
+    name="openinference",
+    summary="Spans of Phoenix and OpenTelemetry with the attributes of OpenInference.",
+    questions=read_questions,
+    predictions=read_predictions,
+    questions_from="predictions",
+    version=2,
+    is_streamed=False,
+)

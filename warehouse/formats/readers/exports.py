@@ -1,0 +1,117 @@
+"""What exports of evaluation and tracing tools have in common: ids, tags and the kind of file."""
+
+from __future__ import annotations
+
+import json
+import re
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, Final
+
+from warehouse.errors import InputError, Problem
+from warehouse.formats.format import Reject
+from warehouse.formats.readers.error_messages import SHOWN
+from warehouse.formats.readers.files import opened
+from warehouse.formats.readers.rows import Row
+from warehouse.formats.records.record import CONTROL
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from warehouse.formats.readers.nested_json import Element, NestedJson
+
+LONGEST_TAG: Final = 100
+"""The number of characters up to which a text of the metadata becomes a tag."""
+
+_LISTED: Final = 6
+_ID_DIGITS: Final = 12
+
+
+def id_of_text(text: str) -> str:
+    """Return the id of a question without one: the same for the same text in all files."""
+    return f"q-{sha256(text.encode()).hexdigest()[:_ID_DIGITS]}"
+
+
+def tags_of(metadata: object) -> dict[str, Any]:
+    """Return the members of a metadata object that can be tags: numbers and short texts."""
+    if not isinstance(metadata, dict):
+        return {}
+    tags: dict[str, Any] = {}
+    for name, value in metadata.items():
+        if isinstance(value, bool):
+            tags[name] = str(value).lower()
+        elif isinstance(value, int | float) or _is_short(value):
+            tags[name] = value
+    return {name: value for name, value in tags.items() if _is_short(name)}
+
+
+def _is_short(value: object) -> bool:
+    is_text = isinstance(value, str) and 0 < len(value) <= LONGEST_TAG
+    return is_text and re.search(CONTROL, str(value)) is None
+
+
+def first_character(path: Path) -> str:
+    """Return the first character of a file that is not whitespace; empty if there is none.
+
+    Raises:
+        InputError: The file cannot be read.
+    """
+    with opened(path) as file:
+        start = file.read(4096).removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
+    return start[:1].decode(errors="replace")
+
+
+def require_kind(
+    rows: Iterable[Row | Reject], path: Path, expected: str, *groups: Collection[str]
+) -> Iterator[Row | Reject]:
+    """Yield rows if the first one has a field of each group.
+
+    Raises:
+        InputError: It has none of a group, so that the file is of another kind.
+    """
+    is_first = True
+    for row in rows:
+        if is_first and isinstance(row, Row):
+            is_first = False
+            if not all(any(name in row.fields for name in group) for group in groups):
+                raise wrong_kind(path, row.line, expected, row.fields)
+        yield row
+
+
+def require_object(path: Path, expected: str) -> None:
+    """Check that a JSON file does not begin like a list or a text.
+
+    Raises:
+        InputError: It does, so that the file is of another kind; or it cannot be read.
+    """
+    first = first_character(path)
+    if first not in {"{", ""}:
+        given = "a list" if first == "[" else f"{first!r} at the beginning"
+        raise InputError([Problem(path, None, f"expected {expected}; found {given}")])
+
+
+def wrong_kind(
+    path: Path, line: int | None, expected: str, fields: Mapping[str, Any]
+) -> InputError:
+    """Return the error about a file of another kind, with the fields that it has."""
+    names = [repr(name[:SHOWN]) for name in list(fields)[:_LISTED]]
+    more = f" and {len(fields) - _LISTED:,} more" if len(fields) > _LISTED else ""
+    found = f"the fields {', '.join(names)}{more}" if names else "no fields"
+    return InputError([Problem(path, line, f"expected {expected}; found {found}")])
+
+
+def text_length(fields: Mapping[str, Any]) -> int:
+    """Return the number of characters of the texts, lists and objects of a row."""
+    return sum(
+        len(each) if isinstance(each, str) else len(json.dumps(each))
+        for each in fields.values()
+        if isinstance(each, str | list | dict)
+    )
+
+
+def element_row(file: NestedJson, element: Element, place: str) -> Row | Reject:
+    """Return an element of a nested JSON file as a row."""
+    line, shown = file.line(element.begin), file.shown(element)
+    if not isinstance(element.value, dict):
+        return Reject(line, f"{place}: expected an object", shown)
+    return Row(element.value, line, shown)

@@ -1,0 +1,217 @@
+"""Names the columns of a file after fields: by configuration, or by well-known aliases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from warehouse.errors import InputError, Problem, closest_match
+from warehouse.formats.columns import NO_COLUMNS
+from warehouse.formats.readers.error_messages import RecordError
+from warehouse.formats.readers.strict_json import is_list
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+    from pathlib import Path
+
+QUESTION_ALIASES: Final[Mapping[str, str]] = {
+    "id": "question_id",
+    "query": "question",
+    "user_input": "question",
+    "ground_truth": "expected_answer",
+    "reference": "expected_answer",
+}
+"""Names that other tools give to fields of questions."""
+
+PREDICTION_ALIASES: Final[Mapping[str, str]] = {
+    "id": "question_id",
+    "response": "answer",
+    "retrieved_contexts": "contexts",
+    "context": "contexts",
+}
+"""Names that other tools give to fields of predictions."""
+
+GIVEN_BY: Final[Mapping[str, str]] = {"contexts": "retrieved"}
+"""Fields that another field provides, too."""
+
+MAX_SHOWN: Final = 12
+"""The number of columns that a message lists."""
+
+MAX_CACHED: Final = 1_000
+"""The rows with different columns whose names are kept at once."""
+
+MAX_SEEN: Final = 10_000
+"""The number of columns that are kept for messages; rows of JSON may each have others."""
+
+DELIMITERS: Final = {",": "comma", ";": "semicolon", "\t": "tab"}
+
+
+class FieldNames:
+    """Gives the columns of one file the names of fields.
+
+    A column is named by `columns` of its source. If no column provides a field, an alias does.
+    Aliases that were used are noted in the source.
+
+    Attributes:
+        known: The names of fields; the delimiter of a CSV file is the one with which its header
+            contains them.
+        written: The columns by field where they differ, for error messages.
+        has_id: Whether the header must contain the required field.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        known: Collection[str],
+        columns: Mapping[str, str] = NO_COLUMNS,
+        aliases: Mapping[str, str] = NO_COLUMNS,
+        *,
+        used: dict[str, str] | None = None,
+        required: str | None = None,
+        with_json: bool = False,
+    ) -> None:
+        """Prepare the names of a file.
+
+        Args:
+            path: The file.
+            known: The names of fields.
+            columns: Fields by column, as configured.
+            aliases: Fields by alias.
+            used: Collects the aliases that were used.
+            required: The field that every row has.
+            with_json: Whether a text may be a JSON list.
+        """
+        self.known = {*known, *columns, *aliases}
+        self.written: dict[str, str] = {}
+        self.has_id = True
+        self._path = path
+        self._columns = columns
+        self._aliases = aliases
+        self._used = {} if used is None else used
+        self._required = required
+        self._with_json = with_json
+        self._cache: dict[tuple[str, ...], dict[str, str]] = {}
+        self._seen: dict[str, None] = {}
+        self._delimiter: str | None = None
+
+    def rename(self, row: dict[str, Any], names: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """Return a row under the names of fields.
+
+        One text under another name than `contexts` is a list of one context.
+
+        Args:
+            row: The row.
+            names: The fields by column, if all rows have the same columns.
+
+        Raises:
+            RecordError: Two columns provide one field.
+        """
+        if names is None:
+            names = self.fields(tuple(row))
+        if not names:
+            return row
+        named = {names.get(name, name): value for name, value in row.items()}
+        text = named.get("contexts")
+        if isinstance(text, str) and "contexts" not in row:
+            named["contexts"] = text if self._with_json and is_list(text) else [text]
+        return named
+
+    def fields(self, columns: tuple[str, ...]) -> Mapping[str, str]:
+        """Return the field of each of these columns that has another name.
+
+        Raises:
+            RecordError: Two columns provide one field.
+        """
+        if columns not in self._cache:
+            if len(self._cache) == MAX_CACHED:
+                self._cache.clear()
+            is_full = len(self._seen) >= MAX_SEEN
+            self._seen |= {name: None for name in columns if not is_full or name in self._columns}
+            self._cache[columns] = self._fields(columns)
+        return self._cache[columns]
+
+    def _fields(self, columns: tuple[str, ...]) -> dict[str, str]:
+        names = {name: self._columns[name] for name in columns if name in self._columns}
+        sources: dict[str, str] = {}
+        for name in columns:
+            field = names.get(name, name)
+            if field in sources:
+                self._refuse(field, sources[field], name)
+            sources[field] = name
+        found: dict[str, str] = {}
+        for name in columns:
+            if name in names or name not in self._aliases:
+                continue
+            field = self._aliases[name]
+            if field in sources or GIVEN_BY.get(field) in sources:
+                continue
+            if field in found:
+                self._refuse(field, found[field], name)
+            found[field] = name
+        aliases = {name: field for field, name in found.items()}
+        self._used |= aliases
+        names |= aliases
+        self.written |= {field: name for name, field in names.items()}
+        return names
+
+    @staticmethod
+    def _refuse(field: str, first: str, second: str) -> None:
+        reason = f"{field}: expected one column, found {first!r} and {second!r}: "
+        reason += "name the one to read in `columns`, or rename a column of the file"
+        raise RecordError([reason])
+
+    def check_header(
+        self, columns: Sequence[str], line: int | None, delimiter: str | None = None
+    ) -> Mapping[str, str]:
+        """Return the fields by column of a file whose rows all have the same columns.
+
+        Raises:
+            InputError: A column that `columns` names or the required field is missing, or two
+                columns provide one field.
+        """
+        self._delimiter = delimiter
+        try:
+            names = self.fields(tuple(columns))
+        except RecordError as error:
+            raise InputError([Problem(self._path, line, str(error))]) from None
+        self.require_columns(line)
+        field = self._required if self.has_id else None
+        if field is not None and field not in {names.get(name, name) for name in columns}:
+            reason = f"no column {field!r}{self.describe(field)}"
+            raise InputError([Problem(self._path, line, reason)])
+        return names
+
+    def require_columns(self, line: int | None = None) -> None:
+        """Check that the file has the columns that `columns` names, at its end or at its header.
+
+        Raises:
+            InputError: It lacks one; names the columns that it has.
+        """
+        missing = [name for name in self._columns if self._seen and name not in self._seen]
+        if missing:
+            reason = f"no column {missing[0]!r}, which `columns` names"
+            reason += self.describe(missing[0])
+            raise InputError([Problem(self._path, line, reason)])
+
+    def describe(self, missing: str) -> str:
+        """Return the end of a message about a missing column: those found, and a near name."""
+        columns = list(self._seen)
+        shown = ", ".join(repr(name) for name in columns[:MAX_SHOWN])
+        more = f" and {len(columns) - MAX_SHOWN} more" if len(columns) > MAX_SHOWN else ""
+        separated = f" (delimiter: {DELIMITERS[self._delimiter]})" if self._delimiter else ""
+        free = [name for name in columns if name not in self._columns and name not in self.known]
+        close = closest_match(missing, free)
+        if close is None and missing == self._required:
+            hint = "; to read another column as it, set `columns`"
+        else:
+            hint = "" if close is None else f"; did you mean {close!r}?"
+        return f"; found {shown}{more}{separated}{hint}"
+
+    def explain(self, error: RecordError) -> RecordError:
+        """Return the error of a row, with the columns found if the required field is missing."""
+        field = self._required
+        return RecordError(
+            [
+                each + self.describe(field) if field and each == f"{field}: missing" else each
+                for each in error.sentences
+            ]
+        )

@@ -1,0 +1,192 @@
+"""Spans in the forms in which tools export them: Phoenix, OpenTelemetry's SDK and OTLP."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from warehouse.formats.readers.error_messages import RecordError, found
+from warehouse.formats.readers.rows import Row
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+ERRORS: Final = frozenset({"ERROR", "STATUS_CODE_ERROR", "2"})
+"""What exports write as the status of a span that failed."""
+
+PREFIX: Final = "attributes."
+_VALUES: Final = ("stringValue", "boolValue", "intValue", "doubleValue", "bytesValue")
+_NANOSECONDS, _MICROSECONDS, _MILLISECONDS = 1e17, 1e14, 1e11
+"""Numbers from which on a time since 1970 is in these units."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A span of a trace.
+
+    Attributes:
+        trace: The id of the trace.
+        id: The id of the span; null where the export leaves it out.
+        parent: The id of the parent; null for a root.
+        name: The name.
+        kind: The kind of OpenInference in capitals, such as `RETRIEVER`; empty if unknown.
+        start: The start in seconds since 1970; null if unknown.
+        end: The end; likewise.
+        error: The message of a span that failed; null if it did not.
+        attributes: The attributes by their names with dots.
+        row: The row of the file.
+    """
+
+    trace: str
+    id: str | None
+    parent: str | None
+    name: str | None
+    kind: str
+    start: float | None
+    end: float | None
+    error: str | None
+    attributes: Mapping[str, Any]
+    row: Row
+
+
+def span_of(row: Row) -> Span:
+    """Return the span of a row.
+
+    Raises:
+        RecordError: The id of the trace or a time is missing or has another type.
+    """
+    fields = row.fields
+    trace = _first(fields, "context.trace_id", "trace_id", "traceId")
+    if not isinstance(trace, str) or not trace:
+        raise RecordError([f"context.trace_id: expected the id of a trace, found {found(trace)}"])
+    span = _first(fields, "context.span_id", "span_id", "spanId")
+    parent = _first(fields, "parent_id", "parentSpanId", "parent_span_id")
+    attributes = _attributes(fields)
+    kind = attributes.get("openinference.span.kind") or fields.get("span_kind") or ""
+    return Span(
+        trace=trace,
+        id=span if isinstance(span, str) else None,
+        parent=parent if isinstance(parent, str) and parent.strip("0x") else None,
+        name=fields["name"] if isinstance(fields.get("name"), str) else None,
+        kind=str(kind).upper(),
+        start=time_of(fields, "start_time", "startTimeUnixNano"),
+        end=time_of(fields, "end_time", "endTimeUnixNano"),
+        error=_error(fields),
+        attributes=attributes,
+        row=row,
+    )
+
+
+def otlp_spans(row: Row) -> Iterator[Row]:
+    """Yield the spans of an export in OTLP's JSON; the attributes of the resource are added.
+
+    Raises:
+        RecordError: The lists of the export have another form.
+    """
+    for resource in _objects(row.fields.get("resourceSpans"), "resourceSpans"):
+        common = resource.get("resource")
+        shared = common.get("attributes") if isinstance(common, dict) else None
+        for scope in _objects(resource.get("scopeSpans"), "scopeSpans"):
+            for span in _objects(scope.get("spans"), "spans"):
+                given = [*_pairs(shared), *_pairs(span.get("attributes"))]
+                yield Row({**span, "attributes": dict(given)}, row.line, row.text)
+
+
+def _objects(given: object, name: str) -> list[dict[str, Any]]:
+    if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+        raise RecordError([f"{name}: expected a list of objects, found {found(given)}"])
+    return given
+
+
+def _pairs(given: object) -> Iterator[tuple[str, Any]]:
+    for each in given if isinstance(given, list) else []:
+        if isinstance(each, dict) and isinstance(each.get("key"), str):
+            yield each["key"], _value(each.get("value"))
+
+
+def _value(given: object) -> Any:
+    if not isinstance(given, dict):
+        return given
+    if isinstance(given.get("intValue"), str):
+        digits = given["intValue"]
+        return int(digits) if digits.lstrip("-").isdecimal() and len(digits) < 20 else digits  # noqa: PLR2004
+    for name in _VALUES:
+        if name in given:
+            return given[name]
+    values = given.get("arrayValue")
+    if isinstance(values, dict) and isinstance(values.get("values"), list):
+        return [_value(each) for each in values["values"]]
+    pairs = given.get("kvlistValue")
+    return dict(_pairs(pairs.get("values"))) if isinstance(pairs, dict) else None
+
+
+def _first(fields: Mapping[str, Any], *names: str) -> object:
+    return next((fields[name] for name in names if fields.get(name) not in (None, "")), None)
+
+
+def _attributes(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes from columns `attributes.*` or from objects, nested or not."""
+    flat = {
+        name.removeprefix(PREFIX): value
+        for name, value in fields.items()
+        if name.startswith(PREFIX) and value is not None
+    }
+    for name in ("resource", "attributes"):
+        given = fields.get(name)
+        if name == "resource" and isinstance(given, dict):
+            given = given.get("attributes")
+        if isinstance(given, dict):
+            flat.update(_flat(given, ""))
+    return flat
+
+
+def _flat(given: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
+    for name, value in given.items():
+        # Metadata stay one value: their names are those of the user.
+        if isinstance(value, dict) and f"{prefix}{name}" != "metadata":
+            yield from _flat(value, f"{prefix}{name}.")
+        elif value is not None:
+            yield f"{prefix}{name}", value
+
+
+def _error(fields: Mapping[str, Any]) -> str | None:
+    status = fields.get("status")
+    given = status if isinstance(status, dict) else {}
+    code = _first(fields, "status_code") or _first(given, "status_code", "code")
+    if str(code).upper() not in ERRORS:
+        return None
+    message = _first(fields, "status_message") or _first(given, "description", "message")
+    return str(message) if message is not None else "the span has the status ERROR"
+
+
+def time_of(fields: Mapping[str, Any], *names: str) -> float | None:
+    """Return a time in seconds since 1970, from ISO 8601 or a number; null if it is missing.
+
+    Raises:
+        RecordError: The first of the named fields that is there is not a time.
+    """
+    given = _first(fields, *names)
+    if given is None:
+        return None
+    if isinstance(given, str) and given.isdecimal() and len(given) < 20:  # noqa: PLR2004
+        given = int(given)
+    if isinstance(given, str):
+        try:
+            time = datetime.fromisoformat(given)
+        except ValueError:
+            time = None
+        if time is not None:
+            return (time if time.tzinfo is not None else time.replace(tzinfo=UTC)).timestamp()
+    if isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given < 1e20:  # noqa: PLR2004
+        return float(given) / _unit(given)
+    name = next(name for name in names if fields.get(name) is not None)
+    raise RecordError([f"{name}: expected a time as in ISO 8601, found {found(given)}"])
+
+
+def _unit(number: float) -> float:
+    if number >= _NANOSECONDS:
+        return 1e9
+    if number >= _MICROSECONDS:
+        return 1e6
+    return 1e3 if number >= _MILLISECONDS else 1.0

@@ -104,9 +104,9 @@ class ChangedPredictionLoad(PredictionLoad):
 
     def _read_pieces(self) -> dict[str, list[Piece]] | None:
         """Divide each file into pieces; null if they are small or of another kind."""
-        files = {system: path for path, system in self.files.predictions if system is not None}
+        files = {system: path for path, system in self.files.prediction_paths if system is not None}
         plain = all(path.suffix in {".jsonl", ".ndjson"} for path in files.values())
-        if len(files) < len(self.files.predictions) or not plain:
+        if len(files) < len(self.files.prediction_paths) or not plain:
             return None
         if sum(path.stat().st_size for path in files.values()) < LARGE_BYTES:
             return None
@@ -135,7 +135,7 @@ class ChangedPredictionLoad(PredictionLoad):
         lines: list[JsonLines] = []
         changed: list[tuple[str, bool]] = []
         with in_memory_duckdb(warehouse) as connection:
-            for path, system in self.files.predictions:
+            for path, system in self.files.prediction_paths:
                 if system is None or pieces[system] == known[system]:
                     continue
                 whole = not self._has_same_questions(warehouse, connection, path, system)

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import xxhash
 
 from warehouse.errors import InputError, Problem
+from warehouse.formats.columns import Columns
+from warehouse.formats.missing_answers import MissingAnswers
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-    from pathlib import Path
 
     from warehouse.formats.format import Format
+    from warehouse.formats.query import InputFile
 
+
+NONE: Final = Columns()
+FAILED: Final = MissingAnswers()
 
 VERSION: Final = 1
 """Increase it when the same files give other rows than before."""
@@ -21,29 +27,35 @@ VERSION: Final = 1
 
 def questions_digest(
     chosen: Format,
-    questions: Sequence[Path],
-    documents: Sequence[Path],
+    questions: Sequence[InputFile],
+    documents: Sequence[InputFile],
     max_reject_ratio: float,
-    predictions: Sequence[tuple[Path, str | None]] = (),
+    predictions: Sequence[tuple[InputFile, str | None]] = (),
+    columns: Columns = NONE,
 ) -> str:
     """Return the digest of the files of questions and documents and of their settings.
 
     It includes files of predictions if the format reads questions from them.
     """
-    files: list[tuple[Path, str | None]] = [(path, None) for path in (*questions, *documents)]
+    files: list[tuple[InputFile, str | None]] = [(path, None) for path in (*questions, *documents)]
     if chosen.questions_from != "files":
         files += predictions
-    return digest_files(files, _settings(chosen, max_reject_ratio, str(len(questions))))
+    names = columns.question_settings(from_predictions=chosen.questions_from == "predictions")
+    names += () if chosen.expansion is None else ("expansion", chosen.expansion)
+    return digest_files(files, _settings(chosen, max_reject_ratio, str(len(questions)), *names))
 
 
 def predictions_digest(
     chosen: Format,
-    files: Sequence[tuple[Path, str | None]],
+    files: Sequence[tuple[InputFile, str | None]],
     max_reject_ratio: float,
     questions: str,
+    columns: Columns = NONE,
+    missing: MissingAnswers = FAILED,
 ) -> str:
     """Return the digest of files of predictions, of their settings and of the questions' digest."""
-    return digest_files(files, _settings(chosen, max_reject_ratio, questions))
+    names = columns.prediction_settings() + missing.settings()
+    return digest_files(files, _settings(chosen, max_reject_ratio, questions, *names))
 
 
 def _settings(chosen: Format, ratio: float, *more: str) -> tuple[str, ...]:
@@ -53,15 +65,17 @@ def _settings(chosen: Format, ratio: float, *more: str) -> tuple[str, ...]:
 _CHUNK_BYTES: Final = 1 << 20
 
 
-def digest_files(files: Iterable[tuple[Path, str | None]], settings: Sequence[str] = ()) -> str:
+def digest_files(
+    files: Iterable[tuple[InputFile, str | None]], settings: Sequence[str] = ()
+) -> str:
     """Return the digest of files and of the settings with which they are read.
 
     It covers the order, contents, suffixes and systems of the files, but not their names and
-    folders, so that a moved project is not read again. It is 32 hexadecimal digits (XXH3, 128
-    bits).
+    folders, so that a moved project is not read again. Of a query it covers the rows, in any order.
+    It is 32 hexadecimal digits (XXH3, 128 bits).
 
     Raises:
-        InputError: A file cannot be read.
+        InputError: A file or query cannot be read.
     """
     digest = xxhash.xxh3_128()
     # One buffer for all chunks: allocating one for each takes twice as long.
@@ -69,6 +83,11 @@ def digest_files(files: Iterable[tuple[Path, str | None]], settings: Sequence[st
     for setting in settings:
         _add(digest, setting.encode())
     for path, system in files:
+        if not isinstance(path, Path):
+            from warehouse.formats.readers.sql import query_digest
+
+            _add(digest, b"sql" + query_digest(path))
+            continue
         content = xxhash.xxh3_128()
         try:
             with path.open("rb", buffering=0) as file:

@@ -12,6 +12,11 @@ from typing import TYPE_CHECKING, Final
 import duckdb
 
 from warehouse.formats.paths import invalid_name_reason
+from warehouse.formats.readers.field_names import (
+    GIVEN_BY,
+    PREDICTION_ALIASES,
+    QUESTION_ALIASES,
+)
 from warehouse.formats.readers.files import kind, require_expandable
 from warehouse.ingest.fast_path_rules import (
     PREDICTION_NAME_RULES,
@@ -62,7 +67,7 @@ def scan_questions(connection: duckdb.DuckDBPyConnection, path: Path) -> JsonLin
         InputError: The file is compressed, and not whole or too large.
         NotFastPath: The file needs row-by-row validation.
     """
-    found = _scan(connection, path, QUESTIONS)
+    found = _scan(connection, path, QUESTIONS, QUESTION_ALIASES)
     fields = {name: type_ for name, type_ in QUESTION_FIELDS.items() if name in found.types}
     if {"gold_relevance", "gold_doc_ids"} <= fields.keys():
         raise NotFastPath("gold_doc_ids and gold_relevance are both given")
@@ -97,7 +102,7 @@ def scan_predictions(
         InputError: The file is compressed, and not whole or too large.
         NotFastPath: The file needs row-by-row validation.
     """
-    found = _scan(connection, path, PREDICTIONS)
+    found = _scan(connection, path, PREDICTIONS, PREDICTION_ALIASES)
     fields = {name: type_ for name, type_ in PREDICTION_FIELDS.items() if name in found.types}
     if {"choice_logprobs", "choice_probs"} <= fields.keys():
         raise NotFastPath("choice_logprobs and choice_probs are both given")
@@ -119,17 +124,29 @@ def scan_predictions(
 
 
 def _scan(
-    connection: duckdb.DuckDBPyConnection, path: Path, expected: Mapping[str, Field]
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    expected: Mapping[str, Field],
+    aliases: Mapping[str, str],
 ) -> FileFields:
     if kind(path) not in {".jsonl", ".ndjson"}:
         raise NotFastPath("not JSON Lines")
     if path.suffix != kind(path):
         require_expandable(path)
     found = scan_file(path, expected) if path.suffix == kind(path) else None
-    if found is not None:
+    if found is None:
+        found = _scan_rows(connection, path, expected)
+    else:
         _require_distinct_names(found.names, expected)
-        return found
-    return _scan_rows(connection, path, expected)
+    _require_no_alias(found, aliases)
+    return found
+
+
+def _require_no_alias(found: FileFields, aliases: Mapping[str, str]) -> None:
+    for name in aliases.keys() & found.names:
+        field = aliases[name]
+        if found.in_every_row.isdisjoint({field, GIVEN_BY.get(field, field)}):
+            raise NotFastPath(f"{name} may stand for {field}")
 
 
 def _scan_rows(
@@ -169,7 +186,11 @@ def _scan_shapes(
     ).fetchall()
     if not rows or len(rows) > MAX_SHAPES:
         raise NotFastPath("the file is empty, or its rows have too many different shapes")
-    fields = FileFields({name: set() for name in known}, set())
+    fields = FileFields(
+        {name: set() for name in known},
+        set(),
+        in_every_row=frozenset.intersection(*(frozenset(keys or ()) for keys, *_ in rows)),
+    )
     for keys, types, is_unsupported in rows:
         # Values that are not objects have no keys.
         if not keys or len(set(keys)) < len(keys) or is_unsupported:

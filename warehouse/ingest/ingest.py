@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from warehouse.errors import InputError, WarehouseError
-from warehouse.formats.catalog import format_named
 from warehouse.formats.paths import require_valid_systems
 from warehouse.ingest.changed_pieces import ChangedPredictionLoad
 from warehouse.ingest.digests import predictions_digest, questions_digest
 from warehouse.ingest.fast_path import NotFastPath
-from warehouse.ingest.plan import Load, QuestionLoad
+from warehouse.ingest.plan import Load, QuestionLoad, has_queries
 from warehouse.ingest.result import Ingested, unchanged
 from warehouse.storage.scratch import scratch_folder
 
@@ -89,7 +88,7 @@ def _plan(
     force: bool,
 ) -> dict[InputKey, Load | Ingested]:
     """Return the loads of one benchmark, or the stored results of files that have not changed."""
-    input_format, name = format_named(files.format), files.benchmark
+    input_format, name = files.input_format, files.benchmark
     steps: dict[InputKey, Load | Ingested] = {}
     questions: QuestionLoad | None = None
 
@@ -99,7 +98,8 @@ def _plan(
             files.questions,
             files.documents,
             files.max_reject_ratio,
-            files.predictions,
+            files.given_predictions,
+            files.columns,
         )
         if force or fingerprints.get(QUESTIONS) != digest:
             questions = QuestionLoad(
@@ -107,17 +107,24 @@ def _plan(
                 format=input_format,
                 digest=digest,
                 folder=folder,
-                is_fast=input_format.is_canonical,
+                is_fast=input_format.is_canonical
+                and input_format.expansion is None
+                and not (files.columns.questions or files.columns.tags)
+                and not has_queries(files.questions),
             )
         steps[name, QUESTIONS] = questions or unchanged(warehouse, name, QUESTIONS, digest)
         fingerprints[QUESTIONS] = digest
     if PREDICTIONS in kinds:
         if QUESTIONS not in fingerprints:
             raise WarehouseError(f"benchmark {name!r} has no questions: ingest them first")
-        require_valid_systems(files.predictions)
-        digest = predictions_digest(
-            input_format, files.predictions, files.max_reject_ratio, fingerprints[QUESTIONS]
+        require_valid_systems(files.prediction_paths)
+        settings = (
+            files.max_reject_ratio,
+            fingerprints[QUESTIONS],
+            files.columns,
+            files.missing,
         )
+        digest = predictions_digest(input_format, files.predictions, *settings)
         loaded = fingerprints.get(PREDICTIONS)
         if force or loaded != digest:
             steps[name, PREDICTIONS] = ChangedPredictionLoad(
@@ -125,11 +132,11 @@ def _plan(
                 format=input_format,
                 digest=digest,
                 folder=folder,
-                is_fast=input_format.is_canonical,
+                is_fast=input_format.is_canonical
+                and not files.columns.predictions
+                and not has_queries(file for file, _ in files.predictions),
                 questions=questions,
-                settings=predictions_digest(
-                    input_format, [], files.max_reject_ratio, fingerprints[QUESTIONS]
-                ),
+                settings=predictions_digest(input_format, [], *settings),
                 loaded=None if force else loaded,
             )
         else:

@@ -15,9 +15,6 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from warehouse.formats.readers.limits import LONGEST_ROW
 from warehouse.formats.readers.strict_json import NotJsonError, decode
 from warehouse.ingest.fast_path_rules import TEXT
@@ -52,6 +49,7 @@ class FileFields:
         retrieved: The members of retrieved documents; null: not known.
         max_line_bytes: An upper bound on the length of a line.
         has_checked_names: Whether the scan has searched ids and names for control characters.
+        in_every_row: The fields that no row lacks.
     """
 
     types: dict[str, set[str]]
@@ -59,6 +57,7 @@ class FileFields:
     retrieved: frozenset[str] | None = None
     max_line_bytes: int = LONGEST_ROW
     has_checked_names: bool = False
+    in_every_row: frozenset[str] = frozenset()
 
     @property
     def extra_fields(self) -> tuple[str, ...]:
@@ -105,6 +104,10 @@ class _PatternCheck:
         return not self._failed
 
     def _match_chunks(self) -> None:
+        # Files that are not scanned do without.
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
         chunk = bytearray(CHUNK_BYTES)
         try:
             while not self._failed and (length := self._read_lines(chunk)):
@@ -145,7 +148,11 @@ def _fields(head: Sequence[Mapping[str, Any]], expected: Mapping[str, Field]) ->
     }
     documents = (each for row in head for each in row.get("retrieved") or ())
     members = frozenset(name for each in documents for name in each)
-    return FileFields(types, names, members, CHUNK_BYTES, has_checked_names=True)
+    # The pattern has matched: fields of all first rows are in all rows.
+    always = frozenset(name for name in names if all(name in row for row in head))
+    return FileFields(
+        types, names, members, CHUNK_BYTES, has_checked_names=True, in_every_row=always
+    )
 
 
 SPACE: Final = r"[ \t]*"

@@ -10,6 +10,7 @@ from warehouse.errors import InputError, Problem, closest_match, suggest_name
 from warehouse.formats.format import Reject
 from warehouse.formats.paths import require_utf8
 from warehouse.formats.readers.error_messages import RecordError
+from warehouse.formats.readers.field_names import FieldNames
 from warehouse.formats.readers.limits import MAX_REPORTED, reading_ends
 from warehouse.formats.readers.rows import rows
 from warehouse.formats.readers.tabular import Shape
@@ -46,7 +47,8 @@ def import_labels(
     require_utf8([path])
     problems: list[Problem] = []
     read: dict[tuple[str, ...], tuple[Label, int | None]] = {}
-    for row in rows(path, key="question_id", shape=Shape.of(Label)):
+    names = FieldNames(path, Label.model_fields)
+    for row in rows(path, key="question_id", shape=Shape.of(Label), names=names):
         label, reason = _read(row)
         if label is not None:
             key = tuple(str(getattr(label, name)) for name in table_named("labels").key)

@@ -13,8 +13,10 @@ from warehouse.ingest.rows_sql import select_documents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from warehouse.formats.format import Format
+    from warehouse.formats.missing_answers import MissingAnswers
     from warehouse.ingest.result import ReadResult
     from warehouse.ingest.rows_sql import JsonLines
     from warehouse.storage.transaction import Transaction
@@ -139,12 +141,19 @@ def require_known_questions(transaction: Transaction, benchmark: str) -> None:
 
 
 def finish_predictions(
-    transaction: Transaction, benchmark: str, input_format: Format, result: ReadResult
+    transaction: Transaction,
+    benchmark: str,
+    input_format: Format,
+    result: ReadResult,
+    missing: MissingAnswers,
 ) -> tuple[int, list[str]]:
     """Fill in missing predictions, and insert rejects.
 
     Returns:
         The rows of the benchmark, and a note on each system with missing predictions.
+
+    Raises:
+        UnknownSystem: `missing` names a system that has no predictions.
     """
     notes = []
     where = {"benchmark": benchmark}
@@ -152,19 +161,20 @@ def finish_predictions(
         "SELECT DISTINCT system FROM predictions WHERE benchmark = $benchmark ORDER BY 1", where
     ).iter_rows():
         result.systems.setdefault(*row)
+    not_asked = missing.not_asked(result.systems)
     rows, questions = transaction.fetch(
         "SELECT (SELECT count(*) FROM predictions WHERE benchmark = $benchmark), "
         "(SELECT count(*) FROM questions WHERE benchmark = $benchmark)",
         where,
     ).row(0)
     if rows < questions * len(result.systems):
-        notes = _fill_missing(transaction, benchmark, input_format, result)
+        notes = _fill_missing(transaction, benchmark, input_format, result, not_asked)
     _insert_rejects(transaction, benchmark, "predictions", result)
     return questions * len(result.systems), notes
 
 
 def prediction_notes(result: ReadResult) -> list[str]:
-    """Return notes on ignored predictions and changed question texts."""
+    """Return notes on ignored predictions, changed question texts, and files."""
     notes = [
         f"system {system!r} answers unknown questions, which are ignored: "
         + _questions(len(names), names)
@@ -175,11 +185,37 @@ def prediction_notes(result: ReadResult) -> list[str]:
         + _questions(len(names), names)
         for system, names in result.changed_texts.items()
     ]
-    return notes
+    return notes + _file_notes(result.file_notes) + alias_notes(result.aliases)
+
+
+def alias_notes(by_file: Mapping[Path, Mapping[str, str]]) -> list[str]:
+    """Return notes on the files in which well-known names were read as fields."""
+    said = {}
+    for path, aliases in by_file.items():
+        read = ", ".join(f"{name!r} as {field!r}" for name, field in aliases.items())
+        said[path] = [f"read {read} (to change this, set `columns`)"]
+    return _file_notes(said)
+
+
+def _file_notes(by_file: Mapping[Path, Sequence[str]]) -> list[str]:
+    """Return each note once, after the files that it is on."""
+    files: dict[str, list[str]] = {}
+    for path, notes in by_file.items():
+        for note in notes:
+            files.setdefault(note, []).append(str(path))
+    return [
+        f"{', '.join(paths[:MAX_NAMED])}"
+        f"{f' and {len(paths) - MAX_NAMED} more files' if len(paths) > MAX_NAMED else ''}: {note}"
+        for note, paths in files.items()
+    ]
 
 
 def _fill_missing(
-    transaction: Transaction, benchmark: str, input_format: Format, result: ReadResult
+    transaction: Transaction,
+    benchmark: str,
+    input_format: Format,
+    result: ReadResult,
+    not_asked: Sequence[str],
 ) -> list[str]:
     transaction.execute(
         "CREATE OR REPLACE TEMP TABLE missing AS "
@@ -198,14 +234,17 @@ def _fill_missing(
         {"benchmark": benchmark, "systems": list(result.systems)},
     )
     failed = input_format.missing_predictions == "failed"
-    placeholder = f"'{NO_PREDICTION}' AS error" if failed else "[]::VARCHAR[] AS retrieved_doc_ids"
+    value, column = (f"'{NO_PREDICTION}'", "error") if failed else ("[]", "retrieved_doc_ids")
     transaction.execute(
         f"INSERT INTO predictions BY NAME "  # noqa: S608
-        f"SELECT $benchmark AS benchmark, system, question_id, {placeholder} FROM missing",
-        {"benchmark": benchmark},
+        "SELECT $benchmark AS benchmark, system, question_id, "
+        f"CASE WHEN NOT list_contains($not_asked, system) THEN {value} END AS {column}, "
+        "CASE WHEN list_contains($not_asked, system) THEN 1 END AS not_asked FROM missing",
+        {"benchmark": benchmark, "not_asked": list(not_asked)},
     )
     notes = [
-        f"system {system!r} did not answer {_questions(count, first)}"
+        f"system {system!r} {'was not asked' if system in not_asked else 'did not answer'} "
+        f"{_questions(count, first)}"
         for system, count, first in transaction.fetch(
             "SELECT system, count(*), min(question_id, $shown) FROM missing "
             "GROUP BY system ORDER BY system",

@@ -8,17 +8,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
 import polars as pl
 
 from warehouse.errors import WarehouseError
+from warehouse.formats.canonical import FORMAT as CANONICAL
+from warehouse.formats.catalog import format_named
+from warehouse.formats.columns import Columns
+from warehouse.formats.expansion import expand_format
 from warehouse.formats.format import Source
+from warehouse.formats.missing_answers import MissingAnswers
 from warehouse.formats.paths import require_valid_systems
 from warehouse.ingest.fast_path import NotFastPath, scan_predictions, scan_questions
 from warehouse.ingest.load import (
+    alias_notes,
     finish_predictions,
     finish_questions,
     prediction_notes,
@@ -33,10 +40,12 @@ from warehouse.storage.connection import connect_memory
 from warehouse.storage.parameters import execute
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from warehouse.formats.format import Format
+    from warehouse.formats.expansion import Expansion
+    from warehouse.formats.format import Format, Read, Reject
+    from warehouse.formats.query import InputFile
+    from warehouse.formats.records.prediction import Prediction
     from warehouse.ingest.rows_sql import JsonLines
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
@@ -47,15 +56,59 @@ class BenchmarkFiles:
     """The input files of one benchmark, and the name of their format.
 
     The paths of `predictions` come with the systems that they name. `max_reject_ratio` is the share
-    of a file's rows that may be rejected, from 0 to 1.
+    of a file's rows that may be rejected, from 0 to 1. `columns` says which of their columns become
+    which fields and tags, and `missing` what missing answers mean. The predictions in `renamed`
+    files have the names of fields already. The files of `answers` are canonical, whatever the
+    format of the others. `expansion` makes several questions of each in the files.
     """
 
     benchmark: str
     format: str
-    questions: Sequence[Path] = ()
-    documents: Sequence[Path] = ()
-    predictions: Sequence[tuple[Path, str | None]] = ()
+    questions: Sequence[InputFile] = ()
+    documents: Sequence[InputFile] = ()
+    predictions: Sequence[tuple[InputFile, str | None]] = ()
     max_reject_ratio: float = 0.0
+    columns: Columns = field(default_factory=Columns)
+    missing: MissingAnswers = field(default_factory=MissingAnswers)
+    renamed: frozenset[InputFile] = frozenset()
+    answers: frozenset[InputFile] = frozenset()
+    expansion: Expansion | None = None
+
+    @property
+    def input_format(self) -> Format:
+        """The format, with the expansion.
+
+        Raises:
+            UnknownFormat: It does not exist.
+        """
+        return expand_format(format_named(self.format), self.expansion)
+
+    @property
+    def given_predictions(self) -> list[tuple[InputFile, str | None]]:
+        """The files of predictions without those of answers."""
+        return [(file, system) for file, system in self.predictions if file not in self.answers]
+
+    @property
+    def prediction_sources(self) -> tuple[Source, ...]:
+        """The files of predictions."""
+        names = self.columns.predictions
+        return tuple(
+            replace(
+                Source.of(file, system),
+                columns={} if file in self.renamed | self.answers else names,
+            )
+            for file, system in self.predictions
+        )
+
+    @property
+    def question_paths(self) -> list[Path]:
+        """The files among the questions, without queries."""
+        return [file for file in self.questions if isinstance(file, Path)]
+
+    @property
+    def prediction_paths(self) -> list[tuple[Path, str | None]]:
+        """The files among the predictions, without queries."""
+        return [(file, system) for file, system in self.predictions if isinstance(file, Path)]
 
 
 @dataclass(slots=True, kw_only=True)
@@ -159,7 +212,7 @@ class QuestionLoad(Load):
 
     def scan(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Find out how DuckDB reads the files of questions."""
-        self.questions = [scan_questions(connection, path) for path in self.files.questions]
+        self.questions = [scan_questions(connection, path) for path in self.files.question_paths]
 
     def read_rows(self, warehouse: Warehouse) -> None:  # noqa: ARG002 - as every load
         """Read the questions row by row."""
@@ -171,6 +224,7 @@ class QuestionLoad(Load):
             self.folder / "questions.jsonl",
             self.files.max_reject_ratio,
             may_repeat=self.format.questions_from == "predictions",
+            tags=self.files.columns.tags,
         )
         self.questions = [lines]
 
@@ -205,7 +259,10 @@ class QuestionLoad(Load):
         )
         rejected = (*self.question_result.rejected, *self.document_result.rejected)
         return Ingested(
-            rows=rows, problems=tuple(each.problem for each in rejected), digest=self.digest
+            rows=rows,
+            problems=tuple(each.problem for each in rejected),
+            notes=tuple(alias_notes(self.question_result.aliases)),
+            digest=self.digest,
         )
 
 
@@ -219,8 +276,8 @@ class PredictionLoad(Load):
 
     def scan(self, connection: duckdb.DuckDBPyConnection) -> None:
         """Find out how DuckDB reads the files of predictions."""
-        self.lines = [scan_predictions(connection, *file) for file in self.files.predictions]
-        systems = {system: None for _, system in self.files.predictions if system is not None}
+        self.lines = [scan_predictions(connection, *file) for file in self.files.prediction_paths]
+        systems = {system: None for _, system in self.files.prediction_paths if system is not None}
         self.result = ReadResult(systems=systems)
 
     def read_rows(self, warehouse: Warehouse) -> None:
@@ -234,9 +291,14 @@ class PredictionLoad(Load):
                 "SELECT question_id, question FROM questions WHERE benchmark = $benchmark",
                 {"benchmark": files.benchmark},
             )
+
+        def read(source: Source) -> Iterator[Read[Prediction] | Reject]:
+            chosen = CANONICAL if source.path in files.answers else self.format
+            return chosen.predictions(source)
+
         lines, self.result = write_predictions(
-            [Source(path, system) for path, system in files.predictions],
-            self.format.predictions,
+            files.prediction_sources,
+            read,
             self.folder / "predictions.jsonl",
             files.max_reject_ratio,
             dict(known.iter_rows()),
@@ -264,13 +326,20 @@ class PredictionLoad(Load):
         benchmark = self.files.benchmark
         if self.is_fast:
             require_known_questions(transaction, benchmark)
-        rows, notes = finish_predictions(transaction, benchmark, self.format, self.result)
+        rows, notes = finish_predictions(
+            transaction, benchmark, self.format, self.result, self.files.missing
+        )
         return Ingested(
             rows=rows,
             problems=tuple(each.problem for each in self.result.rejected),
             notes=(*notes, *prediction_notes(self.result)),
             digest=self.digest,
         )
+
+
+def has_queries(files: Iterable[InputFile]) -> bool:
+    """Return whether some rows come from a database."""
+    return any(not isinstance(each, Path) for each in files)
 
 
 @contextmanager
@@ -289,7 +358,7 @@ def _select_sources(
         WarehouseError: Required files are missing, or the format does not have such files.
         InputError: The system named by a path is not a valid name.
     """
-    require_valid_systems(files.predictions)
+    require_valid_systems(files.prediction_paths)
     if chosen.questions_from == "predictions":
         if files.questions or files.documents:
             raise WarehouseError(
@@ -298,15 +367,31 @@ def _select_sources(
             )
         if not files.predictions:
             raise WarehouseError(f"benchmark {files.benchmark!r} has no files of predictions")
-        sources = tuple(Source(path, system) for path, system in files.predictions)
+        sources = tuple(
+            replace(source, tags=files.columns.tags) for source in files.prediction_sources
+        )
         return sources, sources if chosen.documents is not None else ()
     if files.documents and chosen.documents is None:
         raise WarehouseError(f"the format {chosen.name!r} has no documents")
     if not files.questions:
         raise WarehouseError(f"benchmark {files.benchmark!r} has no files of questions")
-    with_answers = files.predictions if chosen.questions_from == "both" else ()
-    answers = tuple(path for path, _ in with_answers)
+    documents = tuple(
+        replace(Source.of(file), columns=files.columns.documents) for file in files.documents
+    )
+    if chosen.folders is not None and chosen.folders.reads_together:
+        first, *beside = files.question_paths
+        return (Source(first, beside=tuple(beside), tags=files.columns.tags),), documents
+    with_answers = files.given_predictions if chosen.questions_from == "both" else ()
+    answers = tuple(file for file, _ in with_answers if isinstance(file, Path))
     return (
-        tuple(Source(path, answered_in=answers) for path in files.questions),
-        tuple(Source(path) for path in files.documents),
+        tuple(
+            replace(
+                Source.of(file),
+                answered_in=answers,
+                columns=files.columns.questions,
+                tags=files.columns.tags,
+            )
+            for file in files.questions
+        ),
+        documents,
     )

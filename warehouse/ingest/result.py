@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from warehouse.errors import Problem
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from warehouse.store import Warehouse
 
 
@@ -29,12 +31,16 @@ class ReadResult:
         unknown_questions: By system, the ids of unknown questions that it answered.
         systems: Every system that a row or a path names, in the order of appearance.
         changed_texts: By system, the questions whose text differs in its files.
+        aliases: By file, the fields by the well-known names that were read as such.
+        file_notes: By file, what its reader has to say about it.
     """
 
     rejected: list[Rejected] = field(default_factory=list)
     unknown_questions: dict[str, list[str]] = field(default_factory=dict)
     systems: dict[str, None] = field(default_factory=dict)
     changed_texts: dict[str, list[str]] = field(default_factory=dict)
+    aliases: dict[Path, dict[str, str]] = field(default_factory=dict)
+    file_notes: dict[Path, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

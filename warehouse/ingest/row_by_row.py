@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -12,11 +11,13 @@ from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.readers.limits import MAX_REJECTED, MAX_REPORTED, reading_ends
 from warehouse.formats.records.record import Record
+from warehouse.formats.records.tag_fields import TagFields
+from warehouse.ingest.question_texts import QuestionTexts, same_text
 from warehouse.ingest.result import ReadResult, Rejected
 from warehouse.ingest.rows_sql import DOCUMENT_FIELDS, PREDICTION_FIELDS, QUESTION_FIELDS, JsonLines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from warehouse.formats.format import Reader
@@ -40,40 +41,49 @@ class _Validated:
 
 
 def write_questions(
-    sources: Iterable[Source],
+    sources: Sequence[Source],
     reader: Reader[Question],
     target: Path,
     ratio: float,
     *,
     may_repeat: bool = False,
+    tags: Sequence[str] = (),
 ) -> tuple[JsonLines, ReadResult]:
     """Read questions and write the valid ones to the file `target`.
 
     Up to `ratio` of a file's rows may be rejected. Identical questions may occur several times if
-    `may_repeat` says so.
+    `may_repeat` says so. Unknown fields with a name in `tags` become tags.
 
     Raises:
-        InputError: A file cannot be read, is empty, or has too many rejected rows.
+        InputError: A file cannot be read, is empty, or has too many rejected rows; or no row has
+            one of the tags.
     """
     duplicates = DuplicateCheck(may_repeat=may_repeat)
+    tag_fields = TagFields(tags)
+    texts = QuestionTexts()
 
     def validate(source: Source, read: Read[Question]) -> _Validated:
-        name, row = read.record.question_id, _plain(read.record)
+        try:
+            record = texts.identify(read, tag_fields.tag(read.record))
+        except RecordError as error:
+            return _Validated(reason=str(error))
+        name, row = record.question_id, _plain(record)
         is_new, reason = duplicates.check(f"question {name!r}", location_of(source, read.line), row)
         if not is_new:
-            return _Validated(reason=reason)
+            return _Validated(reason=reason and reason + same_text(read))
         row |= {"file": str(source.path), "line": read.line}
         return _Validated(rows=(row,))
 
     result = ReadResult()
     fields = {**QUESTION_FIELDS, "file": "VARCHAR", "line": "BIGINT", "extra": "VARCHAR"}
     longest = _write(sources, reader, validate, target, ratio, result)
+    tag_fields.require_all(sources)
     lines = JsonLines(path=target, fields=fields, origin=PARSE_EXTRA, max_line_bytes=longest)
     return lines, result
 
 
 def write_documents(
-    sources: Iterable[Source],
+    sources: Sequence[Source],
     reader: Reader[Document],
     target: Path,
     ratio: float,
@@ -105,7 +115,7 @@ def write_documents(
 
 
 def write_predictions(
-    sources: Iterable[Source],
+    sources: Sequence[Source],
     reader: Reader[Prediction],
     target: Path,
     ratio: float,
@@ -118,7 +128,8 @@ def write_predictions(
     `questions` holds the texts of the benchmark's questions by id; `unknown` says what to do with
     predictions for other questions, as in `Format`.
     """
-    ids_by_text = _unique_texts(questions) if unknown == "match by text" else {}
+    texts = QuestionTexts(questions)
+    by_text = unknown == "match by text"
     result = ReadResult()
     first: dict[tuple[str, str], str] = {}
     suggestions = 0
@@ -134,8 +145,11 @@ def write_predictions(
     def validate(source: Source, read: Read[Prediction]) -> _Validated:
         name, system = read.record.question_id, read.record.system or source.system or ""
         result.systems.setdefault(system)
-        if name not in questions and read.question_text is not None:
-            name = ids_by_text.get(read.question_text, name)
+        if not read.is_named or (by_text and name not in questions):
+            found = texts.find(read.question_text)
+            if found is None and not read.is_named:
+                return _Validated(reason=texts.describe(read.question_text))
+            name = found or name
         if name not in questions:
             if unknown == "note":
                 result.unknown_questions.setdefault(system, []).append(name)
@@ -144,7 +158,7 @@ def write_predictions(
         location = location_of(source, read.line)
         if (system, name) in first:
             reason = f"a second prediction of {system!r} for question {name!r}, the first "
-            return _Validated(reason=reason + first[system, name])
+            return _Validated(reason=reason + first[system, name] + same_text(read))
         first[system, name] = location
         if read.question_text is not None and questions[name] not in {None, read.question_text}:
             result.changed_texts.setdefault(system, []).append(name)
@@ -155,12 +169,6 @@ def write_predictions(
     longest = _write(sources, reader, validate, target, ratio, result)
     lines = JsonLines(path=target, fields=fields, origin=PARSE_EXTRA, max_line_bytes=longest)
     return lines, result
-
-
-def _unique_texts(questions: Mapping[str, str | None]) -> dict[str, str]:
-    """Return the ids of questions by text, for texts that occur once."""
-    counts = Counter(questions.values())
-    return {text: name for name, text in questions.items() if text and counts[text] == 1}
 
 
 def _plain(record: Record) -> dict[str, Any]:
@@ -174,7 +182,7 @@ def _plain(record: Record) -> dict[str, Any]:
 
 
 def _write(
-    sources: Iterable[Source],
+    sources: Sequence[Source],
     reader: Reader[R],
     validate: Callable[[Source, Read[R]], _Validated],
     target: Path,
@@ -218,6 +226,8 @@ def _write(
             is_failed = is_failed or len(rejected) > ratio * count
     if is_failed:
         raise InputError(problems)
+    result.aliases |= {source.path: source.aliases for source in sources if source.aliases}
+    result.file_notes |= {source.path: source.notes for source in sources if source.notes}
     return max(longest + 2, 1 << 20)
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from warehouse.formats.catalog import format_named
-from warehouse.formats.format import Source
-from warehouse.ingest.plan import QuestionLoad
+from warehouse.ingest.plan import QuestionLoad, has_queries
 from warehouse.ingest.row_by_row import write_predictions
 from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
+    from warehouse.formats.query import InputFile
     from warehouse.ingest.plan import BenchmarkFiles
     from warehouse.store import Warehouse
 
@@ -28,20 +28,23 @@ def require_valid(warehouse: Warehouse, inputs: Sequence[BenchmarkFiles]) -> Non
     Raises:
         InputError: The files of a benchmark are not valid; lists every problem.
     """
-    paths = {path for files in inputs for path in _paths(files)}
-    if sum(path.stat().st_size for path in paths) > MAX_BYTES:
+    found = {file for files in inputs for file in _files(files)}
+    # A query would be run once more.
+    if has_queries(found):
+        return
+    if sum(file.stat().st_size for file in found if isinstance(file, Path)) > MAX_BYTES:
         return
     with scratch_folder(warehouse.path.parent) as folder:
         for files in inputs:
             _require_valid(warehouse, files, folder)
 
 
-def _paths(files: BenchmarkFiles) -> list[Path]:
-    return [*files.questions, *files.documents, *(path for path, _ in files.predictions)]
+def _files(files: BenchmarkFiles) -> list[InputFile]:
+    return [*files.questions, *files.documents, *(file for file, _ in files.predictions)]
 
 
 def _require_valid(warehouse: Warehouse, files: BenchmarkFiles, folder: Path) -> None:
-    chosen = format_named(files.format)
+    chosen = files.input_format
     questions = QuestionLoad(files=files, format=chosen, digest="", folder=folder, is_fast=False)
     questions.prepare(warehouse)
     known: dict[str, str | None] = {}
@@ -49,8 +52,10 @@ def _require_valid(warehouse: Warehouse, files: BenchmarkFiles, folder: Path) ->
         with lines.path.open(encoding="utf-8") as written:
             rows = map(json.loads, written)
             known |= {row["question_id"]: row.get("question") for row in rows}
+    # The answers of systems have been checked, and are canonical whatever the format.
+    given = replace(files, predictions=files.given_predictions)
     write_predictions(
-        [Source(path, system) for path, system in files.predictions],
+        given.prediction_sources,
         chosen.predictions,
         folder / "predictions.jsonl",
         files.max_reject_ratio,

@@ -32,9 +32,9 @@ class FolderLedger(WarehouseLedger):
         self.ledger = Ledger(Warehouse(home / "warehouse.duckdb"), run_id)
         super().__init__(self.ledger)
 
-    async def store(self, judgment: Judgment) -> None:
+    async def store(self, judgment: Judgment, known: int = -1) -> None:
         """Store a judgment."""
-        await super().store(judgment)
+        await super().store(judgment, known)
         self.kept.append(judgment)
 
     def record_call(self, origin: Origin, digest: str) -> None:

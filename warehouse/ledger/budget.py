@@ -17,6 +17,9 @@ DAY_S: Final = 24 * 3600.0
 BURST_S: Final = 1.0
 """A rate may start at once what it allows in this many seconds."""
 
+_OF_JUDGES: Final = "coalesce(run_id, '') NOT LIKE '%/%'"
+"""A system has a budget of its own, under the run and its name: `RUN/SYSTEM`."""
+
 _ROUNDING_S: Final = 1e-6
 """The seconds by which sums of times may be wrong."""
 
@@ -61,7 +64,7 @@ def reserve(
     if run_usd is not None:
         scopes.append((run_usd, spent_by_run(connection, run_id), "WHERE run_id = :run_id"))
     if day_usd is not None:
-        scopes.append((day_usd, spent_last_day(connection), ""))
+        scopes.append((day_usd, spent_last_day(connection), f"WHERE {_OF_JUDGES}"))
     left, is_alone, may_fit = float("inf"), True, True
     for limit, spent, where in scopes:
         query = f"SELECT count(*), coalesce(sum(usd), 0) FROM ledger_reservations {where}"  # noqa: S608
@@ -102,11 +105,13 @@ def spent_by_run(connection: Connection, run_id: str) -> float:
 
 
 def spent_last_day(connection: Connection) -> float:
-    """Return what all runs have spent in 24 hours, to the hour, in US dollars.
+    """Return what all runs have spent on judges in 24 hours, to the hour, in US dollars.
 
     Hours in the future count too, because the clock may have been set back.
     """
-    query = text("SELECT coalesce(sum(usd), 0) FROM ledger_spending WHERE hour >= :hour")
+    query = text(
+        f"SELECT coalesce(sum(usd), 0) FROM ledger_spending WHERE hour >= :hour AND {_OF_JUDGES}"  # noqa: S608
+    )
     return float(connection.execute(query, {"hour": hour(DAY_S)}).scalar_one())
 
 

@@ -269,7 +269,13 @@ def _sqlite_engine(file: Path) -> Engine:
             file, timeout=BUSY_S, isolation_level=None, check_same_thread=False
         )
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            # Of two processes that open a new file at once, one is refused without waiting.
+            tenacity.Retrying(
+                retry=tenacity.retry_if_exception(_is_busy),
+                wait=tenacity.wait_random(0, 0.05),
+                stop=tenacity.stop_after_delay(BUSY_S),
+                reraise=True,
+            )(connection.execute, "PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
         except BaseException:
             connection.close()
@@ -277,6 +283,10 @@ def _sqlite_engine(file: Path) -> Engine:
         return connection
 
     return sqlalchemy.create_engine("sqlite://", creator=connect, poolclass=sqlalchemy.QueuePool)
+
+
+def _is_busy(error: BaseException) -> bool:
+    return getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY")
 
 
 def _postgres_engine(lake: Lake) -> Engine:

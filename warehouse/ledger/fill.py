@@ -35,9 +35,9 @@ STORE_JUDGMENT: Final = text(
     f"VALUES ({', '.join(f':{name}' for name in JUDGMENT_COLUMNS)}, :seq) "
     "ON CONFLICT (digest) DO UPDATE SET "
     + ", ".join(f"{name} = excluded.{name}" for name in (*JUDGMENT_COLUMNS[1:], "seq"))
-    + " WHERE ledger_judgments.status = 'judge_error'"
+    + " WHERE ledger_judgments.status = 'judge_error' OR ledger_judgments.seq <= :known"
 )
-"""Stores a judgment; a failed one is replaced, a reply never."""
+"""Stores a judgment; it replaces a failed one, and a reply only if that is `known`."""
 
 
 def fill_tables(warehouse: Warehouse, database: LedgerDatabase) -> None:
@@ -87,7 +87,7 @@ def seed(connection: Connection, batches: Iterable[list[dict[str, Any]]]) -> Non
     """Store judgments in a new ledger, and what they cost."""
     for rows in batches:
         if rows:
-            connection.execute(STORE_JUDGMENT, [{**row, "seq": 0} for row in rows])
+            connection.execute(STORE_JUDGMENT, [{**row, "seq": 0, "known": -1} for row in rows])
     connection.execute(
         text(
             "INSERT INTO ledger_spending "
@@ -131,7 +131,8 @@ def _rows_after(database: LedgerDatabase, table: str, number: int) -> Iterator[p
         result = connection.execute(
             query, {"number": number}, execution_options={"yield_per": BATCH_ROWS}
         )
-        for rows in result.partitions():
+        # Without a number each row comes alone, whatever `yield_per` says.
+        for rows in result.partitions(BATCH_ROWS):
             frame = pl.DataFrame(
                 [tuple(row) for row in rows], schema={**schema, "seq": pl.Int64}, orient="row"
             )

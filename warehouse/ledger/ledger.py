@@ -40,13 +40,13 @@ FIND: Final = text("SELECT reply, status, error, seq FROM ledger_judgments WHERE
 
 CLAIM: Final = text(
     "INSERT INTO ledger_claims SELECT :digest, :owner WHERE NOT EXISTS ("
-    "SELECT 1 FROM ledger_judgments WHERE digest = :digest "
-    "AND (status <> 'judge_error' OR seq > :known)) ON CONFLICT (digest) DO NOTHING"
+    "SELECT 1 FROM ledger_judgments WHERE digest = :digest AND seq > :known) "
+    "ON CONFLICT (digest) DO NOTHING"
 )
 """Inserts the claim of this process, which makes the call then.
 
-It inserts nothing if a process has claimed the call, or if there is an outcome to use instead: a
-reply, or a failure later than the one that the caller knows and wants to try again.
+It inserts nothing if a process has claimed the call, or if there is an outcome to use instead: one
+later than that which the caller knows and wants to replace.
 """
 
 ASKS: Final = 500
@@ -80,9 +80,10 @@ class Ledger:
     It opens its database on first use. Nothing is claimed or stored by a process that only reads.
     """
 
-    def __init__(self, warehouse: Warehouse, run_id: str) -> None:
+    def __init__(self, warehouse: Warehouse, run_id: str, spender: str | None = None) -> None:
         self._warehouse = warehouse
         self._run_id = run_id
+        self._spender = spender or run_id
         self._lock = RLock()
         self._opened: LedgerDatabase | None = None
         self._started: GroupCommit | None = None
@@ -102,8 +103,8 @@ class Ledger:
 
         Args:
             digest: The call.
-            known: The number of the failure that the caller knows and wants to try again; a later
-                one is returned. -1 for none.
+            known: The number of the outcome that the caller knows and wants to replace; a later one
+                is returned. -1 for none.
         """
 
         def write(connection: Connection, _: int) -> ClaimResult:
@@ -111,7 +112,7 @@ class Ledger:
             if connection.execute(CLAIM, values).rowcount == 1:
                 return None
             found = connection.execute(FIND, {"digest": digest}).one_or_none()
-            if found is not None and (found.status != "judge_error" or found.seq > known):
+            if found is not None and found.seq > known:
                 return Reply(*found)
             query = "SELECT owner FROM ledger_claims WHERE digest = :digest"
             holder = connection.execute(text(query), {"digest": digest}).scalar_one()
@@ -134,13 +135,14 @@ class Ledger:
         values = {"digest": digest, "owner": writer.owner.id}
         writer.submit(lambda connection, _: _release(connection, values))
 
-    def record_judgment(self, row: Mapping[str, Any]) -> Future[None]:
+    def record_judgment(self, row: Mapping[str, Any], known: int = -1) -> Future[None]:
         """Store a judgment and release its claim; the future is done when both are on disk.
 
         Args:
             row: The columns of `judgments` except `run_id`, with JSON and times as text.
+            known: The number of the outcome that it replaces; a failure is replaced anyway.
         """
-        values = {**row, "run_id": self._run_id}
+        values = {**row, "run_id": self._run_id, "known": known}
 
         def write(connection: Connection, number: int) -> None:
             connection.execute(STORE_JUDGMENT, {**values, "seq": number})
@@ -162,12 +164,12 @@ class Ledger:
         """Set aside the cost of a call; see `budget.reserve`."""
 
         def write(connection: Connection, _: int) -> Reserved | bool:
-            granted = budget.reserve(connection, owner, self._run_id, **amounts)
+            granted = budget.reserve(connection, owner, self._spender, **amounts)
             if granted is not True:
                 return granted
             # The amounts of a killed process would be waited for in vain.
             bury_the_dead(connection, self._watch)
-            return budget.reserve(connection, owner, self._run_id, **amounts)
+            return budget.reserve(connection, owner, self._spender, **amounts)
 
         writer = self._writer()
         owner = writer.owner.id
@@ -175,9 +177,9 @@ class Ledger:
 
     def settle(self, reservation: str | None, usd: float) -> None:
         """Record the cost of a call in US dollars, in place of an amount that was set aside."""
-        run_id = self._run_id
+        spender = self._spender
         self._writer().submit(
-            lambda connection, _: budget.settle(connection, run_id, reservation, usd)
+            lambda connection, _: budget.settle(connection, spender, reservation, usd)
         )
 
     def start(self, rate: str, per_minute: float, amount: float) -> Future[float]:
@@ -192,8 +194,8 @@ class Ledger:
     def spent_usd(self) -> float:
         """Return what this run has spent, in US dollars, including calls that may be billed."""
         self._drain()
-        run_id = self._run_id
-        return patiently(self._read, lambda connection: budget.spent_by_run(connection, run_id))
+        spender = self._spender
+        return patiently(self._read, lambda connection: budget.spent_by_run(connection, spender))
 
     def spent_last_day_usd(self) -> float:
         """Return what all runs of the project have spent in 24 hours, in US dollars."""
@@ -263,9 +265,15 @@ class Ledger:
 
 
 @contextmanager
-def open_ledger(warehouse: Warehouse, run_id: str) -> Iterator[Ledger]:
-    """Open the ledger of a warehouse."""
-    ledger = Ledger(warehouse, run_id)
+def open_ledger(warehouse: Warehouse, run_id: str, spender: str | None = None) -> Iterator[Ledger]:
+    """Open the ledger of a warehouse.
+
+    Args:
+        warehouse: The warehouse.
+        run_id: The run that is recorded with every call.
+        spender: Under what the calls spend, with a budget of its own; None: the run.
+    """
+    ledger = Ledger(warehouse, run_id, spender)
     try:
         yield ledger
     finally:

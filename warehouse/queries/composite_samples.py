@@ -44,8 +44,8 @@ def select_stale_composite_samples(
         systems: The systems; null: all.
 
     Returns:
-        A query with benchmark, system, question_id, input_digest, `error`, and for each part the
-        columns `<name>` and `status:<name>`, which is null if it is scored.
+        A query with benchmark, system, question_id, input_digest, `error`, `not_asked`, and for
+        each part the columns `<name>` and `status:<name>`, which is null if it is scored.
     """
     parameters: dict[str, Any] = {"benchmark": benchmark}
     joined, columns, digested = [], [], []
@@ -78,8 +78,11 @@ def select_stale_composite_samples(
     sql = f"""
 SELECT
     p.benchmark, p.system, p.question_id,
-    hash(to_json({{{", ".join(digested)}, failed: p.error IS NOT NULL}})::VARCHAR) AS input_digest,
+    CASE WHEN p.not_asked = 1 THEN 0::UBIGINT ELSE
+        hash(to_json({{{", ".join(digested)}, failed: p.error IS NOT NULL}})::VARCHAR)
+    END AS input_digest,
     p.error,
+    p.not_asked = 1 AS not_asked,
     {", ".join(columns)}
 FROM predictions AS p
 SEMI JOIN questions AS q USING (benchmark, question_id)

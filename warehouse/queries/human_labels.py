@@ -60,3 +60,20 @@ def repeated_judgments(benchmark: str, evaluator: str, signature: str) -> Query:
         " AND detail IS NOT NULL AND (detail -> '$.replicates') IS NOT NULL",
         {"benchmark": benchmark, "evaluator": evaluator, "signature": signature},
     )
+
+
+def panel_judgments(benchmark: str, evaluator: str, signature: str) -> Query:
+    """Select what each member of a panel gave each sample.
+
+    Returns:
+        A query with system, question (UBIGINT) and members: a JSON object with a value, or null,
+        by member and metric.
+    """
+    return Query(
+        "SELECT system, hash(question_id) AS question,"
+        " (detail -> '$.panel.values')::VARCHAR AS members FROM grades "
+        "WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature"
+        " AND detail IS NOT NULL AND (detail -> '$.panel.values') IS NOT NULL "
+        "ORDER BY system, question_id",
+        {"benchmark": benchmark, "evaluator": evaluator, "signature": signature},
+    )

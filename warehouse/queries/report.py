@@ -60,8 +60,9 @@ def report_fingerprints() -> Query:
     Returns:
         A query with the benchmark and its sums, by benchmark.
     """
-    results = ("leaderboard", "gates", "comparisons", "system_scores", "problems", "insights")
-    hashed = {table: table for table in (*results, "calibration", "rejects")}
+    results = ("leaderboard", "gates", "comparisons", "pairwise", "system_scores")
+    findings = ("problems", "insights")
+    hashed = {table: table for table in (*results, *findings, "calibration", "rejects")}
     hashed["marks"] = "stage, digest"
     hashed["grades"] = "evaluator, question_id, system, input_digest, signature, scored_at"
     # Names of tables and columns of this module.
@@ -214,7 +215,7 @@ SELECT benchmark, question_id, system, contexts, to_json({
     'answer': answer, 'docs': retrieved_doc_ids, 'chunks': retrieved_chunk_ids,
     'scores': retrieved_scores::VARCHAR[], 'cited': cited_sentence_ids,
     'logprobs': choice_logprobs::VARCHAR[], 'label': label, 'latency': latency_s::VARCHAR,
-    'cost': cost_usd::VARCHAR, 'error': error
+    'cost': cost_usd::VARCHAR, 'error': error, 'not_asked': not_asked
 })::VARCHAR AS json
 FROM predictions
 WHERE {chosen}

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from warehouse.errors import UnknownColumn, UnknownSystem, suggest_name
 from warehouse.queries.benchmarks import names_in
+from warehouse.queries.opponents import select_opponents
 from warehouse.schema.ddl import quoted
 from warehouse.schema.tables import table_named
 
@@ -36,7 +37,7 @@ EMPTY_VALUES = {
 
 ANSWER_COLUMNS = (*EMPTY_VALUES, "latency_s", "cost_usd", "error")
 
-SAMPLE_COLUMNS = (*QUESTION_COLUMNS, "extra", *ANSWER_COLUMNS, "document_sentences")
+SAMPLE_COLUMNS = (*QUESTION_COLUMNS, "extra", *ANSWER_COLUMNS, "document_sentences", "opponents")
 """The selectable columns, besides benchmark, system, question_id and input_digest."""
 
 
@@ -48,27 +49,34 @@ class Query(NamedTuple):
 
 
 def samples(
-    benchmark: str | Sequence[str], columns: Iterable[str], systems: Sequence[str] | None = None
+    benchmark: str | Sequence[str],
+    columns: Iterable[str],
+    systems: Sequence[str] | None = None,
+    opponents: int | None = None,
 ) -> Query:
     """Select the samples of a benchmark, or of several: predictions joined with their questions.
 
-    The result has benchmark, system, question_id, input_digest and the requested columns. A list
+    The result has benchmark, system, question_id, input_digest, not_asked (true, or null) and the
+    requested columns. A list
     or text field of the answer is empty if the system provides it for other questions only, and
     null if it never provides it. A system that failed on every question counts as providing every
     field. `document_sentences` holds the sentences of the question's document in order; it is null
-    if the document is unknown.
+    if the document is unknown. `opponents` holds other systems with their answers to the question
+    (null: failed), see `warehouse.queries.opponents`.
 
     Args:
         benchmark: The benchmark or benchmarks.
         columns: Names from `SAMPLE_COLUMNS` and the identity columns.
         systems: The systems; null: all.
+        opponents: The even number of opponents of each system; null: all others.
 
     Raises:
         UnknownColumn: A column does not exist.
     """
     parameters = {} if systems is None else {"systems": list(systems)}
     scope = _Scope.of(benchmark)
-    return Query(_samples_sql(_selected(columns), scope, narrowed=bool(parameters)), parameters)
+    sql = _samples_sql(_selected(columns), scope, opponents, narrowed=bool(parameters))
+    return Query(sql, parameters)
 
 
 def select_stale_samples(
@@ -77,6 +85,7 @@ def select_stale_samples(
     signature: str,
     columns: Iterable[str],
     systems: Sequence[str] | None = None,
+    opponents: int | None = None,
 ) -> Query:
     """Select the samples without a score of this signature for their current inputs.
 
@@ -86,6 +95,7 @@ def select_stale_samples(
         signature: The current signature of the evaluator.
         columns: All columns that the evaluator reads, which the input digest covers.
         systems: The systems; null: all.
+        opponents: As for `samples`.
 
     Returns:
         A query with the columns of `samples`.
@@ -93,7 +103,8 @@ def select_stale_samples(
     Raises:
         UnknownColumn: A column does not exist.
     """
-    return select_stale(samples(benchmark, columns, systems), benchmark, evaluator, signature)
+    every = samples(benchmark, columns, systems, opponents)
+    return select_stale(every, benchmark, evaluator, signature)
 
 
 def select_stale(
@@ -163,7 +174,9 @@ def _selected(columns: Iterable[str]) -> list[str]:
     return [name for name in SAMPLE_COLUMNS if name in wanted]
 
 
-def _samples_sql(columns: Sequence[str], scope: _Scope, *, narrowed: bool) -> str:
+def _samples_sql(
+    columns: Sequence[str], scope: _Scope, opponents: int | None, *, narrowed: bool
+) -> str:
     filled = [name for name in columns if name in EMPTY_VALUES]
     with_document = "document_sentences" in columns
     expressions = {name: _expression(name) for name in columns}
@@ -172,7 +185,9 @@ def _samples_sql(columns: Sequence[str], scope: _Scope, *, narrowed: bool) -> st
     selected = "".join(f",\n    {sql} AS {name}" for name, sql in expressions.items())
     only = "AND system IN (SELECT unnest($systems))" if narrowed else ""
     given = ", ".join(
-        f"bool_or({name} IS NOT NULL) OR bool_and(error IS NOT NULL) AS {name}" for name in filled
+        f"bool_or({name} IS NOT NULL) OR "
+        f"bool_and(error IS NOT NULL OR not_asked IS NOT NULL) AS {name}"
+        for name in filled
     )
     joined_given = f"""
 JOIN (
@@ -191,22 +206,31 @@ LEFT JOIN (
     WHERE {scope.condition}
     GROUP BY {scope.key}doc_id
 ) AS d ON {same_benchmark}d.doc_id = q.doc_id"""  # noqa: S608
+    joined_opponents = f"""
+LEFT JOIN (
+{select_opponents(scope.condition, scope.key, opponents)}
+) AS o USING ({scope.key}system, question_id)"""
     return f"""
 SELECT
     p.benchmark,
     p.system,
     p.question_id,
-    hash(to_json({{{digested}{", " if digested else ""}failed: p.error IS NOT NULL}})::VARCHAR)
-        AS input_digest{selected}
+    CASE WHEN p.not_asked = 1 THEN 0::UBIGINT ELSE
+        hash(to_json({{{digested}{", " if digested else ""}failed: p.error IS NOT NULL}})::VARCHAR)
+    END AS input_digest,
+    p.not_asked = 1 AS not_asked{selected}
 FROM (SELECT * FROM predictions WHERE {scope.condition} {only}) AS p
 JOIN (SELECT * FROM questions WHERE {scope.condition}) AS q USING ({scope.key}question_id)
-{joined_given if filled else ""}{joined_document if with_document else ""}
+{joined_given if filled else ""}{joined_document if with_document else ""}\
+{joined_opponents if "opponents" in columns else ""}
 """.strip()  # noqa: S608
 
 
 def _expression(name: str) -> str:
     if name == "document_sentences":
         return "d.sentences"
+    if name == "opponents":
+        return "o.opponents"
     if name == "tags":
         return "to_json(q.tags)::VARCHAR"
     if name == "extra":

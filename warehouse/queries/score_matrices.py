@@ -32,6 +32,15 @@ def score_values(benchmarks: Sequence[str], evaluator: str, signature: str) -> Q
     return Query(fill_in(statement, benchmarks), {"evaluator": evaluator, "signature": signature})
 
 
+def questions_not_asked(benchmark: str) -> Query:
+    """Select the questions that systems were not asked: system and question (UBIGINT)."""
+    statement = (
+        "SELECT system, hash(question_id) AS question FROM predictions "
+        "WHERE benchmark = $benchmark AND not_asked = 1"
+    )
+    return Query(statement, {"benchmark": benchmark})
+
+
 def clustered_benchmarks(benchmarks: Sequence[str]) -> Query:
     """Select the benchmarks in which a question has a cluster or perturbs another: benchmark."""
     statement = (

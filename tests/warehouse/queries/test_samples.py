@@ -36,6 +36,7 @@ def test_returns_the_requested_columns(warehouse: Warehouse) -> None:
         "system",
         "question_id",
         "input_digest",
+        "not_asked",
         "question",
         "answer",
     ]
@@ -47,7 +48,7 @@ def test_selects_all_columns_or_none(warehouse: Warehouse) -> None:
     for columns in (SAMPLE_COLUMNS, ()):
         query = samples("b", columns)
         frame = warehouse.fetch(query.sql, query.parameters)
-        assert frame.columns[4:] == list(columns)
+        assert frame.columns[5:] == list(columns)
         assert frame.height == 8
 
 

@@ -97,7 +97,8 @@ PREDICTIONS = Table(
     one_row="One row is one system's answer to one question, with what it retrieved and cited.",
     key=("benchmark", "system", "question_id"),
     notes="Every system has a row for every question; if it did not answer one, `error` is "
-    "`no prediction`. Null means that a field was not given; an empty list or text was given.",
+    "`no prediction`, or `not_asked` is 1. Null means that a field was not given; an empty list "
+    "or text was given.",
     columns=(
         *shared("benchmark", "system", "question_id"),
         Column("answer", "VARCHAR", "The answer's text."),
@@ -114,6 +115,13 @@ PREDICTIONS = Table(
         Column("cost_usd", "DOUBLE", "The cost of the answer in US dollars.", least=0),
         Column(
             "error", "VARCHAR", "The error with which the system failed; null when it answered."
+        ),
+        Column(
+            "not_asked",
+            "INTEGER",
+            "1 if the system was not asked the question (`missing: not_asked`); null otherwise.",
+            least=1,
+            most=1,
         ),
         Column("extra", "JSON", "The input fields without a column."),
     ),
@@ -161,6 +169,32 @@ FROM predictions
 """.strip(),
 )
 
+ANSWERS = Table(
+    name="answers",
+    one_row="One row is one answer of a system that was asked; see `systems:`.",
+    key=("benchmark", "system", "question_id", "repeat"),
+    notes="The answer itself is in `predictions`, and as it came in `judgments`.",
+    columns=(
+        *shared("benchmark", "system", "question_id"),
+        required("repeat", "INTEGER", "The number of the answer to the question, from 0."),
+        required("digest", "VARCHAR", "The call; see `judgments`."),
+        Column("answered_at", "TIMESTAMP", "When the answer came (UTC)."),
+        Column("latency_s", "DOUBLE", "The latency of the answer in seconds.", least=0),
+        Column(
+            "first_token_s",
+            "DOUBLE",
+            "The seconds until its first token; null if it was not streamed.",
+            least=0,
+        ),
+        Column("tokens_in", "BIGINT", "The input tokens; null if unknown.", least=0),
+        Column("tokens_out", "BIGINT", "The output tokens; null if unknown.", least=0),
+        Column("cost_usd", "DOUBLE", "The cost in US dollars; null if unknown.", least=0),
+        Column("error", "VARCHAR", "Why there is no answer; null if there is one."),
+        required("attempts", "INTEGER", "How often the system was called.", least=0),
+        *shared("run_id"),
+    ),
+)
+
 REJECTS = Table(
     name="rejects",
     one_row="One row is one rejected row of an input file with the reason.",
@@ -180,5 +214,5 @@ REJECTS = Table(
 INPUTS = Group(
     title="Inputs",
     summary="The contents of the input files, by benchmark.",
-    tables=(QUESTIONS, DOCUMENTS, PREDICTIONS, CONTEXTS, REJECTS),
+    tables=(QUESTIONS, DOCUMENTS, PREDICTIONS, CONTEXTS, ANSWERS, REJECTS),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from warehouse.schema.table import Column, Group, Rule, Table, required, shared
+from warehouse.schema.tables.pairwise import PAIRWISE
 
 CI_LOW = Column("ci_low", "DOUBLE", "The lower end of the 95 % confidence interval of the mean.")
 CI_HIGH = Column("ci_high", "DOUBLE", "The upper end of the 95 % confidence interval of the mean.")
@@ -44,6 +45,24 @@ LEADERBOARD = Table(
             "The samples that the system failed to answer: those with the worst value, which "
             "`n_scored` includes, and those without a value.",
             least=0,
+        ),
+        Column(
+            "n_not_asked",
+            "BIGINT",
+            "The samples that the system was not asked (`missing: not_asked`); "
+            "`n_not_applicable` includes them.",
+            least=0,
+        ),
+        Column(
+            "n_common",
+            "BIGINT",
+            "The questions that all systems with a mean were asked; ranks rest on them.",
+            least=0,
+        ),
+        Column(
+            "common_mean",
+            "DOUBLE",
+            "The mean over these questions, which determines the rank.",
         ),
         Column(
             "coverage",
@@ -97,8 +116,9 @@ LEADERBOARD = Table(
         Column(
             "rank",
             "INTEGER",
-            "The rank by the mean; 1 is the best, equal means share a rank. Where failed answers "
-            "have no value (leaks), the fewer of them, the better the rank of an equal mean.",
+            "The rank by `common_mean`; 1 is the best, equal means share a rank. Where failed "
+            "answers have no value (leaks), the fewer of them, the better the rank of an equal "
+            "mean.",
             least=1,
         ),
         Column(
@@ -346,5 +366,5 @@ LEADERBOARD_HISTORY = Table(
 LEADERBOARDS = Group(
     title="Leaderboards",
     summary="Aggregated scores and the conclusions from them.",
-    tables=(LEADERBOARD, LEADERBOARD_HISTORY, COMPARISONS, GATES, PROBLEMS, INSIGHTS),
+    tables=(LEADERBOARD, LEADERBOARD_HISTORY, COMPARISONS, PAIRWISE, GATES, PROBLEMS, INSIGHTS),
 )

@@ -6,7 +6,7 @@ from warehouse.schema.table import Column, Group, Table, required, shared
 
 JUDGMENTS = Table(
     name="judgments",
-    one_row="One row is one call of a judge model and its outcome.",
+    one_row="One row is one call of a judge model, or of a system under test, and its outcome.",
     key=("digest",),
     columns=(
         required(
@@ -15,13 +15,19 @@ JUDGMENTS = Table(
             "The digest of model, parameters, messages, reply schema and replicate; equal calls "
             "are not repeated.",
         ),
-        required("model", "VARCHAR", "The judge model, as LiteLLM names it."),
-        Column("parameters", "JSON", "The sampling parameters."),
+        required(
+            "model", "VARCHAR", "The judge model, as LiteLLM names it, or `system:` and a system."
+        ),
+        Column("parameters", "JSON", "The sampling parameters, or the version of the system."),
         required("messages", "JSON", "The messages that were sent."),
         Column("reply_schema", "JSON", "The JSON schema of the reply."),
         required("replicate", "INTEGER", "The number of the replicate of this call, from 0."),
         Column("reply", "VARCHAR", "The text of the reply; null without a reply."),
-        required("status", "VARCHAR", "`scored`, `parse_failure` or `judge_error`."),
+        required(
+            "status",
+            "VARCHAR",
+            "`scored`, `parse_failure` or `judge_error`; `target_error` if a system failed.",
+        ),
         Column("error", "VARCHAR", "The error."),
         Column("attempts", "INTEGER", "The number of attempts."),
         Column("tokens_in", "BIGINT", "The input tokens of all attempts."),
@@ -159,8 +165,91 @@ WOBBLE = Table(
     ),
 )
 
+PANEL = Table(
+    name="panel",
+    one_row="One row is the agreement of the members of a panel of judges on one metric.",
+    key=("benchmark", "evaluator", "metric"),
+    notes="See `judge.panel`. With `escalate`, the first two members count, who judge every "
+    "sample; samples that need no judge do not count.",
+    columns=(
+        *shared("benchmark", "evaluator", "metric"),
+        required("n", "BIGINT", "The samples with a value of two members or more."),
+        Column(
+            "alpha",
+            "DOUBLE",
+            "Krippendorff's alpha: 1 is perfect agreement, 0 that of chance. Null if all values "
+            "are equal.",
+        ),
+        Column(
+            "alpha_low",
+            "DOUBLE",
+            "The lower end of its 95 % interval; null for a single cluster, and for numbers that "
+            "differ on one sample at most.",
+        ),
+        Column("alpha_high", "DOUBLE", "The upper end of its 95 % interval."),
+        required(
+            "agreement",
+            "MAP(VARCHAR, DOUBLE)",
+            "By member, the share of the other members' verdicts on the same samples that are "
+            "equal to its own: on the same side of the threshold or, without one, the same number. "
+            "Null for a member that only judges where others disagree.",
+        ),
+    ),
+)
+
+PANEL_CALIBRATION = Table(
+    name="panel_calibration",
+    one_row="One row is the agreement of a member of a panel with human labels on one metric.",
+    key=("benchmark", "evaluator", "metric", "member"),
+    columns=(
+        *shared("benchmark", "evaluator", "metric"),
+        required("member", "VARCHAR", "The judge model."),
+        required(
+            "is_regular",
+            "INTEGER",
+            "1 if it judges every sample; 0 if only where others disagree, so that its agreement "
+            "holds for such samples only.",
+        ),
+        required("n_compared", "BIGINT", "The samples with a label and a value of the member."),
+        Column("agreement", "DOUBLE", "The share of labels that the member agrees with."),
+        Column(
+            "constant_agreement",
+            "DOUBLE",
+            "The agreement of a constant verdict, the more frequent one.",
+        ),
+        Column(
+            "base_rate", "DOUBLE", "The share of labels that pass; kappa means little near 0 or 1."
+        ),
+        Column("kappa", "DOUBLE", "Cohen's kappa between the member and the labels."),
+        Column("kappa_low", "DOUBLE", "The lower end of its 95 % interval; see `calibration`."),
+        Column("kappa_high", "DOUBLE", "The upper end of its 95 % interval."),
+        Column(
+            "true_positive_rate",
+            "DOUBLE",
+            "The share of passing labels for which the member passes, too.",
+        ),
+        Column(
+            "true_negative_rate",
+            "DOUBLE",
+            "The share of failing labels for which the member fails, too.",
+        ),
+        Column(
+            "labels_needed",
+            "BIGINT",
+            "About how many more labels are needed for `is_calibrated`; see `calibration`.",
+        ),
+        required(
+            "is_calibrated",
+            "INTEGER",
+            "1 if 20 or more labels of both classes give a kappa that is above 0.4 with its whole "
+            "interval, otherwise 0.",
+        ),
+        required("calibrated_at", "TIMESTAMP", "When it was computed (UTC)."),
+    ),
+)
+
 LEDGER = Group(
     title="Judges and people",
     summary="Every call of a judge model, and human labels to validate the judges.",
-    tables=(JUDGMENTS, ASKS, LABELS, CALIBRATION, WOBBLE),
+    tables=(JUDGMENTS, ASKS, LABELS, CALIBRATION, WOBBLE, PANEL, PANEL_CALIBRATION),
 )

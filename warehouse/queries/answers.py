@@ -1,0 +1,199 @@
+"""Questions for systems, and their answers as a file of predictions."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from warehouse.formats.records.prediction import Prediction
+from warehouse.formats.records.question import Question
+from warehouse.storage.atomic import replace_file
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from warehouse.storage.location import Location
+    from warehouse.storage.transaction import Transaction
+    from warehouse.store import Warehouse
+
+_BATCH_ROWS: Final = 5_000
+
+_JSON_COLUMNS: Final = ("rubric", "constraints", "extra")
+_RENAMED: Final = {"expected_answers": "expected_answer"}
+
+
+def fetch_questions(warehouse: Warehouse, benchmark: str) -> list[dict[str, Any]]:
+    """Return the questions of a benchmark by the names of canonical fields, in their file's order.
+
+    Fields that are not given are left out.
+    """
+    rows = warehouse.fetch(
+        "SELECT * EXCLUDE (benchmark, file, line) REPLACE (map_entries(tags) AS tags) "
+        "FROM questions WHERE benchmark = $benchmark ORDER BY file, line, question_id",
+        {"benchmark": benchmark},
+    )
+    return [_canonical(row) for row in rows.iter_rows(named=True)]
+
+
+def _canonical(row: Mapping[str, Any]) -> dict[str, Any]:
+    known = {name: value for name, value in row.items() if value is not None}
+    for name in _JSON_COLUMNS:
+        if name in known:
+            known[name] = json.loads(known[name])
+    if "tags" in known:
+        known["tags"] = {each["key"]: each["value"] for each in known["tags"]}
+    if "gold_relevance" in known:
+        known["gold_relevance"] = {
+            each["doc_id"]: each["grade"] for each in known["gold_relevance"]
+        }
+    fields = {_RENAMED.get(name, name): value for name, value in known.items()}
+    return {name: fields[name] for name in Question.model_fields if name in fields}
+
+
+def replace_answers(
+    warehouse: Warehouse,
+    benchmark: str,
+    system: str,
+    digests: Mapping[tuple[str, int], str],
+    stage: str,
+    fingerprint: str | None,
+) -> None:
+    """Replace the answers of a system to a benchmark by stored calls.
+
+    Other benchmarks that share a call whose reply is another now are marked as incomplete.
+
+    Args:
+        warehouse: The warehouse, whose table `judgments` has the calls.
+        benchmark: The benchmark.
+        system: The system.
+        digests: The call of each question and repeat.
+        stage: The stage under which a fingerprint is recorded.
+        fingerprint: What the answers depend on; None: they are incomplete. The digest of the
+            answers is added.
+    """
+    values = {
+        "benchmark": benchmark,
+        "system": system,
+        "questions": [question for question, _ in digests],
+        "repeats": [repeat for _, repeat in digests],
+        "digests": list(digests.values()),
+    }
+
+    def write(transaction: Transaction) -> None:
+        transaction.delete("answers", {"benchmark": [benchmark], "system": [system]})
+        transaction.execute(_INSERT, values)
+        recorded = INCOMPLETE
+        if fingerprint is not None:
+            own = {"benchmark": benchmark, "system": system}
+            recorded = f"{fingerprint} {transaction.fetch(_DIGEST, own).item()}"
+        transaction.record_fingerprint(benchmark, stage, recorded)
+        for (other,) in transaction.fetch(_OUTDATED, {"system": system}).iter_rows():
+            transaction.record_fingerprint(other, stage, INCOMPLETE)
+
+    warehouse.write(write)
+
+
+def remove_other_answers(warehouse: Warehouse, benchmark: str, systems: Sequence[str]) -> None:
+    """Remove the answers of systems that a benchmark no longer asks; their calls stay."""
+    values = {"benchmark": benchmark, "systems": list(systems)}
+    found = warehouse.fetch(
+        "SELECT DISTINCT system FROM answers "
+        "WHERE benchmark = $benchmark AND NOT list_contains($systems, system)",
+        values,
+    )["system"].to_list()
+    if found:
+        where = {"benchmark": [benchmark], "system": found}
+        warehouse.write(lambda transaction: transaction.delete("answers", where))
+
+
+INCOMPLETE: Final = "incomplete"
+"""The fingerprint of answers of which some are to be asked for by the next run."""
+
+_DIGEST: Final = """
+SELECT count(*) || ' ' || coalesce(bit_xor(hash(question_id, repeat, digest, answered_at)), 0)
+FROM answers
+WHERE benchmark = $benchmark AND system = $system
+"""
+
+_OUTDATED: Final = """
+SELECT DISTINCT a.benchmark
+FROM answers AS a
+JOIN judgments AS j USING (digest)
+WHERE a.system = $system AND a.answered_at <> j.judged_at
+"""
+
+_INSERT: Final = """
+INSERT INTO answers BY NAME
+SELECT
+    $benchmark AS benchmark, $system AS system, a.question_id, a.repeat, j.digest,
+    j.judged_at AS answered_at, j.latency_s,
+    (j.reply ->> '$.first_token_s')::DOUBLE AS first_token_s,
+    j.tokens_in, j.tokens_out, j.cost_usd, j.error, j.attempts, j.run_id
+FROM (
+    SELECT
+        unnest($questions::VARCHAR[]) AS question_id,
+        unnest($repeats::INTEGER[]) AS repeat,
+        unnest($digests::VARCHAR[]) AS digest
+) AS a
+JOIN judgments AS j USING (digest)
+"""
+
+
+def answers_file(warehouse: Location, benchmark: str, system: str) -> Path:
+    """Return the file of predictions with the answers of a system that is asked."""
+    folder = warehouse.parent / f"{warehouse.name}.answers"
+    return folder / benchmark / f"{system}.jsonl"
+
+
+def write_answers(
+    warehouse: Warehouse,
+    benchmark: str,
+    system: str,
+    target: Path,
+    prediction_of: Callable[[str | None, str | None], Mapping[str, Any]],
+    current: Mapping[str, str] | None = None,
+) -> None:
+    """Write the answers of a system as a file of predictions; remove it if there are none.
+
+    Args:
+        warehouse: The warehouse.
+        benchmark: The benchmark.
+        system: The system.
+        target: The file.
+        prediction_of: Converts a stored reply and error to the fields of a prediction.
+        current: The call that each question stands for now. Answers of other calls, to an earlier
+            text or of an earlier version, are left out. None: all answers are written.
+    """
+    values = {"benchmark": benchmark, "system": system}
+    with warehouse.fetch_to_disk(_SELECT, values) as rows:
+        if not rows.rows:
+            target.unlink(missing_ok=True)
+            return
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with replace_file(target) as file, file.open("wb") as opened:
+            for batch in rows.batches(_BATCH_ROWS):
+                for question_id, digest, reply, error in batch.iter_rows():
+                    if current is not None and current.get(question_id) != digest:
+                        continue
+                    line = {"question_id": question_id, **prediction_of(reply, error)}
+                    opened.write(orjson.dumps(_flat(line)) + b"\n")
+
+
+def _flat(line: dict[str, Any]) -> dict[str, Any]:
+    """Return a row whose `extra` are unknown fields of the file, as far as their names allow it."""
+    extra = line.pop("extra", None) or {}
+    unknown = {name: each for name, each in extra.items() if name not in Prediction.model_fields}
+    rest = {name: each for name, each in extra.items() if name not in unknown}
+    return {**line, **unknown, **({"extra": rest} if rest else {})}
+
+
+_SELECT: Final = """
+SELECT a.question_id, a.digest, j.reply, j.error
+FROM answers AS a
+JOIN judgments AS j USING (digest)
+WHERE a.benchmark = $benchmark AND a.system = $system AND a.repeat = 0
+ORDER BY a.question_id
+"""

@@ -52,6 +52,15 @@ class InputError(WarehouseError):
         super().__init__("\n".join(lines))
 
 
+class FileDiffers(WarehouseError):
+    """Files that a command would write exist, and their contents would change."""
+
+    def __init__(self, files: Sequence[str]) -> None:
+        names = ", ".join(repr(file) for file in files)
+        verb = "exists and is" if len(files) == 1 else "exist and are"
+        super().__init__(f"{names} {verb} not overwritten; --force overwrites, --out names another")
+
+
 class UnknownFormat(WarehouseError):
     """The input format does not exist."""
 

@@ -55,6 +55,12 @@ VALUES: dict[str, tuple[Any, st.SearchStrategy[Any]]] = {
             lambda entries: [{"key": key, "value": value} for key, value in entries.items()]
         ),
     ),
+    "MAP(VARCHAR, DOUBLE)": (
+        pl.List(pl.Struct({"key": pl.String, "value": pl.Float64})),
+        st.dictionaries(TEXT, st.none() | NUMBER, max_size=3).map(
+            lambda entries: [{"key": key, "value": value} for key, value in entries.items()]
+        ),
+    ),
     "STRUCT(doc_id VARCHAR, grade INTEGER)[]": (
         pl.List(pl.Struct({"doc_id": pl.String, "grade": pl.Int32})),
         st.lists(st.fixed_dictionaries({"doc_id": TEXT, "grade": st.integers(0, 3)}), max_size=3),

@@ -56,9 +56,10 @@ RETENTION_RULES: Mapping[str, RetentionRule] = MappingProxyType(
         ),
         "judgments": RetentionRule(
             "judgments",
-            "replies of judges that no sample uses any more; they were paid for, and the same "
-            "call would be paid for again",
+            "replies of judges and systems that nothing uses any more; they were paid for, and the "
+            "same call would be paid for again",
             "judged_at < $before AND NOT EXISTS (SELECT 1 FROM asks AS a "
+            "WHERE a.digest = judgments.digest) AND NOT EXISTS (SELECT 1 FROM answers AS a "
             "WHERE a.digest = judgments.digest)",
             paid=True,
         ),

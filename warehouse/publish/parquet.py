@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from warehouse.schema.tables import Table
 
 BENCHMARK_FILTERS = {
-    "judgments": "digest IN (SELECT digest FROM asks WHERE benchmark = {benchmark})",
+    "judgments": "digest IN (SELECT digest FROM asks WHERE benchmark = {benchmark} "
+    "UNION ALL SELECT digest FROM answers WHERE benchmark = {benchmark})",
     "signatures": "(evaluator, signature) IN "
     "(SELECT (evaluator, signature) FROM grades WHERE benchmark = {benchmark})",
 }

@@ -1,8 +1,10 @@
 -- The insights of {benchmarks}. $retrieving lists the evaluators of retrieval.
 WITH board AS (
-    SELECT *, evaluator || '.' || metric AS address
+    -- Systems are ranked by their means over common questions.
+    SELECT * REPLACE (coalesce(common_mean, mean) AS mean), evaluator || '.' || metric AS address
     FROM leaderboard
     WHERE benchmark IN ({benchmarks}) AND slice = 'all' AND is_primary = 1 AND mean IS NOT NULL
+        AND n_common IS DISTINCT FROM 0
 ),
 
 ends AS (

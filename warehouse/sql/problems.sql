@@ -80,6 +80,43 @@ flips AS (
     WHERE benchmark IN ({benchmarks}) AND is_primary = 1 AND original_id IS NOT NULL
 ),
 
+uncovered AS MATERIALIZED (
+    SELECT * FROM board WHERE is_primary = 1 AND coverage < 0.95
+),
+
+-- Why the samples without a score have none: the most frequent reason, without line breaks.
+reasons AS (
+    SELECT DISTINCT ON (benchmark, system, evaluator, metric, signature)
+        * EXCLUDE (status, reason),
+        trim(regexp_replace(reason, '\s+', ' ', 'g')) AS line,
+        CASE
+            WHEN length(line) > 200 THEN left(line, 150) || ' ... ' || right(line, 45)
+            ELSE line
+        END AS reason
+    FROM (
+        SELECT
+            g.benchmark,
+            g.system,
+            g.evaluator,
+            g.signature,
+            unnest(s.metrics) AS metric,
+            unnest(g.statuses) AS status,
+            unnest(g.reasons) AS reason
+        FROM grades AS g
+        JOIN signatures AS s USING (evaluator, signature)
+        -- Before they are unnested, as below.
+        SEMI JOIN uncovered AS u
+            ON u.benchmark = g.benchmark
+            AND u.system = g.system
+            AND u.evaluator = g.evaluator
+            AND u.signature = g.signature
+        WHERE g.benchmark IN ({benchmarks})
+    )
+    WHERE status NOT IN ('scored', 'not_applicable') AND reason IS NOT NULL
+    GROUP BY benchmark, system, evaluator, metric, signature, status, reason
+    ORDER BY benchmark, system, evaluator, metric, signature, count(*) DESC, reason
+),
+
 low_coverage AS (
     SELECT
         benchmark,
@@ -91,12 +128,13 @@ low_coverage AS (
         coverage AS value,
         0.95 AS threshold,
         format(
-            '{} has a score for {} of the {} samples of {} to which it applies: '
-            'the mean covers only these',
-            address, n_scored, n_applicable, system
+            '{} has a score for {} of the {} samples of {} to which it applies{}{}',
+            address, n_scored, n_applicable, system,
+            CASE WHEN n_scored > 0 THEN ': the mean covers only these' ELSE '' END,
+            coalesce('; the most frequent reason: ' || reason, '')
         ) AS message
-    FROM board
-    WHERE is_primary = 1 AND coverage < 0.95
+    FROM uncovered
+    LEFT JOIN reasons USING (benchmark, system, evaluator, metric, signature)
 ),
 
 unanswered AS MATERIALIZED (
@@ -158,6 +196,7 @@ spent AS (
           AND starts_with(j.error, 'budget: ')
     ) AS runs
     JOIN judgments AS j USING (run_id)
+    WHERE j.digest NOT IN (SELECT digest FROM answers)
     GROUP BY runs.benchmark
 ),
 
@@ -220,7 +259,7 @@ failed_answers AS (
         0.0 AS threshold,
         format('{} gave no answer to {} of {} questions', system, count(error), count(*)) AS message
     FROM predictions
-    WHERE benchmark IN ({benchmarks})
+    WHERE benchmark IN ({benchmarks}) AND not_asked IS NULL
     GROUP BY benchmark, system
     HAVING count(error) > 0
 ),
@@ -287,9 +326,9 @@ few_clusters AS (
         max(effective_clusters) AS value,
         $few::DOUBLE AS threshold,
         format(
-            '{} rests on {} independent questions or clusters{}: with fewer than {}, intervals are '
-            'approximate',
+            '{} rests on {} independent {}{}: with fewer than {}, intervals are approximate',
             address, max(n_clusters),
+            CASE max(n_clusters) WHEN 1 THEN 'question or cluster' ELSE 'questions or clusters' END,
             CASE
                 WHEN max(effective_clusters) < max(n_clusters) - 0.5
                     THEN format(' of different size, worth {:.0f} equal ones', max(effective_clusters))
@@ -361,6 +400,29 @@ uncalibrated AS (
         AND c.is_calibrated = 0
     WHERE is_primary = 1 AND is_uncalibrated AND n_scored > 0
     ORDER BY board.benchmark, board.evaluator, board.metric, c.metric = board.metric DESC, c.labels_needed DESC NULLS FIRST, c.metric
+),
+
+panel_disagreement AS (
+    SELECT
+        p.benchmark,
+        p.evaluator,
+        p.metric,
+        'panel_disagreement' AS kind,
+        CASE WHEN p.alpha_high < 0.667 THEN 'medium' ELSE 'low' END AS severity,
+        p.alpha AS value,
+        0.667 AS threshold,
+        format(
+            'the judges of {}.{} agree too little on {} samples: Krippendorff''s alpha is '
+            '{:.2f}{}, less than {:g}; look at samples on which they differ, and replace the judge '
+            'that agrees least with human labels',
+            p.evaluator, p.metric, p.n, p.alpha,
+            coalesce(format(' (interval {:.2f} to {:.2f})', p.alpha_low, p.alpha_high), ''),
+            0.667
+        ) AS message
+    FROM panel AS p
+    SEMI JOIN (SELECT benchmark, evaluator, metric FROM board WHERE is_primary = 1) AS b
+        ON b.benchmark = p.benchmark AND b.evaluator = p.evaluator AND b.metric = p.metric
+    WHERE p.alpha < 0.667
 )
 
 SELECT *
@@ -375,6 +437,7 @@ FROM (
     UNION ALL BY NAME SELECT * FROM truncated
     UNION ALL BY NAME SELECT * FROM few_clusters
     UNION ALL BY NAME SELECT * FROM uncalibrated
+    UNION ALL BY NAME SELECT * FROM panel_disagreement
     UNION ALL BY NAME SELECT * FROM failed_gates
 )
 ORDER BY benchmark, severity = 'low', severity = 'medium', kind, system, evaluator, metric, question_id

@@ -17,7 +17,7 @@ import duckdb
 
 from warehouse.errors import NoSpace, WarehouseError, WarehouseLocked, WarehouseTooNew
 from warehouse.schema.ddl import create_tables
-from warehouse.storage.connection_pool import connect, pooled_connection
+from warehouse.storage.connection_pool import STORAGE_VERSION, connect, pooled_connection
 from warehouse.storage.memory import default_memory_limit, thread_count
 from warehouse.storage.scratch import MEMORY
 from warehouse.storage.waiting import Waiting
@@ -149,9 +149,8 @@ def duckdb_config(settings: Settings) -> Config:
 def _open(
     path: Path, *, read_only: bool, settings: Settings
 ) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
-    # DuckDB requires equal settings for all connections of a process to a file. The storage version
-    # is that of new files; files of earlier versions take three times as long to open.
-    config = duckdb_config(settings) | {"storage_compatibility_version": "v1.1.0"}
+    # DuckDB requires equal settings for all connections of a process to a file.
+    config = duckdb_config(settings) | {"storage_compatibility_version": STORAGE_VERSION}
     if settings.sealed:
         config |= {"enable_external_access": False}
     if settings.scratch is None or settings.sealed:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import socket
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -48,6 +48,7 @@ class Lake:
         schema: The schema of the catalog's tables, so that one database can hold many lakes.
         password_env: The environment variable with the password; null: the methods of libpq, such
             as PGPASSWORD and the password file.
+        given_password: The password itself, where it was read from that variable before.
     """
 
     catalog: str
@@ -55,6 +56,7 @@ class Lake:
     folder: Path
     schema: str = "public"
     password_env: str | None = None
+    given_password: str | None = field(default=None, repr=False, compare=False)
 
     @property
     def name(self) -> str:
@@ -85,8 +87,8 @@ class Lake:
         Raises:
             WarehouseError: The variable is not set.
         """
-        if self.password_env is None:
-            return None
+        if self.given_password is not None or self.password_env is None:
+            return self.given_password
         password = os.environ.get(self.password_env)
         if password is None:
             raise WarehouseError(
@@ -98,14 +100,7 @@ class Lake:
     @property
     def connection(self) -> str:
         """The connection string for libpq, with the name of this process and timeouts."""
-        defaults = {"application_name": _application_name(), **TIMEOUTS}
-        missing = {key: value for key, value in defaults.items() if key not in self.catalog}
-        if "://" in self.catalog:
-            separator = "&" if "?" in self.catalog else "?"
-            # Encoded, because libpq takes the text before an @ for the user.
-            options = urlencode(missing)
-            return f"{self.catalog}{separator if options else ''}{options}"
-        return " ".join([self.catalog, *(f"{key}={value}" for key, value in missing.items())])
+        return with_timeouts(self.catalog)
 
     def __str__(self) -> str:
         return POSTGRES + self.catalog
@@ -169,6 +164,18 @@ def location_from_json(given: Mapping[str, Any]) -> Location:
     return Lake(**{**given, "folder": Path(given["folder"])})
 
 
+def with_timeouts(catalog: str) -> str:
+    """Return a connection string or address with the name of this process and timeouts."""
+    defaults = {"application_name": _application_name(), **TIMEOUTS}
+    missing = {key: value for key, value in defaults.items() if key not in catalog}
+    if "://" in catalog:
+        separator = "&" if "?" in catalog else "?"
+        # Encoded, because libpq takes the text before an @ for the user.
+        options = urlencode(missing)
+        return f"{catalog}{separator if options else ''}{options}"
+    return " ".join([catalog, *(f"{key}={value}" for key, value in missing.items())])
+
+
 def parse_catalog(text: str) -> str:
     """Return the connection string in a location such as `ducklake:postgres:dbname=scoreline`.
 
@@ -184,7 +191,7 @@ def parse_catalog(text: str) -> str:
     catalog = text.removeprefix(POSTGRES).strip()
     if not catalog:
         raise WarehouseError(f"no database is named: expected a location such as {EXAMPLE!r}")
-    if _holds_password(catalog):
+    if holds_password(catalog):
         raise WarehouseError(
             "this file must not hold a password: name an environment variable in `password_env`, "
             "or set PGPASSWORD"
@@ -196,7 +203,8 @@ def parse_catalog(text: str) -> str:
     return catalog
 
 
-def _holds_password(catalog: str) -> bool:
+def holds_password(catalog: str) -> bool:
+    """Return whether a connection string or address holds a password."""
     if "://" not in catalog:
         return re.search(r"(^|\s)(ssl)?password\s*=", catalog, re.IGNORECASE) is not None
     address = urlsplit(catalog)

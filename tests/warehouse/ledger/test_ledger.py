@@ -20,7 +20,8 @@ import pytest
 from tests.lakes import told
 from tests.warehouse.ledger.rows import ask, digest, judgment
 from warehouse.errors import WarehouseError, WarehouseTooNew
-from warehouse.ledger.database import ledger_file
+from warehouse.ledger.database import LedgerDatabase, ledger_file
+from warehouse.ledger.fill import _rows_after
 from warehouse.ledger.ledger import Holder, Ledger, Reply, open_ledger
 
 if TYPE_CHECKING:
@@ -46,6 +47,18 @@ def test_finds_judgments_before_and_after_a_flush(warehouse: Warehouse) -> None:
         assert ledger.find(digest(2)) is None
     stored = rows(warehouse, "SELECT digest, reply, run_id, judged_at::VARCHAR FROM judgments")
     assert stored == [(digest(1), "reply 1", "run", "2026-01-02 03:04:05.000006")]
+
+
+def test_the_tables_are_filled_in_large_batches(warehouse: Warehouse) -> None:
+    with open_ledger(warehouse, "run") as ledger:
+        for number in range(40):
+            ledger.record_judgment(judgment(number))
+        ledger.flush()
+    database = LedgerDatabase(warehouse.path)
+    frames = list(_rows_after(database, "judgments", -1))
+    database.close()
+    # One for each row would take a hundred times as long to import.
+    assert [frame.height for frame in frames] == [40]
 
 
 def test_another_process_sees_a_reply_at_once_and_fills_the_tables(warehouse: Warehouse) -> None:

@@ -36,6 +36,7 @@ VALUES = {
     "UBIGINT[]": "[18446744073709551615]",
     "JSON": """'{"a": [1, null]}'""",
     "TIMESTAMP": "TIMESTAMP '2026-11-21 01:02:03.456789'",
+    "MAP(VARCHAR, DOUBLE)": "MAP {'a': 0.1, 'c': NULL}",
     "MAP(VARCHAR, VARCHAR)": "MAP {'a': 'b', 'c': NULL}",
     "STRUCT(doc_id VARCHAR, grade INTEGER)[]": "[{'doc_id': 'd', 'grade': 2}]",
 }

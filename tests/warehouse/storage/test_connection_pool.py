@@ -116,3 +116,38 @@ def test_a_fork_starts_its_own_database(warehouse: Warehouse) -> None:
     command = [sys.executable, "-W", "ignore", "-c", FORKS, str(warehouse.path)]
     told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     assert told.stdout.split() == ["7", "7", "1"]
+
+
+def storage_version(path: Path) -> tuple[int, ...]:
+    """Return the storage version with which DuckDB reopens a file."""
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{path}' AS file")
+        (tags,) = connection.execute(
+            "SELECT tags FROM duckdb_databases() WHERE database_name = 'file'"
+        ).fetchone() or ({},)
+    return tuple(int(part) for part in tags["storage_version"].strip("v+").split("."))
+
+
+def test_files_keep_a_storage_version_that_is_fast_to_attach(tmp_path: Path) -> None:
+    made = Warehouse(tmp_path / "warehouse.duckdb", memory_limit="1GB")
+    made.replace("questions", questions("q1"))
+    connection_pool.close_idle()
+    assert storage_version(tmp_path / "warehouse.duckdb") >= (1, 2, 0)
+
+
+def test_a_file_of_an_earlier_storage_version_is_renewed_when_written(tmp_path: Path) -> None:
+    path = tmp_path / "warehouse.duckdb"
+    Warehouse(path).replace("questions", questions("q1"))
+    connection_pool.close_idle()
+    earlier = tmp_path / "earlier.duckdb"
+    with duckdb.connect() as connection:
+        connection.execute(f"ATTACH '{path}' AS made (READ_ONLY)")
+        connection.execute(f"ATTACH '{earlier}' AS earlier (STORAGE_VERSION 'v1.0.0')")
+        connection.execute("COPY FROM DATABASE made TO earlier")
+    assert storage_version(earlier) < (1, 2, 0)
+    warehouse = Warehouse(earlier)
+    assert [row[1] for row in ids(warehouse)] == ["q1"]
+    warehouse.replace("questions", questions("q2"))
+    assert [row[1] for row in ids(warehouse)] == ["q1", "q2"]
+    connection_pool.close_idle()
+    assert storage_version(earlier) >= (1, 2, 0)

@@ -22,9 +22,10 @@ from evaluators.outcome import Undefined, Unscored
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from _typeshed import DataclassInstance
+
     from evaluators.engines.cache_store import CacheStore
     from evaluators.engines.roles import LoadedModel, ModelKind, Progress
-    from evaluators.flows.requests import Request
 
 
 LOG = logging.getLogger(__name__)
@@ -87,7 +88,7 @@ class CachedModel(ABC):
     def get_network(self) -> LoadedModel:
         """Return the loaded model; raise `Unavailable` if it cannot be loaded."""
 
-    def answer(self, requests: Sequence[Request]) -> Sequence[Any | Unscored]:
+    def answer(self, requests: Sequence[DataclassInstance]) -> Sequence[Any | Unscored]:
         """Answer distinct requests, in their order, from the cache where possible.
 
         Raises:
@@ -104,7 +105,7 @@ class CachedModel(ABC):
 
     def _compute(
         self,
-        requests: Sequence[Request],
+        requests: Sequence[DataclassInstance],
         keys: Sequence[bytes],
         uncached: Sequence[int],
         answers: list[Any],
@@ -150,7 +151,7 @@ def _has_nan(answer: Any) -> bool:
     return bool(np.isnan(np.asarray(listed, dtype=np.float64)).any())
 
 
-def _key(cache_namespace: str, request: Request) -> bytes:
+def _key(cache_namespace: str, request: DataclassInstance) -> bytes:
     """Return the cache key of a request; it does not depend on the role of the model."""
     parameters = [getattr(request, each.name) for each in fields(request) if each.name != "engine"]
     content = json.dumps([cache_namespace, *parameters])

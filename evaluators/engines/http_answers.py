@@ -8,7 +8,6 @@ request. So the transports themselves check every answer to a call within `check
 from __future__ import annotations
 
 import json
-import ssl
 import zlib
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,31 +15,25 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.judge.errors import (
-    BadAnswer,
-    TransientFailure,
-    WrongAddress,
-    chain,
+from evaluators.engines.http_body import (
+    MEGABYTE,
+    UnusableBody,
+    is_plain_http,
+    origin_of,
+    read_body,
+    untrusted_certificate,
 )
+from evaluators.engines.judge.errors import BadAnswer, TransientFailure, WrongAddress
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 
     import httpx
 
-_MEGABYTE = 1_000_000
-_MOST_ERROR_BYTES = 64_000
-"""Longer answers to failed requests are cut: only their status and beginning are used."""
-_GZIP_OR_ZLIB = 47
-"""The window bits by which zlib recognises both formats."""
-_ENCODINGS = frozenset({"", "identity", "gzip", "x-gzip", "deflate"})
 _ABOUT_BODY = frozenset({"content-encoding", "content-length", "transfer-encoding"})
 
-_PLAIN_HTTP = frozenset({"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "HTTP_REQUEST"})
-"""What OpenSSL calls an answer that is not TLS."""
 _HTTPS_EXPECTED = (b"https port", b"https server", b"requires tls")
 """What nginx, Go and Tomcat reply to plain http at a port for https, in lower case."""
-_USE_HTTPS = "set judge.api_base to https://..."
 
 _TOKEN_COUNTS = ("prompt_tokens", "completion_tokens", "input_tokens", "output_tokens")
 _MOST_TOKENS = 100_000_000
@@ -53,21 +46,32 @@ class AnswerCheck:
 
     Attributes:
         max_bytes: The largest size of an answer, decompressed.
+        section: The configuration section of the model, for messages.
+        streamed: Whether events are handed over as they arrive.
+        events: The events that were handed over; None if the answer was none.
         failure: Why the last request failed, if no answer came from it that can be used. LiteLLM
             raises another exception in its place.
     """
 
     max_bytes: int
+    section: str
+    streamed: bool = False
+    events: bytearray | None = None
     failure: Exception | None = None
+
+    @property
+    def use_https(self) -> str:
+        """What to do where a server expects https."""
+        return f"set {self.section}.api_base to https://..."
 
 
 _CHECK: ContextVar[AnswerCheck | None] = ContextVar("answer_check", default=None)
 
 
 @contextmanager
-def check_answers(max_mb: float) -> Iterator[AnswerCheck]:
+def check_answers(max_mb: float, section: str, *, streamed: bool = False) -> Iterator[AnswerCheck]:
     """Check the answers to all requests that this task sends within the `with`."""
-    check = AnswerCheck(int(max_mb * _MEGABYTE))
+    check = AnswerCheck(int(max_mb * MEGABYTE), section, streamed)
     token = _CHECK.set(check)
     try:
         yield check
@@ -111,7 +115,7 @@ def _checked(
         try:
             return await _send_and_check(lambda: send(transport, request), request, check)
         except Exception as error:
-            check.failure = _explain(error, request.url)
+            check.failure = _explain(error, request.url, check)
             raise
 
     return handle_async_request
@@ -122,25 +126,71 @@ async def _send_and_check(
 ) -> httpx.Response:
     import httpx
 
-    request.headers["accept-encoding"] = "gzip"  # others could not be decompressed piece by piece
+    # Other formats could not be decompressed piece by piece.
+    request.headers["accept-encoding"] = "identity" if check.streamed else "gzip"
     response = await send()
+    kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if check.streamed and response.is_success and kind == "text/event-stream":
+        check.events = events = bytearray()
+        return httpx.Response(
+            response.status_code,
+            headers=response.headers,
+            stream=_checked_stream(response, request.url, check, events),
+            request=request,
+        )
     try:
         if response.has_redirect_location:
-            _check_redirect(request.url, response.headers["location"])
-        body = await _read(response, check.max_bytes)
+            _check_redirect(request.url, response.headers["location"], check)
+        body = await read_body(response, check.max_bytes, f"{check.section}.max_reply_mb")
+    except UnusableBody as error:
+        raise BadAnswer(str(error)) from None
     finally:
         await response.aclose()
     if response.is_success:
         _check_body(body)
     elif request.url.scheme == "http" and any(sign in body.lower() for sign in _HTTPS_EXPECTED):
-        raise WrongAddress(f"the server expects https: {_USE_HTTPS}")
+        raise WrongAddress(f"the server expects https: {check.use_https}")
     headers = [item for item in response.headers.multi_items() if item[0] not in _ABOUT_BODY]
     return httpx.Response(
         response.status_code, headers=headers, stream=httpx.ByteStream(body), request=request
     )
 
 
-def _check_redirect(url: httpx.URL, location: str) -> None:
+def _checked_stream(
+    response: httpx.Response, url: httpx.URL, check: AnswerCheck, events: bytearray
+) -> httpx.AsyncByteStream:
+    """Return a body that is checked while it is read."""
+    import httpx
+
+    class CheckedStream(httpx.AsyncByteStream):
+        async def __aiter__(self) -> AsyncIterator[bytes]:
+            try:
+                async for chunk in _limited(response, check, events):
+                    yield chunk
+            except Exception as error:
+                check.failure = _explain(error, url, check)
+                raise
+
+        async def aclose(self) -> None:
+            await response.aclose()
+
+    return CheckedStream()
+
+
+async def _limited(
+    response: httpx.Response, check: AnswerCheck, events: bytearray
+) -> AsyncIterator[bytes]:
+    if response.headers.get("content-encoding", "identity") != "identity":
+        raise BadAnswer("a compressed stream, which was not asked for")
+    async for chunk in response.aiter_raw():
+        events += chunk
+        if len(events) > check.max_bytes:
+            limit = f"the limit of {check.section}.max_reply_mb"
+            raise BadAnswer(f"larger than {check.max_bytes / MEGABYTE:g} MB, {limit}")
+        yield chunk
+
+
+def _check_redirect(url: httpx.URL, location: str, check: AnswerCheck) -> None:
     """Raise if a redirect leaves the origin: another server must not get the request."""
     import httpx
 
@@ -148,48 +198,11 @@ def _check_redirect(url: httpx.URL, location: str) -> None:
         target = url.join(location)
     except httpx.InvalidURL:
         raise WrongAddress("the server redirects to an invalid URL") from None
-    if _origin(target) != _origin(url):
+    if origin_of(target) != origin_of(url):
         raise WrongAddress(
-            f"the server redirects to another origin, {_origin(target)}, which gets nothing; if "
-            "that is the right address, set judge.api_base to it"
+            f"the server redirects to another origin, {origin_of(target)}, which gets nothing; if "
+            f"that is the right address, set {check.section}.api_base to it"
         )
-
-
-def _origin(url: httpx.URL) -> str:
-    return str(url.copy_with(userinfo=b"", path="/", query=None, fragment=None)).rstrip("/")
-
-
-async def _read(response: httpx.Response, max_bytes: int) -> bytes:
-    """Read and decompress the body; never hold more than the limit.
-
-    Raises:
-        BadAnswer: The body of a successful answer is larger, or compressed in another way.
-    """
-    limit = max_bytes if response.is_success else _MOST_ERROR_BYTES
-    encoding = response.headers.get("content-encoding", "").strip().lower()
-    if encoding not in _ENCODINGS:
-        if response.is_success:
-            raise BadAnswer(f"compressed as {encoding[:40]!r}, which was not asked for")
-        return b""
-    body = bytearray()
-    async for piece in _pieces(response, limit, is_plain=encoding in {"", "identity"}):
-        body += piece
-        if len(body) > limit:
-            break
-    if len(body) > limit and response.is_success:
-        size = f"{max_bytes / _MEGABYTE:g} MB"
-        raise BadAnswer(f"larger than {size}, the limit of judge.max_reply_mb")
-    return bytes(body[:limit])
-
-
-async def _pieces(response: httpx.Response, limit: int, *, is_plain: bool) -> AsyncIterator[bytes]:
-    """Yield the decompressed body in pieces of at most `limit` bytes and one."""
-    inflater = zlib.decompressobj(_GZIP_OR_ZLIB)
-    async for chunk in response.aiter_raw():
-        rest = chunk
-        while rest:
-            yield rest if is_plain else inflater.decompress(rest, limit + 1)
-            rest = b"" if is_plain else inflater.unconsumed_tail
 
 
 def _check_body(body: bytes) -> None:
@@ -213,27 +226,25 @@ def _check_body(body: bytes) -> None:
         check_token_count(name, usage.get(name))
 
 
-def _explain(error: Exception, url: httpx.URL) -> Exception:
+def _explain(error: Exception, url: httpx.URL, check: AnswerCheck) -> Exception:
     """Return the failure of the call that an exception means here, or else the exception."""
     if isinstance(error, zlib.error):
         return TransientFailure("transport: the answer is damaged", garbled=True, billed=True)
-    for each in chain(error):
-        # aiohttp's own subclasses of these exceptions lack the attributes.
-        untrusted = getattr(each, "verify_message", None)
-        if untrusted is not None:
-            return WrongAddress(
-                f"the certificate of {_origin(url)} is not valid: {untrusted}; if an authority of "
-                "your own issued it, set SSL_CERT_FILE"
-            )
-        if isinstance(each, ssl.SSLError) and getattr(each, "reason", None) in _PLAIN_HTTP:
-            return WrongAddress(
-                "the server answers https with plain http: set judge.api_base to http://..., or "
-                "enable TLS at the server"
-            )
+    untrusted = untrusted_certificate(error)
+    if untrusted is not None:
+        return WrongAddress(
+            f"the certificate of {origin_of(url)} is not valid: {untrusted}; if an authority of "
+            "your own issued it, set SSL_CERT_FILE"
+        )
+    if is_plain_http(error):
+        return WrongAddress(
+            f"the server answers https with plain http: set {check.section}.api_base to "
+            "http://..., or enable TLS at the server"
+        )
     if url.scheme == "http" and type(error.__cause__).__name__ == "ServerDisconnectedError":
         return TransientFailure(
             "transport: the server closed the connection without an answer; if it expects https, "
-            f"{_USE_HTTPS}",
+            f"{check.use_https}",
             garbled=True,
             billed=True,
         )

@@ -21,7 +21,7 @@ from evaluators.engines.judge.litellm_call import CallOptions
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
 
-    from evaluators.engines.judge.litellm_call import Completion
+    from evaluators.engines.completion import Completion
     from evaluators.engines.judge.settings import JudgeSettings
 
 _LOG = logging.getLogger(__name__)

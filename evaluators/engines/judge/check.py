@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.judge.errors import JudgeUnreachable
-from evaluators.engines.judge.litellm_call import litellm
 from evaluators.engines.judge.llm_asker import LlmAsker
 from evaluators.engines.judge.parse import InvalidReply, parse_reply
 from evaluators.engines.judge.settings import JudgeCallBuilder
+from evaluators.engines.model_call import litellm
 from evaluators.flows.protocols import Origin
 from evaluators.outcome import Status
 

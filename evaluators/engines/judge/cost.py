@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.judge.errors import BadJudgeSettings
-from evaluators.engines.judge.litellm_call import litellm
+from evaluators.engines.model_call import litellm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,23 +34,28 @@ class Prices:
     @classmethod
     def of(cls, settings: JudgeSettings) -> Prices:
         """Return the prices of the settings or of LiteLLM's table; 0 for a replay file."""
-        given = (settings.usd_per_million_in, settings.usd_per_million_out)
         if settings.recording is not None:
             return cls(settings.name, 0.0, 0.0, own=True)
-        if given[0] is not None and given[1] is not None:
-            return cls(settings.model, given[0] / _MILLION, given[1] / _MILLION, own=True)
-        if given != (None, None):
+        given = (settings.usd_per_million_in, settings.usd_per_million_out)
+        if given.count(None) == 1:
             raise BadJudgeSettings(
                 "the judge's price: usd_per_million_in and usd_per_million_out go together"
             )
-        info = _find_model_info(settings.model)
+        return cls.of_model(settings.model, *given)
+
+    @classmethod
+    def of_model(
+        cls, model: str, usd_per_million_in: float | None, usd_per_million_out: float | None
+    ) -> Prices:
+        """Return the prices given, or those of LiteLLM's table."""
+        if usd_per_million_in is not None and usd_per_million_out is not None:
+            per_token = (usd_per_million_in / _MILLION, usd_per_million_out / _MILLION)
+            return cls(model, *per_token, own=True)
+        info = find_model_info(model)
         if info is None:
-            return cls(settings.model, None, None, own=False)
+            return cls(model, None, None, own=False)
         return cls(
-            settings.model,
-            info.get("input_cost_per_token"),
-            info.get("output_cost_per_token"),
-            own=False,
+            model, info.get("input_cost_per_token"), info.get("output_cost_per_token"), own=False
         )
 
     @property
@@ -99,7 +104,7 @@ def count_tokens(
     return tokens if schema is None else tokens + int(count(model=model, text=json.dumps(schema)))
 
 
-def _find_model_info(model: str) -> Mapping[str, Any] | None:
+def find_model_info(model: str) -> Mapping[str, Any] | None:
     """Return the entry of a model in LiteLLM's table, or None."""
     library = litellm()
     try:

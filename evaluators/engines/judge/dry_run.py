@@ -41,6 +41,16 @@ class CostEstimate:
     usd: float | None
 
 
+def sum_costs(costs: Sequence[CostEstimate]) -> CostEstimate:
+    """Return the sum of costs; the price is unknown if that of one of them is."""
+    prices = [each.usd for each in costs]
+    return CostEstimate(
+        tokens_in=sum(each.tokens_in for each in costs),
+        tokens_out=sum(each.tokens_out for each in costs),
+        usd=None if None in prices else sum(filter(None, prices)),
+    )
+
+
 class DryRunJudge:
     """Answers from the ledger and records the calls that the ledger lacks.
 

@@ -19,14 +19,13 @@ from __future__ import annotations
 
 import re
 import socket
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
+from evaluators.engines.http_body import chain, parse_retry_after
 from evaluators.errors import EvaluatorError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
 
 class JudgeFailure(EvaluatorError):  # noqa: N818 - the name says what it is
@@ -69,7 +68,7 @@ _NO_CREDIT = ("insufficient_quota", "credit balance is too low", "insufficient b
 _BAD_KEY = ("api key not valid", "invalid api key", "incorrect api key", "api_key_invalid")
 _TOO_SLOW = frozenset({"Timeout", "TimeoutError", "APITimeoutError", "ReadTimeout", "WriteTimeout"})
 _GARBLED = ("empty or invalid response", "expecting value", "'choices'")
-_MIN_SECRET_LENGTH = 8
+MIN_SECRET_LENGTH = 8
 """Shorter keys ("none", "EMPTY") are placeholders, and may be words of a reply."""
 _FILTERED = ("content_filter", "content management policy", "content_policy_violation")
 
@@ -140,12 +139,15 @@ class WrongAddress(CallFailure):
         super().__init__(f"wrong_address: {fault}")
 
 
-def map_error(error: Exception, secret: str | None) -> CallFailure | JudgeRefused:
+def map_error(
+    error: Exception, secret: str | None, title: str = "the judge"
+) -> CallFailure | JudgeRefused:
     """Map an exception of LiteLLM or its transport to a failure of the call or of the judge.
 
     Args:
         error: The exception.
         secret: The key, to redact it: some servers repeat it in their messages.
+        title: What messages call the model.
     """
     message = _one_line(str(error), secret)
     lower = message.lower()
@@ -154,11 +156,11 @@ def map_error(error: Exception, secret: str | None) -> CallFailure | JudgeRefuse
     if kinds & _TOO_SLOW:
         return TransientFailure("timeout", billed=True)
     if any(sign in lower for sign in _NO_CREDIT):
-        return JudgeRefused(f"the judge refuses the account: {message}")
+        return JudgeRefused(f"{title} refuses the account: {message}")
     if status == _BUSY:
         return TransientFailure("rate_limit", retry_after=_retry_after(error), busy=True)
     if status in _REFUSALS or (status in _UNSUPPORTED and any(sign in lower for sign in _BAD_KEY)):
-        return JudgeRefused(f"the judge refuses {_REFUSALS.get(status, 'the key')}: {message}")
+        return JudgeRefused(f"{title} refuses {_REFUSALS.get(status, 'the key')}: {message}")
     unreachable = next((each for each in chain(error) if _is_unreachable(each)), None)
     if unreachable is not None:
         detail = _TLS_CONTEXT.sub("", _one_line(str(unreachable), secret))
@@ -183,7 +185,7 @@ def _request_failure(message: str, status: int, kinds: set[str]) -> CallFailure 
 
 def redact(text: str, secret: str | None) -> str:
     """Replace the key in a text; short placeholders of keys stay."""
-    if secret is None or len(secret) < _MIN_SECRET_LENGTH:
+    if secret is None or len(secret) < MIN_SECRET_LENGTH:
         return text
     return text.replace(secret, "***")
 
@@ -195,18 +197,6 @@ def _one_line(text: str, secret: str | None) -> str:
     return _EXCEPTION_NAMES.sub("", line)[:_MAX_LENGTH]
 
 
-def chain(error: BaseException) -> Iterator[BaseException]:
-    """Yield an exception, its causes and contexts."""
-    seen: set[int] = set()
-    waiting: list[BaseException | None] = [error]
-    while waiting:
-        each = waiting.pop()
-        if each is not None and id(each) not in seen:
-            seen.add(id(each))
-            yield each
-            waiting += [each.__cause__, each.__context__]
-
-
 def _is_unreachable(error: BaseException) -> bool:
     return isinstance(error, ConnectionRefusedError | socket.gaierror) or type(error).__name__ in {
         "ConnectError",
@@ -215,18 +205,7 @@ def _is_unreachable(error: BaseException) -> bool:
 
 
 def _retry_after(error: Exception) -> float | None:
-    """Return the seconds of `Retry-After`, which is a number or a date."""
     headers: Mapping[str, str] = getattr(error, "litellm_response_headers", None) or {}
-    given = next((value for name, value in headers.items() if name.lower() == "retry-after"), None)
-    if given is None:
-        return None
-    try:
-        return max(0.0, float(given))
-    except ValueError:
-        pass
-    try:
-        until = parsedate_to_datetime(given)
-    except ValueError:
-        return None
-    # A date with `-0000` has no time zone information; it is UTC.
-    return max(0.0, (until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)).total_seconds())
+    return parse_retry_after(
+        next((value for name, value in headers.items() if name.lower() == "retry-after"), None)
+    )

@@ -110,7 +110,7 @@ class Ledger(Quota, Protocol):
 
         Args:
             digest: The call.
-            known: The number of the stored failure after which the call is made again; -1 for none.
+            known: The number of the stored outcome that the call is to replace; -1 for none.
 
         Returns:
             A reply that is newer, the process that makes the call now, or None: the call is
@@ -120,8 +120,8 @@ class Ledger(Quota, Protocol):
     def release(self, digest: str) -> None:
         """End a claim without a judgment."""
 
-    async def store(self, judgment: Judgment) -> None:
-        """Store a judgment and end its claim."""
+    async def store(self, judgment: Judgment, known: int = -1) -> None:
+        """Store a judgment and end its claim; a reply is replaced only if its number is `known`."""
 
     def record_call(self, origin: Origin, digest: str) -> None:
         """Record which sample and evaluator needed which call."""

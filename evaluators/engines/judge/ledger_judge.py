@@ -7,7 +7,8 @@ import logging
 import threading
 from collections import Counter
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from evaluators.engines.judge.asker import complete, to_reply
 from evaluators.engines.judge.budget import OVER_BUDGET
@@ -15,7 +16,7 @@ from evaluators.engines.judge.errors import JudgeFailure
 from evaluators.engines.judge.judgment import Holder
 from evaluators.engines.judge.parse import parse_reply
 from evaluators.engines.judge.settings import JudgeCallBuilder
-from evaluators.outcome import JudgeError, Status
+from evaluators.outcome import JudgeError, JudgeSkipped, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from evaluators.engines.judge.settings import JudgeSettings
     from evaluators.flows.protocols import Origin
     from evaluators.flows.requests import Ask
+    from evaluators.outcome import Unscored
+
+T = TypeVar("T")
 
 LOG = logging.getLogger(__name__)
 
@@ -51,15 +55,30 @@ class ReplayJudge:
 
     def __init__(self, settings: JudgeSettings, ledger: Ledger) -> None:
         self.identity = settings.identity
+        self._settings = settings
         self._builder = JudgeCallBuilder(settings)
         self._ledger = ledger
 
     def ask(self, request: Ask[Any], origin: Origin) -> Future[Any]:
-        """Answer from the ledger, or with a `JudgeError` for a call that was never made."""
+        """Answer from the ledger.
+
+        A call that was never made gets a `JudgeError`, or `JudgeSkipped` if the judge is optional
+        and its key is missing.
+        """
         stored = self._ledger.find(self._builder.of(request, origin).digest)
         future: Future[Any] = Future()
-        complete(future, JudgeError(NOT_ASKED) if stored is None else to_reply(stored, request))
+        complete(future, self._unasked() if stored is None else to_reply(stored, request))
         return future
+
+    def _unasked(self) -> Unscored:
+        skipped = self._skip_reason
+        return JudgeError(NOT_ASKED) if skipped is None else JudgeSkipped(skipped)
+
+    @cached_property
+    def _skip_reason(self) -> str | None:
+        from evaluators.engines.judge.litellm_call import skip_reason
+
+        return skip_reason(self._settings)
 
 
 class LedgerJudge:
@@ -80,6 +99,7 @@ class LedgerJudge:
         ledger: Ledger,
         *,
         asker: Asker | None = None,
+        first_step: int = 0,
         progress: Callable[[int], None] | None = None,
     ) -> None:
         """Set the judge up.
@@ -88,6 +108,8 @@ class LedgerJudge:
             settings: The settings of the judge.
             ledger: The ledger that stores judgments.
             asker: Another asker, for tests.
+            first_step: Added to the steps of calls where the ledger records which sample needed
+                them.
             progress: Called from another thread with the number of finished calls.
 
         Raises:
@@ -99,6 +121,7 @@ class LedgerJudge:
         self._builder = JudgeCallBuilder(settings)
         self._ledger = ledger
         self._asker = asker
+        self._first_step = first_step
         self._progress = progress
         self._finished_count = 0
         self._lock = threading.Lock()
@@ -130,7 +153,8 @@ class LedgerJudge:
         """
         call = self._builder.of(request, origin)
         digest = call.digest
-        self._ledger.record_call(origin, digest)
+        step = origin.step + self._first_step
+        self._ledger.record_call(origin._replace(step=step), digest)
         future: Future[Any] = Future()
         with self._lock:
             if self._failure is not None:
@@ -277,6 +301,10 @@ class LoopThread:
     def run(self, coroutine: Coroutine[Any, Any, None]) -> None:
         """Start a coroutine."""
         self._loop.call_soon_threadsafe(self._create, coroutine)
+
+    def submit(self, coroutine: Coroutine[Any, Any, T]) -> Future[T]:
+        """Start a coroutine; return the future of its result."""
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop)
 
     def cancel_others(self) -> None:
         """Cancel all tasks except the caller's, which runs on the loop."""

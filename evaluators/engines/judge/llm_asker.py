@@ -29,9 +29,10 @@ from evaluators.outcome import Status
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from evaluators.engines.completion import Completion
     from evaluators.engines.judge.asker import Parser
     from evaluators.engines.judge.judgment import JudgeCall, Judgment
-    from evaluators.engines.judge.litellm_call import CallOptions, Completion
+    from evaluators.engines.judge.litellm_call import CallOptions
     from evaluators.engines.judge.quota import Quota
     from evaluators.engines.judge.settings import JudgeSettings
     from evaluators.flows.prompt import Message

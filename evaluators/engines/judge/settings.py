@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 RECORDED = "recorded:"
 
+SKIPPED = "judge skipped: "
+"""The beginning of the reason why an optional judge was not called."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgeSettings:
@@ -28,6 +31,7 @@ class JudgeSettings:
         model: The model's name in LiteLLM, or `recorded:FILE`.
         api_key_env: The environment variable of the key; None if LiteLLM finds the key or none is
             needed. Without it, `openai/` models at an `api_base` receive no key.
+        api_key: The key itself, where it was read from that variable before.
         api_base: The address of the API, for local servers.
         concurrency: The most calls in flight.
         requests_per_minute: The most requests per minute, spread evenly.
@@ -46,10 +50,13 @@ class JudgeSettings:
             or is wrong.
         usd_per_million_out: The price of a million output tokens.
         structured_output: `auto` constrains replies to the schema where the model supports it.
+        optional: Whether a run goes on without the judge while its key is missing.
+        title: What messages call the judge; the members of a panel have their names.
     """
 
     model: str
     api_key_env: str | None = None
+    api_key: str | None = field(default=None, repr=False)
     api_base: str | None = None
     concurrency: int = 32
     requests_per_minute: int | None = None
@@ -67,6 +74,8 @@ class JudgeSettings:
     usd_per_million_in: float | None = None
     usd_per_million_out: float | None = None
     structured_output: Literal["auto", "off"] = "auto"
+    optional: bool = False
+    title: str = "the judge"
 
     @property
     def recording(self) -> Path | None:

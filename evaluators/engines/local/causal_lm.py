@@ -101,8 +101,14 @@ class CausalLm:
         ]
 
 
-def load(folder: Path, options: Options) -> CausalLm:
-    """Load the model from a folder; code in the folder is not run."""
+def load_with_tokenizer(folder: Path, options: Options) -> tuple[Any, Any, int]:
+    """Return a model on its device, its tokenizer, and its window in tokens.
+
+    Code in the folder is not run.
+
+    Raises:
+        Unavailable: The tokenizer gives no offsets.
+    """
     with silence_transformers():
         import torch
         from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -113,13 +119,20 @@ def load(folder: Path, options: Options) -> CausalLm:
         )
     if not tokenizer.is_fast:
         raise Unavailable("its tokenizer gives no offsets of tokens (it is not a fast tokenizer)")
-    device = select_device(options)
-    model.to(device).eval()
+    model.to(select_device(options)).eval()
     window = min(context_length(model.config.to_dict(), tokenizer.model_max_length), _MAX_WINDOW)
-    return CausalLm(model, WindowSplitter(tokenizer, window), batch_size(options, device))
+    return model, tokenizer, window
 
 
-def _check(config: Mapping[str, Any], _: Path) -> None:
+def load(folder: Path, options: Options) -> CausalLm:
+    """Load the model from a folder; code in the folder is not run."""
+    model, tokenizer, window = load_with_tokenizer(folder, options)
+    batch = batch_size(options, select_device(options))
+    return CausalLm(model, WindowSplitter(tokenizer, window), batch)
+
+
+def require_causal(config: Mapping[str, Any], _: Path) -> None:
+    """Raise `Unavailable` for a model with an encoder."""
     if config.get("is_encoder_decoder"):
         raise Unavailable("it reads and writes separately; expected a causal language model")
 
@@ -139,7 +152,7 @@ def unpack(content: bytes) -> TokenLikelihood:
 CAUSAL_LM = ModelKind(
     form="likelihood",
     packages=("transformers", "torch"),
-    check=_check,
+    check=require_causal,
     load=load,
     pack=pack,
     unpack=unpack,

@@ -14,6 +14,7 @@ from evaluators.engines.roles import Readiness
 from evaluators.errors import Unavailable
 
 if TYPE_CHECKING:
+    from collections.abc import MutableMapping
     from pathlib import Path
 
     from evaluators.engines.roles import LoadedModel, ModelKind, Options
@@ -36,7 +37,7 @@ class LocalModel(CachedModel):
         home: Path,
         options: Options,
         cache: AnswerCache,
-        networks: dict[str, LoadedModel],
+        networks: MutableMapping[str, LoadedModel],
     ) -> None:
         """Set the configuration; no file is read before the first request.
 

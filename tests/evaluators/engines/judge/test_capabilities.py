@@ -97,10 +97,10 @@ def test_a_server_that_is_down_from_the_start_stops_the_run(unused_port: int) ->
 def test_a_server_that_goes_down_stops_the_run_once_nothing_else_comes() -> None:
     with JudgeServer([GOOD]) as server:
         judge = LedgerJudge(settings(server, concurrency=4, max_attempts=2), FolderLedger())
-        assert isinstance(judge.ask(about("a"), origin()).result(30), Verdict)
+        assert isinstance(judge.ask(about("a"), origin()).result(120), Verdict)
     with judge:
         futures = [judge.ask(about(str(n)), origin(f"q{n}")) for n in range(40)]
-        failures = [future.exception(30) for future in futures]
+        failures = [future.exception(120) for future in futures]
     kinds = {type(failure) for failure in failures}
     assert kinds == {JudgeError, JudgeUnreachable}
     assert "run again to continue" in str(failures[-1])

@@ -42,6 +42,43 @@ def causal(folder: Path) -> Path:
     return _saved(GPT2LMHeadModel(config), folder)
 
 
+def lettered(folder: Path, family: str = "gpt2", *, template: str | None = None) -> Path:
+    """GPT-2 or Llama with 512 positions and random weights; bytes and words as tokens.
+
+    `A` and ` A` to `F` and ` F` are tokens of their own.
+    """
+    import torch
+    import transformers
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
+
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    pairs = [("\u0120", letter) for letter in "ABCDEF"]
+    end = "<|endoftext|>"
+    vocabulary = [end, *alphabet, *("".join(pair) for pair in pairs)]
+    numbers = {token: number for number, token in enumerate(vocabulary)}
+    made = Tokenizer(models.BPE(vocab=numbers, merges=pairs))
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    tokenizer = transformers.PreTrainedTokenizerFast(
+        tokenizer_object=made, eos_token=end, bos_token=end
+    )
+    tokenizer.chat_template = template
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(7)
+    size = {"vocab_size": len(vocabulary), "bos_token_id": 0, "eos_token_id": 0}
+    if family == "gpt2":
+        config = transformers.GPT2Config(
+            n_positions=512, n_embd=32, n_layer=2, n_head=4, initializer_range=0.4, **size
+        )
+        transformers.GPT2LMHeadModel(config).save_pretrained(folder)
+    else:
+        shape = {"hidden_size": 32, "intermediate_size": 64, "max_position_embeddings": 512}
+        heads = {"num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2}
+        llama = transformers.LlamaConfig(initializer_range=0.4, **shape, **heads, **size)
+        transformers.LlamaForCausalLM(llama).save_pretrained(folder)
+    return folder
+
+
 def classifier(folder: Path, labels: Sequence[str], kind: str = "bert", **facts: Any) -> Path:
     """A text classifier of the family of BERT, with 32 positions."""
     import transformers

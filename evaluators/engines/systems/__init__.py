@@ -1,0 +1,1 @@
+"""Systems under test: asking a Python function, an HTTP service, a model or a command."""

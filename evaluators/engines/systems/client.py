@@ -1,0 +1,218 @@
+"""The protocol of the clients that ask systems: requests, answers and failures."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from evaluators.errors import EvaluatorError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Mapping
+
+GOLD_FIELDS: Final = frozenset(
+    {
+        *("expected_answer", "expected_parts", "expected_label", "correct_choice"),
+        *("gold_doc_ids", "gold_relevance", "gold_sentence_ids"),
+        *("rubric", "constraints", "counterfactual_answer", "cluster"),
+    }
+)
+"""Fields of a question that say what is right. An answer does not depend on them: a corrected
+expected answer is no reason to ask again."""
+
+ANSWER_FIELDS: Final = (
+    *("answer", "contexts", "retrieved", "cited_sentence_ids", "choice_logprobs", "choice_probs"),
+    *("label", "latency_s", "cost_usd", "error", "extra"),
+)
+"""The fields of a prediction that a system may return."""
+
+MAX_TOKENS: Final = 10**12
+
+USAGE_FIELDS: Final = ("tokens_in", "tokens_out")
+"""What a system may return beside them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request to a system.
+
+    Attributes:
+        sent: What the client sends: a question, a rendered body, or messages.
+        key: The part of it that determines the answer, as JSON values; it contains no secrets. Two
+            requests of one system version with equal keys are the same call.
+    """
+
+    sent: Any
+    key: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What a system returned to one request.
+
+    Attributes:
+        fields: Values by the names of `ANSWER_FIELDS`; only their names have been checked.
+        tokens_in: The input tokens; None if unknown.
+        tokens_out: The output tokens; None if unknown.
+        first_token_s: Seconds until the first token, if it was streamed.
+        served_by: What the provider says of the model that answered.
+        seconds: How long the answer took, if the client measures it better than its caller.
+    """
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    first_token_s: float | None = None
+    served_by: str | None = None
+    seconds: float | None = field(default=None, compare=False)
+
+
+class SystemFailure(Exception):  # noqa: N818 - caught by the asker
+    """A system gave no answer; the message is the reason in one line, without secrets.
+
+    Attributes:
+        billed: Whether the call may have cost money.
+    """
+
+    billed = False
+
+
+class TransportFailure(SystemFailure):
+    """The answer did not arrive: a time-out, a rate limit, a lost connection, a dead process.
+
+    It is tried again in this run, and by the next one.
+
+    Attributes:
+        retry_after: The seconds after which the system asks to be called again, if it said so.
+        busy: Whether the system is rate limited or overloaded.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        retry_after: float | None = None,
+        busy: bool = False,
+        billed: bool = False,
+    ) -> None:
+        super().__init__(reason)
+        self.retry_after = retry_after
+        self.busy = busy
+        self.billed = billed
+
+
+class ReturnedError(SystemFailure):
+    """The system answered with an error, which stays until its version changes."""
+
+    billed = True
+
+
+class WrongShape(SystemFailure):
+    """The answer is not what an answer may be; the message says what came and what was expected.
+
+    The first answer of a system ends the run with it; later ones become failed answers.
+    """
+
+    billed = True
+
+
+class SystemRefused(EvaluatorError):  # noqa: N818 - a reason that ends the run
+    """Every request would fail: a wrong key, a function or a program that does not exist."""
+
+
+class SystemClient(Protocol):
+    """Asks one system; used on one event loop. Making one starts and contacts nothing."""
+
+    def request(self, question: Mapping[str, Any]) -> Request:
+        """Return the request for a question, given by the names of canonical fields.
+
+        Raises:
+            SystemRefused: The templates of the system cannot be rendered.
+        """
+
+    def most_usd(self, request: Request) -> float | None:
+        """Return the highest possible cost of a request in US dollars; None if unknown."""
+
+    async def open(self) -> None:
+        """Start what is needed.
+
+        Raises:
+            SystemRefused: The system cannot be called.
+        """
+
+    async def ask(self, request: Request, repeat: int) -> Answer:
+        """Send a request once, without a time limit: the caller cancels it.
+
+        Args:
+            request: The request.
+            repeat: The number of the answer to the same question, from 0.
+
+        Raises:
+            SystemFailure: There is no answer.
+            SystemRefused: No request will get one.
+        """
+
+    async def close(self) -> None:
+        """Close connections and end processes; no other call follows."""
+
+
+async def timed(call: Awaitable[Answer]) -> Answer:
+    """Await an answer, and measure how long it takes.
+
+    A process that has to be started first, or that is busy, is no latency of the system.
+    """
+    started = time.monotonic()
+    answer = await call
+    return replace(answer, seconds=time.monotonic() - started)
+
+
+def as_answer(returned: object) -> Answer:
+    """Convert what a system returned: a text, or an object with fields of a prediction.
+
+    Raises:
+        WrongShape: It is neither, or has an unknown field.
+        ReturnedError: It has an `error`.
+    """
+    from evaluators.errors import did_you_mean
+
+    if isinstance(returned, str):
+        return Answer(fields={"answer": returned})
+    if not isinstance(returned, dict):
+        raise WrongShape(
+            "expected a text or an object with fields of a prediction, found "
+            f"{type(returned).__name__}: {_short(returned)}"
+        )
+    known = (*ANSWER_FIELDS, *USAGE_FIELDS, "question_id", "system")
+    for name in returned:
+        if name not in known:
+            raise WrongShape(
+                f"unknown field {str(name)!r}{did_you_mean(str(name), known)}: expected some of "
+                f"{', '.join((*ANSWER_FIELDS, *USAGE_FIELDS))}; others go under `extra`"
+            )
+    if returned.get("error") is not None:
+        raise ReturnedError(_one_line(str(returned["error"])))
+    if all(returned.get(name) is None for name in ANSWER_FIELDS[:7]):
+        raise WrongShape(
+            f"expected at least one of {', '.join(ANSWER_FIELDS[:7])}, found {_short(returned)}"
+        )
+    usage = {name: returned.get(name) for name in USAGE_FIELDS}
+    for name, count in usage.items():
+        if count is not None and (isinstance(count, bool) or not isinstance(count, int)):
+            raise WrongShape(f"{name}: expected a whole number, found {_short(count)}")
+        if count is not None and not 0 <= count <= MAX_TOKENS:
+            raise WrongShape(f"{name}: expected 0 to {MAX_TOKENS:,}, found {_short(count)}")
+    fields = {name: returned[name] for name in ANSWER_FIELDS if returned.get(name) is not None}
+    return Answer(fields=fields, **usage)
+
+
+_SHOWN = 200
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:_SHOWN]

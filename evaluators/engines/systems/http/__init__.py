@@ -1,0 +1,1 @@
+"""Systems that are HTTP services: requests, and the fields of a prediction in answers."""

@@ -1,0 +1,195 @@
+"""JSONPath: the fields of a prediction in the JSON answer of a service."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from evaluators.engines.systems.client import (
+    ANSWER_FIELDS,
+    USAGE_FIELDS,
+    SystemRefused,
+    WrongShape,
+)
+from evaluators.errors import did_you_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from jsonpath import JSONPath
+
+RETRIEVED_FIELDS: Final = ("doc_id", "chunk_id", "rank", "score", "text")
+"""`retrieved.text: $.hits[*].content` reads one field of what was retrieved."""
+
+_LISTS: Final = frozenset(
+    {"contexts", "retrieved", "cited_sentence_ids", "choice_logprobs", "choice_probs"}
+)
+_TYPES: Final[Mapping[str, tuple[tuple[type, ...], str]]] = {
+    **dict.fromkeys(("answer", "label"), ((str,), "a text")),
+    **dict.fromkeys(("latency_s", "cost_usd"), ((int, float), "a number")),
+    **dict.fromkeys(USAGE_FIELDS, ((int,), "a whole number")),
+    "extra": ((dict,), "an object"),
+}
+_SHOWN = 200
+_MOST_KEYS = 12
+
+
+class JsonPaths:
+    """The paths of one system, compiled."""
+
+    def __init__(self, system: str, paths: Mapping[str, str]) -> None:
+        """Compile the paths.
+
+        Raises:
+            SystemRefused: A field is unknown, or an expression is no JSONPath.
+        """
+        self._paths = {
+            name: _Path(f"systems.{system}", name, source) for name, source in paths.items()
+        }
+        if "retrieved" in self._paths and any(map(_retrieved_field, self._paths)):
+            raise SystemRefused(
+                f"systems.{system}: `retrieved` and `retrieved.{RETRIEVED_FIELDS[0]}` exclude "
+                "each other"
+            )
+
+    def read(self, reply: Any) -> dict[str, Any]:
+        """Return the fields that the paths find.
+
+        Raises:
+            WrongShape: A path finds nothing, several values for one, or a value of a wrong type.
+        """
+        error = self._paths.get("error")
+        if error is not None:
+            found = error.find_optional(reply)
+            if found is not None:
+                return {"error": found}
+        fields: dict[str, Any] = {}
+        retrieved: dict[str, list[Any]] = {}
+        for name, path in self._paths.items():
+            field = _retrieved_field(name)
+            if field is not None:
+                column = path.find(reply)
+                if column is not None:
+                    retrieved[field] = column
+            elif path is not error:
+                fields[name] = path.find(reply)
+        if retrieved:
+            fields["retrieved"] = self._joined(retrieved)
+        return fields
+
+    def _joined(self, columns: Mapping[str, list[Any]]) -> list[dict[str, Any]]:
+        """Return what was retrieved as one object per item."""
+        if len({len(column) for column in columns.values()}) > 1:
+            counts = ", ".join(f"{len(column)} of {name}" for name, column in columns.items())
+            raise WrongShape(f"the paths of `retrieved` find different numbers of values: {counts}")
+        rows = zip(*columns.values(), strict=True)
+        return [dict(zip(columns, row, strict=True)) for row in rows]
+
+
+class _Path:
+    def __init__(self, section: str, name: str, source: str) -> None:
+        import jsonpath
+
+        known = (*ANSWER_FIELDS, *USAGE_FIELDS, *(f"retrieved.{each}" for each in RETRIEVED_FIELDS))
+        if name not in known:
+            raise SystemRefused(
+                f"{section}: unknown field {name!r}{did_you_mean(name, known)}: expected some of "
+                f"{', '.join(known)}"
+            )
+        self._where = f"{section}.{name}"
+        self._name = name
+        self._source = source
+        self._is_list = name in _LISTS or _retrieved_field(name) is not None
+        environment = jsonpath.JSONPathEnvironment(strict=True)
+        try:
+            compiled = environment.compile(source)
+        except jsonpath.JSONPathError as error:
+            token = error.token
+            # The library counts from 0, and the end is -1.
+            number = len(source) if token is None or token.index < 0 else token.index + 1
+            place = f" at character {number}" if source else ""
+            raise SystemRefused(
+                f"{self._where}: {source!r} is no JSONPath{place}: {error.message}; a path begins "
+                "with `$`, such as `$.answer` or `$.hits[*].text`"
+            ) from None
+        except RecursionError:
+            raise SystemRefused(f"{self._where}: the path is nested too deeply") from None
+        assert isinstance(compiled, jsonpath.JSONPath)  # noqa: S101 - RFC 9535 has no other
+        self._path = compiled
+        self._stem = _singular_stem(compiled)
+
+    def find(self, reply: Any) -> Any:
+        """Return the value, or a list of values, that the path finds; see `JsonPaths.read`."""
+        found = self._findall(self._path, reply)
+        if self._path.singular_query():
+            if not found:
+                self._fail_empty(reply)
+            return self._checked(found[0])
+        if not found and not self._findall(self._stem, reply):
+            self._fail_empty(reply)
+        if self._is_list:
+            return self._checked(found)
+        if len(found) != 1:
+            raise WrongShape(
+                f"{self._where}: {self._source!r} finds {len(found)} values: expected one"
+            )
+        return self._checked(found[0])
+
+    def find_optional(self, reply: Any) -> Any:
+        """Return the first value that the path finds, or None."""
+        found = self._findall(self._path, reply)
+        return found[0] if found else None
+
+    def _findall(self, path: JSONPath, reply: Any) -> list[Any]:
+        import jsonpath
+
+        # A path of a text or a number alone would be read as JSON in a text.
+        if not isinstance(reply, dict | list):
+            return [reply] if not path.segments else []
+        try:
+            return path.findall(reply)
+        except (jsonpath.JSONPathError, RecursionError) as error:
+            reason = getattr(error, "message", None) or "nested too deeply"
+            raise WrongShape(f"{self._where}: {self._source!r}: {reason}") from None
+
+    def _checked(self, value: Any) -> Any:
+        types, expected = ((list,), "a list") if self._is_list else _TYPES[self._name]
+        is_expected = isinstance(value, types) and not isinstance(value, bool)
+        if value is None or is_expected:
+            return value
+        raise WrongShape(
+            f"{self._where}: expected {expected} at {self._source!r}, found {_short(value)}"
+        )
+
+    def _fail_empty(self, reply: Any) -> None:
+        raise WrongShape(f"{self._where}: {self._source!r} finds nothing in {describe(reply)}")
+
+
+def describe(reply: Any) -> str:
+    """Describe a JSON value by its keys, or by its beginning."""
+    if not isinstance(reply, dict):
+        return f"the reply {_short(reply)}"
+    if not reply:
+        return "the reply, which is an empty object"
+    keys = [repr(name)[:_SHOWN] for name in reply][:_MOST_KEYS]
+    more = f" and {len(reply) - len(keys)} more" if len(reply) > len(keys) else ""
+    return f"the reply, which has the keys {', '.join(keys)}{more}"
+
+
+def _singular_stem(path: JSONPath) -> JSONPath:
+    """Return the beginning of a path up to where it can find several values."""
+    from jsonpath import JSONPath
+
+    segments = list(path.segments)
+    while not JSONPath(env=path.env, segments=segments).singular_query():
+        segments.pop()
+    return JSONPath(env=path.env, segments=segments)
+
+
+def _retrieved_field(name: str) -> str | None:
+    prefix, _, field = name.partition(".")
+    return field if prefix == "retrieved" and field else None
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -1,0 +1,87 @@
+"""Environment variables in the settings of systems: `${NAME}`, and how values stay secret."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from evaluators.engines.judge.errors import MIN_SECRET_LENGTH
+from evaluators.engines.systems.client import SystemRefused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}", re.ASCII)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+class Variables:
+    """The environment variables of one system; `repr` shows no value."""
+
+    def __init__(self, system: str, texts: Iterable[str]) -> None:
+        """Collect the names in texts; no value is read."""
+        self._system = system
+        self.names = sorted({name for text in texts for name in _VARIABLE.findall(text)})
+
+    def read(self) -> Values:
+        """Read the values.
+
+        Raises:
+            SystemRefused: A variable is not set, or contains a control character.
+        """
+        values = {name: os.environ.get(name, "") for name in self.names}
+        for name, value in values.items():
+            if not value:
+                raise SystemRefused(
+                    f"systems.{self._system}: the environment variable {name} is not set: "
+                    f"export {name}=..."
+                )
+            if _CONTROL.search(value):
+                raise SystemRefused(
+                    f"systems.{self._system}: the environment variable {name} contains a line "
+                    "break or another control character"
+                )
+        return Values(values)
+
+
+class Values:
+    """The values of environment variables; `repr` shows none."""
+
+    def __init__(self, values: dict[str, str]) -> None:
+        self._values = values
+        secrets = [value for value in values.values() if len(value) >= MIN_SECRET_LENGTH]
+        # The longest first: one value may be a part of another.
+        secrets.sort(key=len, reverse=True)
+        self._secrets = re.compile("|".join(map(_pattern, secrets))) if secrets else None
+
+    def fill(self, text: str) -> str:
+        """Replace each `${NAME}` in a text by its value."""
+        return _VARIABLE.sub(lambda found: self._values[found[1]], text)
+
+    def redact(self, text: str) -> str:
+        """Replace the values in a text by `***`; those of fewer than 8 characters stay."""
+        return text if self._secrets is None else self._secrets.sub("***", text)
+
+    def clean(self, value: Any) -> Any:
+        """Return a JSON value whose texts can be stored and contain no secret."""
+        if isinstance(value, str):
+            return self.redact(value.encode("utf-8", "replace").decode().replace("\0", "\ufffd"))
+        if isinstance(value, list):
+            return [self.clean(each) for each in value]
+        if isinstance(value, dict):
+            return {self.clean(name): self.clean(each) for name, each in value.items()}
+        return value
+
+
+def _pattern(secret: str) -> str:
+    """Return a pattern of a value as servers may repeat it: escaped in a URL or in JSON."""
+    return "".join(map(_any_form, secret))
+
+
+def _any_form(character: str) -> str:
+    encoded = "".join(f"%{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))
+    forms = [rf"\\?{re.escape(character)}", rf"\\u{ord(character):04x}", encoded]
+    if character == " ":
+        forms.append(r"\+")
+    return f"(?:{'|'.join(forms)})" if not character.isalnum() else f"(?i:{'|'.join(forms)})"

@@ -1,0 +1,1 @@
+"""Child processes that run the code of systems: started, watched, ended."""

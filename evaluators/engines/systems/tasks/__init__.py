@@ -1,0 +1,1 @@
+"""Tasks: the requests to a model for a question, and how its completions are read."""

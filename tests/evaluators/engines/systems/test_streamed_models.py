@@ -1,0 +1,168 @@
+"""Streamed completions: the time of the first token, and streams that break off or lie."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from evaluators.engines.systems.client import (
+    Answer,
+    ReturnedError,
+    SystemFailure,
+    SystemRefused,
+    TransportFailure,
+)
+from evaluators.engines.systems.clients import make_client
+from evaluators.engines.systems.settings import ModelSystem
+from tests.evaluators.engines.systems.service import QUESTION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# As in a run.
+pytestmark = pytest.mark.filterwarnings("ignore:Accessing the 'model_")
+PROVIDERS = pytest.mark.parametrize("provider", ["openai", "hosted_vllm"])
+DONE = b"data: [DONE]\n\n"
+PAUSE = None
+SLEEP_S = 0.6
+
+
+def event(content: str | None = None, finish: str | None = None, **fields: Any) -> bytes:
+    """A chunk of a completion."""
+    choice = {"index": 0, "delta": {"content": content}, "finish_reason": finish}
+    chunk = {
+        "id": "c",
+        "object": "chat.completion.chunk",
+        "created": 1,
+        "model": "small-2026",
+        "choices": [choice],
+    } | fields
+    return f"data: {json.dumps(chunk)}\n\n".encode()
+
+
+USAGE = {"prompt_tokens": 9, "completion_tokens": 2, "total_tokens": 11}
+LAST = event(choices=[], usage=USAGE)
+
+
+def ask(
+    pieces: Sequence[bytes | None], *, is_ended: bool = True, **changes: Any
+) -> tuple[Any, dict[str, Any]]:
+    """Ask a server that sends pieces, with pauses where one is None; return the answer."""
+    requests: list[dict[str, Any]] = []
+    served = asyncio.Event()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await send(reader, writer)
+        except (ConnectionError, asyncio.CancelledError):
+            pass  # the client went away, or the test ends
+        finally:
+            writer.close()
+            served.set()
+
+    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
+        length = next(line for line in head if line.startswith("content-length: "))
+        requests.append(json.loads(await reader.readexactly(int(length.split()[1]))))
+        writer.write(
+            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n"
+            b"transfer-encoding: chunked\r\n\r\n"
+        )
+        for piece in [*pieces, *([b""] if is_ended else [])]:
+            if piece is None:
+                await asyncio.sleep(SLEEP_S)
+                continue
+            writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+            await writer.drain()
+
+    async def run() -> Answer | SystemFailure | SystemRefused:
+        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
+        plain = {"model": "openai/small", "timeout_s": 20, "stream": True}
+        settings = ModelSystem(name="s", home=Path(), api_base=address, **plain | changes)
+        client = make_client(settings, [QUESTION])
+        await client.open()
+        try:
+            return await client.ask(client.request(QUESTION), 0)
+        except (SystemFailure, SystemRefused) as failure:
+            return failure
+        finally:
+            server.close()
+            await served.wait()
+
+    outcome = asyncio.run(run())
+    return outcome, requests[0]
+
+
+@PROVIDERS
+def test_the_time_of_the_first_token(provider: str) -> None:
+    pieces = [event("the "), PAUSE, event("Se"), event("ine", "stop"), LAST, DONE]
+    prices = {"usd_per_million_in": 1.0, "usd_per_million_out": 2.0}
+    started = time.monotonic()
+    answer, sent = ask(pieces, model=f"{provider}/small", **prices)
+    took = time.monotonic() - started
+    assert isinstance(answer, Answer), answer
+    assert answer.fields["answer"] == "the Seine"
+    assert answer.fields["cost_usd"] == pytest.approx(13e-6)
+    assert (answer.tokens_in, answer.tokens_out) == (9, 2)
+    assert answer.served_by == "small-2026"
+    assert 0 < answer.first_token_s <= took - SLEEP_S
+    assert sent["stream"] is True
+    assert sent["stream_options"] == {"include_usage": True}
+
+
+def test_tokens_that_are_not_reported_are_unknown() -> None:
+    answer, _ = ask([event("x", "stop"), DONE])
+    assert answer.fields == {"answer": "x"}
+    assert (answer.tokens_in, answer.tokens_out) == (None, None)
+
+
+def test_an_empty_stream_of_text_is_an_empty_answer() -> None:
+    answer, _ = ask([event(None, "length"), DONE])
+    assert answer.fields == {"answer": "", "extra": {"finish_reason": "length"}}
+    assert answer.first_token_s is None
+
+
+@PROVIDERS
+@pytest.mark.parametrize(
+    ("pieces", "is_ended"),
+    [
+        ([event("the ")], False),
+        ([event("the ")], True),
+        ([event("the "), DONE], True),
+        ([], True),
+    ],
+)
+def test_a_stream_that_breaks_off_is_no_answer(
+    pieces: list[bytes], is_ended: bool, provider: str
+) -> None:
+    failure, _ = ask(pieces, is_ended=is_ended, model=f"{provider}/small")
+    assert isinstance(failure, TransportFailure), failure
+    assert failure.billed
+
+
+@PROVIDERS
+def test_a_stream_is_limited(provider: str) -> None:
+    pieces = [event("x" * 100_000)] * 30 + [event("", "stop"), DONE]
+    failure, _ = ask(pieces, max_reply_mb=1, model=f"{provider}/small")
+    assert isinstance(failure, ReturnedError), failure
+    assert "larger than 1 MB, the limit of systems.s.max_reply_mb" in str(failure)
+
+
+def test_a_slow_stream_is_a_time_out() -> None:
+    failure, _ = ask([event("x"), PAUSE, PAUSE, event("y", "stop"), DONE], timeout_s=0.4)
+    assert isinstance(failure, TransportFailure)
+    assert str(failure) == "timeout"
+
+
+@PROVIDERS
+@pytest.mark.parametrize("piece", [b"data: {not json\n\n", b"<html>no</html>"])
+def test_a_garbled_stream_is_no_answer(piece: bytes, provider: str) -> None:
+    failure, _ = ask([event("x"), piece], model=f"{provider}/small")
+    assert isinstance(failure, TransportFailure), failure
+    assert len(str(failure)) < 400

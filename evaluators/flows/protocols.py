@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from evaluators.errors import Unavailable
 from evaluators.flows.requests import JUDGE
@@ -17,10 +17,15 @@ if TYPE_CHECKING:
     from evaluators.outcome import Unscored
 
 
+MEMBER_STEPS = 100_000
+"""The first step of the second member of a panel; see `Origin`."""
+
+
 class Origin(NamedTuple):
     """The sample and evaluator that a judge call belongs to.
 
-    `step` counts the calls of one flow from 0, continuing through its replicates.
+    `step` counts the calls of one flow from 0, continuing through its replicates. The calls of each
+    further member of a panel are counted from the next multiple of `MEMBER_STEPS`.
     """
 
     benchmark: str
@@ -107,6 +112,24 @@ class Repeats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """Several judges that judge each sample.
+
+    Attributes:
+        members: The names of the judges, in the order in which they are called.
+        combine: How their values become one: `majority` takes the middle one, `mean` the mean.
+        escalate: Whether only the first two judge every sample, and the others where these two
+            disagree.
+        margin: The largest difference at which two values of the primary metric agree.
+    """
+
+    members: tuple[str, ...]
+    combine: Literal["majority", "mean"] = "majority"
+    escalate: bool = False
+    margin: float = 0.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Engines:
     """The engines of a run.
 
@@ -114,6 +137,8 @@ class Engines:
         judge: The judge, if there is one.
         labels: Human labels that replace the judge, if any.
         repeats: How many times a sample is judged.
+        panel: The judges, if there are several; `judge` then calls the member that a request
+            names.
         models: The other models by role (`embedding`, `entailment`, `language_model`, ...).
         absent: Why an engine is missing, by role: what to configure or to install.
     """
@@ -121,6 +146,7 @@ class Engines:
     judge: Judge | None = None
     labels: Labels | None = None
     repeats: Repeats = Repeats()
+    panel: Panel | None = None
     models: Mapping[str, Model] = field(default_factory=dict)
     absent: Mapping[str, str] = field(default_factory=dict)
 

@@ -45,6 +45,7 @@ class Ask(Generic[R]):
         check: Lists the faults of a reply that matches the schema; an empty list if there are
             none. It must depend on the prompt alone, because equal prompts are sent once.
         replicate: The number of the repeat; equal prompts with different numbers are sent again.
+        member: The number of the judge in a panel.
     """
 
     engine: ClassVar[str] = JUDGE
@@ -53,6 +54,7 @@ class Ask(Generic[R]):
     prompt: Prompt
     check: Callable[[R], Sequence[str]] | None = field(default=None, compare=False)
     replicate: int = 0
+    member: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +159,17 @@ def as_replicate(flow: Flow[T], replicate: int) -> Flow[T]:
     """Return the same flow with its judge calls numbered as another replicate."""
     stride = 1_000  # a flow may use smaller numbers itself
 
-    def numbered(request: Request) -> Request:
-        if isinstance(request, Ask):
-            return replace(request, replicate=request.replicate + stride * replicate)
-        return request
+    def numbered(request: Ask[Any]) -> Ask[Any]:
+        return replace(request, replicate=request.replicate + stride * replicate)
+
+    return (yield from with_judge_calls(flow, numbered))
+
+
+def with_judge_calls(flow: Flow[T], change: Callable[[Ask[Any]], Ask[Any]]) -> Flow[T]:
+    """Return the same flow with its judge calls changed."""
+
+    def changed(request: Request) -> Request:
+        return change(request) if isinstance(request, Ask) else request
 
     answer: Any = None
     reason: Exception | None = None
@@ -173,7 +182,7 @@ def as_replicate(flow: Flow[T], replicate: int) -> Flow[T]:
         answer, reason = None, None
         try:
             answer = yield (
-                tuple(map(numbered, wanted)) if isinstance(wanted, tuple) else numbered(wanted)
+                tuple(map(changed, wanted)) if isinstance(wanted, tuple) else changed(wanted)
             )
         except Exception as thrown:  # noqa: BLE001 - the flow decides what to do with it
             reason = thrown

@@ -7,10 +7,12 @@ request once.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from evaluators.flows.protocols import MEMBER_STEPS
 from evaluators.flows.requests import Ask
 from evaluators.outcome import Unscored
 
@@ -34,7 +36,7 @@ class _Running(Generic[T]):
     position: int
     flow: Flow[T]
     origin: Origin
-    steps: int = 0
+    steps: Counter[int] = field(default_factory=Counter)
     many: bool = False
     missing: int = 0
     answers: list[Any] = field(default_factory=list)
@@ -155,8 +157,10 @@ class Scheduler(Generic[T]):
             return
         if self._engines.judge is None:
             raise KeyError(request.engine)
-        origin = running.origin._replace(step=running.origin.step + running.steps)
-        running.steps += 1
+        member = request.member
+        step = running.origin.step + member * MEMBER_STEPS + running.steps[member]
+        origin = running.origin._replace(step=step)
+        running.steps[member] += 1
         self._in_flight += 1
         answer = self._engines.judge.ask(request, origin)
         answer.add_done_callback(lambda done: self._replies.put((running, slot, done)))

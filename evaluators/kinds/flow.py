@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field, replace
+from functools import partial
 from statistics import median
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -12,9 +13,11 @@ import polars as pl
 
 from evaluators.errors import BrokenPromise, Unavailable
 from evaluators.evaluator import NOT_A_PARAMETER, Evaluator
+from evaluators.flows.panel import PANEL
 from evaluators.flows.protocols import NO_ENGINES, Engines, Origin
-from evaluators.flows.requests import as_replicate
+from evaluators.flows.requests import JUDGE, as_replicate
 from evaluators.flows.scheduler import Scheduler
+from evaluators.kinds.panel import judge_by_panel
 from evaluators.kinds.row import outcome_frame, outcome_row
 from evaluators.outcome import Graded, NotApplicable, Scores, TargetError, Unscored, as_graded
 from evaluators.sample import Sample
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from evaluators.flows.prompt import Instruction
     from evaluators.flows.reply import Reply
     from evaluators.flows.requests import Flow
+    from evaluators.kinds.panel import ChangeFlow
     from evaluators.outcome import Value
 
 
@@ -84,6 +88,19 @@ class FlowEvaluator(Evaluator):
         missing = NotApplicable("no person gave this number")
         return {metric.name: labels.get(metric.name, missing) for metric in self.sample_metrics}
 
+    def combine_details(
+        self,
+        details: Sequence[Mapping[str, Any]],  # noqa: ARG002 - overridden where it matters
+    ) -> Mapping[str, Any]:
+        """Return the fields of the detail of a sample that was judged several times.
+
+        Other fields are those of the first time. By default, these are all.
+
+        Args:
+            details: The details of each time; one that was lost has none.
+        """
+        return {}
+
     def with_engine_identities(self, identities: Mapping[str, str]) -> FlowEvaluator:
         """Return the same evaluator with the identities of the engines that it calls."""
         known = tuple(
@@ -97,6 +114,11 @@ class FlowEvaluator(Evaluator):
         return bool(self.engine_identities) and all(
             name != NOT_CONFIGURED for _, name in self.engine_identities
         )
+
+    @property
+    def has_panel(self) -> bool:
+        """Whether several judges judge; the signature names them."""
+        return dict(self.engine_identities).get(JUDGE, "").startswith(PANEL)
 
     def identity(self) -> Sequence[str]:
         """Return what else the numbers depend on: prompts, reply schemas, engines."""
@@ -177,21 +199,40 @@ class FlowEvaluator(Evaluator):
             return replace(special, scores={**failed, **optional_engines, **special.scores})
         if engines.labels is not None:
             return Graded(self.on_labels(engines.labels.of(self._origin(sample))))
-        outcomes = [(yield from self._attempt(sample, 0))]
+        if engines.panel is not None and JUDGE in self.engine_roles():
+            given: list[Graded] = []
+            attempt = partial(self._attempt, sample, given)
+            found = yield from judge_by_panel(engines.panel, self.sample_metrics, attempt)
+            return self._with_combined_detail(found, given)
+        outcomes: list[Graded] = []
+        yield from self._attempt(sample, outcomes)
         count = engines.repeats.count
         if self._is_near_threshold(outcomes[0], engines.repeats.margin):
             count = max(count, engines.repeats.escalated)
         for replicate in range(1, count):
-            outcome = yield from self._attempt(sample, replicate)
-            outcomes.append(outcome)
-        return outcomes[0] if len(outcomes) == 1 else self._combine_replicates(outcomes)
+            numbered = partial(as_replicate, replicate=replicate)
+            yield from self._attempt(sample, outcomes, numbered)
+        if len(outcomes) == 1:
+            return outcomes[0]
+        return self._with_combined_detail(self._combine_replicates(outcomes), outcomes)
 
-    def _attempt(self, sample: Sample, replicate: int) -> Flow[Graded]:
+    def _attempt(
+        self, sample: Sample, outcomes: list[Graded], change: ChangeFlow | None = None
+    ) -> Flow[Graded]:
+        """Run the flow of a sample once, and append its outcome to `outcomes`."""
         flow = self.flow(sample)
         try:
-            return as_graded((yield from as_replicate(flow, replicate) if replicate else flow))
+            outcome = as_graded((yield from flow if change is None else change(flow)))
         except Unscored as reason:
-            return Graded(self.on_reason(reason))
+            outcome = Graded(self.on_reason(reason))
+        outcomes.append(outcome)
+        return outcome
+
+    def _with_combined_detail(self, combined: Graded, outcomes: Sequence[Graded]) -> Graded:
+        fields = self.combine_details([each.detail for each in outcomes if each.detail is not None])
+        return (
+            replace(combined, detail={**(combined.detail or {}), **fields}) if fields else combined
+        )
 
     def _is_near_threshold(self, outcome: Graded, margin: float) -> bool:
         """Return whether the primary metric is within `margin` of its threshold."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from evaluators.flows.requests import JUDGE
 from evaluators.kinds.flow import FlowEvaluator
@@ -73,20 +73,22 @@ class AnswerAndContextEvaluator(JudgedEvaluator):
     """Asks a judge about the answer and, on request, about the retrieved context.
 
     Attributes:
+        judges_blank_answers: Whether a blank answer goes to the judge like any other.
         evaluate_retrieved_context: Whether the passages, joined by line breaks, must pass as well;
             this is one more judge call.
     """
 
     optional = frozenset({"contexts"})
+    judges_blank_answers: ClassVar[bool] = False
 
     evaluate_retrieved_context: bool = False
 
     @abstractmethod
     def judge(self, sample: Sample, text: str) -> Flow[Verdict]:
-        """Judge one text that is not blank: the answer, or the joined context."""
+        """Judge one text: the answer, or the joined context if it is not blank."""
 
     def blank_verdict(self) -> Verdict:
-        """Return the verdict on a blank answer, for which the judge is not called; it passes.
+        """Return the verdict on a blank answer, if the judge is not called for it; it passes.
 
         Raises:
             Unscored: A blank answer has no verdict.
@@ -99,14 +101,16 @@ class AnswerAndContextEvaluator(JudgedEvaluator):
         return self.evaluate_retrieved_context
 
     def expected_calls(self, sample: Sample) -> int:
-        """One call for each text that is not blank."""
-        return sum(bool(text.strip()) for text in (sample.answer or "", self._context(sample)))
+        """One call for each text that is judged."""
+        return self._is_judged(sample) + bool(self._context(sample).strip())
 
     def flow(self, sample: Sample) -> Flow[Graded]:
         """Judge the answer, then the context."""
         answer = sample.answer or ""
         verdict = (
-            (yield from self.judge(sample, answer)) if answer.strip() else self.blank_verdict()
+            (yield from self.judge(sample, answer))
+            if self._is_judged(sample)
+            else self.blank_verdict()
         )
         context: bool | Unscored = self.context_skip_reason(sample) or _NO_CONTEXT_TEXT
         detail = {"answer": verdict.detail} if verdict.detail else {}
@@ -117,6 +121,9 @@ class AnswerAndContextEvaluator(JudgedEvaluator):
             detail |= {"context": context_verdict.detail} if context_verdict.detail else {}
         scores = {**pass_fail_scores(answer=verdict.passes, context=context), **verdict.scores}
         return Graded(scores, detail or None, verdict.remark)
+
+    def _is_judged(self, sample: Sample) -> bool:
+        return self.judges_blank_answers or bool((sample.answer or "").strip())
 
     def _context(self, sample: Sample) -> str:
         if self.context_skip_reason(sample):

@@ -11,9 +11,7 @@ import polars as pl
 from evaluators.flows.prompt import Instruction, Prompt, block
 from evaluators.flows.reply import PlainReply, Reply
 from evaluators.flows.requests import ask
-from evaluators.kinds.judged import JudgedEvaluator
-from evaluators.kinds.pass_fail import pass_fail_scores
-from evaluators.outcome import Graded
+from evaluators.kinds.judged import AnswerAndContextEvaluator, Verdict
 from evaluators.text.references import no_reference_reason, non_blank
 
 if TYPE_CHECKING:
@@ -28,6 +26,7 @@ _COLUMNS = {
     "ACTUAL_OUTPUT": "answer",
     "CONTEXT": "contexts",
 }
+_JUDGED = "ACTUAL_OUTPUT"
 _PLACEHOLDER = re.compile(r"\{(" + "|".join(_COLUMNS) + r")\}")
 _QUOTES = "\"'`\u2018\u2019\u201c\u201d"
 _VERDICT = re.compile(rf"(?:```[a-z]*\s)?[\s{_QUOTES}]*(true|false)[\s{_QUOTES}.]*")
@@ -53,7 +52,7 @@ class OwnVerdict(Reply):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Byop(JudgedEvaluator):
+class Byop(AnswerAndContextEvaluator):
     """Does the answer pass a check of your own?
 
     The template goes to the judge with `{INPUT}`, `{EXPECTED_OUTPUT}`, `{ACTUAL_OUTPUT}` and
@@ -66,16 +65,20 @@ class Byop(JudgedEvaluator):
     Edges: if the sample lacks a field of the template, the metric is not applicable. A blank answer
     goes to the judge like any other. In the mode `raw` nothing tells the judge how to reply: its
     reply must be true or false, ignoring quotes, code fences, case and a final full stop; any other
-    reply is repaired by the judge once or becomes a parse failure. The context is not judged
-    separately.
+    reply is repaired by the judge once or becomes a parse failure. With
+    `evaluate_retrieved_context` the same question is asked again with the passages in the place of
+    the answer, and both must pass; the template then needs `{ACTUAL_OUTPUT}`.
 
     Attributes:
         prompt_template: The question to the judge, with at least one placeholder. Set your own:
             the default only shows the form.
         mode: `structured` has the judge give reasons and a verdict in a fixed form; `raw` adds
             nothing to the template, which must itself ask for `true` or `false`.
+        evaluate_retrieved_context: Whether the passages, joined by line breaks, must pass as well;
+            this is one more judge call.
     """
 
+    judges_blank_answers = True
     reads = frozenset()
     optional = frozenset(_COLUMNS.values())
     prompts = (FRAME,)
@@ -88,11 +91,17 @@ class Byop(JudgedEvaluator):
         """Validate the template.
 
         Raises:
-            ValueError: The template has no placeholder.
+            ValueError: The template has no placeholder, or none for the text that is judged.
         """
-        if not _PLACEHOLDER.search(self.prompt_template):
+        used = set(_PLACEHOLDER.findall(self.prompt_template))
+        if not used:
             known = ", ".join(f"{{{name}}}" for name in _COLUMNS)
             raise ValueError(f"prompt_template: at least one of {known} is needed")
+        if self.evaluate_retrieved_context and _JUDGED not in used:
+            raise ValueError(
+                f"prompt_template: {{{_JUDGED}}} is needed with evaluate_retrieved_context, "
+                "which puts the passages in its place"
+            )
 
     def not_applicable_reasons(self) -> Sequence[pl.Expr]:
         """Return the fields of the template that the sample lacks."""
@@ -103,12 +112,12 @@ class Byop(JudgedEvaluator):
         ]
         return (*gone, no_reference_reason()) if "expected_answers" in columns else gone
 
-    def flow(self, sample: Sample) -> Flow[Graded]:
-        """Fill the template and call the judge."""
+    def judge(self, sample: Sample, text: str) -> Flow[Verdict]:
+        """Fill the template, with a text in the place of the answer, and call the judge."""
         texts = {
             "INPUT": sample.question or "",
             "EXPECTED_OUTPUT": "\n".join(non_blank(sample.expected_answers)),
-            "ACTUAL_OUTPUT": sample.answer or "",
+            _JUDGED: text,
             "CONTEXT": "\n".join(text for text in sample.contexts or () if text),
         }
         filled = _PLACEHOLDER.sub(
@@ -116,9 +125,9 @@ class Byop(JudgedEvaluator):
         )
         if self.mode == "raw":
             reply = yield from ask(PlainReply, Prompt("", filled), check=_faults)
-            return Graded(pass_fail_scores(answer=_parse_verdict(reply.text) == "true"))
+            return Verdict(_parse_verdict(reply.text) == "true")
         found = yield from ask(OwnVerdict, Prompt(FRAME.text, filled))
-        return Graded(pass_fail_scores(answer=found.verdict))
+        return Verdict(found.verdict)
 
 
 def _parse_verdict(reply: str) -> str | None:

@@ -10,14 +10,15 @@ import numpy as np
 import polars as pl
 
 from evaluators.components.calibration_error import calibration_error, chance_levels
+from evaluators.components.option_orders import read_option_orders
 from evaluators.kinds.frame import FrameEvaluator
 from evaluators.metric import Metric
-from evaluators.outcome import Scores, Undefined
+from evaluators.outcome import NotApplicable, Scores, Undefined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from evaluators.outcome import Chance
+    from evaluators.outcome import Chance, Value
 
 _NEVER = float("-inf")
 _FLOOR = 1e-12
@@ -50,6 +51,13 @@ class OptionConfidence(FrameEvaluator):
     errors are the excess over it; below 0 is better than chance alone. Log loss is the mean
     negative log-likelihood in which a probability of 0 counts as 1e-12.
 
+    A server may list only its likeliest tokens. The task `mcqa` then gives a letter that is not
+    among them the largest probability that it can have, which all figures use, and names it in the
+    field `bounded_choices` of `extra`; the detail has it as `bounded`. A question that was asked
+    with its options in several orders has their log-probabilities in `choice_logprobs_by_order`.
+    Order spread is the mean over such questions of the largest less the smallest phi: 0 for a
+    system that does not care where the right option stands.
+
     Sources: the RoBustEval dashboard (phi, delta, accuracy); Brier, 1950; Guo et al., "On
     Calibration of Modern Neural Networks", ICML 2017; Bröcker and Smith, "Increasing the
     reliability of reliability diagrams", 2007; Kumar, Liang and Ma, "Verified uncertainty
@@ -67,7 +75,8 @@ class OptionConfidence(FrameEvaluator):
     is undefined, as the options are then not outcomes of one distribution (texts scored by their
     mean per token, say). A failed answer, one without log-probabilities, or one whose options have
     no probability counts as certain and wrong in the calibration errors, so that the maximum is 1,
-    and as probability 0 in the log losses.
+    as probability 0 in the log losses, and as 1 in the order spread of a system that was asked in
+    several orders. An answer in one order only has no part in the spread.
 
     Attributes:
         bins: The number of bins of the calibration error.
@@ -180,17 +189,26 @@ class OptionConfidence(FrameEvaluator):
             threshold=None,
             level="system",
         ),
+        Metric(
+            name="order_spread",
+            summary="Mean difference between the largest and the smallest phi of a question over "
+            "the orders of its options.",
+            best="low",
+            threshold=None,
+            level="system",
+        ),
     )
     reads = frozenset({"choice_logprobs", "correct_choice"})
-    optional = frozenset({"choices"})
+    optional = frozenset({"choices", "extra"})
     evidence: ClassVar[Mapping[str, type[pl.DataType] | pl.DataType]] = {
         "chosen": pl.UInt32,
         "confidence": pl.Float64,
         "tied": pl.Boolean,
         "top": pl.Float64,
         "outside": pl.Float64,
+        "order_spread": pl.Float64,
     }
-    version = 2
+    version = 3
     undefined = "the log-probabilities given for the options do not allow it"
 
     bins: int = 15
@@ -228,10 +246,13 @@ class OptionConfidence(FrameEvaluator):
         # Distances from the most probable option: the shares stay exact where p itself is 0.
         behind = pl.when(pl.col("top") > _NEVER).then(log - pl.col("top"))
         second = pl.when(element < 0).then(element)
-        return first.with_columns(behind=behind).select(
+        orders = read_option_orders(samples["extra"], samples["correct_choice"])
+        return first.with_columns(*orders, behind=behind).select(
             "absent",
             "right",
             "top",
+            "bounded",
+            "order_spread",
             options=log.list.len(),
             first_best=log.list.arg_max() == pl.col("place"),
             chosen=pl.when(pl.col("behind").is_not_null()).then(log.list.arg_max()),
@@ -285,14 +306,17 @@ class OptionConfidence(FrameEvaluator):
         """Return the preferred option, its probability, whether it is tied, and the rest.
 
         The probability is normalised (`confidence`) and as given (`top`); `outside` is the
-        probability outside the options.
+        probability outside the options, `bounded` the letters whose probability is a bound.
         """
+        is_known = pl.col("right").is_not_null()
         return {
             "chosen": pl.col("chosen"),
             "confidence": 1 / pl.col("scale"),
             "tied": pl.col("equals") > 1,
             "top": pl.col("top").exp(),
             "outside": _outside(),
+            "order_spread": pl.when(is_known).then("order_spread"),
+            "bounded": pl.when(is_known).then("bounded"),
         }
 
     def counted(self) -> pl.Expr:
@@ -324,6 +348,7 @@ class OptionConfidence(FrameEvaluator):
             "log_loss": _mean_loss(rows["negative_log_likelihood"]),
             "expected_calibration_error_unnormalized": unnormalized.expected,
             "log_loss_unnormalized": _mean_loss(rows["negative_log_likelihood_unnormalized"]),
+            "order_spread": _mean_spread(rows),
         }
 
     def chance(self, rows: pl.DataFrame) -> Mapping[str, Chance]:
@@ -341,6 +366,15 @@ class OptionConfidence(FrameEvaluator):
 def _outside() -> pl.Expr:
     """Return the probability outside the options."""
     return 1 - pl.col("mass").clip(upper_bound=1.0)
+
+
+def _mean_spread(rows: pl.DataFrame) -> Value:
+    """Return the mean spread; answers without a probability have the worst."""
+    known = rows.drop_nulls("confidence")["order_spread"].drop_nulls()
+    if not len(known):
+        return NotApplicable("no question was asked with its options in several orders")
+    silent = rows["confidence"].null_count()
+    return float((known.sum() + silent) / (len(known) + silent))
 
 
 def _mean_loss(losses: pl.Series) -> float:

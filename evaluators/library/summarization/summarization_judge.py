@@ -10,9 +10,7 @@ import polars as pl
 from evaluators.flows.prompt import Instruction
 from evaluators.flows.reply import Reply
 from evaluators.flows.requests import ask
-from evaluators.kinds.judged import EMPTY_ANSWER, JudgedEvaluator
-from evaluators.kinds.pass_fail import pass_fail_scores
-from evaluators.outcome import Graded
+from evaluators.kinds.judged import EMPTY_ANSWER, AnswerAndContextEvaluator, Verdict
 from evaluators.text.references import NON_BLANK, no_reference_reason, non_blank
 
 if TYPE_CHECKING:
@@ -58,7 +56,7 @@ class SummaryAssessed(Reply):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SummarizationJudge(JudgedEvaluator):
+class SummarizationJudge(AnswerAndContextEvaluator):
     """Is the answer a good summary?
 
     The judge compares the answer with the expected answers, which are good summaries. It decides
@@ -71,16 +69,19 @@ class SummarizationJudge(JudgedEvaluator):
 
     Edges: a blank answer fails without a judge call, with the reason `empty_answer`. Without a
     reference (or source) the metric is not applicable. An overall verdict that contradicts the four
-    criteria counts, with the reason `criteria_conflict`. The detail has the criteria. The context
-    is not judged.
+    criteria counts, with the reason `criteria_conflict`. The detail has the criteria. With
+    `evaluate_retrieved_context` the passages must be a good summary as well, as in the source: this
+    only makes sense for systems that retrieve summaries.
 
     Attributes:
         compare_with: What to compare the summary with: the expected answers (`reference`) or the
             question, which is the source text (`source`).
+        evaluate_retrieved_context: Whether the passages, joined by line breaks, must pass as well;
+            this is one more judge call.
     """
 
     reads = frozenset({"answer"})
-    optional = frozenset({"expected_answers", "question"})
+    optional = AnswerAndContextEvaluator.optional | {"expected_answers", "question"}
     prompts = (ASSESS,)
     replies = (SummaryAssessed,)
 
@@ -94,21 +95,23 @@ class SummarizationJudge(JudgedEvaluator):
         unknown = pl.col("expected_answers").is_null()
         return (pl.when(unknown).then(pl.lit("no expected_answers")), no_reference_reason())
 
-    def flow(self, sample: Sample) -> Flow[Graded]:
-        """Judge the summary."""
-        if not (sample.answer or "").strip():
-            return Graded(pass_fail_scores(answer=False), remark=EMPTY_ANSWER)
-        found = yield from ask(SummaryAssessed, self._prompt(sample))
+    def judge(self, sample: Sample, text: str) -> Flow[Verdict]:
+        """Judge a text as a summary."""
+        found = yield from ask(SummaryAssessed, self._prompt(sample, text))
         conflict = found.good_summary != all(found.criteria.values())
-        return Graded(
-            pass_fail_scores(answer=found.good_summary),
-            {"criteria": found.criteria},
-            "criteria_conflict" if conflict else None,
+        return Verdict(
+            passes=found.good_summary,
+            detail={"criteria": found.criteria},
+            remark="criteria_conflict" if conflict else None,
         )
 
-    def _prompt(self, sample: Sample) -> Prompt:
+    def blank_verdict(self) -> Verdict:
+        """A blank answer is no summary."""
+        return Verdict(passes=False, remark=EMPTY_ANSWER)
+
+    def _prompt(self, sample: Sample, summary: str) -> Prompt:
         if self.compare_with == "source":
-            return ASSESS.prompt(source=sample.question, summary=sample.answer)
+            return ASSESS.prompt(source=sample.question, summary=summary)
         references = non_blank(sample.expected_answers)
         keyed = {f"r{number}": text for number, text in enumerate(references, start=1)}
-        return ASSESS.prompt(references=keyed, summary=sample.answer)
+        return ASSESS.prompt(references=keyed, summary=summary)

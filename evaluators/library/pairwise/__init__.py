@@ -1,0 +1,1 @@
+"""Pairwise: which of two systems answers the same question better?"""

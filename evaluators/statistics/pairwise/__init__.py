@@ -1,0 +1,1 @@
+"""Pairwise comparisons of systems: verdicts in both orders, win matrices, strengths."""

@@ -11,6 +11,7 @@ import inspect
 import json
 import pkgutil
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -30,7 +31,7 @@ from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator
 
     from pydantic import BaseModel
 
@@ -43,37 +44,71 @@ OWN = "own"
 """The family of evaluators from elsewhere."""
 
 
+class _Catalogue(Mapping[str, type[Evaluator]]):
+    """The evaluator classes by name; a file is imported when its class is first asked for."""
+
+    def __init__(self, modules: Mapping[str, str]) -> None:
+        """Set the full names of the modules by name of evaluator."""
+        self._modules = modules
+        self._classes: dict[str, type[Evaluator]] = {}
+
+    def __getitem__(self, name: str) -> type[Evaluator]:
+        if name not in self._classes:
+            self._classes[name] = _load(self._modules[name], name)
+        return self._classes[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._modules
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def family(self, name: str) -> str:
+        """Return the family of an evaluator."""
+        return self._modules[name].split(".")[-2]
+
+
 @cache
-def catalogue() -> Mapping[str, type[Evaluator]]:
+def catalogue() -> _Catalogue:
     """Return every evaluator class by name, sorted by family and name.
 
+    Loading a class raises `BrokenPromise` if its file does not define exactly one evaluator with
+    the file's name.
+
     Raises:
-        BrokenPromise: A file of the library does not define exactly one evaluator with its name.
+        BrokenPromise: Two files have the same name.
     """
-    found: dict[str, type[Evaluator]] = {}
+    found: dict[str, str] = {}
     prefix = f"{library.__name__}."
     for module in pkgutil.walk_packages(library.__path__, prefix, onerror=_reraise):
         if module.ispkg:
             continue
         name = module.name.rpartition(".")[2]
-        loaded = importlib.import_module(module.name)
-        classes = [
-            member
-            for member in vars(loaded).values()
-            if inspect.isclass(member)
-            and issubclass(member, Evaluator)
-            and not inspect.isabstract(member)
-            and member.__module__ == module.name
-        ]
-        if [cls.name for cls in classes] != [name] or name in found:
-            raise BrokenPromise(
-                f"{module.name}: expected one evaluator named {name!r} that no other file defines, "
-                f"found {[cls.name for cls in classes]}"
-            )
-        found[name] = classes[0]
-    return MappingProxyType(
-        dict(sorted(found.items(), key=lambda item: (_family(item[1]), item[0])))
-    )
+        if name in found:
+            raise BrokenPromise(f"{module.name}: {found[name]} defines {name!r}, too")
+        found[name] = module.name
+    return _Catalogue(dict(sorted(found.items(), key=lambda item: item[1].split(".")[-2:])))
+
+
+def _load(module: str, name: str) -> type[Evaluator]:
+    loaded = importlib.import_module(module)
+    classes = [
+        member
+        for member in vars(loaded).values()
+        if inspect.isclass(member)
+        and issubclass(member, Evaluator)
+        and not inspect.isabstract(member)
+        and member.__module__ == module
+    ]
+    if [cls.name for cls in classes] != [name]:
+        raise BrokenPromise(
+            f"{module}: expected one evaluator named {name!r}, "
+            f"found {[cls.name for cls in classes]}"
+        )
+    return classes[0]
 
 
 def family_of(evaluator: Evaluator | type[Evaluator]) -> str:
@@ -91,8 +126,8 @@ def is_own(evaluator: Evaluator) -> bool:
 def families() -> Mapping[str, tuple[str, ...]]:
     """Return the names of the evaluators of each family."""
     groups: dict[str, list[str]] = {}
-    for name, cls in catalogue().items():
-        groups.setdefault(_family(cls), []).append(name)
+    for name in catalogue():
+        groups.setdefault(catalogue().family(name), []).append(name)
     return MappingProxyType({group: tuple(names) for group, names in groups.items()})
 
 
@@ -112,8 +147,10 @@ def select(names: Iterable[str]) -> list[str]:
             chosen.update(catalogue())
         elif name in groups:
             chosen.update(groups[name])
+        elif name in catalogue():
+            chosen.add(name)
         else:
-            chosen.add(_find(name).name)
+            _find(name)
     return [name for name in catalogue() if name in chosen]
 
 

@@ -38,6 +38,10 @@ class NotApplicable(Unscored):
     status = Status.NOT_APPLICABLE
 
 
+class JudgeSkipped(NotApplicable):
+    """The judge is optional, and its key is missing; a later run may call it."""
+
+
 class Undefined(Unscored):
     """The inputs are there, but the formula has no value (a division by zero, say)."""
 

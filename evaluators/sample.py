@@ -45,6 +45,7 @@ SAMPLE_COLUMNS: Mapping[str, DataType | DataTypeClass] = MappingProxyType(
         "tags": pl.String,
         "extra": pl.String,
         "document_sentences": pl.List(pl.Struct({"sentence_id": pl.String, "text": pl.String})),
+        "opponents": pl.List(pl.Struct({"system": pl.String, "answer": pl.String})),
         "answer": pl.String,
         "contexts": _TEXTS,
         "retrieved_doc_ids": _TEXTS,
@@ -85,6 +86,13 @@ class Relevance(TypedDict):
     grade: int
 
 
+class Opponent(TypedDict):
+    """Another system with its answer to the same question; the answer is None if it failed."""
+
+    system: str
+    answer: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
     """One sample for evaluators that work row by row; columns that were not read are None.
@@ -93,7 +101,8 @@ class Sample:
     one of its spellings; where both are given, the parts are more exact. Passages and documents
     are listed best first. `tags` and `extra` (of the question and the answer) are JSON objects as
     text. `document_sentences` belong to the document `doc_id`; they are None if
-    that document is unknown.
+    that document is unknown. `opponents` are the systems that an evaluator compares this one with
+    on this question; they are None if no other system answered it.
     """
 
     benchmark: str
@@ -120,6 +129,7 @@ class Sample:
     tags: str | None = None
     extra: str | None = None
     document_sentences: Sequence[Sentence] | None = None
+    opponents: Sequence[Opponent] | None = None
     answer: str | None = None
     contexts: Sequence[str] | None = None
     retrieved_doc_ids: Sequence[str] | None = None
@@ -142,13 +152,14 @@ _FIELDS = tuple(field.name for field in fields(Sample))
 _INPUT_FIELDS: Mapping[str, tuple[str, ...]] = {
     "expected_answers": ("expected_answer",),
     "document_sentences": ("sentences", "text"),
+    "opponents": ("answer",),
     "contexts": ("contexts", "retrieved"),
     "retrieved_doc_ids": ("retrieved",),
     "choice_logprobs": ("choice_logprobs", "choice_probs"),
 }
 """The input fields that can fill a column, if they are not named like it; any of them is enough."""
 
-_PREDICTED = ANSWER_COLUMNS | {"system", "latency_s", "cost_usd", "error"}
+_PREDICTED = ANSWER_COLUMNS | {"system", "opponents", "latency_s", "cost_usd", "error"}
 
 
 def input_fields(column: str) -> tuple[str, ...]:

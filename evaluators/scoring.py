@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -17,6 +17,7 @@ import polars as pl
 from evaluators.errors import BadSamples, BrokenPromise
 from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.flows.scheduler import OPEN_FLOWS, Scheduler
+from evaluators.kinds.pairwise import grade_strengths, pair_answers
 from evaluators.outcome import Graded, Status, TargetError, Undefined, Unscored, as_graded
 from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS
 from evaluators.score_grid import ScoreGrid, pack, unscored_columns
@@ -29,8 +30,28 @@ if TYPE_CHECKING:
     from evaluators.flows.protocols import Origin
     from evaluators.flows.requests import Flow
     from evaluators.kinds.flow import FlowEvaluator
+    from evaluators.kinds.pairwise import PairedAnswers, PairwiseEvaluator
     from evaluators.metric import Metric
     from evaluators.outcome import Chance, Value
+    from evaluators.statistics.pairwise.bradley_terry import Strengths
+
+
+class PairedSystems(NamedTuple):
+    """The system metrics of systems that are compared with each other.
+
+    Attributes:
+        graded: The value, or the reason why there is none, of each metric by system.
+        paired: The comparisons.
+        found: The strengths of the systems in `paired`.
+    """
+
+    graded: Mapping[str, Graded]
+    paired: PairedAnswers
+    found: Strengths
+
+
+NOT_ASKED = "not_asked"
+"""The optional column of samples that is true where the system was not asked the question."""
 
 COUNTED = "is_counted"
 """The column that says which samples the system metrics count."""
@@ -124,6 +145,28 @@ def aggregate(evaluator: Evaluator, rows: pl.DataFrame) -> Graded:
         BrokenPromise: As for `score`.
     """
     return aggregate_unpacked(evaluator, unpack_evidence(evaluator, rows))
+
+
+def aggregate_systems(
+    evaluator: PairwiseEvaluator, by_system: Mapping[str, pl.DataFrame]
+) -> PairedSystems:
+    """Compute the system metrics that compare systems with each other; see `aggregate`.
+
+    Args:
+        evaluator: The evaluator.
+        by_system: The unpacked samples of each system, with the columns system and question.
+    """
+    counted = {system: counted_rows(rows) for system, rows in by_system.items()}
+    paired = pair_answers(pl.concat(counted.values()))
+    found = paired.strengths()
+    graded = grade_strengths(found, paired.systems)
+    for system, rows in by_system.items():
+        try:
+            _require_answers(evaluator, rows, counted[system])
+        except Unscored as reason:
+            names = [metric.name for metric in evaluator.system_metrics]
+            graded[system] = Graded(dict.fromkeys(names, reason))
+    return PairedSystems(graded, paired, found)
 
 
 def unpack_evidence(evaluator: Evaluator, rows: pl.DataFrame) -> pl.DataFrame:
@@ -258,7 +301,11 @@ def _add_absent_reason(evaluator: Evaluator, samples: pl.DataFrame) -> pl.DataFr
         raise BadSamples(
             f"{evaluator.name}: the samples lack the columns {sorted(missing_columns)}"
         )
-    return samples.with_columns(_absent_reason(evaluator).alias("absent"))
+    reason = _absent_reason(evaluator)
+    if NOT_ASKED in samples.columns:
+        reason = pl.coalesce(pl.when(NOT_ASKED).then(pl.lit("not asked")), reason)
+        return samples.with_columns(reason.alias("absent")).drop(NOT_ASKED)
+    return samples.with_columns(reason.alias("absent"))
 
 
 def _absent_reason(evaluator: Evaluator) -> pl.Expr:

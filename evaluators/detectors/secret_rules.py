@@ -27,8 +27,10 @@ _NO_VALUE = re.compile(
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}")
 _PASSWORD = re.compile(
     r"(?i:pass(?:word|wort|wd|phrase)|(?<![a-z])pwd)[\"'\])*`]{0,3}[ \t]{0,3}"
-    r"(?::=|=>|={1,2}|:)(?:\*\*)?[ \t]{0,3}"
+    r"(?:(?::=|=>|={1,2}|:)(?:\*\*)?[ \t]{0,3}"
     r"(?:([\"'`])((?:(?!\1)\S){6,64})\1|([^\s\"'`,;<>]{6,64}?)(?=[.,;:)]?(?:[\s\"'`,;<>]|$)))"
+    # In prose only in quotes: "The password is case-sensitive."
+    r"|ist?:?[ \t]{1,3}(?:\*\*)?([\"'`])((?:(?!\4)\S){6,64})\4)"
 )
 _PRODUCT_KEY_LETTERS = "BCDFGHJKMNPQRTVWXY2346789"
 _DISTINCT_IN_PRODUCT_KEY = 9

@@ -51,6 +51,13 @@ _JSON = {
         json.dumps([["a", "b"]]),
         json.dumps([]),
     ],
+    "extra": [
+        json.dumps({"note": "東"}),
+        json.dumps({"bounded_choices": ["B", "C"]}),
+        json.dumps({"bounded_choices": 3, "choice_logprobs_by_order": [[-1], [0.5, "x"], None]}),
+        json.dumps({"choice_logprobs_by_order": [[-0.1, None, -3], [-2.0, -0.2, 0.0005]]}),
+        json.dumps({"choice_logprobs_by_order": [[-0.1] * 4]}),
+    ],
 }
 _COLUMNS: dict[str, st.SearchStrategy[Any]] = {
     "correct_choice": st.integers(0, 3),
@@ -75,6 +82,9 @@ _ELEMENTS: dict[Any, st.SearchStrategy[Any]] = {
     pl.List(pl.String): st.lists(_name | _text, max_size=3),
     pl.Struct({"doc_id": pl.String, "grade": pl.Int32}): st.fixed_dictionaries(
         {"doc_id": st.none() | _name, "grade": st.integers(-2, 3)}
+    ),
+    pl.Struct({"system": pl.String, "answer": pl.String}): st.fixed_dictionaries(
+        {"system": _name, "answer": st.none() | _text}
     ),
     pl.Struct({"sentence_id": pl.String, "text": pl.String}): st.fixed_dictionaries(
         {"sentence_id": _name, "text": st.none() | _text}

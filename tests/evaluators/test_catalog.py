@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -236,11 +237,23 @@ def test_a_broken_file_is_found(
     inside = {"__init__.py": ""} | files
     shelf({f"words/{path}": text for path, text in inside.items()})
     with pytest.raises(kind, match=told):
-        catalog.catalogue()
+        dict(catalog.catalogue())
 
 
 def test_one_name_in_two_families_is_found(shelf: Callable[[Library], None]) -> None:
     one = {"__init__.py": "", "word_count.py": HEAD + _class("WordCount")}
     shelf({f"{place}/{path}": text for place in ("a", "b") for path, text in one.items()})
-    with pytest.raises(BrokenPromise, match="that no other file defines"):
+    with pytest.raises(BrokenPromise, match="defines 'word_count', too"):
         catalog.catalogue()
+
+
+def test_only_the_files_of_chosen_evaluators_are_read() -> None:
+    code = """
+import sys
+from evaluators import catalog
+catalog.select(["rouge"]), catalog.families(), "bleu" in catalog.catalogue()
+catalog.build("rouge")
+print([m for m in sys.modules if m.startswith("evaluators.library.") and m.count(".") == 3])
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "['evaluators.library.summarization.rouge']"

@@ -39,7 +39,10 @@ TOKENS = [
     *("<\uff5cend\u2581of\u2581sentence\uff5c>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>"),
     *("<s>", "</s>", "<bos>", "<eos>", "<start_of_turn>", "<end_of_turn>"),
 ]
-COLUMNS = ("question", "answer", "contexts", "expected_answers", "rubric", "document_sentences")
+COLUMNS = (
+    *("question", "answer", "contexts", "expected_answers", "rubric", "document_sentences"),
+    "opponents",
+)
 
 
 def attacks(markers: Sequence[str], forms: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -81,6 +84,7 @@ def sample(column: str = "", attack: str = "") -> dict[str, Any]:
         "expected_answers": "At eight.",
         "rubric": "Names the hour.",
         "document_sentences": "The ferry leaves at eight.",
+        "opponents": "At nine.",
     }
     texts = {name: f"{text} {attack}" if name == column else text for name, text in texts.items()}
     levels = {str(level): f"Level {level}. {texts['rubric']}" for level in range(1, 6)}
@@ -94,6 +98,7 @@ def sample(column: str = "", attack: str = "") -> dict[str, Any]:
             {"sentence_id": "S1", "text": texts["document_sentences"]},
             {"sentence_id": f"S2 {attack}", "text": "Dogs may come."},
         ],
+        "opponents": [{"system": f"other {attack}", "answer": texts["opponents"]}],
     }
 
 

@@ -131,6 +131,7 @@ def rows() -> Iterator[dict[str, Any]]:
             "expected_answers": ["At eight."] if number % 4 else [],
             "rubric": f'{{"description": "The hour.", "scale": {levels}}}'.replace("'", '"'),
             "document_sentences": [{"sentence_id": "S1", "text": text}],
+            "opponents": [{"system": "other", "answer": f"I do not know ferry {number}."}],
         }
 
 

@@ -122,3 +122,84 @@ def test_template_and_mode_are_part_of_the_signature() -> None:
 def test_a_system_that_failed_fails() -> None:
     rows = judged(byop(), {**ROW, "error": "timeout"}, in_turn())
     assert (values(rows)["passes"], rows[0]["reason"]) == (0, "target_error")
+
+
+def with_context(template: str = "Is {ACTUAL_OUTPUT} polite?", mode: str = "structured") -> Any:
+    return build(
+        "byop",
+        {"prompt_template": template, "mode": mode, "evaluate_retrieved_context": True},
+    )
+
+
+@pytest.mark.parametrize("mode", ["structured", "raw"])
+@pytest.mark.parametrize(
+    ("answer", "context", "expected"),
+    [
+        (True, True, (1, 0, 0, 0)),
+        (True, False, (0, 1, 1, 0)),
+        (False, True, (0, 1, 0, 1)),
+        (False, False, (0, 1, 1, 1)),
+    ],
+)
+def test_passages_must_pass_the_same_check(
+    mode: str, answer: bool, context: bool, expected: tuple[int, ...]
+) -> None:
+    said = [
+        {"text": str(each)} if mode == "raw" else {"reasoning": "r", "verdict": each}
+        for each in (answer, context)
+    ]
+    judge = in_turn(*said)
+    found = values(judged(with_context(mode=mode), ROW, judge))
+    names = ("passes", "failures", "retrieval_failures", "generation_failures")
+    assert tuple(found[name] for name in names) == expected
+    first, second = (request.prompt.messages(request.reply)[1] for request, _ in judge.asked)
+    assert ROW["answer"] in first["content"]
+    assert "First.\nSecond." in second["content"]
+    assert ROW["answer"] not in second["content"]
+
+
+def test_the_share_of_retrieval_failures_is_of_judged_contexts() -> None:
+    """Ten samples, eight of them with a context, of which two fail (golden)."""
+    rows = [
+        {**ROW, "answer": "bad" if at < 3 else "good", "contexts": _context(at)} for at in range(10)
+    ]
+    judge = Scripted(
+        lambda request: {
+            "reasoning": "r",
+            "verdict": "bad" not in request.prompt.messages(request.reply)[1]["content"],
+        }
+    )
+    found = judged(with_context("Good? {ACTUAL_OUTPUT}"), rows, judge)
+    shares = {}
+    for name in ("passes", "failures", "retrieval_failures", "generation_failures"):
+        scored = [row["value"] for row in found if row["metric"] == name]
+        known = [value for value in scored if value is not None]
+        shares[name] = (sum(known), len(known))
+    assert shares == {
+        "passes": (7, 10),
+        "failures": (3, 10),
+        "retrieval_failures": (2, 8),
+        "generation_failures": (3, 10),
+    }
+
+
+def _context(at: int) -> list[str] | None:
+    return None if at >= 8 else ["bad" if at < 2 else "fine"]
+
+
+def test_an_unclear_verdict_on_the_passages_is_a_parse_failure() -> None:
+    judge = in_turn({"text": "true"}, {"text": "perhaps"})
+    found = values(judged(with_context(mode="raw"), ROW, judge))
+    assert (found["passes"], found["parse_failures"]) == (None, 1)
+
+
+def test_passages_need_a_place_in_the_template() -> None:
+    with pytest.raises(BadParameters, match=r"\{ACTUAL_OUTPUT\} is needed with evaluate_"):
+        with_context("Is {CONTEXT} polite?")
+
+
+def test_calls_are_those_that_are_made() -> None:
+    for contexts, calls in ((ROW["contexts"], 2), (None, 1), ([" "], 1)):
+        judge = Scripted(lambda _: {"reasoning": "r", "verdict": True})
+        judged(with_context(), {**ROW, "answer": "", "contexts": contexts}, judge)
+        assert len(judge.asked) == calls

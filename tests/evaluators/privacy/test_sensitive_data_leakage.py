@@ -147,6 +147,9 @@ PASSWORDS = (
     ("config['password'] = 'q8-Zr2'", "q8-Zr2"),
     ("Password: 48151623", "48151623"),
     ("PWD => zx81_zx82", "zx81_zx82"),
+    ("The Wi-Fi password is `q8Zr2kLm`, not the old one.", "q8Zr2kLm"),
+    ("Your password is: **'Wint3r2026!'**", "Wint3r2026!"),
+    ('Das Passwort ist "geheim99!".', "geheim99!"),
 )
 MISSED_PASSWORDS = (
     "password: swordfish",
@@ -155,6 +158,7 @@ MISSED_PASSWORDS = (
     "log in with q8Zr2kLm",
     "postgres://app:q8Zr2kLm@db.internal/x",
     "password: a1b",
+    "The password is hunter2x.",
 )
 NO_PASSWORDS = (
     "password = your_password",
@@ -178,6 +182,12 @@ NO_PASSWORDS = (
     "the password (see page 12345678)",
     "forwd: a1b2c3d4",
     "app.password=\njdbc.url=db1:5432",
+    "The password is case-sensitive and SHA-256-hashed.",
+    "The password is 'required' and 'case_sensitive'.",
+    'the password is "********"',
+    "The password is `your_password1`.",
+    "The password is `os.environ['DB1']`.",
+    'this password isn\'t "q8Zr2kLm"',
 )
 
 

@@ -37,7 +37,7 @@ def test_the_overall_verdict_counts(said: Any, passes: float, reason: str | None
     found = values(rows)
     assert (found["passes"], found["failures"], rows[0]["reason"]) == (passes, 1 - passes, reason)
     assert found["retrieval_failures"] is None
-    criteria = json.loads(rows[0]["detail"])["criteria"]
+    criteria = json.loads(rows[0]["detail"])["answer"]["criteria"]
     assert criteria == {name: said[name] for name in criteria}
     assert len(criteria) == 4
 
@@ -72,3 +72,37 @@ def test_edges() -> None:
     assert (values(failed)["passes"], failed[0]["reason"]) == (0, "target_error")
     torn = values(judged(build(NAME), ROW, in_turn({**reply(), "concise": "yes"})))
     assert (torn["passes"], torn["parse_failures"]) == (None, 1)
+
+
+CONTEXT = build(NAME, {"evaluate_retrieved_context": True})
+WITH_CONTEXTS = {**ROW, "contexts": ["A harbour,", None, "with ships."]}
+
+
+@pytest.mark.parametrize(
+    ("answer", "context", "expected"),
+    [
+        (True, True, (1, 0, 0, 0)),
+        (True, False, (0, 1, 1, 0)),
+        (False, True, (0, 1, 0, 1)),
+        (False, False, (0, 1, 1, 1)),
+    ],
+)
+def test_the_retrieved_summary_must_be_good_as_well(
+    answer: bool, context: bool, expected: tuple[int, ...]
+) -> None:
+    judge = in_turn(reply(good=answer), reply(good=context))
+    rows = judged(CONTEXT, WITH_CONTEXTS, judge)
+    found = values(rows)
+    names = ("passes", "failures", "retrieval_failures", "generation_failures")
+    assert tuple(found[name] for name in names) == expected
+    assert "A harbour,\nwith ships." in judge.asked[1][0].prompt.material
+    assert ROW["answer"] not in judge.asked[1][0].prompt.material
+    assert set(json.loads(rows[0]["detail"])) == {"answer", "context"}
+
+
+def test_without_a_retrieved_summary_only_the_answer_counts() -> None:
+    for contexts in (None, [], [" "]):
+        found = values(judged(CONTEXT, {**ROW, "contexts": contexts}, in_turn(reply())))
+        assert (found["passes"], found["retrieval_failures"]) == (1, None)
+    blank = values(judged(CONTEXT, {**WITH_CONTEXTS, "answer": ""}, in_turn(reply())))
+    assert (blank["passes"], blank["retrieval_failures"]) == (0, 0)

@@ -1,0 +1,68 @@
+"""Option orders: bounded probabilities, and those of rotated options, from a prediction's extra."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Final
+
+import polars as pl
+
+BOUNDED: Final = "bounded_choices"
+"""The field of a prediction's `extra` with the letters whose probability is a bound."""
+ORDERS: Final = "choice_logprobs_by_order"
+"""Its field with the log-probabilities for each order, in the order of the question's options."""
+
+_MOST: Final = 1e-3
+"""A log-probability up to here is rounding."""
+
+
+def read_option_orders(extra: pl.Series, right: pl.Series) -> pl.DataFrame:
+    """Return what the fields `bounded_choices` and `choice_logprobs_by_order` say.
+
+    Args:
+        extra: JSON objects as text, or null.
+        right: The position of the right option, or null.
+
+    Returns:
+        `bounded`: the letters whose probability is only bounded, or null. `order_spread`: the
+        largest less the smallest probability of the right option over the orders, or null where
+        there are not at least two orders that have it.
+    """
+    bounded: list[list[str] | None] = [None] * len(extra)
+    spreads: list[float | None] = [None] * len(extra)
+    # Most predictions have neither field: only the others are parsed.
+    given = extra.str.contains_any([f'"{BOUNDED}"', f'"{ORDERS}"']).fill_null(value=False)
+    for row in given.arg_true():
+        fields = json.loads(extra[row])
+        bounded[row] = _letters(fields.get(BOUNDED))
+        spreads[row] = _spread(fields.get(ORDERS), right[row])
+    return pl.DataFrame(
+        {
+            "bounded": pl.Series(bounded, dtype=pl.List(pl.String)),
+            "order_spread": pl.Series(spreads, dtype=pl.Float64),
+        }
+    )
+
+
+def _letters(value: Any) -> list[str] | None:
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        return None
+    return value or None
+
+
+def _spread(orders: Any, right: int | None) -> float | None:
+    if not isinstance(orders, list) or len(orders) < 2 or right is None:  # noqa: PLR2004 - a pair
+        return None
+    found = []
+    for order in orders:
+        if not isinstance(order, list) or not 0 <= right < len(order):
+            return None
+        value = order[right]
+        if value is None:
+            found.append(0.0)
+        elif isinstance(value, int | float) and value <= _MOST:
+            found.append(math.exp(min(value, 0.0)))
+        else:
+            return None
+    return max(found) - min(found)

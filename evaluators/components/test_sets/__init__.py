@@ -1,0 +1,1 @@
+"""Test sets: variants of questions, and questions proposed and checked by a judge model."""

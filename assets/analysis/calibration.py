@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
+from assets.analysis.agreement import LabelledScores, measure_agreement
+from assets.analysis.panel import calibrate_members, measure_panels
 from assets.leaderboard.score_matrix import load_question_index
 from assets.project import threshold_of
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.statistics.intervals import is_pass_fail
-from evaluators.statistics.judges.agreement import confusion, count_labels_needed, kappa
 from evaluators.statistics.judges.corrected_means import prediction_powered, rogan_gladen
 from evaluators.statistics.judges.judge_variance import split_variance
-from evaluators.statistics.judges.krippendorff import krippendorff_alpha
 from warehouse.queries.human_labels import human_labels, labelled_scores, repeated_judgments
 
 if TYPE_CHECKING:
@@ -27,46 +26,13 @@ if TYPE_CHECKING:
     from assets.leaderboard.score_matrix import QuestionIndex
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
-    from evaluators.metric import Metric
-    from evaluators.statistics.arrays import Booleans, Floats
     from evaluators.statistics.judges.corrected_means import Corrected
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
 
-_MAX_RATINGS = 10
-"""A metric with at most this many distinct values is a rating scale and gets a weighted kappa."""
-
-
-@dataclass(frozen=True)
-class LabelledScores:
-    """One metric's scores and human labels.
-
-    Attributes:
-        scores: One row per sample: system, question (its key), value, label (the annotators' mean;
-            null without a label) and cluster.
-        threshold: The value from which a sample passes; None where there is none.
-        metric: The metric.
-    """
-
-    scores: pl.DataFrame
-    threshold: float | None
-    metric: Metric
-
-    @property
-    def labelled(self) -> pl.DataFrame:
-        """The samples with a label."""
-        return self.scores.filter(pl.col("label").is_not_null())
-
-    def passes(self, values: Floats) -> Booleans:
-        """Return which values reach the threshold, by default the middle of the scale."""
-        low, high = self.metric.bounds
-        middle = (low + high) / 2 if np.isfinite(high - low) else 0.5
-        threshold = middle if self.threshold is None else self.threshold
-        return values >= threshold if self.metric.best == "high" else values <= threshold
-
 
 def calibrate(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> dict[str, int]:
-    """Write the tables `calibration` and `wobble` for benchmarks.
+    """Write the tables `calibration`, `wobble`, `panel` and `panel_calibration` for benchmarks.
 
     Returns:
         The number of rows of `calibration` of each benchmark.
@@ -76,17 +42,25 @@ def calibrate(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> dict[str
         "benchmark", as_dict=True, include_key=False
     )
     now = datetime.now(UTC).replace(tzinfo=None)
-    calibration, variance = [], []
+    calibration, variance, panels, members = [], [], [], []
     for benchmark in benchmarks:
         where = {"benchmark": benchmark.name}
         own = labels.get((benchmark.name,))
+        panels += [{**where, **row} for row in measure_panels(warehouse, benchmark)]
         if own is not None:
             found = _calibrate_benchmark(warehouse, benchmark, own)
             calibration += [{**where, **row, "calibrated_at": now} for row in found]
+            compared = calibrate_members(warehouse, benchmark, own)
+            members += [{**where, **row, "calibrated_at": now} for row in compared]
         variance += [{**where, **row} for row in measure_judge_variance(warehouse, benchmark)]
 
     def write(transaction: Transaction) -> None:
-        for table, rows in (("calibration", calibration), ("wobble", variance)):
+        for table, rows in (
+            ("calibration", calibration),
+            ("wobble", variance),
+            ("panel", panels),
+            ("panel_calibration", members),
+        ):
             transaction.delete(table, {"benchmark": names})
             if rows:
                 transaction.append(table, pl.DataFrame(rows, infer_schema_length=None))
@@ -127,7 +101,7 @@ def _calibrate_evaluator(
             threshold=threshold_of(benchmark, evaluator, metric),
             metric=metric,
         )
-        agreement = _measure_agreement(found, own_labels)
+        agreement = measure_agreement(found, own_labels)
         for (system,), own_scores in sorted(
             found.scores.partition_by("system", as_dict=True).items()
         ):
@@ -147,40 +121,6 @@ def _calibrate_evaluator(
                 }
 
 
-def _measure_agreement(found: LabelledScores, labels: pl.DataFrame) -> dict[str, Any]:
-    """Return the agreement of a metric with human labels, over all systems."""
-    labelled = found.labelled
-    judge, people = (labelled[name].to_numpy() for name in ("value", "label"))
-    judge_passes, people_pass = found.passes(judge), found.passes(people)
-    counts = confusion(judge_passes, people_pass)
-    agreement = kappa(
-        judge_passes.astype(np.float64),
-        people_pass.astype(np.float64),
-        clusters=labelled["cluster"].to_numpy(),
-    )
-    labels_needed = count_labels_needed(counts, agreement)
-    ratings = len(np.unique(np.concatenate([judge, people])))
-    is_rating_scale = 2 < ratings <= _MAX_RATINGS  # noqa: PLR2004 - two values are pass/fail
-    weighted = kappa(judge, people, "quadratic").value if is_rating_scale else np.nan
-    return {
-        "n_compared": counts.n,
-        "n_annotators": labels["annotator"].n_unique(),
-        "agreement": counts.agreement,
-        "constant_agreement": counts.constant_agreement,
-        "base_rate": counts.base_rate,
-        "kappa": _finite_or_none(agreement.value),
-        "kappa_low": _finite_or_none(agreement.low),
-        "kappa_high": _finite_or_none(agreement.high),
-        "weighted_kappa": _finite_or_none(weighted),
-        "correlation": _finite_or_none(_spearman(labelled)),
-        "alpha": _alpha(labels),
-        "true_positive_rate": counts.sensitivity,
-        "true_negative_rate": counts.specificity,
-        "labels_needed": labels_needed,
-        "is_calibrated": int(labels_needed == 0),
-    }
-
-
 def _correct_means(found: LabelledScores, scores: pl.DataFrame) -> Iterator[tuple[str, Corrected]]:
     """Yield each correction of one system's mean, with its method."""
     values, labels, clusters = (scores[name].to_numpy() for name in ("value", "label", "cluster"))
@@ -190,24 +130,6 @@ def _correct_means(found: LabelledScores, scores: pl.DataFrame) -> Iterator[tupl
     if is_pass_fail(found.scores["value"].to_numpy()):
         # The evaluator's 1 against the label 1, whichever value is good.
         yield "rogan_gladen", rogan_gladen(values, labels, clusters)
-
-
-def _spearman(labelled: pl.DataFrame) -> float:
-    correlation = labelled.select(pl.corr("value", "label", method="spearman")).item()
-    return np.nan if correlation is None else float(correlation)
-
-
-def _alpha(labels: pl.DataFrame) -> float | None:
-    """Return the agreement between annotators; None with fewer than two."""
-    table = labels.pivot("annotator", index=["system", "question"], values="value")
-    ratings = table.drop("system", "question").to_numpy().T.astype(np.float64)
-    if len(ratings) == 1:
-        return None
-    return krippendorff_alpha(ratings, "nominal" if is_pass_fail(ratings) else "interval")
-
-
-def _finite_or_none(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def measure_judge_variance(warehouse: Warehouse, benchmark: Benchmark) -> Iterator[dict[str, Any]]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from assets.scoring.refresh import stale_samples
 from evaluators.engines.judge.budget import OVER_BUDGET
+from evaluators.kinds.flow import FlowEvaluator
 from warehouse.errors import WarehouseError
 from warehouse.queries.comparisons import (
     judge_models,
@@ -48,6 +49,9 @@ def require_comparable(
             f"{len(different)} differ, such as {shown}"
         )
     _require_current(source, benchmark, both, evaluator)
+    if isinstance(evaluator, FlowEvaluator) and evaluator.has_panel:
+        # With escalation, not every member judges the samples of both.
+        return
     query = judge_models(benchmark.name, evaluator.name, both)
     judges = dict(source.fetch(*query).iter_rows())
     if len({tuple(models) for models in judges.values()}) > 1:
@@ -93,8 +97,8 @@ def _require_current(
         _require_verdicts(source, benchmark, systems, evaluator)
         counts = ", ".join(f"{n} of {name!r}" for name, n in sorted(changed.iter_rows()))
         raise NotComparable(
-            f"questions or answers have changed since they were scored by {subject} ({counts}): "
-            "run `scoreline run` first"
+            f"questions or answers have changed since they were scored by {subject}, or a judge "
+            f"has not been asked ({counts}): run `scoreline run` first"
         )
 
 

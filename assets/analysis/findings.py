@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from assets.analysis.trace_patterns import find_trace_insights
 from assets.leaderboard.winner import describe_winner, find_winner
 from assets.project import is_judged
 from evaluators import catalog
@@ -23,6 +24,9 @@ LEAKING = "privacy"
 
 RETRIEVAL = "retrieval"
 """The family of evaluators that measure retrieval."""
+
+TRACE = "trace"
+"""The family of evaluators with the TRACE metrics."""
 
 
 def refresh_problems(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> dict[str, int]:
@@ -48,7 +52,15 @@ def refresh_insights(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> d
     ).partition_by("benchmark", as_dict=True)
     winners = [_describe_winner(rows.to_dicts()) for rows in headlines.values()]
     winners = [row for row in winners if row is not None]
-    found = pl.concat([pl.DataFrame(winners), found], how="diagonal_relaxed")
+    diagnoses = [
+        row
+        for benchmark in benchmarks
+        for evaluator in benchmark.evaluators
+        if catalog.family_of(evaluator) == TRACE
+        for row in find_trace_insights(warehouse, benchmark, evaluator)
+    ]
+    parts = [pl.DataFrame(winners), pl.DataFrame(diagnoses), found]
+    found = pl.concat(parts, how="diagonal_relaxed")
     return _replace(warehouse, "insights", found, names)
 
 

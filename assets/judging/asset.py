@@ -1,30 +1,35 @@
 """The assets `judgments/<evaluator>`: one for each evaluator that needs a judge."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import dagster as dg
 from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import metadata
-from assets.engines import RunEngines
+from assets.engines import JudgeFactory, RunEngines
 from assets.judging.budget import engines_within_budget, retry_request
 from assets.judging.call_judge import JudgingResult, call_judge
 from assets.keys import (
     BACKFILL,
-    BENCHMARKS,
+    JUDGE,
     JUDGE_POOL,
     PREDICTIONS,
     QUESTIONS,
+    WAREHOUSE,
     StageConfig,
     judgments_key,
+    partitions_of,
+    warehouse_of,
 )
 from assets.metadata import add_partition_metadata
 from assets.project import UNUSED, Project, find_evaluator, is_judged, used_evaluators
 from evaluators import catalog
 from evaluators.engines.judge.errors import JudgeUnreachable
+from evaluators.evaluator import Evaluator
 from evaluators.kinds.flow import FlowEvaluator
+from evaluators.sample import KEYS
 from warehouse.errors import WarehouseLocked
-from warehouse.store import Warehouse
 
 STEP = "judge"
 
@@ -42,6 +47,7 @@ def build_judgments(project: Project) -> dg.AssetsDefinition | None:
             group_name=catalog.family_of(used[name][0]),
             kinds={"duckdb", "litellm"},
             code_version="1",
+            metadata=metadata.column_lineage(_sources(project, used[name])),
             description=f"The judge calls of `{name}` and their replies. A call with a reply is "
             "never repeated, even when the formula changes. One row of `asks` is one step in "
             "scoring one sample; `judgments` holds the reply.",
@@ -49,23 +55,27 @@ def build_judgments(project: Project) -> dg.AssetsDefinition | None:
         for name in names
     ]
 
+    resource_keys = {project.namespace.name(WAREHOUSE)}
+    if project.engines.judge_factory is not None:
+        resource_keys.add(project.namespace.name(JUDGE))
+
     @dg.multi_asset(
-        name=STEP,
+        name=project.namespace.name(STEP),
         specs=specs,
         can_subset=True,
-        partitions_def=BENCHMARKS,
+        partitions_def=partitions_of(project),
         backfill_policy=BACKFILL,
         pool=JUDGE_POOL,
+        required_resource_keys=resource_keys,
     )
     def judge(
-        context: dg.AssetExecutionContext,
-        config: StageConfig,
-        warehouse: dg.ResourceParam[Warehouse],
-        project: dg.ResourceParam[Project],
+        context: dg.AssetExecutionContext, config: StageConfig
     ) -> Iterator[dg.MaterializeResult[None]]:
         """Make the judge calls that the selected evaluators need and the ledger lacks."""
-        selected = {key.path[-1] for key in context.selected_asset_keys}
-        engines, no_judge = engines_within_budget(project, warehouse, context.run.tags)
+        warehouse = warehouse_of(context, project)
+        selected = {key.path[-1]: key for key in context.selected_asset_keys}
+        asked = _with_judge_of(context, project)
+        engines, no_judge = engines_within_budget(asked, warehouse, context.run.tags)
         if no_judge is not None:
             context.log.warning(no_judge)
         wanted = [
@@ -95,10 +105,10 @@ def build_judgments(project: Project) -> dg.AssetsDefinition | None:
             raise retry from error
         note = {} if no_judge is None else {"note": no_judge}
         added: dict[tuple[dg.AssetKey, str], Mapping[str, RawMetadataValue]] = {
-            (judgments_key(name), benchmark): UNUSED for name, benchmark in wanted
+            (selected[name], benchmark): UNUSED for name, benchmark in wanted
         }
         for (name, benchmark), result in zip(pairs, results, strict=True):
-            added[judgments_key(name), benchmark] = {
+            added[selected[name], benchmark] = {
                 **_partition_metadata(result),
                 **_budget_metadata(engines),
                 **note,
@@ -106,9 +116,37 @@ def build_judgments(project: Project) -> dg.AssetsDefinition | None:
         add_partition_metadata(context, added)
         for name in names:
             if name in selected:
-                yield dg.MaterializeResult[None](asset_key=judgments_key(name))
+                yield dg.MaterializeResult[None](asset_key=selected[name])
 
     return judge
+
+
+def _sources(
+    project: Project, group: Sequence[Evaluator]
+) -> Mapping[str, Sequence[tuple[dg.AssetKey, str]]]:
+    """Return where the columns of an evaluator's judge calls come from."""
+    read = {column for each in group for column in each.columns} - set(KEYS)
+    predictions = project.namespace.key(PREDICTIONS)
+    keys = {name: [(predictions, name)] for name in KEYS}
+    return {**keys, "digest": metadata.sample_sources(project, read)}
+
+
+def _with_judge_of(context: dg.AssetExecutionContext, project: Project) -> Project:
+    """Return the project with the judge of the step's resources.
+
+    Raises:
+        ValueError: The scores, which rest on the judge of the project, would not find its replies.
+    """
+    configured = project.engines.judge_factory
+    if configured is None:
+        return project
+    judge: JudgeFactory = getattr(context.resources, project.namespace.name(JUDGE))
+    if judge.identity != configured.identity:
+        raise ValueError(
+            "the resource `judge` has another model or other parameters than scoreline.yaml, which "
+            "signatures of scores contain: change them there"
+        )
+    return replace(project, engines=replace(project.engines, judge_factory=judge))
 
 
 def _partition_metadata(result: JudgingResult) -> Mapping[str, RawMetadataValue]:

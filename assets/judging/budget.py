@@ -35,13 +35,18 @@ def is_automated(tags: Mapping[str, str]) -> bool:
 def engines_within_budget(
     project: Project, warehouse: Warehouse, tags: Mapping[str, str]
 ) -> tuple[RunEngines, str | None]:
-    """Return the engines that a run may use, and why they have no judge if the budget forbids it.
+    """Return the engines that a run may use, and why they have no judge if it may not be called.
 
-    Manual runs have the budget of the judge. Automated runs also share the daily budget with all
-    runs; without a daily budget they call no judge.
+    An optional judge needs its key. Manual runs have the budget of the judge. Automated runs also
+    share the daily budget with all runs; without a daily budget they call no judge.
     """
     engines = project.engines
-    if engines.judge_factory is None or not is_automated(tags):
+    if engines.judge_factory is None:
+        return engines, None
+    skipped = engines.judge_factory.skip_reason()
+    if skipped is not None:
+        return replace(engines, judge_factory=None), skipped
+    if not is_automated(tags):
         return engines, None
     daily = project.automation.daily_budget_usd
     if daily is None:

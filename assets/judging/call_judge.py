@@ -62,7 +62,8 @@ def call_judge(
 
     Args:
         warehouse: The warehouse with the samples and the ledger.
-        engines: The engines; without a judge, nothing is called.
+        engines: The engines; without a judge, or without the key of an optional one, nothing is
+            called.
         pairs: The evaluators of each benchmark, with their parameters.
         run_id: The run, recorded with every judgment.
         systems: The systems to judge; empty for all.
@@ -74,7 +75,7 @@ def call_judge(
     Raises:
         EvaluatorError: The judge cannot be called at all; replies received before are kept.
     """
-    if engines.judge_factory is None:
+    if engines.judge_factory is None or engines.judge_factory.skip_reason() is not None:
         return [JudgingResult()] * len(pairs)
     stale: list[int] = []
     with open_ledger(warehouse, run_id) as ledger:

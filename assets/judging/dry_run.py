@@ -10,25 +10,27 @@ from typing import TYPE_CHECKING
 
 from assets.checks.constraints import validate_constraints
 from assets.engines import NO_JUDGE, WarehouseLedger
-from assets.fingerprints.input_files import benchmark_files
+from assets.inputs.answer_files import ingest_inputs
 from assets.project import is_judged
 from assets.scoring.batches import TEXT_ROWS
 from assets.scoring.refresh import stale_samples
-from evaluators.engines.judge.dry_run import DryRunModel
+from evaluators.engines.judge.dry_run import DryRunModel, sum_costs
+from evaluators.engines.systems.answering import SystemCalls
+from evaluators.flows.panel import PanelJudge
 from evaluators.flows.protocols import Engines, Origin
 from evaluators.flows.requests import JUDGE
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.sample import Sample
 from evaluators.scoring import score
-from warehouse.ingest.ingest import ingest
 from warehouse.ledger.ledger import open_ledger
+from warehouse.queries.answers import fetch_questions
 from warehouse.storage.scratch import scratch_folder
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from assets.engines import RunEngines
+    from assets.engines import JudgeFactory, RunEngines
     from assets.project import Project
     from evaluators.engines.judge.dry_run import CostEstimate, DryRunJudge
     from warehouse.storage.scratch import ScratchResult
@@ -57,6 +59,27 @@ class EvaluatorPlan:
     cost: CostEstimate | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnswersPlan:
+    """What one system would be asked on one benchmark.
+
+    Attributes:
+        benchmark: The benchmark.
+        system: The system.
+        questions: The questions of the benchmark.
+        calls: The questions that it would be asked.
+        held: The answers in the ledger.
+        usd: The highest possible cost of the calls in US dollars; None if unknown.
+    """
+
+    benchmark: str
+    system: str
+    questions: int
+    calls: int
+    held: int
+    usd: float | None
+
+
 @contextmanager
 def ingested_copy(project: Project, benchmarks: Sequence[str]) -> Iterator[Warehouse]:
     """Yield a temporary copy of the warehouse that has ingested the current files.
@@ -69,9 +92,45 @@ def ingested_copy(project: Project, benchmarks: Sequence[str]) -> Iterator[Wareh
         copy = Warehouse(path, memory_limit=project.memory_limit)
         if project.open_warehouse().exists():
             project.open_warehouse().copy(path)
-        files = [benchmark_files(project.benchmarks[name]) for name in benchmarks]
-        ingest(copy, files, kinds=("questions", "predictions"), inspect=validate_constraints)
+        kinds = ("questions", "predictions")
+        ingest_inputs(project, copy, benchmarks, kinds, inspect=validate_constraints)
         yield copy
+
+
+def plan_answers(
+    project: Project,
+    warehouse: Warehouse,
+    benchmarks: Sequence[str],
+    *,
+    systems: Sequence[str] = (),
+) -> Iterator[AnswersPlan]:
+    """Yield what each system would be asked; see `plan_run`.
+
+    Raises:
+        SystemRefused: A request cannot be made from a question.
+    """
+    with open_ledger(project.open_warehouse(), "plan") as ledger:
+        for name in benchmarks:
+            asked = project.benchmarks[name].systems
+            questions = fetch_questions(warehouse, name) if asked else []
+            for system in asked:
+                if systems and system not in systems:
+                    continue
+                calls = SystemCalls(project.systems[system], questions)
+                missing = []
+                for job in calls.jobs():
+                    found = ledger.find(job.call.digest)
+                    if found is None or found.reply is None:
+                        missing.append(calls.client.most_usd(job.request))
+                known = [usd for usd in missing if usd is not None]
+                yield AnswersPlan(
+                    benchmark=name,
+                    system=system,
+                    questions=len(questions),
+                    calls=len(missing),
+                    held=len(questions) - len(missing),
+                    usd=sum(known) if len(known) == len(missing) else None,
+                )
 
 
 def plan_run(
@@ -95,6 +154,8 @@ def plan_run(
     """
     counted: set[str] = set()  # a call that several evaluators share counts for the first
     factory = project.engines.judge_factory if judge else None
+    if factory is not None and factory.skip_reason() is not None:
+        factory = None
     with open_ledger(project.open_warehouse(), "plan") as ledger:
         for name in benchmarks:
             benchmark = project.benchmarks[name]
@@ -107,20 +168,24 @@ def plan_run(
                         benchmark=name, evaluator=evaluator.name, samples=samples.rows
                     )
                     if factory and isinstance(evaluator, FlowEvaluator) and is_judged(evaluator):
-                        dry_run_judge = factory.dry_run(WarehouseLedger(ledger), counted)
-                        engines = _dry_run_engines(project.engines, evaluator, dry_run_judge)
-                        plan = _add_calls(
-                            plan, warehouse, evaluator, samples, engines, dry_run_judge
-                        )
+                        judges = factory.dry_run(WarehouseLedger(ledger), counted)
+                        engines = _dry_run_engines(project.engines, evaluator, factory, judges)
+                        plan = _add_calls(plan, warehouse, evaluator, samples, engines, judges)
                 yield plan
 
 
-def _dry_run_engines(engines: RunEngines, evaluator: FlowEvaluator, judge: DryRunJudge) -> Engines:
+def _dry_run_engines(
+    engines: RunEngines,
+    evaluator: FlowEvaluator,
+    factory: JudgeFactory,
+    judges: Sequence[DryRunJudge],
+) -> Engines:
     """Return engines that compute nothing: those that are configured, and no others."""
     configured = evaluator.engine_roles() & engines.models.keys()
     return Engines(
-        judge=judge,
+        judge=judges[0] if factory.panel is None else PanelJudge(judges, factory.identity),
         repeats=engines.repeats,
+        panel=factory.panel,
         models=dict.fromkeys(configured, DryRunModel()),
         absent={JUDGE: NO_JUDGE, **engines.absent},
     )
@@ -132,25 +197,32 @@ def _add_calls(
     evaluator: FlowEvaluator,
     samples: ScratchResult,
     engines: Engines,
-    judge: DryRunJudge,
+    judges: Sequence[DryRunJudge],
 ) -> EvaluatorPlan:
-    """Add judge calls and their cost to a plan by a dry run of the flows."""
-    dependent = 0
+    """Add judge calls and their cost to a plan by a dry run of the flows.
+
+    Without replies, the first members of a panel seem to disagree, so that with escalation the
+    calls of all members are counted: the most that a run may make.
+    """
+    dependent = [0] * len(judges)
     for batch in samples.batches(TEXT_ROWS):
         score(evaluator, batch, engines)
         for row in batch.iter_rows(named=True):
             sample = Sample.of(row)
             origin = Origin(sample.benchmark, sample.system, sample.question_id, evaluator.name, 0)
-            if origin in judge.origins:
-                # The other calls of the sample depend on replies that are still missing.
-                expected = engines.repeats.count * evaluator.expected_calls(sample)
-                dependent += max(0, expected - judge.origins[origin])
-        judge.origins.clear()
-    calls = len(judge.missing) + dependent
+            for at, judge in enumerate(judges):
+                if origin in judge.origins:
+                    # The other calls of the sample depend on replies that are still missing.
+                    expected = engines.repeats.count * evaluator.expected_calls(sample)
+                    dependent[at] += max(0, expected - judge.origins[origin])
+        for judge in judges:
+            judge.origins.clear()
+    calls = [len(judge.missing) + more for judge, more in zip(judges, dependent, strict=True)]
     mean_tokens_out = warehouse.fetch(
         "SELECT avg(tokens_out / greatest(attempts, 1)) FROM judgments "
         "WHERE digest IN (SELECT digest FROM asks WHERE evaluator = $evaluator)",
         {"evaluator": evaluator.name},
     ).item()
-    cost = judge.cost(calls, mean_tokens_out)
-    return replace(plan, calls=calls, held=len(judge.held), cost=cost)
+    costs = [judge.cost(count, mean_tokens_out) for judge, count in zip(judges, calls, strict=True)]
+    held = sum(len(judge.held) for judge in judges)
+    return replace(plan, calls=sum(calls), held=held, cost=sum_costs(costs))

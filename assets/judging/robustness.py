@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from assets.engines import NO_JUDGE, WarehouseLedger
+from assets.engines import NO_JUDGE, UntrackedLedger
 from assets.project import find_evaluator, is_judged, threshold_of
 from evaluators.engines.judge.settings import RECORDED
 from evaluators.errors import EvaluatorError, did_you_mean
 from evaluators.flows.prompt import Prompt, block
 from evaluators.flows.protocols import Engines
+from evaluators.kinds.pairwise import is_paired
 from evaluators.sample import KEYS
 from evaluators.scoring import score
 from warehouse.ledger.ledger import open_ledger
@@ -75,20 +76,13 @@ class Robustness:
         return self.flipped / self.compared if self.compared else None
 
 
-class _UntrackedLedger(WarehouseLedger):
-    """Stores judgments without linking them to samples, since no score is computed from them."""
-
-    def record_call(self, origin: Origin, digest: str) -> None:
-        """Do nothing: `asks` holds only the calls behind the scores."""
-
-
 def measure_robustness(
     project: Project, benchmark: str, evaluator: str, *, limit: int = 50
 ) -> Iterator[tuple[str, Robustness]]:
     """Test whether verdicts change when blocks are reordered or answers contain injections.
 
     Calls with a reply in the ledger are free: after a run, that is the first half of each
-    comparison. Scores do not change.
+    comparison. Scores do not change. The verdicts of a panel are tested, not those of its members.
 
     Args:
         project: The project, whose files a run has ingested.
@@ -121,19 +115,23 @@ def measure_robustness(
     primary = next(each for each in chosen.sample_metrics if each.primary)
     threshold = threshold_of(project.benchmarks[benchmark], chosen, primary)
     warehouse = project.open_warehouse()
-    query = samples(benchmark, chosen.columns | {"error", "answer"})
+    opponents = chosen.opponents if is_paired(chosen) else None
+    query = samples(benchmark, chosen.columns | {"error", "answer"}, opponents=opponents)
     rows = warehouse.fetch(
-        f"SELECT * FROM ({query.sql}) WHERE error IS NULL "  # noqa: S608
+        f"SELECT * FROM ({query.sql}) WHERE error IS NULL AND not_asked IS NULL "  # noqa: S608
         "ORDER BY hash(system || question_id), system, question_id LIMIT $limit",
         {**query.parameters, "limit": limit},
     )
     with open_ledger(warehouse, "robustness") as ledger:
         try:
-            with engines.judge_factory.live(_UntrackedLedger(ledger)) as judge:
-                if judge.identity.startswith(RECORDED):
+            with engines.judge_factory.live(UntrackedLedger(ledger)) as judge:
+                if RECORDED in judge.identity:
                     # A replay file has the same reply for every variation of a prompt.
                     raise EvaluatorError(f"recorded replies {NOT_TESTABLE}")
-                live = Engines(judge=judge, models=engines.models, absent=engines.absent)
+                panel = engines.judge_factory.panel
+                live = Engines(
+                    judge=judge, panel=panel, models=engines.models, absent=engines.absent
+                )
                 yield REVERSED_ORDER, order_robustness(chosen, rows, live, threshold)
                 for name, injection in INJECTIONS.items():
                     yield name, injection_robustness(chosen, rows, live, injection, threshold)

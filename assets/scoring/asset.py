@@ -10,13 +10,15 @@ from assets import metadata
 from assets.fingerprints.digests import digest_of
 from assets.keys import (
     BACKFILL,
-    BENCHMARKS,
     MODELS_POOL,
     PREDICTIONS,
     QUESTIONS,
+    WAREHOUSE,
     StageConfig,
     judgments_key,
+    partitions_of,
     scores_key,
+    warehouse_of,
 )
 from assets.metadata import add_partition_metadata
 from assets.project import UNUSED, Project, find_evaluator, is_judged, used_evaluators
@@ -25,7 +27,10 @@ from evaluators import catalog
 from evaluators.evaluator import Evaluator
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.metric import Metric
-from warehouse.store import Warehouse
+from evaluators.sample import KEYS
+
+GRADE = ("value", "status", "reason", "detail")
+"""The columns of `scores` that an evaluator computes."""
 
 STEP = "score"
 """One step runs all evaluators, so that each model is loaded once."""
@@ -33,32 +38,31 @@ STEP = "score"
 
 def build_scores(project: Project) -> dg.AssetsDefinition:
     """Return the assets, of which a run may select a subset."""
-    specs = [_spec(name, group) for name, group in used_evaluators(project).items()]
+    specs = [_spec(project, name, group) for name, group in used_evaluators(project).items()]
 
     @dg.multi_asset(
-        name=STEP,
+        name=project.namespace.name(STEP),
         specs=specs,
         can_subset=True,
-        partitions_def=BENCHMARKS,
+        partitions_def=partitions_of(project),
         backfill_policy=BACKFILL,
         pool=MODELS_POOL,
+        required_resource_keys={project.namespace.name(WAREHOUSE)},
     )
     def score(
-        context: dg.AssetExecutionContext,
-        config: StageConfig,
-        warehouse: dg.ResourceParam[Warehouse],
-        project: dg.ResourceParam[Project],
+        context: dg.AssetExecutionContext, config: StageConfig
     ) -> Iterator[dg.MaterializeResult[None]]:
         """Refresh the selected evaluators' scores of each benchmark.
 
         Judge replies come from the ledger; no judge is called.
         """
-        selected = {key.path[-1] for key in context.selected_asset_keys}
+        warehouse = warehouse_of(context, project)
+        selected = {key.path[-1]: key for key in context.selected_asset_keys}
         with project.engines.replay(warehouse, context.run.run_id) as engines:
             for name in used_evaluators(project):
                 if name not in selected:
                     continue
-                key = scores_key(name)
+                key = selected[name]
                 found = {
                     benchmark: find_evaluator(project, benchmark, name)
                     for benchmark in context.partition_keys
@@ -83,7 +87,7 @@ def build_scores(project: Project) -> dg.AssetsDefinition:
     return score
 
 
-def _spec(name: str, group: Sequence[Evaluator]) -> dg.AssetSpec:
+def _spec(project: Project, name: str, group: Sequence[Evaluator]) -> dg.AssetSpec:
     evaluator = group[0]
     signatures = sorted({each.signature for each in group})
     return dg.AssetSpec(
@@ -99,8 +103,32 @@ def _spec(name: str, group: Sequence[Evaluator]) -> dg.AssetSpec:
                 "One row is one score of one sample, or the reason why there is none.",
             ]
         ),
-        metadata={"signatures": dg.MetadataValue.json(signatures)},
+        metadata={
+            "signatures": dg.MetadataValue.json(signatures),
+            **metadata.column_lineage(_sources(project, group)),
+            **metadata.code_references(evaluator),
+        },
     )
+
+
+def _sources(
+    project: Project, group: Sequence[Evaluator]
+) -> Mapping[str, Sequence[tuple[dg.AssetKey, str]]]:
+    """Return where the columns of an evaluator's scores come from."""
+    evaluator = group[0]
+    full_key = project.namespace.key
+    if isinstance(evaluator, CompositeEvaluator):
+        parts = [full_key(key) for key in _deps(evaluator)]
+        return {name: [(key, name) for key in parts] for name in (*KEYS, *GRADE)}
+    predictions = full_key(PREDICTIONS)
+    read = {column for each in group for column in each.columns} - set(KEYS)
+    sources = metadata.sample_sources(project, read)
+    if is_judged(evaluator):
+        sources.append((full_key(judgments_key(evaluator.name)), "digest"))
+    return {
+        **{name: [(predictions, name)] for name in KEYS},
+        **dict.fromkeys(GRADE, sources),
+    }
 
 
 def _deps(evaluator: Evaluator) -> list[dg.AssetKey]:

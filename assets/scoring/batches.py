@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from evaluators.catalog import is_own
+from evaluators.engines.judge.settings import SKIPPED
 from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
@@ -80,6 +81,11 @@ class BatchScorer:
             missing = self.engines.missing_reason(self.evaluator.engine_roles())
             if missing is not None:
                 retry |= pl.col("reasons").list.contains(missing)
+            if self.engines.panel is not None:
+                is_incomplete = pl.col("detail").str.json_path_match("$.panel.incomplete")
+                retry |= is_incomplete == "true"
+            is_skipped = pl.element().str.starts_with(SKIPPED)
+            retry |= pl.col("reasons").list.eval(is_skipped).list.any()
         return retry.fill_null(value=False)
 
 

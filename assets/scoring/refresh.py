@@ -16,6 +16,7 @@ from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.frame import FrameEvaluator
+from evaluators.kinds.pairwise import is_paired
 from evaluators.kinds.row import RowEvaluator
 from warehouse.queries.benchmarks import names_in, split_benchmarks
 from warehouse.queries.composite_samples import Part, select_stale_composite_samples
@@ -255,9 +256,10 @@ def stale_samples(
             benchmark.name, evaluator.name, signature, parts, only
         )
     columns, names = evaluator.columns | {"error"}, [each.name for each in benchmarks]
+    opponents = evaluator.opponents if is_paired(evaluator) else None
     if force:
-        return samples(names, columns, only)
-    return select_stale_samples(names, evaluator.name, signature, columns, only)
+        return samples(names, columns, only, opponents)
+    return select_stale_samples(names, evaluator.name, signature, columns, only, opponents)
 
 
 def _part(benchmark: Benchmark, address: str) -> Part:

@@ -141,6 +141,14 @@ def test_few_scores_miss_no_threshold_for_certain(done: Workshop) -> None:
         few = problems(done, "few_questions").filter(metric="accuracy")
         assert few["value"].to_list() == [clusters]
         assert "of different size, worth" in few["message"][0]
+    with done.warehouse.transaction() as transaction:
+        transaction.execute(
+            "UPDATE leaderboard SET n_clusters = 1, effective_clusters = 1 "
+            "WHERE metric = 'accuracy'"
+        )
+    refresh_problems(done.warehouse, [done.project.benchmarks["trial"]])
+    (message,) = problems(done, "few_questions").filter(metric="accuracy")["message"]
+    assert "rests on 1 independent question or cluster: with fewer than 30, " in message
     done.warehouse.replace("leaderboard", kept, where={"benchmark": "trial"})
     refresh_problems(done.warehouse, [done.project.benchmarks["trial"]])
     assert messages[::2] == ["medium", "high"]

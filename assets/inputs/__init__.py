@@ -1,0 +1,1 @@
+"""The inputs: ingested files, and answers of systems that are asked."""

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from assets.leaderboard.common_questions import every_question
 from assets.project import source_threshold, threshold_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
@@ -96,7 +97,11 @@ def mark_headline(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.with_columns(is_headline=(pl.col("position") == first).cast(pl.Int32))
 
 
-def rank_systems(means: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
+def rank_systems(
+    means: pl.DataFrame,
+    facts: pl.DataFrame,
+    add_common_means: Callable[[pl.DataFrame], pl.DataFrame] = every_question,
+) -> pl.DataFrame:
     """Add coverage, bounds, pass/fail and rank to the means of all systems.
 
     Coverage is the share of scored samples among those to which the metric applies. Bounds are the
@@ -106,12 +111,14 @@ def rank_systems(means: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
     A mean that rests on the worst values of failed answers alone is no mean, and neither is one
     from which failed answers are missing because the scale has no worst value. A system without a
     mean has no rank. Equal means share a rank, unless failed answers are missing from one of them
-    (an empty text leaks nothing): then the fewer are missing, the better.
+    (an empty text leaks nothing): then the fewer are missing, the better. The mean that counts for
+    the rank is that over the questions that all of these systems were asked.
 
     Args:
         means: One row per benchmark, slice, system, evaluator and metric: mean, counts by status.
         facts: The result of `metric_facts` for each benchmark, with a column of its name; other
             metrics and signatures are left out.
+        add_common_means: Adds n_not_asked, n_common and common_mean to rows with means.
 
     Returns:
         The rows of `means` with the columns of the table `leaderboard`, without uncertainty.
@@ -121,7 +128,7 @@ def rank_systems(means: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
     applicable = pl.col("n") - pl.col("n_not_applicable")
     known = n_scored + lost
     high_is_best = pl.col("best") == "high"
-    ascending = mean * pl.when(high_is_best).then(-1).otherwise(1)
+    ascending = pl.col("common_mean") * pl.when(high_is_best).then(-1).otherwise(1)
     passes = (
         pl.when(high_is_best)
         .then(mean >= pl.col("threshold"))
@@ -156,9 +163,10 @@ def rank_systems(means: pl.DataFrame, facts: pl.DataFrame) -> pl.DataFrame:
             unanswered=unanswered,
         )
         .with_columns(mean=pl.when(answered & excusable).then(mean))
+        .pipe(add_common_means)
         .with_columns(
-            pl.when(mean.is_not_null())
-            .then(order.rank("min").over(*RANK_KEY, mean.is_null()))
+            pl.when(pl.col("common_mean").is_not_null())
+            .then(order.rank("min").over(*RANK_KEY, pl.col("common_mean").is_null()))
             .cast(pl.Int32)
             .alias("rank"),
             passes.cast(pl.Int32).alias("passes"),

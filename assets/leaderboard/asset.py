@@ -16,11 +16,33 @@ from assets.charts.sort_order import (
     shown_metrics,
     systems_best_first,
 )
-from assets.keys import BACKFILL, BENCHMARKS, LEADERBOARD, RESULTS, StageConfig, scores_key
+from assets.keys import (
+    BACKFILL,
+    LEADERBOARD,
+    RESULTS,
+    WAREHOUSE,
+    StageConfig,
+    partitions_of,
+    scores_key,
+    warehouse_of,
+)
 from assets.leaderboard.refresh import refresh_leaderboards
 from assets.metadata import add_partition_metadata
 from assets.project import Project, used_evaluators
-from warehouse.store import Warehouse
+
+STEP = "leaderboard"
+
+SOURCES = {
+    "mean": "value",
+    "ci_low": "value",
+    "ci_high": "value",
+    "rank": "value",
+    "n_scored": "status",
+    "coverage": "status",
+    "signature": "signature",
+}
+"""The column of `scores` from which a column of the leaderboard is computed; only those that
+readers ask about, since each has an entry for every evaluator."""
 
 MAX_LISTED_SYSTEMS = 20
 """The systems that the leaderboard in Dagster's interface lists; the table has all of them."""
@@ -34,25 +56,36 @@ MAX_PLOTTED_BENCHMARKS = 50
 
 def build_leaderboard(project: Project) -> dg.AssetsDefinition:
     """Return the asset, which depends on the scores of every evaluator in use."""
-
-    @dg.asset(
-        key=LEADERBOARD,
-        deps=[scores_key(name) for name in used_evaluators(project)],
-        partitions_def=BENCHMARKS,
-        backfill_policy=BACKFILL,
+    used = used_evaluators(project)
+    spec = dg.AssetSpec(
+        LEADERBOARD,
+        deps=[scores_key(name) for name in used],
         group_name=RESULTS,
         kinds={"polars", "duckdb"},
         code_version="1",
+        metadata=metadata.column_lineage(
+            {
+                column: [(project.namespace.key(scores_key(name)), source) for name in used]
+                for column, source in SOURCES.items()
+            }
+        ),
         description="How systems rank on each benchmark: means with their counts, coverage, "
         "bounds and ranks. One row is one system's mean of one metric on one slice.",
     )
+
+    @dg.multi_asset(
+        name=project.namespace.name(STEP),
+        specs=[spec],
+        partitions_def=partitions_of(project),
+        backfill_policy=BACKFILL,
+        required_resource_keys={project.namespace.name(WAREHOUSE)},
+    )
     def leaderboard(
-        context: dg.AssetExecutionContext,
-        config: StageConfig,
-        warehouse: dg.ResourceParam[Warehouse],
-        project: dg.ResourceParam[Project],
+        context: dg.AssetExecutionContext, config: StageConfig
     ) -> dg.MaterializeResult[None]:
         """Aggregate the scores of each benchmark that have changed, and evaluate its gates."""
+        warehouse = warehouse_of(context, project)
+        (key,) = context.selected_asset_keys
         has_plots = len(context.partition_keys) <= MAX_PLOTTED_BENCHMARKS
         # Scoring only some systems does not update the fingerprint of the scores.
         force = config.force or bool(config.systems)
@@ -68,7 +101,7 @@ def build_leaderboard(project: Project) -> dg.AssetsDefinition:
         added: dict[tuple[dg.AssetKey, str], dict[str, RawMetadataValue]] = {}
         for name, rows in written.items():
             own = by_benchmark.get((name,), leaderboards.clear())
-            added[LEADERBOARD, name] = {
+            added[key, name] = {
                 "dagster/partition_row_count": own.height,
                 **metadata.counts({"rows written": rows}),
                 **trend_metadata(own),

@@ -104,6 +104,7 @@ class MetricSlices:
         own: For a system metric, each system by parts of its own questions.
         rows: For a sample metric, the rows of each slice in the matrix of all questions; shape
             (slices, questions).
+        by_common: Whether systems are ranked by the questions that all of them have.
     """
 
     slices: tuple[str, ...]
@@ -116,6 +117,7 @@ class MetricSlices:
     baselines: frozenset[str] = frozenset()
     own: list[PartValues] | None = None
     rows: Integers | None = None
+    by_common: bool = False
 
     @cached_property
     def cluster_sums(self) -> ClusterSums:
@@ -272,7 +274,7 @@ class MetricSlices:
         """
         if self.stores_all:
             return np.ones(len(self._pairs), dtype=np.bool_)
-        means = self.cluster_sums.means.reshape(len(self.slices), -1)
+        means = self._ranking_means()
         rounded = pl.Series(means.ravel()).round_sig_figs(SIGNIFICANT_DIGITS).to_numpy()
         gain = (rounded if self.metric.best == "high" else -rounded).reshape(means.shape)
         best = np.where(np.isnan(gain), -np.inf, gain).argmax(axis=1)
@@ -280,6 +282,19 @@ class MetricSlices:
         is_kept[:, [system in self.baselines for system in self.systems]] = True
         is_kept[np.arange(len(best)), best] = True
         return np.asarray(np.isin(self._pairs, np.flatnonzero(is_kept)).any(axis=1))
+
+    def _ranking_means(self) -> Floats:
+        """Return the means that determine the best system: shape (slices, systems)."""
+        shape = (len(self.slices), len(self.systems))
+        if not self.by_common:
+            return self.cluster_sums.means.reshape(shape)
+        values = self.values.reshape(-1, *shape)
+        known = np.isfinite(values)
+        common = (known | ~known.any(axis=0)).all(axis=2, keepdims=True) & known
+        counts = common.sum(axis=0)
+        sums = np.where(common, values, 0.0).sum(axis=0)
+        means: Floats = np.divide(sums, counts, out=np.full(shape, np.nan), where=counts > 0)
+        return means
 
     def is_pair(self, slice_: str, systems: Collection[str]) -> Booleans:
         """Return which pair is that of two systems on one of the slices: shape (pairs,)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
@@ -16,12 +17,15 @@ from assets.leaderboard.aggregate import (
     rank_systems,
     reconcile_ranks,
 )
+from assets.leaderboard.common_questions import CommonQuestions, every_question
 from assets.leaderboard.score_matrix import BenchmarkScores, sorted_unique
 from assets.leaderboard.slices import add_shrunken_means
+from assets.leaderboard.system_pairs import PAIRWISE_SCHEMA, aggregate_slices
+from assets.leaderboard.system_samples import unpack_scores
 from assets.leaderboard.uncertainty import PseudoValues, measure_uncertainty
 from evaluators import scoring
+from evaluators.kinds.pairwise import PairwiseEvaluator, is_paired
 from evaluators.outcome import Status, Unscored
-from evaluators.score_grid import aggregation_rows
 from evaluators.statistics.arrays import DRAWS, SEED
 from evaluators.statistics.permutation_test import FLIPS, MOST_FLIPS
 from warehouse.queries.benchmarks import split_benchmarks
@@ -30,9 +34,10 @@ from warehouse.queries.leaderboard import aggregate_scores
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from assets.leaderboard.score_matrix import Source
+    from assets.leaderboard.score_matrix import Keys, QuestionIndex, Source
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
+    from evaluators.outcome import Graded
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
 
@@ -53,9 +58,6 @@ SYSTEM_MEANS_SCHEMA: dict[str, type[pl.DataType]] = {
     **{f"n_{status.value}": pl.Int64 for status in Status},
 }
 """The counts of a system metric, and its chance level."""
-
-UNPACKED_ROWS = 200_000
-"""The samples whose evidence is read at once."""
 
 RANDOMNESS = {
     "bootstrap_draws": DRAWS,
@@ -101,6 +103,7 @@ def _write(warehouse: Warehouse, found: Leaderboards, fingerprints: Mapping[str,
         transaction.replace("leaderboard", dated, where=where)
         transaction.replace("system_scores", found.system_scores, where=where)
         transaction.replace("comparisons", found.comparisons, where=where)
+        transaction.replace("pairwise", found.pairwise, where=where)
         transaction.replace("meta", randomness_rows(), where={"name": list(RANDOMNESS)})
         transaction.append("leaderboard_history", dated.select(HISTORY_COLUMNS))
         transaction.record_fingerprints(LEADERBOARD, fingerprints)
@@ -111,11 +114,12 @@ def _write(warehouse: Warehouse, found: Leaderboards, fingerprints: Mapping[str,
 
 
 class Leaderboards(NamedTuple):
-    """The rows of the tables `leaderboard`, `system_scores` and `comparisons`."""
+    """The rows of the tables `leaderboard`, `system_scores`, `comparisons` and `pairwise`."""
 
     rows: pl.DataFrame
     system_scores: pl.DataFrame
     comparisons: pl.DataFrame
+    pairwise: pl.DataFrame
 
 
 def compute_leaderboards(source: Source, benchmarks: Sequence[Benchmark]) -> Leaderboards:
@@ -126,15 +130,19 @@ def compute_leaderboards(source: Source, benchmarks: Sequence[Benchmark]) -> Lea
     """
     scores = BenchmarkScores(source, benchmarks)
     means, uncertainty, systems, comparisons = [], [], [], []
+    pairs = [pl.DataFrame(schema=PAIRWISE_SCHEMA)]
+    indexes: dict[str, QuestionIndex] = {}
     # The SQL aggregation and the matrix computations are independent of each other.
     with ThreadPoolExecutor(1) as executor:
         aggregation = executor.submit(_aggregate, source, benchmarks)
         for benchmark in benchmarks:
             name = pl.lit(benchmark.name).alias("benchmark")
             pseudo = PseudoValues(scores.question_index(benchmark))
+            indexes[benchmark.name] = pseudo.questions
             system_scores, system_means = compute_system_scores(scores, benchmark, pseudo)
             per_system, compared = measure_uncertainty(scores, benchmark, pseudo)
             systems.append(system_scores)
+            pairs += pseudo.pair_rows(benchmark)
             means.append(system_means.with_columns(name))
             uncertainty.append(per_system.with_columns(name))
             comparisons.append(compared.with_columns(name))
@@ -142,15 +150,35 @@ def compute_leaderboards(source: Source, benchmarks: Sequence[Benchmark]) -> Lea
         metric_facts(each.evaluators, each).with_columns(benchmark=pl.lit(each.name))
         for each in benchmarks
     )
+    common = {
+        each.name: CommonQuestions.load(source, each, indexes[each.name])
+        for each in benchmarks
+        if each.missing.may_skip
+    }
     rows = (
-        rank_systems(pl.concat([*aggregation.result(), *means], how="diagonal"), facts)
+        rank_systems(
+            pl.concat([*aggregation.result(), *means], how="diagonal"),
+            facts,
+            partial(_add_common_means, common),
+        )
         .join(pl.concat(uncertainty), on=[*RANK_KEY, "system"], how="left")
         .pipe(reconcile_ranks)
         .pipe(add_shrunken_means)
         .pipe(mark_headline)
         .sort("benchmark", maintain_order=True)
     )
-    return Leaderboards(rows, pl.concat(systems), pl.concat(comparisons))
+    return Leaderboards(rows, pl.concat(systems), pl.concat(comparisons), pl.concat(pairs))
+
+
+def _add_common_means(common: Mapping[str, CommonQuestions], rows: pl.DataFrame) -> pl.DataFrame:
+    """Add the means over common questions, by which systems are ranked."""
+    if not common:
+        return every_question(rows)
+    parts = rows.partition_by("benchmark", as_dict=True, maintain_order=True)
+    return pl.concat(
+        common[str(name)].add_means(part) if name in common else every_question(part)
+        for (name,), part in parts.items()
+    )
 
 
 def _aggregate(source: Source, benchmarks: Sequence[Benchmark]) -> list[pl.DataFrame]:
@@ -206,7 +234,7 @@ def _evaluator_system_scores(
     pseudo: PseudoValues | None,
 ) -> list[dict[str, object]]:
     """Compute one evaluator's system metrics, as rows of the table `system_scores`."""
-    scored = _unpack(evaluator, scores.samples(benchmark, evaluator))
+    scored = unpack_scores(evaluator, scores.samples(benchmark, evaluator))
     questions = {
         slice_: sorted_unique(group["question"].to_numpy())
         for (slice_,), group in scored.filter(scoring.COUNTED)
@@ -218,10 +246,16 @@ def _evaluator_system_scores(
     by_system = scored.partition_by("slice", "system", as_dict=True)
     # Of a large benchmark, every copy of the samples takes gigabytes.
     del scored
+    together: dict[tuple[object, ...], Graded] = {}
+    if is_paired(evaluator):
+        together = _aggregate_systems(evaluator, by_system, questions, pseudo)
     for slice_, system in sorted(by_system):
         samples = by_system.pop((slice_, system))
-        result = scoring.aggregate_unpacked(evaluator, samples)
-        if pseudo is not None:
+        if together:
+            result = together[slice_, system]
+        else:
+            result = scoring.aggregate_unpacked(evaluator, samples)
+        if pseudo is not None and not together:
             counted = scoring.counted_rows(samples)
             every = questions.get(slice_, counted["question"].to_numpy())
             pseudo.add(evaluator, slice_, system, counted, result, every)
@@ -251,18 +285,17 @@ def _evaluator_system_scores(
     return rows
 
 
-def _unpack(evaluator: Evaluator, grades: pl.DataFrame) -> pl.DataFrame:
-    """Return the scores of an evaluator with its evidence, sorted by question."""
-    # Names take 16 bytes in every row, their numbers one to four.
-    names = {name: pl.Enum(grades[name].unique().sort()) for name in ("slice", "system")}
-    names["status"] = pl.Enum(Status)
-    # In pieces: as text, the evidence takes several times the memory of its columns.
-    pieces = [
-        scoring.unpack_evidence(evaluator, aggregation_rows(evaluator, piece)).cast(
-            pl.Schema(names)
-        )
-        for piece in (grades.iter_slices(UNPACKED_ROWS) if grades.height else [grades])
-    ]
-    del grades
-    # The last digits of a metric depend on the order of its samples.
-    return pl.concat(pieces).sort("question")
+def _aggregate_systems(
+    evaluator: PairwiseEvaluator,
+    by_system: Mapping[tuple[object, ...], pl.DataFrame],
+    questions: Mapping[object, Keys],
+    pseudo: PseudoValues | None,
+) -> dict[tuple[object, ...], Graded]:
+    """Return the system metrics of systems that are compared, by slice and system."""
+    found: dict[tuple[object, ...], Graded] = {}
+    for slice_, result in aggregate_slices(evaluator, by_system).items():
+        own = {str(name): rows for (at, name), rows in by_system.items() if at == slice_}
+        found |= {(slice_, system): result.graded[system] for system in own}
+        if pseudo is not None and slice_ in questions:
+            pseudo.add_systems(evaluator, slice_, own, result, questions[slice_])
+    return found

@@ -18,7 +18,9 @@ from assets.leaderboard.metric_slice import (
 )
 from assets.leaderboard.score_matrix import ALL, QuestionIndex, QuestionSet
 from assets.leaderboard.slices import PAIR_KEY, Interactions
+from assets.leaderboard.system_pairs import pair_rows
 from evaluators.outcome import Unscored
+from evaluators.scoring import counted_rows
 from evaluators.statistics.clusters import Groups
 from evaluators.statistics.intervals import is_pass_fail
 from evaluators.statistics.jackknife import assign_parts, pseudo_values
@@ -26,13 +28,15 @@ from evaluators.statistics.large_families import LARGE
 from evaluators.statistics.permutation_test import draws_more
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from assets.leaderboard.score_matrix import BenchmarkScores, Keys, ScoreMatrices
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
+    from evaluators.kinds.pairwise import PairedAnswers
     from evaluators.metric import Metric
     from evaluators.outcome import Graded
+    from evaluators.scoring import PairedSystems
     from evaluators.statistics.arrays import Booleans, Floats, Integers
 
 _MOST_NUMBERS = 1_000_000
@@ -48,11 +52,13 @@ class PseudoValues:
         values: The pseudo-values by (evaluator, slice), then metric, then system.
         own: The same, with parts of the system's own questions only: the uncertainty of a system
             must not depend on the questions of others.
+        paired: The comparisons of systems with each other by (evaluator, slice).
     """
 
     questions: QuestionIndex
     values: dict[tuple[str, str], dict[str, dict[str, Floats]]] = field(default_factory=dict)
     own: dict[tuple[str, str], dict[str, dict[str, PartValues]]] = field(default_factory=dict)
+    paired: dict[tuple[str, str], PairedAnswers] = field(default_factory=dict)
 
     def add(
         self,
@@ -105,6 +111,52 @@ class PseudoValues:
                 chance,
                 is_debiased=metric.debiases is not None,
             )
+
+    def add_systems(
+        self,
+        evaluator: Evaluator,
+        slice_: str,
+        by_system: Mapping[str, pl.DataFrame],
+        result: PairedSystems,
+        every: Keys,
+    ) -> None:
+        """Compute the pseudo-values of systems that are compared with each other on one slice.
+
+        Args:
+            evaluator: The evaluator of the system metric.
+            slice_: The slice.
+            by_system: The samples of each system.
+            result: The system metrics of these samples.
+            every: The counted questions of all systems on the slice, sorted.
+        """
+        key = (evaluator.name, slice_)
+        self.paired[key] = result.paired
+        parts = assign_parts(self.questions.cluster_keys(every))
+        n_parts = int(parts.max(initial=-1)) + 1
+        compared = parts[np.searchsorted(every, result.paired.questions)]
+        pseudo = result.paired.pseudo_values(result.found, compared, n_parts)
+        # The strength of a system depends on the comparisons of all others.
+        sizes = np.bincount(parts[parts >= 0], minlength=n_parts).astype(np.float64)
+        for metric in evaluator.system_metrics:
+            for system, samples in by_system.items():
+                is_scored = not isinstance(result.graded[system].scores[metric.name], Unscored)
+                values = np.full(n_parts, np.nan)
+                if is_scored:
+                    values = pseudo[:, result.paired.systems.index(system)]
+                counted = counted_rows(samples)["question"].to_numpy()
+                keys = np.sort(counted)[: None if is_scored else 0]
+                self.values.setdefault(key, {}).setdefault(metric.name, {})[system] = values
+                self.own.setdefault(key, {}).setdefault(metric.name, {})[system] = PartValues(
+                    values, sizes, QuestionSet(keys, self.questions)
+                )
+
+    def pair_rows(self, benchmark: Benchmark) -> list[pl.DataFrame]:
+        """Return the rows of the table `pairwise` by evaluator."""
+        return [
+            pair_rows(benchmark.name, evaluator, self.paired[evaluator.name, ALL])
+            for evaluator in benchmark.evaluators
+            if (evaluator.name, ALL) in self.paired
+        ]
 
 
 def measure_uncertainty(
@@ -163,7 +215,8 @@ def sample_metric_slices(
         for name, values in matrices.values.items()
     }
     baselines = gate_baselines(benchmark)
-    shared = _Shared(evaluator.name, matrices.systems, baselines)
+    by_common = benchmark.missing.may_skip
+    shared = _Shared(evaluator.name, matrices.systems, baselines, by_common)
     for names, rows, groups in _alike(matrices, questions, slices):
         for metric in evaluator.sample_metrics:
             values = matrices.means_of(metric, rows)
@@ -194,6 +247,7 @@ class _Shared:
     evaluator: str
     systems: list[str]
     baselines: frozenset[str]
+    by_common: bool
 
     def build(
         self,
@@ -218,6 +272,7 @@ class _Shared:
             baselines=self.baselines,
             rows=rows,
             own=own,
+            by_common=self.by_common,
         )
 
 
@@ -281,7 +336,8 @@ def system_metric_slices(
         for start in range(0, len(members), step):
             some = members[start : start + step]
             systems = list(systems_of_all)
-            yield _Shared(evaluator.name, systems, baselines).build(
+            by_common = benchmark.missing.may_skip
+            yield _Shared(evaluator.name, systems, baselines, by_common).build(
                 tuple(slice_ for slice_, _, _ in some),
                 metrics[metric],
                 np.hstack([np.asfortranarray(values) for _, values, _ in some]),

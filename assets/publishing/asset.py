@@ -8,52 +8,73 @@ import polars as pl
 from assets.checks.data_docs import write_expectations_page
 from assets.checks.expectations import FULL
 from assets.fingerprints.digests import digest_of
-from assets.keys import CALIBRATION, INSIGHTS, LEADERBOARD, PROBLEMS, PUBLISHED, RESULTS
+from assets.keys import (
+    CALIBRATION,
+    INSIGHTS,
+    LEADERBOARD,
+    PROBLEMS,
+    PUBLISHED,
+    RESULTS,
+    WAREHOUSE,
+    warehouse_of,
+)
 from assets.leaderboard.aggregate import metric_facts
 from assets.project import CLUSTERS, Project, used_evaluators
 from evaluators import catalog
 from warehouse.publish import snapshot
 from warehouse.store import Warehouse
 
+STEP = "published"
 
-@dg.asset(
-    key=PUBLISHED,
-    deps=[LEADERBOARD, CALIBRATION, PROBLEMS, INSIGHTS],
-    group_name=RESULTS,
-    kinds={"duckdb"},
-    code_version="2",
-    description="The read-only copy of the warehouse that analysts query, and the report. Both "
-    "are written next to the old ones and swapped in by a rename, so readers never wait or see "
-    "partial results.",
-)
-def published(
-    warehouse: dg.ResourceParam[Warehouse], project: dg.ResourceParam[Project]
-) -> dg.MaterializeResult[None]:
-    """Update the catalogue of metrics, publish a copy of the warehouse and write the report."""
-    from assets.charts.vega import vega_bundle
-    from assets.publishing.report.write import write_report
 
-    catalogue = build_metrics_table(project)
-    current = warehouse.fetch("SELECT * FROM metrics ORDER BY evaluator, metric")
-    if not catalogue.equals(current.select(catalogue.columns)):
-        warehouse.replace("metrics", catalogue, where={})
-    _record_clusters(warehouse, project)
-    # Building the chart scripts, if they are not cached, takes a core about as long as the copy
-    # takes the disk.
-    with ThreadPoolExecutor(1) as executor:
-        executor.submit(vega_bundle)
-        path = snapshot.publish(warehouse, project.publish)
-    if project.validation == FULL:
-        write_expectations_page(warehouse, project.publish)
-    report = write_report(project.open_copy(), project.publish)
-    return dg.MaterializeResult[None](
-        metadata={
-            "path": dg.MetadataValue.path(path),
-            "bytes": path.stat().st_size,
-            "report": dg.MetadataValue.path(report),
-            "catalogue": digest_of(catalogue.rows()),
-        }
+def build_published(project: Project) -> dg.AssetsDefinition:
+    """Return the asset, which has no partitions."""
+    spec = dg.AssetSpec(
+        PUBLISHED,
+        deps=[LEADERBOARD, CALIBRATION, PROBLEMS, INSIGHTS],
+        group_name=RESULTS,
+        kinds={"duckdb"},
+        code_version="2",
+        description="The read-only copy of the warehouse that analysts query, and the report. Both "
+        "are written next to the old ones and swapped in by a rename, so readers never wait or see "
+        "partial results.",
     )
+
+    @dg.multi_asset(
+        name=project.namespace.name(STEP),
+        specs=[spec],
+        required_resource_keys={project.namespace.name(WAREHOUSE)},
+    )
+    def published(context: dg.AssetExecutionContext) -> dg.MaterializeResult[None]:
+        """Update the catalogue of metrics, publish a copy of the warehouse and write the report."""
+        warehouse = warehouse_of(context, project)
+
+        from assets.charts.vega import vega_bundle
+        from assets.publishing.report.write import write_report
+
+        catalogue = build_metrics_table(project)
+        current = warehouse.fetch("SELECT * FROM metrics ORDER BY evaluator, metric")
+        if not catalogue.equals(current.select(catalogue.columns)):
+            warehouse.replace("metrics", catalogue, where={})
+        _record_clusters(warehouse, project)
+        # Building the chart scripts, if they are not cached, takes a core about as long as the copy
+        # takes the disk.
+        with ThreadPoolExecutor(1) as executor:
+            executor.submit(vega_bundle)
+            path = snapshot.publish(warehouse, project.publish)
+        if project.validation == FULL:
+            write_expectations_page(warehouse, project.publish)
+        report = write_report(project.open_copy(), project.publish)
+        return dg.MaterializeResult[None](
+            metadata={
+                "path": dg.MetadataValue.path(path),
+                "bytes": path.stat().st_size,
+                "report": dg.MetadataValue.path(report),
+                "catalogue": digest_of(catalogue.rows()),
+            }
+        )
+
+    return published
 
 
 def _record_clusters(warehouse: Warehouse, project: Project) -> None:

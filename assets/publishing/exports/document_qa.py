@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assets.publishing.exports.document_qa_rows import SystemResults
 from warehouse.storage.atomic import replace_file
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from assets.project import Benchmark
     from warehouse.publish.snapshot import OpenSnapshot
 
@@ -42,7 +41,8 @@ ORDER BY line, question_id
 
 _PREDICTIONS = """
 SELECT system, question_id, retrieved_doc_ids[1] AS top,
-    coalesce(cited_sentence_ids, []) AS cited, error IS DISTINCT FROM 'no prediction' AS given
+    coalesce(cited_sentence_ids, []) AS cited,
+    error IS DISTINCT FROM 'no prediction' AND not_asked IS NULL AS given
 FROM predictions
 WHERE benchmark = $benchmark
 """
@@ -91,7 +91,8 @@ def split_name(benchmark: Benchmark) -> str:
 
     `train_final_jsonl.txt` and `train_{system}_output.json` belong to the split `train`.
     """
-    names = [path.name for path in (benchmark.questions, benchmark.predictions) if path is not None]
+    paths = (benchmark.questions, benchmark.predictions)
+    names = [path.name for path in paths if isinstance(path, Path)]
     patterns = (r"(\w+)_final_jsonl\.txt", r"(\w+?)_\{system\}_output\.json")
     for pattern, name in zip(patterns, reversed(names) if len(names) == 1 else names, strict=False):
         found = re.fullmatch(pattern, name)

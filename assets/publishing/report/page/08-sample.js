@@ -46,6 +46,7 @@ function answerPart(answer, sample) {
     "article",
     { class: "answer" },
     el("h4", name(answer.system), spent.length ? el("span", { class: "fine" }, ` ${spent.join(", ")}`) : null),
+    answer.not_asked ? el("p", { class: "fine" }, "not asked") : null,
     answer.error === null ? null : el("p", { class: "warn", dir: "auto" }, `failed to answer: ${answer.error}`),
     answer.answer === null ? null : prose(answer.answer),
     answer.label === null ? null : el("p", "chose ", el("strong", name(answer.label))),

@@ -14,7 +14,7 @@ COLUMNS = (
     *("system", "metric", "mean", "n", "n_scored", "n_not_applicable", "n_undefined"),
     *("n_parse_failure", "n_judge_error", "n_target_error", "coverage", "bound_low", "bound_high"),
     *("ci_low", "ci_high", "ci_method", "rank", "rank_low", "rank_high", "tied_with_best"),
-    *("passes", "chance", "is_best"),
+    *("passes", "chance", "n_not_asked", "n_common", "common_mean", "is_best"),
 )
 """The columns of the leaderboard in the page; systems and metrics are indexes there, and `is_best`
 marks the systems of `best_systems`."""

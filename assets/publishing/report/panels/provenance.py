@@ -27,6 +27,14 @@ GROUP BY ALL
 ORDER BY a.evaluator, j.model
 """
 
+PANELS = """
+SELECT benchmark, evaluator, metric, n, alpha, alpha_low, alpha_high,
+    map_entries(agreement) AS agreement
+FROM panel
+WHERE benchmark IN ({benchmarks})
+ORDER BY evaluator, metric
+"""
+
 STAGES = """
 SELECT benchmark, stage, digest, marked_at
 FROM marks
@@ -44,7 +52,11 @@ ORDER BY file, line
 
 
 def build(
-    data: BenchmarkData, judge_calls: pl.DataFrame, stages: pl.DataFrame, rejects: pl.DataFrame
+    data: BenchmarkData,
+    judge_calls: pl.DataFrame,
+    panels: pl.DataFrame,
+    stages: pl.DataFrame,
+    rejects: pl.DataFrame,
 ) -> Content:
     """Return how each evaluator was configured, and what it read."""
     evaluators = data.evaluators.to_dicts()
@@ -53,6 +65,7 @@ def build(
         values={
             "evaluators": [describe_evaluator(row, judged) for row in evaluators],
             "judge_calls": judge_calls.to_dicts(),
+            "panels": panels.to_dicts(),
             "stages": stages.to_dicts(),
             "rejects": rejects.to_dicts(),
             "n_rejects": data.totals["rejects"],
@@ -90,5 +103,10 @@ PANEL = Panel(
     title="Provenance",
     position=110,
     build=build,
-    queries={"judge_calls": JUDGE_CALLS, "stages": STAGES, "rejects": REJECTS},
+    queries={
+        "judge_calls": JUDGE_CALLS,
+        "panels": PANELS,
+        "stages": STAGES,
+        "rejects": REJECTS,
+    },
 )

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 CHARTS = {
     *("leaderboard", "failures", "phi", "delta", "noise", "mean_cost", "median_latency"),
-    *("confusion", "hardest"),
+    *("confusion", "hardest", "combined"),
 }
 
 

@@ -54,7 +54,8 @@ function missingText(row) {
     [row.n_undefined, "undefined"],
     [row.n_parse_failure, "parse failures"],
     [row.n_judge_error, "judge errors"],
-    [row.n_not_applicable, "not applicable"],
+    [row.n_not_asked, "not asked"],
+    [row.n_not_applicable - row.n_not_asked, "not applicable"],
     [unanswered, "failed"],
     [row.mean === null ? row.n_scored : 0, unanswered ? "scored, but failed answers have no worst value" : "scored, all for failed answers"],
   ];
@@ -82,9 +83,19 @@ function metricTable(metric, rows) {
   ];
   if (rows.some((row) => row.chance !== null))
     columns.splice(4, 0, { title: "By chance", value: (row) => row.chance, cell: (row) => number(row.chance), numeric: true, first: "asc", hint: "what noise alone gives a system without fault; only the excess counts" });
+  if (rows.some((row) => row.n_not_asked))
+    columns.push({ title: "Not asked", value: (row) => row.n_not_asked, cell: (row) => count(row.n_not_asked), numeric: true, hint: "questions that the system was not asked" },
+      { title: "Common mean", value: (row) => row.common_mean, cell: (row) => number(row.common_mean), numeric: true, hint: `mean over the ${count(rows[0].n_common)} questions that all systems were asked; it determines the rank` });
   if (passing)
     columns.push({ title: `Threshold ${number(metric.threshold, 2)}`, value: (row) => row.passes, cell: (row) => (row.passes === null ? "–" : row.passes ? "passes" : el("span", { class: "warn" }, "fails")), first: "desc" });
-  return sortableTable(columns, rows, { sort: 0, header: 1, caption: metric.summary, empty: "No system has that name." });
+  return sortableTable(columns, rows, { sort: 0, header: 1, caption: `${metric.summary}${commonText(rows)}`, empty: "No system has that name." });
+}
+
+// On how many questions the ranks rest, if systems were asked different ones.
+function commonText(rows) {
+  if (!rows.some((row) => row.n_not_asked)) return "";
+  const { n_common: common, n } = rows[0];
+  return common ? ` Ranks rest on the ${count(common)} of ${count(n)} questions that all systems were asked.` : " There are no ranks: no question was asked of all systems.";
 }
 
 // How many applicable samples have a score, if not all of them.
@@ -126,7 +137,7 @@ function shownMetricsTable(metrics, rows) {
     })),
     { title: "Failed", value: (system) => system.failed, cell: (system) => warned(count(system.failed), system.failed), numeric: true, first: "desc" },
   ];
-  const caption = "Primary metrics. Values in bold are the best, where at least one system is significantly worse. Below a mean: how many of the applicable samples have a score, if not all.";
+  const caption = "Primary metrics. Values in bold are the best, where at least one system is significantly worse. Below a mean: how many of the applicable samples have a score, if not all." + commonText(rows.filter((row) => row.metric === HEADLINE?.at));
   const ordered = sorted([...systems.values()], (system) => PAGE.order.indexOf(system.name));
   return sortableTable(columns, ordered, { sort: 0, header: 1, caption, empty: "No system has that name." });
 }

@@ -1,0 +1,98 @@
+"""Writes answers as canonical files of predictions, one for each system."""
+
+from __future__ import annotations
+
+import json
+from itertools import groupby
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+import orjson
+
+from evaluators.engines.systems.answering import prediction_of
+from warehouse.formats.records.prediction import Prediction
+from warehouse.queries.answers import write_answers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from warehouse.store import Warehouse
+
+_RETRIEVED: Final = {
+    "retrieved_doc_ids": "doc_id",
+    "retrieved_chunk_ids": "chunk_id",
+    "retrieved_scores": "score",
+    "contexts": "text",
+}
+"""The fields of a retrieved item, by the column that lists them."""
+
+
+def write_predictions(
+    warehouse: Warehouse, benchmark: str, asked: Sequence[str], folder: Path
+) -> list[Path]:
+    """Write the predictions of all systems of a benchmark, as `<folder>/<system>.jsonl`.
+
+    Answers of systems that were asked are those of the last asking, also if no run has scored them
+    yet. Questions that a system was not given, or did not answer, have no line.
+
+    Args:
+        warehouse: The warehouse.
+        benchmark: The benchmark.
+        asked: The systems that it asks.
+        folder: The folder.
+
+    Returns:
+        The files.
+    """
+    written = write_asked(warehouse, benchmark, asked, folder)
+    query = (
+        "SELECT * FROM predictions WHERE benchmark = $benchmark AND NOT list_contains($asked, "
+        "system) AND not_asked IS NULL AND error IS DISTINCT FROM 'no prediction' "
+        "ORDER BY system, question_id"
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    with warehouse.fetch_to_disk(query, {"benchmark": benchmark, "asked": list(asked)}) as rows:
+        named = (row for batch in rows.batches() for row in batch.iter_rows(named=True))
+        for system, group in groupby(named, key=itemgetter("system")):
+            written.append(_write(_file(folder, system), group))
+    return written
+
+
+def write_asked(
+    warehouse: Warehouse, benchmark: str, systems: Sequence[str], folder: Path
+) -> list[Path]:
+    """Write the answers of systems that were asked; return the files."""
+    files = {system: _file(folder, system) for system in systems}
+    for system, file in files.items():
+        write_answers(warehouse, benchmark, system, file, prediction_of)
+    return [file for file in files.values() if file.is_file()]
+
+
+def _file(folder: Path, system: str) -> Path:
+    return folder / f"{quote(system, safe='@+ ')}.jsonl"
+
+
+def _write(file: Path, rows: Iterator[Mapping[str, Any]]) -> Path:
+    with file.open("wb") as opened:
+        for row in rows:
+            opened.write(orjson.dumps(_fields(row)) + b"\n")
+    return file
+
+
+def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a prediction that are given."""
+    known = {name: value for name, value in row.items() if value is not None}
+    if "extra" in known:
+        known["extra"] = json.loads(known["extra"])
+    lists = {field: known[column] for column, field in _RETRIEVED.items() if column in known}
+    if lists.keys() - {"text"}:
+        lengths = max(map(len, lists.values()))
+        known["retrieved"] = [
+            {field: values[at] for field, values in lists.items() if at < len(values)}
+            for at in range(lengths)
+        ]
+        del known["contexts"]
+    fields = {name: known[name] for name in Prediction.model_fields if name in known}
+    return {**fields, **fields.pop("extra", {})}

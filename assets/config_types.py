@@ -93,6 +93,17 @@ def _check_benchmark_name(name: str) -> str:
     return name
 
 
+def _check_system_name(name: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9._@+-]{0,99}", name):
+        raise PydanticCustomError(
+            "system_name",
+            "{name} cannot name a system: expected 1 to 100 letters (a to z), digits, or the "
+            "characters . - _ @ +, not beginning with one of . - @ +",
+            {"name": repr(name)},
+        )
+    return name
+
+
 def _check_pattern(path: str) -> str:
     named = re.findall(r"\{[^}]*\}?|\}", path)
     wrong = [part for part in named if part != "{system}"]
@@ -145,6 +156,14 @@ def _check_executor(name: object) -> object:
     return name
 
 
+def _check_asset_key(key: str) -> str:
+    if not all(part.strip() for part in key.split("/")):
+        raise PydanticCustomError(
+            "asset_key", "expected the key of a Dagster asset, such as `team/answers`"
+        )
+    return key
+
+
 def _check_evaluator_name(name: str) -> str:
     if not re.fullmatch(r"[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
         raise PydanticCustomError(
@@ -163,7 +182,13 @@ ApiBase = Annotated[Text, AfterValidator(_check_api_base)]
 FieldName = Annotated[Text, AfterValidator(_check_control_characters)]
 """The name of a tag or of another field of questions."""
 
+UpstreamAsset = Annotated[Text, AfterValidator(_check_asset_key)]
+"""The key of an asset of another team, such as `team/answers`."""
+
 EvaluatorName = Annotated[Text, AfterValidator(_check_evaluator_name)]
+AskedSystemName = Annotated[str, AfterValidator(_check_system_name)]
+"""The name of a system that is asked; it names a file and an asset."""
+
 BenchmarkName = Annotated[str, AfterValidator(_check_benchmark_name)]
 PathPattern = Annotated[Text, AfterValidator(_check_pattern)]
 """A path or glob pattern whose only placeholder is `{system}`."""

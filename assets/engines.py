@@ -15,13 +15,13 @@ from evaluators.flows.requests import JUDGE
 from evaluators.outcome import NotApplicable, Status
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from evaluators.engines.judge.budget import BudgetReport
     from evaluators.engines.judge.dry_run import DryRunJudge
     from evaluators.engines.judge.judgment import Judgment
     from evaluators.engines.judge.judgment import Ledger as JudgeLedger
-    from evaluators.flows.protocols import Judge, Model, Origin
+    from evaluators.flows.protocols import Judge, Model, Origin, Panel
     from warehouse.ledger.ledger import Ledger, Reply
     from warehouse.store import Warehouse
 
@@ -32,8 +32,19 @@ class JudgeFactory(Protocol):
     """Creates the configured judge."""
 
     @property
+    def identity(self) -> str:
+        """The model and the parameters on which verdicts depend, a part of signatures."""
+
+    @property
+    def panel(self) -> Panel | None:
+        """The panel, if there are several judges."""
+
+    @property
     def budget(self) -> BudgetReport | None:
         """What the judges of this factory have spent; None without a budget."""
+
+    def skip_reason(self) -> str | None:
+        """Return why the judge is optional and not called now; None if it is called."""
 
     def live(self, ledger: JudgeLedger) -> AbstractContextManager[Judge]:
         """Return a judge that calls the model for every reply that the ledger lacks.
@@ -44,8 +55,11 @@ class JudgeFactory(Protocol):
     def replay(self, ledger: JudgeLedger) -> Judge:
         """Return a judge that reads its replies from the ledger and never calls the model."""
 
-    def dry_run(self, ledger: JudgeLedger, counted: set[str]) -> DryRunJudge:
-        """Return a judge that records the calls it would make, except those in `counted`."""
+    def dry_run(self, ledger: JudgeLedger, counted: set[str]) -> Sequence[DryRunJudge]:
+        """Return the judge, or all members of a panel, for a dry run.
+
+        They record the calls that they would make, except those in `counted`.
+        """
 
     def with_daily_budget(self, budget_usd: float) -> JudgeFactory:
         """Return a factory whose judges also share a budget for 24 hours with all other runs."""
@@ -97,6 +111,7 @@ class RunEngines:
             judge=judge,
             labels=labels,
             repeats=self.repeats,
+            panel=None if self.judge_factory is None else self.judge_factory.panel,
             models=self.models,
             absent={JUDGE: NO_JUDGE, **self.absent},
         )
@@ -186,7 +201,7 @@ class WarehouseLedger:
         """Return what the run has spent in US dollars."""
         return self._ledger.spent_usd()
 
-    async def store(self, judgment: Judgment) -> None:
+    async def store(self, judgment: Judgment, known: int = -1) -> None:
         """Store a judgment durably, so that a killed process does not lose it."""
         question = judgment.call
         stored = self._ledger.record_judgment(
@@ -206,13 +221,30 @@ class WarehouseLedger:
                 "cost_usd": judgment.cost_usd,
                 "latency_s": judgment.latency_s,
                 "judged_at": judgment.judged_at.isoformat(timespec="microseconds"),
-            }
+            },
+            known,
         )
         await wrap_future(stored)
 
     def record_call(self, origin: Origin, digest: str) -> None:
         """Record which sample needed the call."""
         self._ledger.record_ask({**origin._asdict(), "digest": digest})
+
+
+class UntrackedLedger(WarehouseLedger):
+    """Stores judgments without linking them to samples, since no score is computed from them.
+
+    Attributes:
+        digests: The calls that were needed, made or stored before.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
+        super().__init__(ledger)
+        self.digests: set[str] = set()
+
+    def record_call(self, origin: Origin, digest: str) -> None:  # noqa: ARG002 - not a sample's
+        """Count a call: `asks` holds only the calls behind the scores."""
+        self.digests.add(digest)
 
 
 def _stored(found: Reply) -> StoredReply:

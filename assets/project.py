@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
@@ -27,15 +28,21 @@ from evaluators.errors import EvaluatorError, did_you_mean
 from evaluators.flows.requests import JUDGE
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
+from warehouse.formats.columns import Columns
+from warehouse.formats.missing_answers import MissingAnswers
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    import dagster as dg
     from dagster._core.definitions.metadata import RawMetadataValue
 
+    from evaluators.engines.systems.settings import SystemSettings
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
+    from warehouse.formats.expansion import Expansion
+    from warehouse.formats.query import InputFile
     from warehouse.publish.snapshot import Snapshot
     from warehouse.storage.location import Location
     from warehouse.store import Warehouse
@@ -53,6 +60,11 @@ REPORT_FILE = "index.html"
 UNUSED: Mapping[str, RawMetadataValue] = {
     "dagster/partition_row_count": 0,
     "note": "this benchmark does not use the evaluator",
+}
+
+NOT_ASKED_HERE: Mapping[str, RawMetadataValue] = {
+    "dagster/partition_row_count": 0,
+    "note": "this benchmark does not ask the system",
 }
 
 
@@ -170,6 +182,36 @@ class Execution(ConfigModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Namespace:
+    """How the Dagster definitions of a project are named.
+
+    Attributes:
+        key_prefix: The first parts of all asset keys. Jobs, schedules, sensors, resources and steps
+            begin with them, too.
+        group_prefix: The beginning of the names of all asset groups.
+        is_shared: Whether the definitions are a part of a team's own code location. Then the
+            Dagster instance has runs of other assets, and the benchmarks are static partitions,
+            which need no preparation of the instance.
+    """
+
+    key_prefix: tuple[str, ...] = ()
+    group_prefix: str | None = None
+    is_shared: bool = False
+
+    def name(self, name: str) -> str:
+        """Return the full name of a definition; Dagster allows letters, digits and `_`."""
+        return re.sub(r"\W", "_", "_".join([*self.key_prefix, name]), flags=re.ASCII)
+
+    def key(self, key: dg.AssetKey) -> dg.AssetKey:
+        """Return the full key of an asset."""
+        return key.with_prefix(self.key_prefix)
+
+    def group(self, name: str) -> str:
+        """Return the full name of an asset group."""
+        return name if self.group_prefix is None else f"{self.group_prefix}_{name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Benchmark:
     """A benchmark: a named set of questions with its files and evaluators.
 
@@ -177,12 +219,16 @@ class Benchmark:
 
     Attributes:
         name: The benchmark's name, which is also the Dagster partition key.
-        questions: Absolute path or glob pattern of the question files; None for formats with the
-            questions in the prediction files.
+        questions: Absolute path or glob pattern of the question files, or a query; None for formats
+            with the questions in the prediction files.
         predictions: Absolute path or glob pattern of the prediction files; `{system}` in it stands
             for the system's name. Patterns are expanded at ingestion, so that new files are found
             without a change of the configuration.
         documents: Absolute path or glob pattern of the document files, if there are any.
+        columns: The fields by column, and the columns that become tags.
+        missing: What missing answers mean.
+        systems: The systems that are asked, beside those of `predictions`.
+        expansion: Makes several questions of each in the files, for systems with such a task.
         evaluators: The evaluators with their parameters, in the order of the configuration.
         thresholds: The thresholds that the configuration sets by name, by metric address such as
             `citation.f1`; None where it sets that there is none.
@@ -194,9 +240,14 @@ class Benchmark:
 
     name: str
     format: str = "canonical"
-    questions: Path | None
-    predictions: Path
-    documents: Path | None = None
+    questions: InputFile | None
+    predictions: InputFile | None
+    documents: InputFile | None = None
+    split: str | None = None
+    columns: Columns = field(default_factory=Columns)
+    missing: MissingAnswers = field(default_factory=MissingAnswers)
+    systems: tuple[str, ...] = ()
+    expansion: Expansion | None = None
     evaluators: tuple[Evaluator, ...]
     slices: tuple[str, ...] = ()
     cluster: str | None = None
@@ -207,6 +258,7 @@ class Benchmark:
     gates: tuple[Gate, ...] = ()
     max_reject_ratio: float = 0.0
     expectations: Mapping[str, tuple[Expectation, ...]] = field(default_factory=dict)
+    deps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,23 +270,29 @@ class Project:
         warehouse: The location of the warehouse: the path of a DuckDB file, or a lake.
         publish: The folder for the published copy and the report.
         benchmarks: The benchmarks by name, in the order of the configuration.
+        systems: The systems that can be asked, by name.
         engines: The engines of the evaluators.
+        namespace: How its Dagster definitions are named.
         validation: `full` evaluates all expectations, `sql` only the SQL checks between stages.
         memory_limit: The memory that each DuckDB database uses before it spills to disk, such as
             `4GB`; None for half of the memory of the machine or container.
+        show_answers: Shows the progress of asking systems; called with the new answers.
     """
 
     home: Path
     warehouse: Location
     publish: Path
     benchmarks: Mapping[str, Benchmark]
+    systems: Mapping[str, SystemSettings] = field(default_factory=dict)
     engines: RunEngines = field(default_factory=RunEngines)
+    namespace: Namespace = field(default_factory=Namespace)
     validation: Literal["full", "sql"] = "sql"
     automation: Automation = field(default_factory=Automation)
     alerts: Alerts = field(default_factory=Alerts)
     execution: Execution = field(default_factory=Execution)
     drift: Drift = field(default_factory=Drift)
     memory_limit: str | None = None
+    show_answers: Callable[[int], None] | None = field(default=None, compare=False)
 
     def open_warehouse(self, patience_s: float = 30.0) -> Warehouse:
         """Return the warehouse; it waits up to `patience_s` seconds for other processes."""
@@ -247,6 +305,12 @@ class Project:
         from warehouse.publish.snapshot import FILE_NAME, Snapshot
 
         return Snapshot(self.publish / FILE_NAME, memory_limit=self.memory_limit)
+
+
+def asked_systems(project: Project) -> list[str]:
+    """Return the systems that some benchmark asks, in the order of the configuration."""
+    used = {name for benchmark in project.benchmarks.values() for name in benchmark.systems}
+    return [name for name in project.systems if name in used]
 
 
 def used_evaluators(project: Project) -> Mapping[str, Sequence[Evaluator]]:

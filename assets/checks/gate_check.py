@@ -6,11 +6,11 @@ import dagster as dg
 from dagster._core.errors import DagsterAssetCheckFailedError
 
 from assets.checks.table_checks import select_benchmarks
-from assets.keys import LEADERBOARD, PUBLISHED
+from assets.keys import LEADERBOARD, PUBLISHED, WAREHOUSE, warehouse_of
 from assets.project import Project
-from warehouse.store import Warehouse
 
 NAME = "gate"
+STEP = "check_gates"
 
 
 def build_gate_checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
@@ -20,18 +20,22 @@ def build_gate_checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
     # The check does not block: the results that explain a failed gate are published.
     spec = dg.AssetCheckSpec(
         NAME,
-        asset=LEADERBOARD,
-        additional_deps=[PUBLISHED],
+        asset=project.namespace.key(LEADERBOARD),
+        additional_deps=[project.namespace.key(PUBLISHED)],
         description="Every system passes its gates: it is not worse than its baseline, and its "
         "means reach their limits. The run publishes first, and then fails if a gate does.",
     )
 
-    @dg.multi_asset_check(name="check_gates", specs=[spec])
+    @dg.multi_asset_check(
+        name=project.namespace.name(STEP),
+        specs=[spec],
+        required_resource_keys={project.namespace.name(WAREHOUSE)},
+    )
     def check_gates(
         context: dg.AssetCheckExecutionContext,
-        warehouse: dg.ResourceParam[Warehouse],
-        project: dg.ResourceParam[Project],
     ) -> Iterator[dg.AssetCheckResult]:
+        warehouse = warehouse_of(context, project)
+        (key,) = context.selected_asset_check_keys
         verdicts = warehouse.fetch(
             "SELECT benchmark || ': ' || message AS message, passed FROM gates "
             "WHERE list_contains($benchmarks, benchmark) ORDER BY ALL",
@@ -39,7 +43,7 @@ def build_gate_checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
         )
         failed = verdicts.filter(verdicts["passed"] == 0)["message"].to_list()
         yield dg.AssetCheckResult(
-            asset_key=LEADERBOARD,
+            asset_key=key.asset_key,
             check_name=NAME,
             passed=not failed,
             severity=dg.AssetCheckSeverity.ERROR,

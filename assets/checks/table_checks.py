@@ -9,7 +9,15 @@ from assets import metadata
 from assets.checks.data_docs import write_expectations_page
 from assets.checks.drift import check_drift
 from assets.checks.expectations import ValidationResult, validate_stages
-from assets.keys import LEADERBOARD, PREDICTIONS, QUESTIONS, StageConfig, scores_key
+from assets.keys import (
+    LEADERBOARD,
+    PREDICTIONS,
+    QUESTIONS,
+    WAREHOUSE,
+    StageConfig,
+    scores_key,
+    warehouse_of,
+)
 from assets.project import Project, find_evaluator, used_evaluators
 from warehouse.store import Warehouse
 from warehouse.validation.integrity import Grid, check_counts, check_grids, check_tables
@@ -26,28 +34,37 @@ MAX_FAILED = 5
 def build_table_checks(project: Project) -> Sequence[dg.AssetChecksDefinition]:
     """Build the checks of every table; each checks the benchmarks of its run only."""
     return [
-        _build_input_check(QUESTIONS, ("questions", "documents")),
-        _build_input_check(PREDICTIONS, ("predictions",)),
+        _build_input_check(project, QUESTIONS, ("questions", "documents")),
+        _build_input_check(project, PREDICTIONS, ("predictions",)),
         _build_score_checks(project),
-        _build_leaderboard_checks(),
+        _build_leaderboard_checks(project),
     ]
 
 
-def _build_input_check(key: dg.AssetKey, tables: Sequence[str]) -> dg.AssetChecksDefinition:
-    @dg.asset_check(
-        asset=key, name=AS_DESCRIBED, blocking=True, description=_describe_tables(*tables)
+def _build_input_check(
+    project: Project, asset: dg.AssetKey, tables: Sequence[str]
+) -> dg.AssetChecksDefinition:
+    stage = asset.path[-1]
+    spec = dg.AssetCheckSpec(
+        AS_DESCRIBED,
+        asset=project.namespace.key(asset),
+        blocking=True,
+        description=_describe_tables(*tables),
     )
-    def described(
-        context: dg.AssetCheckExecutionContext,
-        warehouse: dg.ResourceParam[Warehouse],
-        project: dg.ResourceParam[Project],
-    ) -> dg.AssetCheckResult:
+
+    @dg.multi_asset_check(
+        name=project.namespace.name(f"{stage}_{AS_DESCRIBED}"),
+        specs=[spec],
+        required_resource_keys={project.namespace.name(WAREHOUSE)},
+    )
+    def described(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
+        warehouse = warehouse_of(context, project)
+        (key,) = context.selected_asset_check_keys
         benchmarks = select_benchmarks(context, project)
         faults = check_tables(warehouse, tables, benchmarks)
-        stage = key.path[-1]
         # Expectations need the columns.
         results = {} if faults else _validate(context, warehouse, project, [stage], benchmarks)
-        return _result(key, AS_DESCRIBED, benchmarks, faults, results.get(stage))
+        yield _result(key.asset_key, AS_DESCRIBED, benchmarks, faults, results.get(stage))
 
     return described
 
@@ -56,7 +73,7 @@ def _build_score_checks(project: Project) -> dg.AssetChecksDefinition:
     specs = [
         dg.AssetCheckSpec(
             COMPLETE_GRID,
-            asset=scores_key(name),
+            asset=project.namespace.key(scores_key(name)),
             blocking=True,
             description=f"`{name}`, as configured, has graded every sample, and nothing else; "
             "a value is null exactly when its status is not `scored`; every value lies within "
@@ -66,13 +83,16 @@ def _build_score_checks(project: Project) -> dg.AssetChecksDefinition:
     ]
 
     # One step for all checks: starting a step costs more than its query.
-    @dg.multi_asset_check(name="check_scores", specs=specs, can_subset=True)
+    @dg.multi_asset_check(
+        name=project.namespace.name("check_scores"),
+        specs=specs,
+        can_subset=True,
+        required_resource_keys={project.namespace.name(WAREHOUSE)},
+    )
     def check_scores(
-        context: dg.AssetCheckExecutionContext,
-        config: StageConfig,
-        warehouse: dg.ResourceParam[Warehouse],
-        project: dg.ResourceParam[Project],
+        context: dg.AssetCheckExecutionContext, config: StageConfig
     ) -> Iterator[dg.AssetCheckResult]:
+        warehouse = warehouse_of(context, project)
         benchmarks = select_benchmarks(context, project)
         evaluators = [key.asset_key.path[-1] for key in context.selected_asset_check_keys]
         selected = [f"scores/{name}" for name in evaluators]
@@ -93,44 +113,48 @@ def _build_score_checks(project: Project) -> dg.AssetChecksDefinition:
                 if grid.evaluator == key.asset_key.path[-1]
             }
             faults = [f"{name}: {each}" for name, own in by_benchmark.items() for each in own]
-            result = results["/".join(key.asset_key.path)]
+            result = results[f"scores/{key.asset_key.path[-1]}"]
             yield _result(key.asset_key, COMPLETE_GRID, list(by_benchmark), faults, result)
 
     return check_scores
 
 
-def _build_leaderboard_checks() -> dg.AssetChecksDefinition:
+def _build_leaderboard_checks(project: Project) -> dg.AssetChecksDefinition:
+    leaderboard = project.namespace.key(LEADERBOARD)
     specs = [
         dg.AssetCheckSpec(
             AS_DESCRIBED,
-            asset=LEADERBOARD,
+            asset=leaderboard,
             blocking=True,
             description=_describe_tables("leaderboard", "system_scores"),
         ),
         dg.AssetCheckSpec(
             COUNTS_ADD_UP,
-            asset=LEADERBOARD,
+            asset=leaderboard,
             blocking=True,
             description="Every row accounts for each of its samples once: scored, not applicable, "
             "undefined, or failed; and the slice `all` counts every prediction of the system.",
         ),
         dg.AssetCheckSpec(
             DRIFT,
-            asset=LEADERBOARD,
+            asset=leaderboard,
             description="Failures, coverage and costs are close to those last published; a warning "
             "that blocks nothing.",
         ),
     ]
 
-    @dg.multi_asset_check(name="check_leaderboard", specs=specs, can_subset=True)
+    @dg.multi_asset_check(
+        name=project.namespace.name("check_leaderboard"),
+        specs=specs,
+        can_subset=True,
+        required_resource_keys={project.namespace.name(WAREHOUSE)},
+    )
     def check_leaderboard(
-        context: dg.AssetCheckExecutionContext,
-        config: StageConfig,
-        warehouse: dg.ResourceParam[Warehouse],
-        project: dg.ResourceParam[Project],
+        context: dg.AssetCheckExecutionContext, config: StageConfig
     ) -> Iterator[dg.AssetCheckResult]:
+        warehouse = warehouse_of(context, project)
         benchmarks = select_benchmarks(context, project)
-        selected = {key.name for key in context.selected_asset_check_keys}
+        selected = {key.name: key.asset_key for key in context.selected_asset_check_keys}
         table_faults = check_tables(warehouse, ("leaderboard", "system_scores"), benchmarks)
         # All other checks need the columns of the tables.
         if AS_DESCRIBED in selected:
@@ -138,16 +162,18 @@ def _build_leaderboard_checks() -> dg.AssetChecksDefinition:
             results = (
                 {} if table_faults else _validate(context, warehouse, project, [stage], benchmarks)
             )
-            yield _result(LEADERBOARD, AS_DESCRIBED, benchmarks, table_faults, results.get(stage))
+            yield _result(
+                selected[AS_DESCRIBED], AS_DESCRIBED, benchmarks, table_faults, results.get(stage)
+            )
         if COUNTS_ADD_UP in selected:
             faults = table_faults or check_counts(warehouse, benchmarks, config.systems)
-            yield _result(LEADERBOARD, COUNTS_ADD_UP, benchmarks, faults)
+            yield _result(selected[COUNTS_ADD_UP], COUNTS_ADD_UP, benchmarks, faults)
         if DRIFT in selected:
             verdicts = [] if table_faults else check_drift(warehouse, project, benchmarks)
             if verdicts:
                 record_verdicts(warehouse, context.run.run_id, verdicts, [])
             drift = ValidationResult(tuple(benchmarks), tuple(verdicts))
-            yield _result(LEADERBOARD, DRIFT, benchmarks, [], drift)
+            yield _result(selected[DRIFT], DRIFT, benchmarks, [], drift)
 
     return check_leaderboard
 

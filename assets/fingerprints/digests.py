@@ -7,13 +7,12 @@ import json
 from typing import TYPE_CHECKING
 
 from evaluators.kinds.composite import CompositeEvaluator
-from warehouse.formats.paths import expand
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from assets.project import Benchmark
+    from evaluators.engines.systems.settings import SystemSettings
     from evaluators.evaluator import Evaluator
 
 QUESTIONS = "questions"
@@ -32,6 +31,16 @@ _GATES_VERSION = 1
 def scores_stage(evaluator: str) -> str:
     """Return the name of the stage that scores with one evaluator."""
     return f"scores/{evaluator}"
+
+
+def answers_stage(system: str) -> str:
+    """Return the name of the stage that asks one system."""
+    return f"answers/{system}"
+
+
+def answers_fingerprint(system: SystemSettings, questions: str | None) -> str:
+    """Return the fingerprint of a system's answers to the questions with a fingerprint."""
+    return digest_of(system.name, system.digest, questions)
 
 
 def digest_of(*parts: object) -> str:
@@ -64,6 +73,7 @@ def leaderboard_fingerprint(benchmark: Benchmark, fingerprints: Mapping[str, str
     thresholds = [benchmark.default_threshold, dict(benchmark.thresholds)]
     order = [benchmark.rank_by, *(evaluator.name for evaluator in benchmark.evaluators)]
     settings = [benchmark.slices, benchmark.cluster, thresholds, benchmark.intervals, order]
+    settings += benchmark.missing.settings()
     return digest_of(_AGGREGATION_VERSION, scores, settings)
 
 
@@ -72,12 +82,3 @@ def gates_fingerprint(benchmark: Benchmark, fingerprints: Mapping[str, str]) -> 
     gates = [gate.model_dump(exclude_defaults=True) for gate in benchmark.gates]
     inputs = [fingerprints.get(stage) for stage in (QUESTIONS, PREDICTIONS, LEADERBOARD)]
     return digest_of(_GATES_VERSION, inputs, gates)
-
-
-def matching_files(pattern: Path | None) -> list[Path]:
-    """Return the files that match a pattern; empty without a pattern.
-
-    Raises:
-        InputError: The pattern matches no file.
-    """
-    return [] if pattern is None else [path for path, _ in expand(pattern)]

@@ -10,21 +10,21 @@ from assets.fingerprints.digests import (
     LEADERBOARD,
     PREDICTIONS,
     QUESTIONS,
+    answers_fingerprint,
+    answers_stage,
     gates_fingerprint,
     leaderboard_fingerprint,
-    matching_files,
     scores_fingerprint,
     scores_stage,
 )
+from assets.fingerprints.input_files import benchmark_files
 from assets.project import REPORT_FILE
 from evaluators.kinds.composite import CompositeEvaluator
 from warehouse.errors import WarehouseError
-from warehouse.formats.catalog import format_named
-from warehouse.formats.paths import expand
 from warehouse.ingest.digests import predictions_digest, questions_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from assets.project import Benchmark, Project
 
@@ -43,23 +43,43 @@ def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
             return False
         published = fetch_fingerprints(copy)
         for name in benchmarks:
-            expected = _expected_fingerprints(project.benchmarks[name])
+            asks = bool(project.benchmarks[name].systems)
+            stored = project.open_warehouse().fingerprints(name) if asks else {}
+            expected = _expected_fingerprints(project, project.benchmarks[name], stored)
             expected |= expectations_fingerprints(project, name, expected)
             if not expected.items() <= published.get(name, {}).items():
                 return False
-    except WarehouseError:
+    except (WarehouseError, OSError):
         return False
     return True
 
 
-def _expected_fingerprints(benchmark: Benchmark) -> dict[str, str]:
-    """Return the fingerprints that a benchmark has once everything is up to date."""
-    input_format, ratio = format_named(benchmark.format), benchmark.max_reject_ratio
-    questions = matching_files(benchmark.questions)
-    documents = matching_files(benchmark.documents)
-    predictions = expand(benchmark.predictions)
-    found = {QUESTIONS: questions_digest(input_format, questions, documents, ratio, predictions)}
-    found[PREDICTIONS] = predictions_digest(input_format, predictions, ratio, found[QUESTIONS])
+def _expected_fingerprints(
+    project: Project, benchmark: Benchmark, stored: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the fingerprints that a benchmark has once everything is up to date.
+
+    Those of answers are known once they are `stored` in the warehouse.
+    """
+    files = benchmark_files(benchmark, project.warehouse)
+    input_format, ratio = files.input_format, benchmark.max_reject_ratio
+    found = {
+        QUESTIONS: questions_digest(
+            input_format,
+            files.questions,
+            files.documents,
+            ratio,
+            files.given_predictions,
+            files.columns,
+        )
+    }
+    found[PREDICTIONS] = predictions_digest(
+        input_format, files.predictions, ratio, found[QUESTIONS], files.columns, files.missing
+    )
+    for system in benchmark.systems:
+        asked = answers_fingerprint(project.systems[system], found[QUESTIONS])
+        known = stored.get(answers_stage(system), "")
+        found[answers_stage(system)] = known if known.startswith(f"{asked} ") else asked
     # The fingerprint of a composite's scores contains those of its parts.
     for evaluator in sorted(benchmark.evaluators, key=lambda e: isinstance(e, CompositeEvaluator)):
         found[scores_stage(evaluator.name)] = scores_fingerprint(evaluator, found)

@@ -14,6 +14,9 @@ from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS
 from warehouse.queries import samples
 from warehouse.store import Warehouse
 
+PASSED_THROUGH = {"input_digest", "not_asked"}
+"""Columns that scoring reads, not the evaluators."""
+
 BENCHMARK = Benchmark(name="b", questions=None, predictions=Path("p.jsonl"), evaluators=())
 
 
@@ -39,7 +42,8 @@ def test_types_agree_for_every_evaluator(warehouse: Warehouse, name: str) -> Non
     columns = {*KEYS, *evaluator.columns, "error"}
     query = stale_samples([BENCHMARK], evaluator)
     schema = warehouse.fetch(query.sql, query.parameters).schema
-    given = {column: type_ for column, type_ in schema.items() if column != "input_digest"}
+    assert schema["not_asked"] == pl.Boolean
+    given = {column: type_ for column, type_ in schema.items() if column not in PASSED_THROUGH}
     assert given == {column: _type(column) for column in columns}
 
 
@@ -56,5 +60,6 @@ def test_types_agree_for_every_column(warehouse: Warehouse) -> None:
     with warehouse.fetch_to_disk(query.sql, query.parameters) as spool:
         (batch,) = spool.batches()
     assert batch.schema == schema
-    given = {column: type_ for column, type_ in schema.items() if column != "input_digest"}
+    assert schema["not_asked"] == pl.Boolean
+    given = {column: type_ for column, type_ in schema.items() if column not in PASSED_THROUGH}
     assert given == dict(SAMPLE_COLUMNS)

@@ -40,8 +40,9 @@ def describe_unknown(what: str, name: str, known: Collection[str]) -> str:
 
 
 def _path(error: ErrorDetails) -> tuple[str | int, ...]:
-    """Return the path to the value, without pydantic's marker for the key of a mapping."""
-    return tuple(step for step in error["loc"] if step != "[key]")
+    """Return the path to the value, without marks for keys of mappings and members of unions."""
+    marks = {"[key]", "[path]", "[paths]", "[query]"}
+    return tuple(step for step in error["loc"] if step not in marks)
 
 
 def _message(error: ErrorDetails, model: type[BaseModel]) -> str:

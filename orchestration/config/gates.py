@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from assets.fingerprints.input_files import named_systems
 from assets.project import Gate, UnknownMetric, select_metrics
 from evaluators.errors import did_you_mean
 from orchestration.config.error_messages import describe_unknown
 from orchestration.errors import Fault, SettingsError
 from warehouse.errors import WarehouseError
-from warehouse.formats.paths import expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -30,17 +30,19 @@ _ONLY_WITH_LIMIT = ("min", "max", "confident")
 
 @dataclass(frozen=True, slots=True)
 class NamedSystem:
-    """A system that a gate names.
+    """A system that the configuration names.
 
     Attributes:
         benchmark: The benchmark.
-        system: The system, or the baseline.
+        system: The system, or the baseline of a gate.
         line: The line of its name in the configuration file.
+        where: What names it, for the error message.
     """
 
     benchmark: str
     system: str
     line: int
+    where: str = "a gate"
 
 
 class GateBuilder:
@@ -163,15 +165,15 @@ def limits_out_of_bounds(
 def require_systems(
     file: Path, project: Project, named: Iterable[NamedSystem], benchmarks: Iterable[str]
 ) -> None:
-    """Check that the systems of gates exist, as far as the paths of prediction files name them.
+    """Check that named systems exist, as far as the paths of prediction files name them.
 
-    Systems that are named inside files are unknown until the files are read; a gate on an unknown
-    one then fails with the verdict `not_comparable`.
+    Systems that are named inside files are unknown until the files are read. A gate on an unknown
+    one then fails with the verdict `not_comparable`; `missing` for one ends the run.
 
     Args:
         file: The configuration file, for the error message.
         project: Its project.
-        named: The systems that its gates name.
+        named: The systems that its configuration names.
         benchmarks: The benchmarks to check.
 
     Raises:
@@ -183,7 +185,8 @@ def require_systems(
         systems = known.get(each.benchmark)
         if systems is not None and each.system not in systems:
             hint = did_you_mean(each.system, systems) or f"; known: {', '.join(systems)}"
-            message = f"a gate for {each.system!r}, which is no system of {each.benchmark!r}{hint}"
+            message = f"{each.where} for {each.system!r}, which is no system of "
+            message += f"{each.benchmark!r}{hint}"
             faults.append(Fault(each.line, message))
     if faults:
         raise SettingsError(file, faults)
@@ -192,8 +195,6 @@ def require_systems(
 def _systems_in_paths(benchmark: Benchmark) -> list[str] | None:
     """Return the systems that the paths of prediction files name; None if not all are known."""
     try:
-        found = [system for _, system in expand(benchmark.predictions)]
+        return named_systems(benchmark)
     except WarehouseError:
         return None
-    names = [name for name in found if name is not None]
-    return names if len(names) == len(found) else None

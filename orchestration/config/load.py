@@ -18,22 +18,30 @@ from assets.project import (
 from evaluators.catalog import catalogue, families
 from evaluators.errors import EvaluatorError
 from evaluators.kinds.own import installed, load
-from orchestration.config.engines import EngineIdentities, build_engines
+from orchestration.config.columns import build_columns, build_missing
+from orchestration.config.engines import EngineIdentities, build_engines, model_options
 from orchestration.config.error_messages import describe_unknown, validation_faults
 from orchestration.config.evaluators import EvaluatorBuilder
 from orchestration.config.expectations import ExpectationBuilder
 from orchestration.config.gates import GateBuilder, NamedSystem, require_systems
-from orchestration.config.schema import BenchmarkKeys, Judge, Models, ProjectKeys
+from orchestration.config.schema import BenchmarkKeys, Models, ProjectKeys, QueryKeys
+from orchestration.config.systems import SystemBuilder
+from orchestration.config.tasks import build_expansion
 from orchestration.config.yaml_document import Document, read_document
 from orchestration.errors import Fault, OrchestrationError, SettingsError, SettingsNotFound
+from orchestration.runs.progress import show_answers
 from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import formats
+from warehouse.formats.query import Query, locate_database
 from warehouse.storage.location import Location, location_from_config
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from evaluators.engines.systems.settings import SystemSettings
     from evaluators.evaluator import Evaluator
+    from orchestration.config.judge.schema import Judge
+    from warehouse.formats.query import InputFile
 
 DEFAULT_FILE = Path("scoreline.yaml")
 VALIDATION_VARIABLE = "SCORELINE_EXPECTATIONS"
@@ -50,7 +58,7 @@ class Settings:
         judge: The keys of the judge model, if one is configured.
         models: The keys of the models of the other engines.
         plugins: The files and modules with evaluators.
-        gate_systems: The systems that gates name.
+        named_systems: The systems that gates and `missing` name.
     """
 
     file: Path
@@ -58,15 +66,15 @@ class Settings:
     judge: Judge | None
     models: Models
     plugins: tuple[str, ...] = ()
-    gate_systems: tuple[NamedSystem, ...] = ()
+    named_systems: tuple[NamedSystem, ...] = ()
 
-    def require_gate_systems(self, benchmarks: Iterable[str]) -> None:
-        """Check that the systems of gates exist, as far as the names of files show it.
+    def require_systems_exist(self, benchmarks: Iterable[str]) -> None:
+        """Check that the systems of gates and `missing` exist, as far as names of files show it.
 
         Raises:
             SettingsError: There is no such system.
         """
-        require_systems(self.file, self.project, self.gate_systems, benchmarks)
+        require_systems(self.file, self.project, self.named_systems, benchmarks)
 
 
 def load_config(file: Path) -> Settings:
@@ -148,6 +156,9 @@ class _ProjectBuilder:
         self.warehouse = self.locate_warehouse()
         self.engines = build_engines(keys.judge, keys.models, self.home, self.warehouse)
         self.gates = GateBuilder(self.report, document, keys)
+        self.named: list[NamedSystem] = []
+        self.systems: dict[str, SystemSettings] = {}
+        self.system_builder = SystemBuilder(self.report, self.home, model_options(keys.models))
         self.identities = EngineIdentities(keys.judge, self.home, self.engines)
 
     def build(self) -> Settings:
@@ -159,6 +170,7 @@ class _ProjectBuilder:
                 "publish",
             )
         self.check_execution()
+        self.systems = self.system_builder.build(self.keys.systems)
         benchmarks = {
             name: self.build_benchmark(name, keys) for name, keys in self.keys.benchmarks.items()
         }
@@ -170,6 +182,8 @@ class _ProjectBuilder:
             publish=publish,
             memory_limit=self.keys.memory_limit,
             benchmarks=MappingProxyType(benchmarks),
+            systems=MappingProxyType(self.systems),
+            show_answers=show_answers,
             engines=self.engines,
             validation=_validation(self.keys),
             drift=self.keys.drift,
@@ -183,7 +197,7 @@ class _ProjectBuilder:
             judge=self.keys.judge,
             models=self.keys.models,
             plugins=tuple(self.keys.plugins),
-            gate_systems=tuple(self.gates.named),
+            named_systems=(*self.gates.named, *self.named),
         )
 
     def report(self, message: str, *path: str | int) -> None:
@@ -192,8 +206,20 @@ class _ProjectBuilder:
     def resolve(self, path: str) -> Path:
         return self.home / Path(path).expanduser()
 
-    def resolve_optional(self, path: str | None) -> Path | None:
-        return None if path is None else self.resolve(path)
+    def resolve_optional(self, given: str | QueryKeys | None, *path: str) -> InputFile | None:
+        return None if given is None else self.resolve_input(given, *path)
+
+    def resolve_input(self, given: str | QueryKeys, *path: str) -> InputFile:
+        if not isinstance(given, QueryKeys):
+            return self.resolve(given)
+        file, line = self.document.file, self.document.line(path)
+        try:
+            database = locate_database(self.home, given.database, given.password_env)
+        except WarehouseError as error:
+            self.report(f"{'.'.join(path)}: {error}", *path, "database")
+            database = self.home
+        origin = f"{file}:{line}: {'.'.join(path)}"
+        return Query(given.sql, database, origin, given.password_env, self.keys.memory_limit)
 
     def load_plugins(self) -> Mapping[str, type[Evaluator]]:
         """Load the evaluators of installed packages and of the project's own files."""
@@ -242,12 +268,22 @@ class _ProjectBuilder:
         thresholds, default_threshold = builder.resolve_thresholds(keys, evaluators, path)
         builder.check_rank_by(keys, evaluators, path)
         expectations = ExpectationBuilder(self.report).build(keys, evaluators, path)
+        systems = self.system_builder.check_benchmark(keys, self.keys.systems, path)
+        missing = build_missing(keys)
+        for system in missing.systems:
+            line = self.document.line((*path, "missing", system))
+            self.named.append(NamedSystem(name, system, line, "`missing`"))
         benchmark = Benchmark(
             name=name,
             format=keys.format,
-            questions=self.resolve_optional(keys.questions),
-            predictions=self.resolve(keys.predictions),
-            documents=self.resolve_optional(keys.documents),
+            questions=self.resolve_optional(keys.questions, *path, "questions"),
+            predictions=self.resolve_optional(keys.predictions, *path, "predictions"),
+            systems=systems,
+            expansion=build_expansion(self.systems, systems, self.report, path),
+            documents=self.resolve_optional(keys.documents, *path, "documents"),
+            split=keys.split,
+            columns=build_columns(self.report, keys, path),
+            missing=missing,
             evaluators=evaluators,
             slices=tuple(dict.fromkeys(keys.slices)),
             cluster=keys.cluster,
@@ -257,6 +293,7 @@ class _ProjectBuilder:
             intervals=keys.intervals,
             max_reject_ratio=keys.max_reject_ratio,
             expectations=expectations,
+            deps=tuple(dict.fromkeys(keys.deps)),
         )
         return replace(benchmark, gates=self.gates.build(benchmark))
 
@@ -281,7 +318,22 @@ class _ProjectBuilder:
                 *path,
                 "questions",
             )
-        if keys.documents is not None and not (
+        for key in ("questions", "documents", "predictions"):
+            if isinstance(getattr(keys, key), QueryKeys) and not input_format.is_canonical:
+                message = f"the format {input_format.name!r} reads files, expected a path"
+                self.report(f"{'.'.join(path)}.{key}: {message}", *path, key)
+        folders = input_format.folders
+        if keys.split is not None and folders is None:
+            known_ones = ", ".join(name for name, each in known.items() if each.folders is not None)
+            message = f"the format {input_format.name!r} has no splits, only {known_ones}"
+            self.report(message, *path, "split")
+        if keys.documents is not None and folders is not None and folders.documents_with_questions:
+            message = (
+                f"the format {input_format.name!r} has its documents in the folder of the "
+                "questions: remove this key"
+            )
+            self.report(message, *path, "documents")
+        elif keys.documents is not None and not (
             has_question_files and input_format.documents is not None
         ):
             self.report(

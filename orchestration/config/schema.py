@@ -5,11 +5,19 @@ from __future__ import annotations
 import math
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, StringConstraints
+from pydantic import (
+    BeforeValidator,
+    Discriminator,
+    Field,
+    StringConstraints,
+    Tag,
+    WithJsonSchema,
+)
 from pydantic_core import PydanticCustomError
 
 from assets.config_types import (
     ApiBase,
+    AskedSystemName,
     BenchmarkName,
     ConfigModel,
     Count,
@@ -18,63 +26,13 @@ from assets.config_types import (
     FieldName,
     MemorySize,
     Number,
-    OddCount,
     PathPattern,
     Text,
-    UsDollars,
+    UpstreamAsset,
 )
 from assets.project import Alerts, Automation, BenchmarkGate, Drift, Execution, Gate
-
-
-class Judge(ConfigModel):
-    """The judge model. Without it, evaluators that need a judge are skipped with that reason.
-
-    Attributes:
-        model: A LiteLLM model name (`openai/...`, `anthropic/...`, `groq/...`, `ollama_chat/...`),
-            `recorded:FILE`, or `human`.
-        api_key_env: The environment variable that holds the key. Without it LiteLLM reads the
-            provider's own variable (`OPENAI_API_KEY`, ...), and a server given by `api_base` gets
-            no key.
-        api_base: The URL of the API: a local server or a proxy.
-        concurrency: The most judge calls in progress at once.
-        requests_per_minute: The most requests per minute, evenly spaced.
-        tokens_per_minute: The most tokens per minute, input and output together.
-        budget_usd: The most US dollars that a run may spend; a hard limit.
-        replicates: How often every sample is judged; an odd number.
-        escalate_to: How often samples near the threshold of the metric's source (not the
-            benchmark's) are judged; an odd number.
-        escalate_within: How near that is, on the scale of the primary metric.
-        temperature: The sampling temperature: 0 unless given, 0.5 with repeats. Models that do not
-            support it are called without.
-        max_tokens: The most tokens of a reply; doubled once for a truncated reply.
-        timeout_s: The timeout of one attempt, in seconds.
-        max_reply_mb: The largest size of an answer of the server, in megabytes; a call with a
-            larger one is a `judge_error`.
-        max_attempts: How often a call is attempted when the transport fails.
-        usd_per_million_in: The price of input tokens, where LiteLLM's price list has none or is
-            wrong; give both prices or neither.
-        usd_per_million_out: The price of output tokens.
-        structured_output: `off` never sends a JSON schema, for servers that support it poorly.
-    """
-
-    model: Text
-    api_key_env: EnvVariable | None = None
-    api_base: ApiBase | None = None
-    concurrency: Count = 32
-    requests_per_minute: Count | None = None
-    tokens_per_minute: Count | None = None
-    budget_usd: UsDollars | None = None
-    replicates: OddCount = 1
-    escalate_to: OddCount = 1
-    escalate_within: Annotated[Number, Field(ge=0)] = 0.1
-    temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
-    max_tokens: Count = 2048
-    timeout_s: Annotated[Number, Field(gt=0)] = 120.0
-    max_reply_mb: Annotated[Number, Field(gt=0)] = 4.0
-    max_attempts: Count = 6
-    usd_per_million_in: UsDollars | None = None
-    usd_per_million_out: UsDollars | None = None
-    structured_output: Literal["auto", "off"] = "auto"
+from orchestration.config.judge.schema import Judge  # noqa: TC001 - pydantic reads it
+from orchestration.config.system_schema import SystemKeys  # noqa: TC001 - pydantic reads it
 
 
 class Models(ConfigModel):
@@ -139,11 +97,15 @@ class ExpectationKeys(ConfigModel):
 
 
 DEFAULT = "default"
-"""The key in `thresholds` for all metrics that it does not name."""
+"""The key in `thresholds` and `missing` for everything that they do not name."""
 
 
 def _expand_thresholds(thresholds: object) -> object:
     return {DEFAULT: thresholds} if isinstance(thresholds, str) else thresholds
+
+
+def _expand_missing(missing: object) -> object:
+    return {DEFAULT: missing} if isinstance(missing, str) else missing
 
 
 def _check_threshold(threshold: object) -> object:
@@ -167,15 +129,72 @@ def _rename_bootstrap(method: object) -> object:
 NamedInstance = Annotated[dict[EvaluatorName, Text], Field(min_length=1, max_length=1)]
 
 
+class ColumnKeys(ConfigModel):
+    """Which columns of the files are which fields, by kind of file.
+
+    Attributes:
+        questions: Fields of questions by column, such as `{query: question}`.
+        predictions: Fields of predictions by column. If the format has the questions in the
+            prediction files, fields of questions, too.
+        documents: Fields of documents by column.
+    """
+
+    questions: dict[FieldName, Text] = Field(default_factory=dict)
+    predictions: dict[FieldName, Text] = Field(default_factory=dict)
+    documents: dict[FieldName, Text] = Field(default_factory=dict)
+
+
+class QueryKeys(ConfigModel):
+    """A query whose rows are read instead of files.
+
+    Attributes:
+        sql: A SELECT, whose columns are the fields of the canonical format.
+        database: The path of a DuckDB or SQLite file, or `postgresql://USER@HOST/DATABASE`.
+        password_env: The environment variable that holds the PostgreSQL password.
+    """
+
+    sql: Text
+    database: Text
+    password_env: EnvVariable | None = None
+
+
+def _is_query(value: object) -> str:
+    return "[query]" if isinstance(value, dict | QueryKeys) else "[path]"
+
+
+_AS_QUERY = Annotated[QueryKeys, Tag("[query]")]
+_TEXT_OR_MAPPING = WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]})
+
+Input = Annotated[
+    Annotated[Text, Tag("[path]")] | _AS_QUERY, Discriminator(_is_query), _TEXT_OR_MAPPING
+]
+"""A path or pattern, or a query."""
+
+PredictionInput = Annotated[
+    Annotated[PathPattern, Tag("[path]")] | _AS_QUERY, Discriminator(_is_query), _TEXT_OR_MAPPING
+]
+"""The same with `{system}` in paths."""
+
+
 class BenchmarkKeys(ConfigModel):
     """One benchmark: its files, and what to compute on them.
 
     Attributes:
         format: The input format of the files; see the formats.
-        questions: The question files, a path or a pattern such as `data/*.jsonl`. Required, unless
-            the format has the questions in the prediction files.
-        documents: The document files, if there are any.
-        predictions: The prediction files. `{system}` in the path stands for the name of the system.
+        questions: The question files, a path or a pattern such as `data/*.jsonl`, or a query
+            `{sql: "SELECT ...", database: FILE_OR_URL}`. Required, unless the format has the
+            questions in the prediction files.
+        documents: The document files, if there are any, or a query.
+        split: The split to read, such as `test`, with `format: beir` or `huggingface`.
+        predictions: The prediction files, or a query. `{system}` in the path stands for the name of
+            the system. Not needed with `systems`.
+        columns: Which columns of the files are which fields, for files with other names.
+        tags: Columns of questions that become tags, which `slices` may name.
+        systems: The systems that are asked, beside those that `predictions` reads from files;
+            names from the `systems` at the top level.
+        missing: What a question means that a system did not answer: `failed`, a failed answer, or
+            `not_asked`, a question that it was not asked. Also by system: `{default: failed,
+            rag-v3: not_asked}`.
         evaluators: Names of evaluators or families, or `all`. `{polite: byop}` is the evaluator
             `byop` under the name `polite`, so that a benchmark can use it several times.
         parameters: Parameters of evaluators that differ from the defaults, by evaluator.
@@ -194,14 +213,28 @@ class BenchmarkKeys(ConfigModel):
         gates: Systems that must not be worse than others or must reach a number, as in the list
             at the top level.
         max_reject_ratio: The largest share of unusable rows in a file with which a run continues.
+        deps: The Dagster assets that write the files, such as `team/answers`, in the code location
+            that this project is merged into. New materializations of them start an evaluation.
         expectations: Additional expectations by table: `questions`, `documents`, `predictions`,
             `scores/<evaluator>`, `leaderboard`, `system_scores`.
     """
 
     format: Text = "canonical"
-    questions: Text | None = None
-    documents: Text | None = None
-    predictions: PathPattern
+    questions: Input | None = None
+    documents: Input | None = None
+    split: Text | None = None
+    predictions: PredictionInput | None = None
+    systems: list[Text] = Field(default_factory=list)
+    columns: ColumnKeys = ColumnKeys()
+    tags: list[FieldName] = Field(default_factory=list)
+    missing: Annotated[
+        dict[str, Literal["failed", "not_asked"]],
+        BeforeValidator(
+            _expand_missing,
+            json_schema_input_type=Literal["failed", "not_asked"]
+            | dict[str, Literal["failed", "not_asked"]],
+        ),
+    ] = Field(default_factory=dict)
     evaluators: Annotated[list[Text | NamedInstance], Field(min_length=1)]
     parameters: dict[str, dict[str, Any]] = Field(default_factory=dict)
     slices: list[FieldName] = Field(default_factory=list)
@@ -219,6 +252,7 @@ class BenchmarkKeys(ConfigModel):
     )
     gates: list[Gate] = Field(default_factory=list)
     max_reject_ratio: Annotated[Number, Field(ge=0, le=1)] = 0.0
+    deps: list[UpstreamAsset] = Field(default_factory=list)
     expectations: dict[str, list[ExpectationKeys]] = Field(default_factory=dict)
 
 
@@ -256,6 +290,8 @@ class ProjectKeys(ConfigModel):
             `512MB`; half of the memory of the machine or container unless given. Python and Polars
             need memory beside it, and each process has a limit of its own.
         plugins: Files beside this one, or importable modules, with evaluators of your own.
+        systems: The systems that benchmarks ask, by name (1 to 100 letters, digits, and the
+            characters . - _ @ +).
         judge: The judge model. Without one, evaluators that need a judge are not applicable.
         models: The models of the other engines.
         expectations: `sql` disables Great Expectations; the checks of keys, columns and grids
@@ -275,6 +311,7 @@ class ProjectKeys(ConfigModel):
     publish: Text = "published"
     memory_limit: MemorySize | None = None
     plugins: list[Text] = Field(default_factory=list)
+    systems: dict[AskedSystemName, SystemKeys] = Field(default_factory=dict)
     judge: Judge | None = None
     models: Models = Models()
     expectations: Literal["full", "sql"] = "full"

@@ -10,9 +10,10 @@ import pytest
 from orchestration.config import load
 from orchestration.errors import ChecksFailed, OrchestrationError, SettingsError
 from orchestration.runs import RunOptions
+from orchestration.runs.progress import Progress
 from orchestration.runs.run import evaluate
 from tests.judge_server import JudgeServer
-from tests.orchestration.judged_project import JudgedProject, Silent
+from tests.orchestration.judged_project import JudgedProject
 from tests.services import takes_minutes
 
 if TYPE_CHECKING:
@@ -127,6 +128,6 @@ def test_failed_expectation_stops_before_judge_calls(tmp_path: Path) -> None:
         home.config.write_text(text.replace("    evaluators:", "\n".join(lines)), encoding="utf-8")
         project = replace(load.load_config(home.config).project, validation="full")
         with pytest.raises(ChecksFailed, match=r"'as_described' of predictions failed.*latency_s"):
-            evaluate(project, RunOptions(), Silent(), verbose=False)
+            evaluate(project, RunOptions(), Progress(), verbose=False)
         assert server.requests == []
         assert home.rows("SELECT system, question_id FROM quarantine") == [("plain", "q2")]

@@ -135,13 +135,22 @@ def test_systems_without_a_prediction_file(tmp_path: Path) -> None:
     gate = "{benchmark: support, system: nwe, baseline: old}"
     settings = load_config(write(tmp_path, f"{BENCHMARK}gates:\n  - {gate}\n"))
     # Without any file nothing is known.
-    settings.require_gate_systems(["support"])
+    settings.require_systems_exist(["support"])
     for system in ("new", "old"):
         (tmp_path / f"predictions_{system}.jsonl").touch()
     with pytest.raises(SettingsError) as error:
-        settings.require_gate_systems(["support"])
+        settings.require_systems_exist(["support"])
     assert str(error.value) == (
         f"{settings.file}:7: a gate for 'nwe', which is no system of 'support' "
         "(did you mean 'new'?)"
     )
-    settings.require_gate_systems([])
+    settings.require_systems_exist([])
+
+
+def test_missing_names_a_system_without_a_prediction_file(tmp_path: Path) -> None:
+    settings = load_config(write(tmp_path, f"{BENCHMARK}    missing: {{nwe: not_asked}}\n"))
+    (tmp_path / "predictions_new.jsonl").touch()
+    with pytest.raises(SettingsError, match=r"`missing` for 'nwe', .*did you mean 'new'") as error:
+        settings.require_systems_exist(["support"])
+    (fault,) = error.value.faults
+    assert settings.file.read_text("utf-8").splitlines()[fault.line - 1].strip().startswith("miss")

@@ -182,6 +182,8 @@ def test_invalid_benchmark_names(tmp_path: Path, name: str) -> None:
         ("citation.f1: 0.5", "citation.f1: 50", 27, "lies outside its bounds: expected 0 to 1"),
         ("citation.f1: 0.5", "citation.f1: high", 27, "expected a number"),
         ("format: canonical", "format: canonicle", 19, "did you mean 'canonical'?"),
+        ("    slices:", "    split: test\n    slices:", 25, "'canonical' has no splits, only beir"),
+        ("format: canonical", "format: beir", 21, "documents in the folder of the questions"),
         ("data/warehouse.duckdb", "'ducklake:sqlite:x.db'", 1, "in PostgreSQL, found 'sqlite'"),
         ("data/warehouse.duckdb", "'ducklake:postgres:'", 1, "no database is named"),
         (

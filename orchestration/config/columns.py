@@ -1,0 +1,84 @@
+"""Builds how a benchmark reads its files: columns, tags, and what missing answers mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from orchestration.config.error_messages import describe_unknown
+from orchestration.config.schema import DEFAULT
+from warehouse.formats.catalog import formats
+from warehouse.formats.columns import Columns
+from warehouse.formats.missing_answers import Meaning, MissingAnswers
+from warehouse.formats.records.document import Document
+from warehouse.formats.records.prediction import Prediction
+from warehouse.formats.records.question import Question
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from orchestration.config.evaluators import ReportFault
+    from orchestration.config.schema import BenchmarkKeys
+    from warehouse.formats.format import Format
+
+_FIELDS = {
+    "questions": Question.annotations().keys(),
+    "predictions": Prediction.annotations().keys(),
+    "documents": Document.annotations().keys(),
+}
+
+
+def build_columns(report: ReportFault, keys: BenchmarkKeys, path: tuple[str, str]) -> Columns:
+    """Return the columns of a benchmark, and report the faults of `columns` and `tags`."""
+    input_format = formats().get(keys.format)
+    given = {name: getattr(keys.columns, name) for name in _FIELDS}
+    if input_format is not None:
+        for kind, columns in given.items():
+            if columns:
+                _check(report, input_format, kind, columns, path)
+    for at, name in enumerate(keys.tags):
+        if name in _FIELDS["questions"]:
+            message = f"{name!r} is a field of questions, expected another column"
+            report(message, *path, "tags", at)
+    return Columns(**given, tags=tuple(dict.fromkeys(keys.tags)))
+
+
+def build_missing(keys: BenchmarkKeys) -> MissingAnswers:
+    """Return what missing answers of a benchmark mean.
+
+    A system that is asked answers everything that it is asked; what it was not asked, because of a
+    budget or a limit, is no failure.
+    """
+    systems = {name: each for name, each in keys.missing.items() if name != DEFAULT}
+    asked: dict[str, Meaning] = dict.fromkeys(keys.systems, "not_asked")
+    return MissingAnswers(keys.missing.get(DEFAULT, "failed"), {**asked, **systems})
+
+
+def _check(
+    report: ReportFault,
+    input_format: Format,
+    kind: str,
+    columns: Mapping[str, str],
+    path: tuple[str, str],
+) -> None:
+    location = (*path, "columns", kind)
+    from_predictions = input_format.questions_from == "predictions"
+    if not input_format.has_columns:
+        named = ", ".join(repr(each.name) for each in formats().values() if each.has_columns)
+        message = f"the format {input_format.name!r} has names of its own: remove this key, "
+        report(message + f"which is for {named}", *location)
+        return
+    if from_predictions and kind != "predictions":
+        message = f"the format {input_format.name!r} has questions in the prediction files: "
+        report(message + "name their columns in 'predictions'", *location)
+        return
+    fields = list(_FIELDS[kind])
+    if from_predictions:
+        fields += [name for name in _FIELDS["questions"] if name not in fields]
+    used: dict[str, str] = {}
+    for column, field in columns.items():
+        if field not in fields:
+            report(describe_unknown(f"field {field!r}", field, fields), *location, column)
+        elif field in used:
+            message = f"{used[field]!r} and {column!r} are both {field!r}: expected one column"
+            report(message, *location, column)
+        used.setdefault(field, column)

@@ -1,0 +1,1 @@
+"""The judge in the configuration: its keys, and what creates it."""

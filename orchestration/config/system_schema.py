@@ -1,0 +1,210 @@
+"""The schema of `systems` in `scoreline.yaml`: the systems that are asked."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag, WithJsonSchema
+
+from assets.config_types import (
+    ApiBase,
+    ConfigModel,
+    Count,
+    EnvVariable,
+    Number,
+    Text,
+    Url,
+    UsDollars,
+)
+from evaluators.engines.systems.tasks.rgb_questions import SCENARIOS, SOURCE_SEED, Scenario
+
+
+class RetrievedKeys(ConfigModel):
+    """Where an HTTP service's answer has which field of retrieved items.
+
+    Attributes:
+        doc_id: The JSONPath of the documents.
+        chunk_id: The JSONPath of the chunks.
+        rank: The JSONPath of the ranks.
+        score: The JSONPath of the retriever's scores.
+        text: The JSONPath of the texts.
+    """
+
+    doc_id: Text | None = None
+    chunk_id: Text | None = None
+    rank: Text | None = None
+    score: Text | None = None
+    text: Text | None = None
+
+
+def _is_mapping(value: object) -> str:
+    return "[paths]" if isinstance(value, dict | RetrievedKeys) else "[path]"
+
+
+_Retrieved = Annotated[
+    Annotated[Text, Tag("[path]")] | Annotated[RetrievedKeys, Tag("[paths]")],
+    Discriminator(_is_mapping),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "object"}]}),
+]
+
+
+class HttpKeys(ConfigModel):
+    """The request to an HTTP service, and where its answer has which field.
+
+    Attributes:
+        url: The address. `${NAME}` in it and in headers stands for an environment variable.
+        method: The HTTP method.
+        headers: Headers by name.
+        body: The body: an object or list, which is sent as JSON, or a text. Texts in it are
+            templates.
+        answer: The JSONPath of the answer. Without it the answer is the whole text, or an object
+            with the fields of a prediction.
+        contexts: The JSONPath of the retrieved passages.
+        retrieved: The JSONPath of the retrieved items, or of each of their fields: `{doc_id:
+            "$.sources[*].id", text: "$.sources[*].text"}`.
+        cited_sentence_ids: The JSONPath of the cited sentences.
+        choice_logprobs: The JSONPath of the options' log-probabilities.
+        choice_probs: The JSONPath of the options' probabilities.
+        label: The JSONPath of the class.
+        error: The JSONPath of an error; where it finds something, the system has failed.
+        cost_usd: The JSONPath of the cost in US dollars.
+        latency_s: The JSONPath of the latency in seconds; measured unless given.
+        tokens_in: The JSONPath of the number of input tokens.
+        tokens_out: The JSONPath of the number of output tokens.
+        max_reply_mb: The largest size of a reply, in megabytes.
+    """
+
+    url: Url
+    method: Literal["GET", "POST", "PUT"] = "POST"
+    headers: dict[Text, str] = Field(default_factory=dict)
+    body: dict[str, Any] | list[Any] | str | None = None
+    answer: Text | None = None
+    contexts: Text | None = None
+    retrieved: _Retrieved | None = None
+    cited_sentence_ids: Text | None = None
+    choice_logprobs: Text | None = None
+    choice_probs: Text | None = None
+    label: Text | None = None
+    error: Text | None = None
+    cost_usd: Text | None = None
+    latency_s: Text | None = None
+    tokens_in: Text | None = None
+    tokens_out: Text | None = None
+    max_reply_mb: Annotated[Number, Field(gt=0)] = 16.0
+
+
+class McqaKeys(ConfigModel):
+    """Multiple choice: a few-shot prompt, and the log-probabilities of the options' letters.
+
+    Attributes:
+        few_shot: The number of solved examples in the prompt.
+        examples: A canonical file of questions for the examples. Without it they are other
+            questions of the benchmark, never the question itself.
+        permutations: `cyclic` asks each question once for every rotation of its options, and
+            reports how much the order matters as `option_confidence.order_spread`.
+        top_logprobs: How many of the likeliest tokens the server is asked for; many servers allow
+            at most 20, some 5.
+    """
+
+    few_shot: Annotated[int, Field(strict=True, ge=0, le=100)] = 5
+    examples: Text | None = None
+    permutations: Literal["none", "cyclic"] = "none"
+    top_logprobs: Annotated[int, Field(strict=True, ge=1, le=1000)] = 20
+
+
+class RgbKeys(ConfigModel):
+    """RGB: answering from passages of which some are irrelevant or false.
+
+    Each question with the fields `positive` and `negative`, lists of passages, becomes several.
+    Systems with this task in one benchmark need equal keys, except for the language.
+
+    Attributes:
+        noise_ratios: The shares of irrelevant passages for noise robustness and information
+            integration; negative rejection is the share 1.
+        passages: The number of passages in the prompt.
+        seed: The seed of the choice and the order of passages; unless given, that of the
+            benchmark's script.
+        scenarios: The scenarios that are asked, as far as the passages allow them.
+        language: The language of the instructions.
+    """
+
+    noise_ratios: Annotated[
+        list[Annotated[Number, Field(ge=0, lt=1)]], Field(min_length=1, max_length=100)
+    ] = Field(default=[0.0, 0.2, 0.4, 0.6, 0.8])
+    passages: Count = 5
+    seed: Annotated[int, Field(strict=True)] = SOURCE_SEED
+    scenarios: Annotated[list[Scenario], Field(min_length=1)] = Field(default=[*SCENARIOS])
+    language: Literal["en", "zh"] = "en"
+
+
+class TaskKeys(ConfigModel):
+    """What a model is asked to do instead of answering a prompt.
+
+    Attributes:
+        mcqa: Multiple choice.
+        rgb: Noisy, missing, scattered and false passages.
+    """
+
+    mcqa: McqaKeys | None = None
+    rgb: RgbKeys | None = None
+
+
+class SystemKeys(ConfigModel):
+    """A system that is asked: `python`, `http`, `model` or `command`.
+
+    Attributes:
+        python: `FILE_OR_MODULE:FUNCTION`: a function that takes the fields of a question and
+            returns a text or the fields of a prediction.
+        http: An HTTP service.
+        model: A LiteLLM model name; or `local:` and a folder or a hub name, for a model on this
+            machine that does a `task`.
+        command: A program and its arguments. It reads a question as a JSON object in a line, and
+            writes a prediction in a line.
+        api_base: The URL of the API of a model: a local server or a proxy.
+        api_key_env: The environment variable that holds the key of a model.
+        prompt: The prompt of a model, or the file that holds it: a template in which fields of
+            questions stand by their names, such as `{{ question }}`.
+        task: What a model is asked to do instead of answering a prompt.
+        temperature: The sampling temperature of a model.
+        top_p: The mass of a model's nucleus sampling.
+        seed: The seed of a model.
+        max_tokens: The most tokens of an answer.
+        stop: Texts that end an answer.
+        stream: Whether a model's answers are streamed, which measures the time to the first token.
+        usd_per_million_in: The price of a model's input tokens, where LiteLLM has none or a wrong
+            one; give both prices or neither.
+        usd_per_million_out: The price of its output tokens.
+        max_reply_mb: The largest size of a model's reply, in megabytes.
+        concurrency: The most questions in progress at once: 8 unless given, 32 for models, and 1
+            for programs.
+        requests_per_minute: The most questions per minute, evenly spaced.
+        timeout_s: The timeout of one attempt, in seconds: 120 unless given, 3600 for models on this
+            machine.
+        retries: How often a question is asked again when the transport fails.
+        budget_usd: The most US dollars that a run may spend on the system.
+        version: A name of the version. Another one asks again.
+    """
+
+    python: Text | None = None
+    http: HttpKeys | None = None
+    model: Text | None = None
+    command: Annotated[list[str], Field(min_length=1)] | None = None
+    api_base: ApiBase | None = None
+    api_key_env: EnvVariable | None = None
+    prompt: Text | None = None
+    task: TaskKeys | None = None
+    temperature: Annotated[Number, Field(ge=0, le=2)] | None = None
+    top_p: Annotated[Number, Field(gt=0, le=1)] | None = None
+    seed: Annotated[int, Field(strict=True)] | None = None
+    max_tokens: Count | None = None
+    stop: list[str] | None = None
+    stream: Annotated[bool, Field(strict=True)] | None = None
+    usd_per_million_in: UsDollars | None = None
+    usd_per_million_out: UsDollars | None = None
+    max_reply_mb: Annotated[Number, Field(gt=0)] | None = None
+    concurrency: Count | None = None
+    requests_per_minute: Count | None = None
+    timeout_s: Annotated[Number, Field(gt=0)] | None = None
+    retries: Annotated[int, Field(strict=True, ge=0)] = 3
+    budget_usd: UsDollars | None = None
+    version: Text | None = None

@@ -1,0 +1,79 @@
+"""`columns` and `tags` in the configuration: mistakes are named with their line."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from orchestration.config.load import load_config
+from orchestration.errors import SettingsError
+from warehouse.formats.columns import Columns
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+TOP = """
+benchmarks:
+  t:
+    predictions: p/{system}.csv
+    evaluators: [rouge]
+"""
+
+
+def load(tmp_path: Path, keys: str) -> Columns:
+    file = tmp_path / "scoreline.yaml"
+    file.write_text(TOP + "".join(f"    {line}\n" for line in keys.splitlines()))
+    return load_config(file).project.benchmarks["t"].columns
+
+
+def test_columns_and_tags_are_read(tmp_path: Path) -> None:
+    keys = """questions: q.csv
+columns: {questions: {query: question}, predictions: {response: answer}}
+tags: [lang, dataset, lang]"""
+    assert load(tmp_path, keys) == Columns(
+        questions={"query": "question"},
+        predictions={"response": "answer"},
+        tags=("lang", "dataset"),
+    )
+    # The files of answers have the questions, too.
+    ragas = "format: ragas\ncolumns: {predictions: {q: question, model: system}}"
+    assert load(tmp_path, ragas).predictions == {"q": "question", "model": "system"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "line", "said"),
+    [
+        (
+            "questions: q.csv\ncolumns: {questions: {query: questoin}}",
+            7,
+            "unknown field 'questoin' (did you mean 'question'?): expected one of question_id, ",
+        ),
+        (
+            "questions: q.csv\ncolumns: {predictions: {a: answer, b: answer}}",
+            7,
+            "'a' and 'b' are both 'answer': expected one column",
+        ),
+        (
+            "format: trec\nquestions: q\ncolumns: {questions: {query: question}}",
+            8,
+            "the format 'trec' has names of its own: remove this key, which is for 'canonical'",
+        ),
+        (
+            "format: ragas\ncolumns: {questions: {query: question}}",
+            7,
+            "the format 'ragas' has questions in the prediction files: name their columns in ",
+        ),
+        (
+            "questions: q.csv\ntags: [lang, doc_id]",
+            7,
+            "'doc_id' is a field of questions, expected another column",
+        ),
+        ("questions: q.csv\ncolumns: {question: {}}", 7, "unknown key 'question' (did you mean"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, keys: str, line: int, said: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load(tmp_path, keys)
+    (fault,) = caught.value.faults
+    assert (fault.line, fault.message[: len(said)]) == (line, said)

@@ -9,11 +9,13 @@ import signal
 import sys
 
 from orchestration import interrupts
+from orchestration.cli import closed_pipes
 
 
 def main() -> None:
     """Run the command line and exit with its exit code."""
     interrupts.install()
+    closed_pipes.install()
     # Processes that Scoreline starts must not import from the current folder: it may hold a
     # `warehouse.py` or `signal.py` of yours.
     os.environ["PYTHONSAFEPATH"] = "1"

@@ -20,6 +20,8 @@ COLUMNS = (
     *("metric", "a", "b", "difference", "ci_low", "ci_high", "p_adjusted", "verdict"),
     *("n_pairs", "detectable_difference"),
 )
+OPTIONAL = ("detectable_difference", "n_pairs")
+"""Columns that a narrow terminal does without; the sentences have their numbers."""
 
 
 class NotComparable(OrchestrationError):  # noqa: N818
@@ -120,8 +122,26 @@ def _compute(
     return compare_pair(copy, benchmark, absent["slice"][0], systems, metrics)
 
 
-def describe_comparison(row: Mapping[str, Any], a: str, b: str) -> str:
-    """Describe one row of `compare_systems` in a sentence."""
+def largest_possible(benchmark: Benchmark) -> dict[str, float]:
+    """Return the largest difference that the scale of each metric allows, by address."""
+    return {
+        f"{evaluator.name}.{metric.name}": metric.bounds[1] - metric.bounds[0]
+        for evaluator in benchmark.evaluators
+        for metric in evaluator.measured()
+    }
+
+
+def describe_comparison(
+    row: Mapping[str, Any], a: str, b: str, largest: float | None = None
+) -> str:
+    """Describe one row of `compare_systems` in a sentence.
+
+    Args:
+        row: The row.
+        a: The first system.
+        b: The second system.
+        largest: The largest difference that the scale of the metric allows; None if it is unknown.
+    """
     n, verdict = row["n_pairs"], row["verdict"]
     metric = row["metric"] + (" (lower is better)" if row["best"] == "low" else "")
     questions = "1 question" if n == 1 else f"{n:,} questions"
@@ -137,7 +157,7 @@ def describe_comparison(row: Mapping[str, Any], a: str, b: str) -> str:
             f"{metric}: not enough data: {questions} with scores for both systems cannot show a "
             "significant difference."
         )
-    adjusted = f"adjusted p = {_p(row['p_adjusted'])}"
+    adjusted = f"adjusted p {_p(row['p_adjusted'])}"
     if verdict in ("better", "worse"):
         size = abs(row["difference"])
         constant = _no_variation(row) if row["detectable_difference"] is None else ""
@@ -145,11 +165,15 @@ def describe_comparison(row: Mapping[str, Any], a: str, b: str) -> str:
             f"{metric}: {a} is significantly {verdict} than {b} by {size:.3f}{_interval(row)} on "
             f"{questions} ({adjusted}){constant}."
         )
-    if row["detectable_difference"] is not None:
+    detectable = row["detectable_difference"]
+    if detectable is not None:
+        missed = f"a difference below {detectable:.3f}"
+        if largest is not None and detectable > largest:
+            missed = f"even the largest difference on this scale, {largest:g},"
         return (
             f"{metric}: no significant difference between {a} and {b} on {questions} (difference "
-            f"{row['difference']:+.3f}, {adjusted}); a difference below "
-            f"{row['detectable_difference']:.3f} is probably not detectable with so few questions."
+            f"{row['difference']:+.3f}, {adjusted}); {missed} is probably not detectable with so "
+            "few questions."
         )
     return (
         f"{metric}: no significant difference between {a} and {b} on {questions}: it is "
@@ -215,4 +239,4 @@ def largest_differences(
 
 
 def _p(value: float) -> str:
-    return "below 0.001" if value < 0.001 else f"{value:.3f}"  # noqa: PLR2004
+    return "below 0.001" if value < 0.001 else f"= {value:.3f}"  # noqa: PLR2004

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from orchestration.config.installed_code import digest_code
 from warehouse.storage.atomic import replace_file
 from warehouse.storage.file_system import cache_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Page: TypeAlias = dict[str, Any]
 """The description of an evaluator as JSON values."""
@@ -58,11 +61,20 @@ def _describe_all() -> list[Page]:
                 for m in each.metrics
             ],
             "parameters": [[p.name, json.dumps(p.default), p.meaning] for p in each.parameters],
-            "fields": [
+            "fields": _distinct(
                 [list(input_fields(column)), input_file(column), column in each.reads]
                 for column in (*each.reads, *each.optional)
-            ],
+            ),
             "keys": list(each.engine_keys),
         }
         for each in catalog.describe_all()
     ]
+
+
+def _distinct(rows: Iterable[list[Any]]) -> list[list[Any]]:
+    """Return rows without repetitions: two columns may come from one field."""
+    found: list[list[Any]] = []
+    for row in rows:
+        if row not in found:
+            found.append(row)
+    return found

@@ -2,26 +2,60 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from orchestration.cli.output import OutputFormat, write
+from orchestration.cli.layout import is_natural, terminal_width
+from orchestration.cli.output import OutputFormat, say, table_columns, table_lines, write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
 
     from assets.charts.sort_order import MetricName
 
     Row = dict[str, Any]
     Cells = dict[tuple[str, str, str], Row]
 
-MAX_METRICS = 3
-"""How many metrics fit side by side on a terminal."""
-
 ARROWS = {"high": "↑", "low": "↓"}
+
+OPTIONAL = ("coverage", "scored", "by chance")
+"""The columns of a table of one metric that a narrow terminal does without."""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A part of a leaderboard: a row for each system.
+
+    Attributes:
+        title: The heading.
+        columns: The headings of the columns.
+        rows: The rows.
+    """
+
+    title: str | None
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+
+    def lines(self, width: int) -> Iterator[str]:
+        """Yield the lines of the table on a terminal."""
+        return table_lines(
+            self.columns, self.rows, width, title=self.title, optional=OPTIONAL, keys=KEYS
+        )
+
+
+class LeftOut(str):
+    """The note of a short form about what it leaves out, such as `4 more systems`."""
+
+    __slots__ = ()
+
+
+KEYS = 2
+"""The first columns of each table: rank and system."""
 
 
 def write_leaderboards(leaderboard: Iterable[Row], output_format: OutputFormat) -> None:
@@ -31,51 +65,114 @@ def write_leaderboards(leaderboard: Iterable[Row], output_format: OutputFormat) 
         leaderboard: Rows of the table `leaderboard`, by benchmark and slice.
         output_format: `table` or `md`.
     """
+    is_table = output_format == "table"
+    width = terminal_width(sys.stdout) if is_table else None
+    groups = groupby(leaderboard, key=itemgetter("benchmark", "slice"))
+    for number, (_, group) in enumerate(groups):
+        is_first = number == 0
+        for part in describe_leaderboard(list(group), width):
+            if isinstance(part, str):
+                say(part, err=not is_table)
+                continue
+            if not is_first:
+                click.echo()
+            is_first = False
+            if width is None:
+                write(part.columns, part.rows, output_format, part.title)
+                continue
+            for line in part.lines(width):
+                click.echo(line)
+
+
+def describe_leaderboard(
+    rows: list[Row], width: int | None, most_systems: int | None = None
+) -> Iterator[Table | str]:
+    """Yield the leaderboard of one benchmark and slice: tables, and notes about them.
+
+    Args:
+        rows: The rows of the table `leaderboard`.
+        width: The width of the terminal, in which as many metrics stand beside each other as fit;
+            None for Markdown, where all do.
+        most_systems: The most systems of a short form with one table, which counts what it leaves
+            out at its end.
+    """
     from assets.charts.sort_order import leading_metric, systems_best_first
     from assets.leaderboard.winner import describe_winner
 
-    groups = groupby(leaderboard, key=itemgetter("benchmark", "slice"))
-    for at, (_, group) in enumerate(groups):
-        if at:
-            click.echo()
-        rows = sorted(group, key=lambda row: row["position"] or 0)
-        cells = {(row["system"], row["evaluator"], row["metric"]): row for row in rows}
-        systems, leading = systems_best_first(rows), leading_metric(rows)
-        part = "" if rows[0]["slice"] == "all" else f", {rows[0]['slice']}"
-        title: str | None = f"{rows[0]['benchmark']}{part}"
-        metrics = list(dict.fromkeys((row["evaluator"], row["metric"]) for row in rows))
-        leading_rows = [row for row in rows if (row["evaluator"], row["metric"]) == leading]
-        sentence = describe_winner(leading_rows)
-        if len(metrics) == 1:
-            ordered = [cells[system, *metrics[0]] for system in systems]
-            _write_metric(ordered, output_format, title)
-            if sentence is not None:
-                click.echo(sentence, err=output_format == "md")
-            continue
-        measured = {(row["evaluator"], row["metric"]) for row in rows if row["mean"] is not None}
-        empty = [metric for metric in metrics if metric not in measured] if measured else []
-        metrics = [metric for metric in metrics if metric not in empty]
-        width = MAX_METRICS if output_format == "table" else len(metrics)
-        for start in range(0, len(metrics), width):
-            if start:
-                click.echo()
-            ranked = {row["system"]: row for row in leading_rows}
-            shown = metrics[start : start + width]
-            _write_metrics(systems, ranked, cells, shown, output_format, title)
-            title = None
-        if leading is not None:
-            notes = [f"# is the rank by {'.'.join(leading)}", *_describe_signs(cells, metrics)]
-            click.echo(f"{'; '.join(notes)}.", err=output_format == "md")
-        if sentence is not None:
-            click.echo(sentence, err=output_format == "md")
-        if empty:
-            names = ", ".join(".".join(metric) for metric in empty)
-            click.echo(f"No system has a score for {names}.", err=output_format == "md")
+    rows = sorted(rows, key=lambda row: row["position"] or 0)
+    leading = leading_metric(rows)
+    leading_rows = [row for row in rows if (row["evaluator"], row["metric"]) == leading]
+    systems = systems_best_first(rows)
+    shown = systems[:most_systems]
+    part = "" if rows[0]["slice"] == "all" else f", {rows[0]['slice']}"
+    title = f"{rows[0]['benchmark']}{part}"
+    left_out = _count(len(systems) - len(shown), "system")
+    if len({(row["evaluator"], row["metric"]) for row in rows}) == 1:
+        by_system = {row["system"]: row for row in rows}
+        yield from _one_metric([by_system[system] for system in shown], width, title)
+    else:
+        is_short = most_systems is not None
+        more = yield from _metrics(shown, rows, leading_rows, width, title, is_short=is_short)
+        left_out += _count(more, "metric")
+    sentence = describe_winner(leading_rows)
+    if sentence is not None:
+        yield sentence
+    if left_out:
+        yield LeftOut(", ".join(left_out))
 
 
-def _heading(row: Row, output_format: OutputFormat) -> str:
-    """Return the metric with an arrow in its better direction; in tables on two lines."""
-    between = "\n" if output_format == "table" else "."
+def _metrics(
+    systems: Sequence[str],
+    rows: list[Row],
+    leading_rows: list[Row],
+    width: int | None,
+    title: str | None,
+    *,
+    is_short: bool,
+) -> Generator[Table | str, None, int]:
+    """Yield tables with as many metrics as fit, and notes; return how many are left out.
+
+    Args:
+        systems: The systems in their order.
+        rows: All rows.
+        leading_rows: The rows of the leading metric.
+        width: The width of the terminal; None for Markdown.
+        title: The heading of the first table.
+        is_short: Whether there is only one table.
+    """
+    cells = {(row["system"], row["evaluator"], row["metric"]): row for row in rows}
+    ranked = {row["system"]: row for row in leading_rows}
+    metrics = list(dict.fromkeys((row["evaluator"], row["metric"]) for row in rows))
+    measured = {(row["evaluator"], row["metric"]) for row in rows if row["mean"] is not None}
+    empty = [metric for metric in metrics if metric not in measured] if measured else []
+    metrics = [metric for metric in metrics if metric not in empty]
+    start = 0
+    while start < len(metrics):
+        for end in range(len(metrics), start, -1):
+            table = _several_metrics(systems, ranked, cells, metrics[start:end], width, title)
+            if width is None or is_natural(table_columns(table.columns, table.rows), width):
+                break
+        yield table
+        start, title = end, None
+        if is_short:
+            break
+    if leading_rows:
+        leading = f"{leading_rows[0]['evaluator']}.{leading_rows[0]['metric']}"
+        notes = [f"# is the rank by {leading}", *_describe_signs(cells, metrics[:start])]
+        yield f"{'; '.join(notes)}."
+    yield from _describe_common(leading_rows)
+    if empty:
+        yield f"No system has a score for {', '.join(map('.'.join, empty))}."
+    return len(metrics) - start
+
+
+def _count(number: int, what: str) -> list[str]:
+    return [f"{number} more {what}{'' if number == 1 else 's'}"] if number else []
+
+
+def _heading(row: Row, width: int | None) -> str:
+    """Return the metric with an arrow in its better direction; on a terminal on two lines."""
+    between = "." if width is None else "\n"
     return f"{row['evaluator']}{between}{row['metric']} {ARROWS[row['best']]}"
 
 
@@ -88,12 +185,14 @@ def _rank(row: Row) -> str | None:
     return f"{row['rank']} ({low} to {high})" if is_range else str(row["rank"])
 
 
-def _write_metric(rows: list[Row], output_format: OutputFormat, title: str | None) -> None:
-    """Print one metric: a row per system with its counts."""
+def _one_metric(rows: list[Row], width: int | None, title: str | None) -> Iterator[Table | str]:
+    """Yield the table of one metric, a row per system with its counts, and notes about it."""
     passes = {None: None, 0: False, 1: True}
     rows = [{**row, "#": _rank(row), "passes": passes[row["passes"]]} for row in rows]
-    columns = {"#": "#", "system": "system", _heading(rows[0], output_format): "mean"}
+    columns = {"#": "#", "system": "system", _heading(rows[0], width): "mean"}
     columns |= {"n": "n", "scored": "n_scored"}
+    if any(row.get("n_not_asked") for row in rows):
+        columns["not asked"] = "n_not_asked"
     if any(row["n_target_error"] for row in rows):
         columns["failed"] = "n_target_error"
     columns["coverage"] = "coverage"
@@ -105,29 +204,39 @@ def _write_metric(rows: list[Row], output_format: OutputFormat, title: str | Non
         name: name for name in ("passes", "gate") if any(row[name] is not None for row in rows)
     }
     table = [[row[column] for column in columns.values()] for row in rows]
-    write(list(columns), table, output_format, title)
+    yield Table(title, list(columns), table)
+    yield from _describe_common(rows)
     equal = [row["system"] for row in rows if row["ci_method"] == "no_variation"]
     if equal:
-        note = f"No variation seen: all scores of {', '.join(equal)} are equal."
-        click.echo(note, err=output_format == "md")
+        yield f"No variation seen: all scores of {', '.join(equal)} are equal."
 
 
-def _write_metrics(
+def _describe_common(rows: list[Row]) -> Iterator[str]:
+    """Say on how many questions the ranks by one metric rest, if systems were asked others."""
+    if any(row.get("n_not_asked") for row in rows):
+        common, most = rows[0]["n_common"], max(row["n"] for row in rows)
+        if common:
+            yield f"Ranks rest on the {common:,} of {most:,} questions that all systems were asked."
+        else:
+            yield "No ranks: no question was asked of all systems."
+
+
+def _several_metrics(
     systems: Sequence[str],
     ranked: dict[str, Row],
     cells: Cells,
     shown: Sequence[MetricName],
-    output_format: OutputFormat,
+    width: int | None,
     title: str | None,
-) -> None:
-    """Print several metrics: a row per system, a column per metric in `shown`.
+) -> Table:
+    """Return the table of several metrics: a row per system, a column per metric.
 
     Args:
         systems: The systems in their order.
         ranked: The rows of the leading metric by system.
         cells: All rows by system, evaluator and metric.
         shown: The metrics.
-        output_format: `table` or `md`.
+        width: The width of the terminal; None for Markdown.
         title: The heading of the table.
     """
     columns: dict[str, list[Any]] = {
@@ -136,9 +245,13 @@ def _write_metrics(
     }
     for metric in shown:
         own = [cells[system, *metric] for system in systems if (system, *metric) in cells]
-        columns[_heading(own[0], output_format)] = _metric_column(systems, metric, cells)
+        columns[_heading(own[0], width)] = _metric_column(systems, metric, cells)
     rows = [[cells[system, *m] for m in shown if (system, *m) in cells] for system in systems]
     columns["n"] = [max((row["n"] for row in own), default=None) for own in rows]
+    if any(row.get("n_not_asked") for row in cells.values()):
+        columns["not asked"] = [
+            max((row["n_not_asked"] for row in own), default=None) for own in rows
+        ]
     if any(row["n_target_error"] for row in cells.values()):
         columns["failed"] = [max((r["n_target_error"] for r in own), default=None) for own in rows]
     if any(row["gate"] for row in cells.values()):
@@ -146,7 +259,7 @@ def _write_metrics(
         columns["gate"] = [
             next((each for each in ("failed", "passed") if each in own), None) for own in gates
         ]
-    write(list(columns), zip(*columns.values(), strict=True), output_format, title)
+    return Table(title, list(columns), list(zip(*columns.values(), strict=True)))
 
 
 def _metric_column(systems: Sequence[str], metric: MetricName, cells: Cells) -> list[str]:

@@ -162,18 +162,17 @@ def _require_systems(
     Raises:
         UnknownName: All systems are named by file paths, and one of the names is not among them.
     """
-    from warehouse.formats.paths import expand
+    from assets.fingerprints.input_files import named_systems
 
     if not names:
         return ()
-    known = [
-        system
-        for benchmark in benchmarks or project.benchmarks
-        for _, system in expand(project.benchmarks[benchmark].predictions)
-    ]
-    if None in known:
-        return tuple(dict.fromkeys(names))
-    return require_known("system", names, sorted({str(name) for name in known}))
+    known: set[str] = set()
+    for benchmark in benchmarks or project.benchmarks:
+        systems = named_systems(project.benchmarks[benchmark])
+        if systems is None:
+            return tuple(dict.fromkeys(names))
+        known |= set(systems)
+    return require_known("system", names, sorted(known))
 
 
 def _resolve_evaluators(project: Project, names: tuple[str, ...]) -> tuple[str, ...]:

@@ -15,17 +15,23 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import polars as pl
 
+    from orchestration.cli.layout import Column
+
 OutputFormat = Literal["table", "csv", "json", "md"]
-PIPED_WIDTH = 10_000
 
 
-def write_frame(frame: pl.DataFrame, output_format: OutputFormat, title: str | None = None) -> None:
+def write_frame(
+    frame: pl.DataFrame,
+    output_format: OutputFormat,
+    title: str | None = None,
+    optional: Sequence[str] = (),
+) -> None:
     """Write a frame to standard output; see `write`."""
-    write(frame.columns, frame.iter_rows(), output_format, title)
+    write(frame.columns, frame.iter_rows(), output_format, title, optional=optional)
 
 
 def write(
@@ -34,10 +40,15 @@ def write(
     output_format: OutputFormat,
     title: str | None = None,
     numeric: Sequence[bool] | None = None,
+    *,
+    optional: Sequence[str] = (),
+    keys: int | None = None,
+    long_cells: bool = False,
 ) -> None:
     """Write rows to standard output; rows of CSV and JSON one by one as they come.
 
     Nulls and numbers that are not finite are empty in CSV, null in JSON and a dash in tables.
+    Tables fit the terminal, or 80 characters without one.
 
     Args:
         columns: The names of the columns; in tables they may have several lines.
@@ -46,6 +57,10 @@ def write(
         title: A heading for tables and Markdown.
         numeric: Whether each column holds numbers. With it, rows of Markdown are written one by
             one, too; without it, the rows tell.
+        optional: Columns that a table may leave out on a narrow terminal, the first of them first.
+        keys: How many of the first columns say what a row is about; by default the texts before the
+            first number.
+        long_cells: Whether long texts stay beside each other in a table.
     """
     cells = ([to_json_value(value) for value in row] for row in rows)
     if output_format == "json":
@@ -57,7 +72,20 @@ def write(
     elif output_format == "md":
         _markdown(columns, cells, title, numeric)
     else:
-        _table(columns, list(cells), title)
+        from orchestration.cli.layout import terminal_width
+
+        width = terminal_width(sys.stdout)
+        lines = table_lines(
+            columns,
+            list(cells),
+            width,
+            title=title,
+            optional=optional,
+            keys=keys,
+            long_cells=long_cells,
+        )
+        for line in lines:
+            click.echo(line)
 
 
 def _json(columns: Sequence[str], cells: Iterable[Sequence[Any]]) -> None:
@@ -118,26 +146,40 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[Any]], title: str | None) -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def table_lines(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    width: int,
+    *,
+    title: str | None = None,
+    optional: Sequence[str] = (),
+    keys: int | None = None,
+    long_cells: bool = False,
+) -> Iterator[str]:
+    """Yield the lines of a table with a width; see `write` and `lay_out`."""
+    from orchestration.cli.layout import lay_out, wrap
 
     if title is not None:
-        click.echo(title)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for at, column in enumerate(columns):
-        numeric = any(_is_number(row[at]) for row in rows)
-        heading = "\n".join(format_cell(line) for line in column.split("\n"))
-        table.add_column(Text(heading), justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(format_cell(value)) for value in row))
-    terminal = sys.stdout.isatty()
-    console = Console(file=sys.stdout, highlight=False, width=None if terminal else PIPED_WIDTH)
-    with console.capture() as captured:
-        console.print(table)
-    click.echo("\n".join(line.rstrip() for line in captured.get().splitlines()))
+        yield from wrap(title, width)
+    shown = table_columns(columns, rows)
+    lines, left_out = lay_out(shown, width, optional, keys=keys, long_cells=long_cells)
+    yield from lines
+    if left_out:
+        yield from wrap(f"Not shown: {', '.join(left_out)}; --format csv has all columns.", width)
+
+
+def table_columns(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[Column]:
+    """Return the columns of a table as texts."""
+    from orchestration.cli.layout import Column
+
+    return [
+        Column(
+            [format_cell(line) for line in column.split("\n")],
+            [format_cell(row[at]) for row in rows],
+            any(_is_number(row[at]) for row in rows),
+        )
+        for at, column in enumerate(columns)
+    ]
 
 
 def _markdown(
@@ -159,3 +201,25 @@ def _markdown(
 def escape_markdown(text: str) -> str:
     """Escape what would end a cell or begin a tag; the text has one line."""
     return re.sub(r"[\\|<]", r"\\\g<0>", text)
+
+
+def say(text: str, *, err: bool = False, indent: str = "") -> None:
+    """Write a sentence; a terminal would break the words at its edge, so it gets whole lines.
+
+    Without a terminal a sentence is one line, for programs that search for it.
+
+    Args:
+        text: The sentence.
+        err: Whether it goes to standard error.
+        indent: What stands before each further line.
+    """
+    stream = sys.stderr if err else sys.stdout
+    if not stream.isatty():
+        click.echo(text, err=err)
+        return
+    from orchestration.cli.layout import terminal_width, wrap
+
+    words = text.lstrip()
+    begin = text[: len(text) - len(words)]
+    first, *more = wrap(words, terminal_width(stream) - max(len(indent), len(begin)))
+    click.echo("\n".join([begin + first, *(indent + line for line in more)]), err=err)

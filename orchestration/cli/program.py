@@ -17,6 +17,7 @@ import click
 
 from orchestration import interrupts
 from orchestration.cli import commands
+from orchestration.cli.closed_pipes import ReaderGone
 from orchestration.errors import Cancelled, ChecksFailed, OrchestrationError
 
 if TYPE_CHECKING:
@@ -65,9 +66,7 @@ class Program(click.Group):
             raise
         except (KeyboardInterrupt, click.Abort) as error:
             self._end_cancelled(ctx, error)
-        except BrokenPipeError:
-            # The reader closed the pipe. Buffered output must not raise again at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        except ReaderGone:
             ctx.exit(0)
         except Exception as error:  # noqa: BLE001 - the outermost frame
             if ctx.meta.get("scoreline.debug"):

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import astuple, fields
 from typing import TYPE_CHECKING
 
-import click
-
 from assets.analysis.sample_size import SampleSize, plan_sample_sizes
 from assets.project import UnknownMetric, select_metrics
 from orchestration import published
-from orchestration.cli.output import write
+from orchestration.cli.output import say, write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -60,9 +58,10 @@ def write_sample_sizes(
         # The sentences below say the rest.
         columns = ["benchmark", "metric", "questions", "detectable", "needed_median", "needed"]
         columns.append("more")
-        write(columns, [[getattr(each, name) for name in columns] for each in found], "table")
+        rows = [[getattr(each, name) for name in columns] for each in found]
+        write(columns, rows, "table", keys=2)
         for each in found:
-            click.echo(describe_sample_size(each, difference))
+            say(describe_sample_size(each, difference))
         return
     write(columns, [astuple(each) for each in found], output_format)
 

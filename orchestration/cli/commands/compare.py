@@ -73,6 +73,7 @@ def command(
     differences. As CSV or JSON: only the rows.
     """
     from orchestration import published
+    from orchestration.cli import comparison
     from orchestration.cli.output import write_frame
 
     project = settings.project
@@ -88,7 +89,7 @@ def command(
         _write_pair(copy, chosen, compared, metrics, slice_, output_format)
         return
     rows = _compare_pairs(copy, chosen, compared, metrics, slice_)
-    write_frame(rows, output_format, f"{name}{part}")
+    write_frame(rows, output_format, f"{name}{part}", comparison.OPTIONAL)
 
 
 def _compare_pairs(
@@ -134,7 +135,7 @@ def _write_pair(
     output_format: OutputFormat,
 ) -> None:
     from orchestration.cli import comparison
-    from orchestration.cli.output import write_frame
+    from orchestration.cli.output import say, write_frame
 
     a, b = systems
     name = benchmark.name
@@ -143,12 +144,15 @@ def _write_pair(
         write_frame(rows, output_format)
         return
     part = "" if slice_ == "all" else f", {slice_}"
-    write_frame(rows.select(comparison.COLUMNS), output_format, f"{a} and {b} on {name}{part}")
+    table, title = rows.select(comparison.COLUMNS), f"{a} and {b} on {name}{part}"
+    write_frame(table, output_format, title, comparison.OPTIONAL)
     click.echo()
+    largest_possible = comparison.largest_possible(benchmark)
     for row in rows.iter_rows(named=True):
-        click.echo(comparison.describe_comparison(row, a, b))
+        sentence = comparison.describe_comparison(row, a, b, largest_possible.get(row["metric"]))
+        say(sentence, indent="  ")
     if any(comparison.uses_fewer_questions(row) for row in rows.iter_rows(named=True)):
-        click.echo(
+        say(
             "Some questions have a score for only one of the two systems: a and b are the means of "
             "the leaderboard, and the difference is over the common questions."
         )

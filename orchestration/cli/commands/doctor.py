@@ -34,15 +34,17 @@ def command(output_format: OutputFormat, config: Path) -> None:
     changed. A judge model gets two small requests, which cost a few tokens; no other data leaves
     this machine. The exit code is 1 when a problem prevents a run.
     """
-    from orchestration.cli.output import write
+    from orchestration.cli.closed_pipes import outlive_reader
+    from orchestration.cli.output import say, write
     from orchestration.doctor.project import diagnose_project
 
+    outlive_reader()
     diagnoses = []
     for diagnosis in diagnose_project(config):
         diagnoses.append(diagnosis)
         if output_format == "table":
             state = click.style(f"{diagnosis.state:4}", fg=COLOURS[diagnosis.state])
-            click.echo(f"{state}  {diagnosis.subject}: {diagnosis.message}")
+            say(f"{state}  {diagnosis.subject}: {diagnosis.message}", indent=" " * 6)
     if output_format != "table":
         rows = [(each.state, each.subject, each.message) for each in diagnoses]
         write(["state", "subject", "message"], rows, output_format)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -27,17 +28,18 @@ Examples:
   scoreline evaluators citation
   scoreline evaluators retrieval
   scoreline evaluators toxic
+  scoreline evaluators pii leak
   scoreline evaluators document_retrieval --format json""",
 )
-@click.argument("name", required=False)
+@click.argument("words", metavar="[NAME|WORD...]", nargs=-1)
 @format_option
 @debug_option
-def command(name: str | None, output_format: OutputFormat) -> None:
+def command(words: tuple[str, ...], output_format: OutputFormat) -> None:
     """List the evaluators, find some, or describe one.
 
     NAME is an evaluator to describe, or a family to list. Otherwise the evaluators are listed that
-    have its words in their name, in the names and meanings of their metrics, or in the question
-    they answer.
+    have every WORD, or a word that contains it, in their name, in the names and meanings of their
+    metrics, or in the question they answer. The only one that is found is described.
 
     The column `asks` lists the keys to configure first: `judge`, or a model under `models`.
 
@@ -48,9 +50,10 @@ def command(name: str | None, output_format: OutputFormat) -> None:
     from orchestration.cli.output import write
 
     pages = load_pages()
+    name = " ".join(words) or None
     members = [page for page in pages if name in (None, page["family"])]
     if name is not None and not members and name not in {page["name"] for page in pages}:
-        members = [page for page in pages if _words(name) <= _words(*_searched(page))]
+        members = [page for page in pages if _has_words(page, name)]
         # The only one is more than a word that was found.
         name = members[0]["name"] if len(members) == 1 else name
     # `trace` is both a family and its only evaluator: describe it instead of listing one row.
@@ -69,17 +72,25 @@ def command(name: str | None, output_format: OutputFormat) -> None:
     if output_format in ("table", "md"):
         columns = ["evaluator", "family", "primary", "asks", "summary"]
         rows = [[*row[:3], ", ".join(row[5]) or None, row[6]] for row in rows]
-    write(columns, rows, output_format)
+    write(columns, rows, output_format, optional=("primary", "family"))
 
 
-def _searched(page: Page) -> list[str]:
-    """Return the texts in which words are looked for."""
+def _write_prose(text: str, output_format: OutputFormat) -> None:
+    from orchestration.cli.layout import terminal_width, wrap
+
+    for paragraph in text.split("\n\n"):
+        lines = paragraph.split("\n")
+        if output_format == "table":
+            lines = wrap(" ".join(lines), terminal_width(sys.stdout))
+        click.echo("\n".join([*lines, ""]))
+
+
+def _has_words(page: Page, text: str) -> bool:
+    """Return whether a page has every word of a text, as a part of a longer word at least."""
     metrics = [text for name, *_, summary in page["metrics"] for text in (name, summary)]
-    return [page["name"], page["question"], *metrics]
-
-
-def _words(*texts: str) -> set[str]:
-    return {word for text in texts for word in re.findall(r"[^\W_]+", text.casefold())}
+    searched = "\n".join([page["name"], page["question"], *metrics]).casefold()
+    words = re.findall(r"[^\W_]+", text.casefold())
+    return bool(words) and all(word in searched for word in words)
 
 
 def _find(pages: Sequence[Page], name: str) -> Page:
@@ -107,7 +118,7 @@ def _describe(page: Page, output_format: OutputFormat) -> None:
         return
     heading = "# " if output_format == "md" else ""
     click.echo(f"{heading}{page['name']} ({page['family']})\n")
-    click.echo(f"{page['prose']}\n")
+    _write_prose(page["prose"], output_format)
     write(columns, rows, output_format, "Metrics")
     click.echo()
     if page["parameters"]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -11,6 +12,14 @@ from orchestration.cli.options import one_benchmark_option, require_benchmark, s
 
 if TYPE_CHECKING:
     from orchestration.config.load import Settings
+    from warehouse.publish.snapshot import OpenSnapshot
+
+FILES: Final = ("evaluation-json", "parquet", "archive", "charts", "predictions")
+SERVICES: Final = ("opentelemetry", "mlflow")
+"""The export formats: those that write files into `--out`, and those that other programs read."""
+
+ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_LOGS_ENDPOINT")
+"""The environment variables that name an endpoint of OTLP."""
 
 
 @click.command(
@@ -20,67 +29,158 @@ Examples:
   scoreline export --benchmark train --as evaluation-json --out results
   scoreline export --benchmark support --as parquet --out tables
   scoreline export --benchmark support --as archive --out archives
-  scoreline export --benchmark support --as charts --out charts""",
+  scoreline export --benchmark support --as charts --out charts
+  scoreline export --benchmark support --as predictions --out answers
+  scoreline export --benchmark support --as opentelemetry --endpoint http://127.0.0.1:4318
+  scoreline export --benchmark support --as mlflow --out tracking""",
 )
 @one_benchmark_option
 @click.option(
     "--as",
     "export_format",
     required=True,
-    type=click.Choice(["evaluation-json", "parquet", "archive", "charts"]),
+    type=click.Choice([*FILES, *SERVICES]),
     help="The export format.",
 )
 @click.option(
     "--out",
-    required=True,
     type=click.Path(path_type=Path, file_okay=False),
     metavar="DIR",
     help="The folder for the files; created if necessary.",
 )
+@click.option(
+    "--endpoint",
+    metavar="URL",
+    help="With opentelemetry: the OTLP endpoint (HTTP); OTEL_EXPORTER_OTLP_ENDPOINT unless given.",
+)
 @settings_option
-def command(benchmark: str | None, export_format: str, out: Path, settings: Settings) -> None:
-    """Write the published results of a benchmark into a folder.
+def command(
+    benchmark: str | None,
+    export_format: str,
+    out: Path | None,
+    endpoint: str | None,
+    settings: Settings,
+) -> None:
+    """Write the published results of a benchmark into a folder, or send them to other programs.
 
     `evaluation-json` is `<split>_evaluation.json` with the results of document-grounded question
     answering by question and system. `parquet` is one file per table. `archive` is
     `<benchmark>.zip` with the results and leaderboards of every evaluator as JSON, CSV, Markdown
     and HTML, the configuration, and versions. `charts` is every chart of the report as SVG and PNG.
+    `predictions` is one canonical file of answers per system, also of answers not yet published.
 
-    The paths of the files go to standard output, one per line.
+    `opentelemetry` is one event per score, as a file of OTLP JSON lines, and sent to an endpoint.
+    `mlflow` is one run per system with the leaderboard as metrics, in the store that
+    MLFLOW_TRACKING_URI names, or in mlflow.db in the folder.
+
+    The paths of the files, or the ids of the runs, go to standard output, one per line.
     """
+    _require_target(export_format, out, endpoint)
     project = settings.project
     name = require_benchmark(project, benchmark)
 
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+    if out is None or export_format in SERVICES:
+        from orchestration import published
+
+        with published.open_copy(project).open() as held:
+            _export_to_service(held, name, export_format, out, endpoint)
+        return
+    for path in _write_files(settings, name, export_format, out):
+        click.echo(path)
+
+
+def _write_files(settings: Settings, benchmark: str, export_format: str, out: Path) -> list[Path]:
+    """Write an export into a folder; return its files.
+
+    Raises:
+        NothingToExport: There is nothing of this kind.
+    """
     from orchestration import published
     from orchestration.errors import NothingToExport
 
+    project = settings.project
+    if export_format == "predictions":
+        from assets.publishing.exports.predictions import write_predictions
+
+        asked = project.benchmarks[benchmark].systems
+        return write_predictions(project.open_warehouse(), benchmark, asked, out)
     copy = published.open_copy(project)
-    out.mkdir(parents=True, exist_ok=True)
     if export_format == "parquet":
         from warehouse.publish.parquet import write_parquet
 
-        written = write_parquet(copy, out, name)
-    else:
-        with copy.open() as held:
-            if export_format == "archive":
-                from assets.publishing.exports.archive import write_archive
+        return write_parquet(copy, out, benchmark)
+    with copy.open() as held:
+        if export_format == "archive":
+            from assets.publishing.exports.archive import write_archive
 
-                written = [write_archive(held, name, out, settings.file)]
-            elif export_format == "charts":
-                from assets.publishing.exports.charts import write_charts
+            return [write_archive(held, benchmark, out, settings.file)]
+        if export_format == "charts":
+            from assets.publishing.exports.charts import write_charts
 
-                written, notes = write_charts(held, name, out)
-                for note in notes:
-                    click.echo(f"warning: {note}", err=True)
-            else:
-                from assets.publishing.exports.document_qa import gather_results
+            written, notes = write_charts(held, benchmark, out)
+            for note in notes:
+                click.echo(f"warning: {note}", err=True)
+            return written
+        from assets.publishing.exports.document_qa import gather_results
 
-                evaluation = gather_results(held, project.benchmarks[name])
-                if not any(evaluation.results.values()):
-                    raise NothingToExport(
-                        f"benchmark {name!r} has no retrieval, citation or rubric results: it "
-                        "needs document_retrieval, citation or rubric_judge among its evaluators"
-                    )
-                written = [evaluation.write(out)]
-    for path in written:
-        click.echo(path)
+        evaluation = gather_results(held, project.benchmarks[benchmark])
+        if not any(evaluation.results.values()):
+            raise NothingToExport(
+                f"benchmark {benchmark!r} has no retrieval, citation or rubric results: it "
+                "needs document_retrieval, citation or rubric_judge among its evaluators"
+            )
+        return [evaluation.write(out)]
+
+
+def _require_target(export_format: str, out: Path | None, endpoint: str | None) -> None:
+    """Check that the options say where the results go.
+
+    Raises:
+        UsageError: They do not.
+    """
+    if endpoint is not None and export_format != "opentelemetry":
+        raise click.UsageError("only the format 'opentelemetry' has an '--endpoint'")
+    if out is None and export_format in FILES:
+        raise click.UsageError("Missing option '--out'.")
+    if export_format == "opentelemetry" and out is None and not _is_sent(endpoint):
+        raise click.UsageError(f"expected '--out', '--endpoint' or the variable {ENDPOINTS[0]}")
+
+
+def _is_sent(endpoint: str | None) -> bool:
+    """Return whether events go to an endpoint."""
+    return endpoint is not None or any(map(os.environ.get, ENDPOINTS))
+
+
+def _export_to_service(
+    snapshot: OpenSnapshot,
+    benchmark: str,
+    export_format: str,
+    out: Path | None,
+    endpoint: str | None,
+) -> None:
+    """Export results to a program that has an interface of its own.
+
+    Raises:
+        NothingToExport: The program is not reachable, or not named.
+    """
+    from assets.publishing.exports.errors import ExportFailed
+    from orchestration.errors import NothingToExport
+
+    try:
+        if export_format == "mlflow":
+            from assets.publishing.exports.mlflow import log_runs
+
+            for run in log_runs(snapshot, benchmark, out):
+                click.echo(run)
+            return
+        from assets.publishing.exports.opentelemetry import send_events, write_events
+
+        if out is not None:
+            click.echo(write_events(snapshot, benchmark, out))
+        if _is_sent(endpoint):
+            sent = send_events(snapshot, benchmark, endpoint)
+            click.echo(f"{sent:,} events sent", err=True)
+    except ExportFailed as error:
+        raise NothingToExport(str(error)) from error

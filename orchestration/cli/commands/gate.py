@@ -52,6 +52,9 @@ LIMIT_COLUMNS = {
     "n_scored": "n_pairs",
 }
 
+OPTIONAL_COLUMNS = ("detectable_difference", "n_pairs", "n_scored")
+"""The columns that a narrow terminal does without, the first of them first."""
+
 HELP_ORDER = 6
 
 
@@ -209,9 +212,11 @@ def command(
     """
     from orchestration import published
     from orchestration.cli import continuous_integration as ci
-    from orchestration.cli.output import write
+    from orchestration.cli.closed_pipes import outlive_reader
+    from orchestration.cli.output import say, write
     from orchestration.errors import ChecksFailed
 
+    outlive_reader()
     options = GateOptions(**given)
     options.check()
     project = settings.project
@@ -224,23 +229,26 @@ def command(
     require_known("system", named, systems)
     if system is not None and baseline is not None:
         results = _compare(copy, chosen, system, baseline, options)
-        columns, title = REGRESSION_COLUMNS, f"{system} and {baseline} on {name}"
+        columns, title, keys = REGRESSION_COLUMNS, f"{system} and {baseline} on {name}", 1
     else:
         results = _check_limits(copy, chosen, systems if system is None else [system], options)
-        columns, title = LIMIT_COLUMNS, name
+        columns, title, keys = LIMIT_COLUMNS, name, 2
     rows = [[getattr(each, attribute) for attribute in columns.values()] for each in results]
-    write(tuple(columns), rows, output_format, title)
     if junit is not None:
         ci.write_junit(junit, results, strict=options.strict)
     if ci.has_step_summary():
         with ci.step_summary("Gate"):
             write(tuple(columns), rows, "md", title)
+            click.echo(f"\n{describe_interval(results)}")
+    write(tuple(columns), rows, output_format, title, optional=OPTIONAL_COLUMNS, keys=keys)
+    if output_format == "table":
+        say(describe_interval(results))
+    elif output_format == "md":
+        click.echo(f"\n{describe_interval(results)}")
     undecided = [each for each in results if each.verdict == "not_enough_data" and each.passed]
     if undecided and not options.strict:
         names = ", ".join(each.address for each in undecided)
-        click.echo(
-            f"note: not enough data to decide on {names}: fails only with --strict", err=True
-        )
+        say(f"note: not enough data to decide on {names}: fails only with --strict", err=True)
     failed = [each for each in results if not each.passed]
     failed += undecided if options.strict else []
     if failed:
@@ -248,7 +256,7 @@ def command(
     verdicts = Counter(each.verdict.replace("_", " ") for each in results)
     counted = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
     subject = "every system" if system is None else repr(system)
-    click.echo(f"{subject} passes: {counted}", err=True)
+    say(f"{subject} passes: {counted}", err=True)
 
 
 def _describe_failure(system: str | None, failed: Sequence[GateResult]) -> str:
@@ -266,6 +274,7 @@ def _compare(
     from assets.analysis.gates.regression import evaluate_gate
     from assets.analysis.gates.sequential import report_sequential_gate
     from assets.project import select_metrics
+    from orchestration.cli.output import say
 
     for gate in benchmark.gates:
         if gate.sequential and (gate.system, gate.baseline) == (system, baseline):
@@ -274,7 +283,7 @@ def _compare(
                 copy, benchmark, system, baseline, selected, options.tolerance
             )
             looks = max((each.look or 0 for each in results), default=0)
-            click.echo(
+            say(
                 f"note: the configured gate is sequential; these are its verdicts after {looks} "
                 f"{'look' if looks == 1 else 'looks'}",
                 err=True,
@@ -283,13 +292,13 @@ def _compare(
     selected = select_metrics(benchmark, options.metrics)
     results = evaluate_gate(copy, benchmark, system, baseline, selected, options.tolerance)
     if options.tolerance == 0 and any(each.verdict == "unchanged" for each in results):
-        click.echo(
+        say(
             "note: without --tolerance, `unchanged` means that no significant change is seen; the "
             "intervals show what is not ruled out",
             err=True,
         )
     if options.tolerance == 0 and any(has_decisive_interval(each) for each in results):
-        click.echo(
+        say(
             "note: intervals are not adjusted for the number of metrics; p-values are, for all "
             f"{len(results)} metrics (Holm), and verdicts follow the p-values",
             err=True,
@@ -319,6 +328,23 @@ def _check_limits(
                 copy, benchmark, system, kind, limit, selected, confident=options.confident
             )
     return sorted(results, key=lambda each: (each.system, each.address, each.kind))
+
+
+def describe_interval(results: Sequence[GateResult]) -> str:
+    """Describe the interval and the p-value in the table of one gate; see `GateResult`."""
+    first = results[0]
+    if first.kind != "regression":
+        verdict = "its end nearer to the limit" if first.confident else "the mean"
+        return f"ci_low to ci_high: 95 % interval of the mean. The verdict follows from {verdict}."
+    adjusted = "p_value: adjusted for the number of metrics (Holm)"
+    if first.look is not None:
+        return f"ci_low, ci_high: one-sided 95 % bounds that hold at all looks. {adjusted}."
+    if first.limit:
+        return (
+            f"ci_low, ci_high: one-sided 95 % bounds of the difference, to be compared with the "
+            f"tolerance of {first.limit:g}. {adjusted}; the bounds are not."
+        )
+    return f"ci_low to ci_high: 95 % interval of the difference. {adjusted}; the interval is not."
 
 
 def has_decisive_interval(result: GateResult) -> bool:

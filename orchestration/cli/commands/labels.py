@@ -13,6 +13,9 @@ from orchestration.cli.options import settings_option
 if TYPE_CHECKING:
     from orchestration.config.load import Settings
 
+OPTIONAL_COLUMNS = ("kappa_low", "agreement", "method", "labels_needed")
+"""The columns that a narrow terminal does without, the first of them first."""
+
 
 @click.group("labels")
 def command() -> None:
@@ -46,7 +49,7 @@ def import_(file: Path, settings: Settings) -> None:
 
     from assets.analysis.calibration import calibrate
     from assets.analysis.findings import refresh_problems
-    from orchestration.cli.output import write_frame
+    from orchestration.cli.output import say, write_frame
     from warehouse.ingest.labels import import_labels
     from warehouse.publish import snapshot
 
@@ -71,14 +74,12 @@ def import_(file: Path, settings: Settings) -> None:
         "ci_low, ci_high, reason, agreement, kappa, kappa_low, is_calibrated, labels_needed "
         "FROM calibration ORDER BY ALL"
     ).filter(pl.col("benchmark").is_in(names))
-    write_frame(calibration, "table", "Human labels and evaluators")
+    write_frame(calibration, "table", "Human labels and evaluators", OPTIONAL_COLUMNS)
     problems = warehouse.fetch(
         "SELECT benchmark, message FROM problems WHERE kind = 'uncalibrated_judge' ORDER BY ALL"
     ).filter(pl.col("benchmark").is_in(names))
     for benchmark, message in problems.rows():
-        click.echo(f"{benchmark}: {message}", err=True)
-    click.echo(f"{labels.height:,} labels imported; published in {project.publish}", err=True)
+        say(f"{benchmark}: {message}", err=True)
+    say(f"{labels.height:,} labels imported; published in {project.publish}", err=True)
     if is_judge:
-        click.echo(
-            "human labels are the judge: `scoreline run` computes scores from them", err=True
-        )
+        say("human labels are the judge: `scoreline run` computes scores from them", err=True)

@@ -20,11 +20,11 @@ from orchestration.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assets.judging.dry_run import EvaluatorPlan
+    from assets.judging.dry_run import AnswersPlan, EvaluatorPlan
     from assets.project import Project
     from orchestration.cli.output import OutputFormat
+    from orchestration.config.judge.schema import Judge
     from orchestration.config.load import Settings
-    from orchestration.config.schema import Judge
 
 PLAN_COLUMNS = ("benchmark", "evaluator", "samples", "calls", "held")
 COST_COLUMNS = ("tokens_in", "tokens_out", "usd")
@@ -66,10 +66,12 @@ def command(
 ) -> None:
     """Show what a run would score, and what its judge calls would cost.
 
-    No judge call is made and nothing is written. The files are read as they are now. Calls are
-    those that the ledger does not hold: the first call of each sample exactly, the calls that
+    No judge or system is called and nothing is written. The files are read as they are now. Calls
+    are those that the ledger does not hold: the first call of each sample exactly, the calls that
     follow from its reply as the evaluator estimates them. Output tokens are estimated from earlier
-    replies of the evaluator, or 250 per call; retries and repairs are not included.
+    replies of the evaluator, or 250 per call; retries and repairs are not included. Systems
+    (`answers/<system>`) are asked the questions that they have not answered; their price is the
+    highest possible one.
 
     With --detect, show how many questions it takes to detect a difference between two systems with
     a power of 80 %, from the published scores: for half of the pairs (needed_median) and for all
@@ -90,13 +92,14 @@ def command(
 
     choices = run_options(project, benchmarks, systems, evaluators, no_judge=no_judge)
     wanted = choices.benchmarks or tuple(project.benchmarks)
-    settings.require_gate_systems(wanted)
+    settings.require_systems_exist(wanted)
     require_inputs(project, wanted)
 
-    from assets.judging.dry_run import ingested_copy, plan_run
-    from orchestration.cli.output import write
+    from assets.judging.dry_run import ingested_copy, plan_answers, plan_run
+    from orchestration.cli.output import say, write
 
     with ingested_copy(project, wanted) as warehouse:
+        answers = list(plan_answers(project, warehouse, wanted, systems=choices.systems))
         planned = list(
             plan_run(
                 project,
@@ -107,7 +110,14 @@ def command(
                 judge=choices.judge,
             )
         )
-    rows = [
+    rows: list[list[object]] = [
+        [
+            *(each.benchmark, f"answers/{each.system}"),
+            *(each.questions, each.calls, each.held, None, None, each.usd),
+        ]
+        for each in answers
+    ]
+    rows += [
         [
             *(getattr(each, column) for column in PLAN_COLUMNS),
             *(getattr(each.cost, column, None) for column in COST_COLUMNS),
@@ -117,13 +127,19 @@ def command(
     write((*PLAN_COLUMNS, *COST_COLUMNS), rows, output_format)
     missing = _missing(project, wanted, {each.evaluator for each in planned})
     if missing:
-        click.echo(f"note: not configured, so not applicable: {', '.join(missing)}", err=True)
-    if settings.judge is not None and any(each.calls for each in planned):
+        say(f"note: not configured, so not applicable: {', '.join(missing)}", err=True)
+    factory = project.engines.judge_factory
+    skipped = factory.skip_reason() if factory is not None and choices.judge else None
+    if skipped is not None:
+        click.echo(f"note: {skipped}; a run calls no judge until then", err=True)
+    elif settings.judge is not None and any(each.calls for each in planned):
         key = _missing_key(settings.judge, project)
         if key is not None:
             click.echo(f"note: a run would fail at the judge: {key}", err=True)
     if output_format == "table":
-        click.echo(_total(planned))
+        say(_total(planned))
+        if any(each.calls for each in answers):
+            say(_total_answers(answers))
 
 
 def _missing(project: Project, benchmarks: Sequence[str], planned: set[str]) -> list[str]:
@@ -143,11 +159,24 @@ def _missing(project: Project, benchmarks: Sequence[str], planned: set[str]) -> 
 
 
 def _missing_key(judge: Judge, project: Project) -> str | None:
-    """Return which key the judge lacks; None if it lacks none."""
+    """Return which key the judge, or the first member of a panel, lacks; None if it lacks none."""
     from evaluators.engines.judge.litellm_call import missing_key
-    from orchestration.config.engines import judge_settings
+    from orchestration.config.judge.factory import judge_settings
 
-    return missing_key(judge_settings(judge, project.home))
+    keys = (missing_key(each) for each in judge_settings(judge, project.home))
+    return next(filter(None, keys), None)
+
+
+def _total_answers(answers: Sequence[AnswersPlan]) -> str:
+    """Return what systems are asked in a sentence."""
+    from evaluators.engines.judge.budget import format_usd
+
+    calls = sum(each.calls for each in answers)
+    total = f"{calls:,} questions for systems; their answers are scored, and judged, as they come"
+    costs = [each.usd for each in answers if each.calls]
+    if any(usd is None for usd in costs):
+        return f"{total}. What they cost is unknown."
+    return f"{total}. They cost at most {format_usd(sum(filter(None, costs)))} US dollars."
 
 
 def _total(planned: Sequence[EvaluatorPlan]) -> str:

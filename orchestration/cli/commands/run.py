@@ -43,7 +43,9 @@ Examples:
     help="Print retrieval, citation and rubric results in the layout of document-grounded QA, and "
     "write them to <split>_evaluation.json.",
 )
-@click.option("--force", is_flag=True, help="Compute all scores again.")
+@click.option(
+    "--force", is_flag=True, help="Ask systems for all answers and compute all scores again."
+)
 @click.option(
     "--fail-on",
     type=click.Choice(SEVERITIES),
@@ -75,17 +77,22 @@ def command(
     recorded in the project's Dagster instance, which `scoreline dev` shows. If nothing has changed,
     no run starts.
 
-    Leaderboards go to standard output, messages to standard error; in a step of GitHub Actions also
-    to the summary of the step. The exit code is 1 when a check or a gate failed (only a failed gate
-    publishes its results), there are problems that `--fail-on` names, or the judge's budget was
-    reached before all samples were judged, and 2 when the input or the configuration has errors;
-    the warehouse is then unchanged.
+    One screen is printed: leaderboards of at most five benchmarks, first those with failed gates,
+    then those with new scores, and the three worst problems. `scoreline leaderboard` and `scoreline
+    problems` show the others. Leaderboards go to standard output, messages to standard error; in a
+    step of GitHub Actions also to the summary of the step. The exit code is 1 when a check or a
+    gate failed (only a failed gate publishes its results), there are problems that `--fail-on`
+    names, or the judge's budget was reached before all samples were judged, and 2 when the input or
+    the configuration has errors; the warehouse is then unchanged.
     """
-    from orchestration.cli.run_summary import Finished, total, write_summary
+    from orchestration.cli.closed_pipes import outlive_reader
+    from orchestration.cli.finished import Finished, total
+    from orchestration.cli.run_summary import write_summary
     from orchestration.errors import ChecksFailed
     from orchestration.published import open_copy, require_no_problems, require_passed_gates
     from orchestration.runs import unchanged
 
+    outlive_reader()
     if summary and output_format == "json":
         raise click.UsageError("--summary cannot be combined with --format json")
     style = "quiet" if quiet and output_format == "table" else output_format
@@ -106,15 +113,18 @@ def command(
         project = settings.project
         choices = run_options(project, **part)
         debug = bool(click.get_current_context().meta.get("scoreline.debug"))
-        record = run_project(settings, choices, debug=debug, quiet=quiet)
+        run = run_project(settings, choices, debug=debug, quiet=quiet, lines=style == "table")
         copy, names = open_copy(project), choices.benchmarks or tuple(project.benchmarks)
         copy_state = unchanged.identify(copy.path)
         notes = lint_config(project, names)
-        finished = Finished(copy, names, record, project.publish / REPORT_FILE, notes)
+        finished = Finished(copy, names, run, project.publish / REPORT_FILE, notes)
         write_summary(finished, style, project if summary else None)
         unchanged.record_unchanged(config, key, settings, copy_state, notes)
     require_passed_gates(copy, names)
     if fail_on is not None:
         require_no_problems(copy, names, SEVERITIES[: SEVERITIES.index(fail_on) + 1])
-    if finished.record is not None and total(finished.record, "calls over budget"):
+    record = finished.record
+    if record is not None and any(
+        total(record, f"{what} over budget") for what in ("calls", "questions")
+    ):
         raise ChecksFailed("the run is incomplete: its budget was reached; run again to go on")

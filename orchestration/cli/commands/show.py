@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,13 +11,16 @@ import click
 from orchestration.cli.options import copy_option, require_known, system_option
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from warehouse.publish.snapshot import OpenSnapshot, Snapshot
 
 HELP_ORDER = 5
 
 Row = dict[str, Any]
+
+FAILED = "target_error"
+"""The reason of the worst value of a failed answer, and the status of a metric without one."""
 
 _KEYS = ("benchmark", "question_id", "system", "file", "line")
 
@@ -130,20 +134,19 @@ def _samples(copy: OpenSnapshot, asked: Row, systems: tuple[str, ...]) -> dict[s
 
 
 def _write_fields(row: Row) -> None:
-    from orchestration.cli.output import format_cell, to_json_value
+    from orchestration.cli.output import format_cell, say, to_json_value
 
     for name, value in row.items():
         if name not in _KEYS:
-            click.echo(f"  {name}: {format_cell(to_json_value(value))}")
+            say(f"  {name}: {format_cell(to_json_value(value))}", indent="    ")
 
 
 def _write_samples(shown: dict[str, Row]) -> None:
-    from orchestration.cli.output import format_cell, write
+    from orchestration.cli.output import format_cell, say, write
 
     systems = list(shown)
     click.echo()
-    answers = [_answer(shown[name]["prediction"]) for name in systems]
-    write(systems, [answers], "table", "answers")
+    _write_answers({name: _answer(shown[name]["prediction"]) for name in systems})
     click.echo()
     cells = {
         (f"{row['evaluator']}.{row['metric']}", name): row["value"]
@@ -164,19 +167,49 @@ def _write_samples(shown: dict[str, Row]) -> None:
         if lines:
             click.echo(f"\n{name}")
         for line in lines:
-            click.echo(f"  {format_cell(line)}")
+            say(f"  {format_cell(line)}", indent="    ")
+
+
+def _write_answers(answers: dict[str, str]) -> None:
+    """Print the answers side by side, or below each other where they have no room."""
+    from orchestration.cli.layout import fits, terminal_width
+    from orchestration.cli.output import table_columns, write
+
+    columns, row = list(answers), list(answers.values())
+    if fits(table_columns(columns, [row]), terminal_width(sys.stdout)):
+        write(columns, [row], "table", "answers", long_cells=True)
+    else:
+        write(("system", "answer"), list(answers.items()), "table", "answers", long_cells=True)
 
 
 def _answer(prediction: Row) -> str:
-    return prediction.get("answer") or prediction.get("error") or "-"
+    error = prediction.get("error")
+    return f"failed: {error}" if error else prediction.get("answer") or "-"
 
 
 def _reasons(scores: Sequence[Row]) -> list[str]:
-    """Return the reasons of missing values, and the evidence of each evaluator, once each."""
-    lines: dict[str, None] = {}
+    """Return the reasons of missing values, and the evidence of each evaluator, once each.
+
+    What a failed answer means for its metrics is one line.
+    """
+    lines: dict[str, None] = dict.fromkeys(_describe_failed(scores))
     for row in scores:
-        if row["reason"]:
+        if row["reason"] and FAILED not in (row["reason"], row["status"]):
             lines[f"{row['evaluator']}.{row['metric']}: {row['reason']}"] = None
         if row["detail"]:
-            lines[f"{row['evaluator']}, evidence: {row['detail']}"] = None
+            # With spaces, between which a line can end.
+            detail = json.dumps(json.loads(row["detail"]), ensure_ascii=False)
+            lines[f"{row['evaluator']}, evidence: {detail}"] = None
     return list(lines)
+
+
+def _describe_failed(scores: Sequence[Row]) -> Iterator[str]:
+    """Yield what the metrics of a failed answer are, in a sentence."""
+    worst = sum(row["reason"] == FAILED and row["value"] is not None for row in scores)
+    missing = sum(row["status"] == FAILED for row in scores)
+    if worst == len(scores) > 0:
+        yield "the answer failed: every metric has its worst value"
+    elif missing == len(scores) > 0:
+        yield "the answer failed: no metric has a score"
+    elif worst or missing:
+        yield f"the answer failed: {worst} metrics at their worst value, {missing} without a score"

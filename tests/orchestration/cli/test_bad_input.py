@@ -14,11 +14,10 @@ import duckdb
 import pytest
 from click.testing import CliRunner
 
-from assets.project import Project
 from orchestration.cli.program import program
+from orchestration.config import resources
 from tests.services import takes_minutes
 from warehouse.schema.tables import SCHEMA_VERSION, TABLES
-from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -357,9 +356,7 @@ def test_locked_warehouse_names_its_holder(
     trial: Trial, shell: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # A run waits for as long as the other process lives.
-    monkeypatch.setattr(
-        Project, "open_warehouse", lambda project, *_: Warehouse(project.warehouse, patience_s=0.2)
-    )
+    monkeypatch.setattr(resources, "PATIENCE_S", 0.2)
     trial.put(PREDICTION, 7, '{"question_id": "q7", "cited_sentence_ids": []}')
     ended = trial.run()
     assert (ended.code, ended.out) == (2, "")

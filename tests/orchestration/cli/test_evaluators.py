@@ -83,9 +83,9 @@ def test_pages_are_described_without_a_cache(
 
 
 def test_unknown_evaluator() -> None:
-    ended = CliRunner().invoke(program, ["evaluators", "retrieva"])
+    ended = CliRunner().invoke(program, ["evaluators", "retreival"])
     assert ended.exit_code == 2
-    assert "unknown evaluator 'retrieva' (did you mean 'retrieval'?)" in ended.stderr
+    assert "unknown evaluator 'retreival' (did you mean 'retrieval'?)" in ended.stderr
 
 
 @pytest.mark.parametrize("name", list(catalog.catalogue()))
@@ -100,5 +100,16 @@ def test_evaluators_are_found_by_metric_and_by_word() -> None:
     assert by_metric.stdout.startswith("document_retrieval (retrieval)\n")
     by_word = CliRunner().invoke(program, ["evaluators", "Toxic language", "--format", "json"])
     assert {row["evaluator"] for row in json.loads(by_word.stdout)} == {"toxicity"}
-    several = CliRunner().invoke(program, ["evaluators", "bias", "--format", "json"])
-    assert "fairness_bias_judge" in {row["evaluator"] for row in json.loads(several.stdout)}
+    assert "fairness_bias_judge" in listed("bias")
+
+
+def test_evaluators_are_found_by_parts_of_words_and_several_words() -> None:
+    assert {"pii_leakage", "sensitive_data_leakage"} <= listed("leak").keys()
+    assert {"faithfulness"} <= listed("faithful").keys()
+    both = listed("pii", "leak").keys()
+    assert "pii_leakage" in both
+    assert both == listed("LEAK", "pii").keys() == listed("leak pii").keys()
+    assert both == listed("pii").keys() & listed("leak").keys()
+    assert len(both) < len(listed("leak"))
+    assert CliRunner().invoke(program, ["evaluators", "pii", "zebra"]).exit_code == 2
+    assert CliRunner().invoke(program, ["evaluators", "-"]).exit_code == 2

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from assets.analysis.gates.result import GateResult
-from orchestration.cli.commands.gate import has_decisive_interval
+from orchestration.cli.commands.gate import describe_interval, has_decisive_interval
 from orchestration.cli.program import program
 from tests.orchestration.conftest import Ended
 
@@ -127,6 +127,67 @@ def test_note_on_intervals_that_exclude_zero(
         detectable=0.2,
     )
     assert has_decisive_interval(found) is expected
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["--system", "reader", "--baseline", "keyword", "--tolerance", "0.1"],
+            (
+                "ci_low, ci_high: one-sided 95 % bounds of the difference, to be compared with the "
+                "tolerance of 0.1. p_value: adjusted for the number of metrics (Holm); the bounds "
+                "are not."
+            ),
+        ),
+        (
+            ["--system", "reader", "--baseline", "keyword"],
+            (
+                "ci_low to ci_high: 95 % interval of the difference. p_value: adjusted for the "
+                "number of metrics (Holm); the interval is not."
+            ),
+        ),
+        (
+            ["--min", "citation.f1=0"],
+            "ci_low to ci_high: 95 % interval of the mean. The verdict follows from the mean.",
+        ),
+        (
+            ["--min", "citation.f1=0", "--confident"],
+            (
+                "ci_low to ci_high: 95 % interval of the mean. The verdict follows from its end "
+                "nearer to the limit."
+            ),
+        ),
+    ],
+)
+def test_a_line_explains_the_interval(done_project: Path, arguments: list[str], said: str) -> None:
+    assert gate(done_project, *arguments).out.endswith(f"\n{said}\n")
+    assert gate(done_project, *arguments, "--format", "md").out.endswith(f"|\n\n{said}\n")
+    assert json.loads(gate(done_project, *arguments, "--format", "json").out)
+
+
+def test_bounds_of_sequential_gates_hold_at_all_looks() -> None:
+    found = GateResult(
+        benchmark="support",
+        system="new",
+        baseline="old",
+        evaluator="citation",
+        metric="f1",
+        kind="regression",
+        value=0.1,
+        limit=0.05,
+        low=0.0,
+        high=0.2,
+        verdict="unchanged",
+        n_pairs=24,
+        p_value=0.19,
+        detectable=0.2,
+        look=3,
+    )
+    assert describe_interval([found]) == (
+        "ci_low, ci_high: one-sided 95 % bounds that hold at all looks. p_value: adjusted for the "
+        "number of metrics (Holm)."
+    )
 
 
 def test_sequential_gates_need_a_look(own_project: Path) -> None:

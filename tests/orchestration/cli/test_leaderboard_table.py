@@ -86,3 +86,20 @@ def test_chance_level_stands_beside_the_interval(capsys: pytest.CaptureFixture[s
     printed = capsys.readouterr().out
     assert "by chance" in printed
     assert printed.count("0.062") == 2
+
+
+def test_systems_that_were_asked_other_questions_show_what_ranks_rest_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rows = [row("a", "telling", 1), row("b", "telling", 2)]
+    rows += [row("a", "silent", 1), row("b", "silent", 2)]
+    write_leaderboards([{**each, "n_not_asked": 0, "n_common": 3} for each in rows], "table")
+    assert "asked" not in capsys.readouterr().out
+    asked = [{**each, "n_not_asked": int(each["system"] == "b"), "n_common": 2} for each in rows]
+    write_leaderboards(asked, "table")
+    printed = capsys.readouterr().out
+    assert "not asked" in printed
+    assert "Ranks rest on the 2 of 3 questions that all systems were asked." in printed
+    unranked = [{**each, "n_common": 0, "rank": None} for each in asked]
+    write_leaderboards(unranked, "table")
+    assert "No ranks: no question was asked of all systems." in capsys.readouterr().out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import subprocess
@@ -151,15 +152,79 @@ def test_exceptions_become_messages_and_exit_codes(
         assert "Traceback" not in err
 
 
-def test_closed_pipe_is_not_an_error() -> None:
+def unread(folder: Path, *arguments: str, also_errors: bool = False) -> tuple[int, str]:
+    """Run the command with a standard output that nobody reads; return exit code and errors."""
     end, beginning = os.pipe()
     os.close(end)
     done = subprocess.run(
-        [sys.executable, "-m", "orchestration.cli", "evaluators"],
+        [sys.executable, "-m", "orchestration.cli", *arguments],
+        cwd=folder,
         stdout=beginning,
-        stderr=subprocess.PIPE,
+        stderr=beginning if also_errors else subprocess.PIPE,
         text=True,
         check=False,
     )
     os.close(beginning)
-    assert (done.returncode, done.stderr) == (0, "")
+    return done.returncode, done.stderr or ""
+
+
+def test_closed_pipe_is_not_an_error(tmp_path: Path) -> None:
+    assert unread(tmp_path, "evaluators") == (0, "")
+
+
+def test_closed_pipe_of_errors_keeps_the_exit_code(tmp_path: Path) -> None:
+    assert unread(tmp_path, "leaderboard", also_errors=True) == (2, "")
+
+
+@pytest.mark.parametrize("options", [(), ("--format", "json")])
+@pytest.mark.parametrize("also_errors", [False, True])
+def test_closed_pipe_does_not_let_a_gate_pass(
+    done_project: Path, tmp_path: Path, options: tuple[str, ...], *, also_errors: bool
+) -> None:
+    file = tmp_path / "gate.xml"
+    arguments = ("gate", "--min", "citation.f1=0.9", "--junit", str(file), *options)
+    code, messages = unread(done_project, *arguments, also_errors=also_errors)
+    assert code == 1
+    assert also_errors or "at least 0.9 is required" in messages
+    assert 'failures="2"' in file.read_text(encoding="utf-8")
+    assert unread(done_project, "gate", "--min", "citation.f1=0")[0] == 0
+
+
+def test_closed_pipe_does_not_let_a_run_pass(
+    own_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = own_project / "scoreline.yaml"
+    gate = "\ngates: [{benchmark: harbour, metrics: [citation.f1], min: 0.9}]\n"
+    config.write_text(config.read_text(encoding="utf-8") + gate, encoding="utf-8")
+    summary = tmp_path / "summary.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    first, again = unread(own_project, "run"), unread(own_project, "run", "--format", "json")
+    assert (first[0], again[0]) == (1, 1)
+    assert "2 of 2 gates failed; the results are published" in first[1]
+    # The run has come to its end, so that there is nothing left to do.
+    assert "nothing has changed since" in unread(own_project, "run")[1]
+    assert summary.read_text(encoding="utf-8").count("# Evaluation\n") == 3
+
+
+def test_no_standard_output_at_all(done_project: Path) -> None:
+    command = 'exec "$0" -m orchestration.cli gate --min citation.f1=0.9 >&-'
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable],
+        cwd=done_project,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: a system does not pass:\n")
+
+
+def test_another_broken_connection_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    @click.command("fail")
+    def fail() -> None:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+    monkeypatch.setattr(module.Program, "get_command", lambda *_: fail)
+    code, _, err = invoke("fail")
+    assert code == 2
+    assert "Broken pipe" in err

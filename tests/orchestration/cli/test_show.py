@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+import yaml
 from click.testing import CliRunner
 
+from orchestration import starter
 from orchestration.cli.program import program
 from tests.orchestration.conftest import Ended, scoreline
+from tests.terminal import on_terminal
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,7 +33,7 @@ def test_answers_scores_and_evidence(done_project: Path) -> None:
     assert "The last boat sails at 22:10." in ended.out
     (row,) = [line.split() for line in lines if line.startswith("citation.f1 ")]
     assert row == ["citation.f1", "1.000", "1.000"]
-    evidence = '  citation, evidence: {"right":1,"cited":1,"gold":1}'
+    evidence = '  citation, evidence: {"right": 1, "cited": 1, "gold": 1}'
     assert lines.count(evidence) == 2
 
 
@@ -43,6 +46,40 @@ def test_reasons_of_missing_values(done_project: Path) -> None:
     )
     assert chosen["systems"] == {"reader": rows["systems"]["reader"]}
     assert chosen["question"]["expected_answers"] == ["At 22:10."]
+
+
+def test_a_failed_answer_is_marked_and_explained_once(done_project: Path) -> None:
+    ended = show(done_project, "lanterns")
+    assert "failed: the model did not reply within 60 seconds" in ended.out
+    assert "target_error" not in ended.out
+    explained = "  the answer failed: every metric has its worst value"
+    lines = ended.out.splitlines()
+    assert lines.count(explained) == 1
+    assert lines.index(explained) == lines.index("reader", lines.index("keyword")) + 1
+
+
+def test_a_failed_answer_without_scores_is_explained(tmp_path: Path) -> None:
+    project = tmp_path / "demo"
+    starter.write_starter(project)
+    config = project / "scoreline.yaml"
+    found = yaml.safe_load(config.read_text(encoding="utf-8"))
+    files = {key: found["benchmarks"]["harbour"][key] for key in ("questions", "predictions")}
+    for evaluators, sentence in (
+        (["pii_leakage"], "no metric has a score"),
+        (["pii_leakage", "citation"], "3 metrics at their worst value, 5 without a score"),
+    ):
+        benchmarks = {"harbour": {**files, "evaluators": evaluators}}
+        config.write_text(yaml.safe_dump({"benchmarks": benchmarks}), encoding="utf-8")
+        assert scoreline(project, "run", "--quiet").code == 0
+        out = show(project, "lanterns", "--system", "reader").out
+        assert f"  the answer failed: {sentence}\n" in out
+
+
+def test_long_evidence_is_wrapped_on_a_terminal(done_project: Path) -> None:
+    printed = on_terminal(done_project, "show", "last-ferry", columns=60)
+    wrapped = '  document_retrieval, evidence: {"hit_ranks": [1],\n    "relevant": 1, '
+    assert wrapped in printed
+    assert max(map(len, printed.splitlines())) <= 60
 
 
 def test_unknown_names(done_project: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -80,7 +81,7 @@ SAID = {
     [
         (
             {},
-            "a is significantly better than b by 0.100{} on {} (adjusted p = below 0.001){}.",
+            "a is significantly better than b by 0.100{} on {} (adjusted p below 0.001){}.",
         ),
         (
             {"difference": 0.0, "verdict": "tied", "p_adjusted": 0.5},
@@ -100,6 +101,34 @@ def test_sentences_say_what_is_seen(changed: dict[str, Any], sentence: str) -> N
         "adjusted p = 0.500",
     )
     assert describe_comparison(SAID | changed, "a", "b") == f"citation.f1: {expected}"
+
+
+@pytest.mark.parametrize(
+    ("detectable", "largest", "words"),
+    [
+        (0.2, 1.0, "a difference below 0.200 is"),
+        (1.234, 1.0, "even the largest difference on this scale, 1, is"),
+        (1.234, 5.0, "a difference below 1.234 is"),
+        (1.234, math.inf, "a difference below 1.234 is"),
+        (1.234, None, "a difference below 1.234 is"),
+    ],
+)
+def test_a_difference_beyond_the_scale_is_not_named(
+    detectable: float, largest: float | None, words: str
+) -> None:
+    row = SAID | {"verdict": "tied", "p_adjusted": 0.5, "detectable_difference": detectable}
+    sentence = describe_comparison(row, "a", "b", largest)
+    assert sentence.endswith(
+        f"(difference +0.100, adjusted p = 0.500); {words} probably not detectable with so few "
+        "questions."
+    )
+
+
+def test_compare_knows_the_scale(done_project: Path) -> None:
+    ended = run(done_project, "compare", "reader", "keyword", *PAIR, "--metric", "citation.f1")
+    assert "even the largest difference on this scale, 1, is probably not" in ended.out
+    rows = json.loads(run(done_project, "compare", *PAIR, "--format", "json").out)
+    assert all(row["detectable_difference"] > 1 for row in rows)
 
 
 def test_sentences_without_an_interval() -> None:

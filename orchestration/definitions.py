@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import warnings
 from pathlib import Path
@@ -37,6 +36,7 @@ def build_definitions(
         loggers: The loggers of its runs, instead of Dagster's console logger.
     """
     from orchestration.automation.triggers import build_schedules, build_sensors
+    from orchestration.config.resources import build_resources
     from orchestration.executors import build_executor
     from orchestration.jobs import EVALUATE
 
@@ -52,24 +52,25 @@ def build_definitions(
                 asset.with_attributes(backfill_policy=policy) if asset.backfill_policy else asset
                 for asset in assets
             ]
+        keys = [key for asset in assets for key in asset.keys]
+        namespace = project.namespace
         executor = build_executor(project)
         return dg.Definitions(
             assets=assets,
             asset_checks=definitions.build_checks(project),
             jobs=[
                 dg.define_asset_job(
-                    EVALUATE,
-                    selection=dg.AssetSelection.all(),
+                    namespace.name(EVALUATE),
+                    selection=dg.AssetSelection.assets(*keys),
                     executor_def=executor,
                     description="Ingests, checks, judges, scores, aggregates and publishes, as "
                     "`scoreline run` does.",
                 )
             ],
             schedules=build_schedules(project),
-            sensors=build_sensors(project),
-            # Plain values: no connection is open between the queries of an asset. A run waits for
-            # other processes as long as they write: what it has computed must not be lost.
-            resources={"warehouse": project.open_warehouse(math.inf), "project": project},
-            executor=executor,
+            sensors=build_sensors(project, keys),
+            resources=build_resources(project),
+            # A code location has one executor for all runs without a job; a team chooses its own.
+            executor=None if namespace.is_shared else executor,
             loggers=loggers,
         )

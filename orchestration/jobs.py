@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from assets.project import Project
 
 EVALUATE = "evaluate"
+"""The job that covers the whole pipeline; `Namespace.name` adds the prefix of a project."""
+
 RANGE_START = "dagster/asset_partition_range_start"
 RANGE_END = "dagster/asset_partition_range_end"
 

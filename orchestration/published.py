@@ -32,6 +32,9 @@ def open_copy(project: Project) -> Snapshot:
     return copy
 
 
+MAX_FAILED = 5
+"""How many failed gates an error message lists."""
+
 SHOWN = "(is_primary = 1 OR is_headline = 1)"
 """The SQL condition for the rows of the leaderboard that are shown unless you name metrics."""
 
@@ -109,5 +112,8 @@ def require_passed_gates(copy: Snapshot, benchmarks: Iterable[str]) -> None:
     failed = [gate["message"] for gate in gates if gate["passed"] == 0]
     if failed:
         count = f"{len(failed)} of {len(gates)} gates" if len(gates) > 1 else "the gate"
-        lines = "".join(f"\n  {message}" for message in failed)
+        lines = "".join(f"\n  {message}" for message in failed[:MAX_FAILED])
+        if len(failed) > MAX_FAILED:
+            query = "FROM gates WHERE passed = 0"
+            lines += f'\n  and {len(failed) - MAX_FAILED} more: scoreline sql "{query}"'
         raise ChecksFailed(f"{count} failed; the results are published:{lines}")

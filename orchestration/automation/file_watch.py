@@ -6,9 +6,10 @@ import json
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from assets.fingerprints.digests import digest_of, matching_files
+from assets.fingerprints.digests import digest_of
+from assets.fingerprints.input_files import KINDS, input_files
 from warehouse.errors import WarehouseError
-from warehouse.formats.paths import expand
+from warehouse.formats.query import Query
 
 if TYPE_CHECKING:
     from assets.project import Benchmark, Project
@@ -93,12 +94,16 @@ class FileWatch:
 
 
 def fingerprint_files(benchmark: Benchmark) -> str | None:
-    """Return the digest of a benchmark's files, or None while a file is missing."""
+    """Return the digest of a benchmark's files, or None while a file is missing.
+
+    Databases count as files; what a server holds is not watched.
+    """
     try:
         found = [
-            *matching_files(benchmark.questions),
-            *matching_files(benchmark.documents),
-            *(path for path, _ in expand(benchmark.predictions)),
+            path
+            for kind in KINDS
+            for file, _ in input_files(benchmark, kind)
+            for path in (file.files if isinstance(file, Query) else [file])
         ]
         facts = [(str(path), path.stat()) for path in found]
     except (WarehouseError, OSError):

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import time
 from typing import TYPE_CHECKING
 
 import dagster as dg
 
+from assets.keys import upstream_keys
 from orchestration import instance
 from orchestration.automation import alerts
 from orchestration.automation.file_watch import FileWatch
+from orchestration.automation.upstream_assets import benchmarks_to_run, latest_materializations
 from orchestration.jobs import EVALUATE, run_requests
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from assets.project import Project
 
 NIGHTLY = "nightly"
 PREDICTION_FILES = "prediction_files"
+UPSTREAM_ASSETS = "upstream_assets"
 CONDITIONS = "declarative_automation"
 ALERTS = "failure_alerts"
 UNFINISHED = [
@@ -34,8 +38,8 @@ def build_schedules(project: Project) -> Sequence[dg.ScheduleDefinition]:
     """Return the schedules of a project."""
 
     @dg.schedule(
-        name=NIGHTLY,
-        job_name=EVALUATE,
+        name=project.namespace.name(NIGHTLY),
+        job_name=project.namespace.name(EVALUATE),
         cron_schedule=project.automation.cron,
         execution_timezone=project.automation.timezone,
         default_status=dg.DefaultScheduleStatus.STOPPED,
@@ -43,7 +47,7 @@ def build_schedules(project: Project) -> Sequence[dg.ScheduleDefinition]:
         "spends at most what is left of the daily budget.",
     )
     def nightly(context: dg.ScheduleEvaluationContext) -> list[dg.RunRequest]:
-        instance.set_partitions(context.instance, list(project.benchmarks))
+        _prepare(context.instance, project)
         return run_requests(
             project, project.benchmarks, key=context.scheduled_execution_time.isoformat()
         )
@@ -51,18 +55,40 @@ def build_schedules(project: Project) -> Sequence[dg.ScheduleDefinition]:
     return [nightly]
 
 
-def build_sensors(project: Project) -> Sequence[dg.SensorDefinition]:
-    """Return the sensors of a project; without a webhook there is none for alerts."""
-    sensors: list[dg.SensorDefinition] = [_file_sensor(project), _condition_sensor(project)]
+def build_sensors(project: Project, keys: Collection[dg.AssetKey]) -> Sequence[dg.SensorDefinition]:
+    """Return the sensors of a project.
+
+    There is one for alerts only with a webhook, and one for upstream assets only with `deps`.
+
+    Args:
+        project: The project.
+        keys: Its assets.
+    """
+    sensors: list[dg.SensorDefinition] = [_file_sensor(project), _condition_sensor(project, keys)]
+    if upstream_keys(project):
+        sensors.append(_upstream_sensor(project))
     if alerts.webhook_url(project.alerts) is not None:
-        sensors.append(_alert_sensor(project))
+        sensors.append(_alert_sensor(project, keys))
     return sensors
+
+
+def _prepare(dagster_instance: dg.DagsterInstance, project: Project) -> None:
+    """Make the benchmarks the partitions; static ones, in a code location of a team, are."""
+    if not project.namespace.is_shared:
+        instance.set_partitions(dagster_instance, list(project.benchmarks))
+
+
+def _count_unfinished(dagster_instance: dg.DagsterInstance, project: Project) -> int:
+    """Return the number of runs to wait for; in a team's instance only those of the own job."""
+    namespace = project.namespace
+    job = namespace.name(EVALUATE) if namespace.is_shared else None
+    return dagster_instance.get_runs_count(dg.RunsFilter(job_name=job, statuses=UNFINISHED))
 
 
 def _file_sensor(project: Project) -> dg.SensorDefinition:
     @dg.sensor(
-        name=PREDICTION_FILES,
-        job_name=EVALUATE,
+        name=project.namespace.name(PREDICTION_FILES),
+        job_name=project.namespace.name(EVALUATE),
         minimum_interval_seconds=project.automation.interval_s,
         default_status=dg.DefaultSensorStatus.STOPPED,
         description="Runs the benchmarks whose files are new or have changed, after no file has "
@@ -70,7 +96,7 @@ def _file_sensor(project: Project) -> dg.SensorDefinition:
     )
     def prediction_files(context: dg.SensorEvaluationContext) -> dg.SensorResult:
         watch, ready, changing = FileWatch.from_cursor(context.cursor).update(project, time.time())
-        unfinished = context.instance.get_runs_count(dg.RunsFilter(statuses=UNFINISHED))
+        unfinished = _count_unfinished(context.instance, project)
         if changing:
             skip_reason = f"still changing: {', '.join(changing)}"
         elif not ready:
@@ -78,7 +104,7 @@ def _file_sensor(project: Project) -> dg.SensorDefinition:
         elif unfinished:
             skip_reason = f"{', '.join(ready)}: waiting for {unfinished} runs to end"
         else:
-            instance.set_partitions(context.instance, list(project.benchmarks))
+            _prepare(context.instance, project)
             cursor = watch.mark_requested(ready).to_cursor()
             return dg.SensorResult(
                 run_requests=run_requests(project, ready, key=cursor), cursor=cursor
@@ -89,10 +115,35 @@ def _file_sensor(project: Project) -> dg.SensorDefinition:
     return prediction_files
 
 
-def _condition_sensor(project: Project) -> dg.SensorDefinition:
+def _upstream_sensor(project: Project) -> dg.SensorDefinition:
+    @dg.sensor(
+        name=project.namespace.name(UPSTREAM_ASSETS),
+        job_name=project.namespace.name(EVALUATE),
+        minimum_interval_seconds=project.automation.interval_s,
+        default_status=dg.DefaultSensorStatus.STOPPED,
+        description="Runs the benchmarks whose upstream assets (`deps`) were materialized. Many "
+        "materializations start one run.",
+    )
+    def upstream_assets(context: dg.SensorEvaluationContext) -> dg.SensorResult:
+        latest = latest_materializations(context.instance, project)
+        names = benchmarks_to_run(project, latest, context.cursor)
+        if not names:
+            return dg.SensorResult(skip_reason="no upstream asset was materialized")
+        unfinished = _count_unfinished(context.instance, project)
+        if unfinished:
+            waiting = f"{', '.join(names)}: waiting for {unfinished} runs to end"
+            return dg.SensorResult(skip_reason=waiting)
+        _prepare(context.instance, project)
+        cursor = json.dumps(latest)
+        return dg.SensorResult(run_requests=run_requests(project, names, key=cursor), cursor=cursor)
+
+    return upstream_assets
+
+
+def _condition_sensor(project: Project, keys: Collection[dg.AssetKey]) -> dg.SensorDefinition:
     return dg.AutomationConditionSensorDefinition(
-        CONDITIONS,
-        target=dg.AssetSelection.all(),
+        project.namespace.name(CONDITIONS),
+        target=dg.AssetSelection.assets(*keys),
         default_status=dg.DefaultSensorStatus.STOPPED,
         minimum_interval_seconds=project.automation.interval_s,
         description="Materializes each asset when its automation condition holds: inputs on the "
@@ -101,13 +152,15 @@ def _condition_sensor(project: Project) -> dg.SensorDefinition:
     )
 
 
-def _alert_sensor(project: Project) -> dg.SensorDefinition:
+def _alert_sensor(project: Project, keys: Collection[dg.AssetKey]) -> dg.SensorDefinition:
     @dg.run_failure_sensor(
-        name=ALERTS,
+        name=project.namespace.name(ALERTS),
         default_status=dg.DefaultSensorStatus.STOPPED,
         description="Posts a message to the configured webhook when a run fails.",
     )
     def failure_alerts(context: dg.RunFailureSensorContext) -> None:
+        if project.namespace.is_shared and not _concerns(context.dagster_run, project, keys):
+            return
         url = alerts.webhook_url(project.alerts)
         if url is None:
             raise ValueError(
@@ -126,3 +179,9 @@ def _alert_sensor(project: Project) -> dg.SensorDefinition:
         )
 
     return failure_alerts
+
+
+def _concerns(run: dg.DagsterRun, project: Project, keys: Collection[dg.AssetKey]) -> bool:
+    """Return whether a run in a team's code location is about assets of the project."""
+    selected = run.asset_selection or frozenset()
+    return run.job_name == project.namespace.name(EVALUATE) or not selected.isdisjoint(keys)

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from assets.fingerprints.input_files import named_systems
 from assets.project import is_judged
 from evaluators.engines.judge.errors import JudgeFailure
+from evaluators.engines.systems.settings import LocalModelSystem
 from evaluators.flows.requests import JUDGE, Ask
 from evaluators.kinds.flow import FlowEvaluator
-from orchestration.config.engines import HUMAN, judge_settings, model_settings
+from orchestration.config.engines import model_settings
+from orchestration.config.judge.factory import HUMAN, judge_settings
 from orchestration.doctor import Diagnosis
 from warehouse.errors import WarehouseError
-from warehouse.formats.paths import expand
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -21,8 +24,8 @@ if TYPE_CHECKING:
 
     from assets.project import Project
     from evaluators.engines.judge.settings import JudgeSettings
+    from orchestration.config.judge.schema import Judge
     from orchestration.config.load import Settings
-    from orchestration.config.schema import Judge
 
 _LOCK_TIMEOUT_S = 2.0
 _FAMILIES = (
@@ -33,13 +36,18 @@ _FAMILY_ALIASES = {"gemma": "gemini", "ministral": "mistral", "mixtral": "mistra
 _FAMILY = re.compile(rf"(?<![a-z])({'|'.join(_FAMILIES)})(?![a-z])")
 
 
-def _no_judge(project: Project) -> Diagnosis:
+def _judged_evaluators(project: Project) -> list[str]:
     names = dict.fromkeys(
         evaluator.name
         for benchmark in project.benchmarks.values()
         for evaluator in benchmark.evaluators
         if is_judged(evaluator)
     )
+    return list(names)
+
+
+def _no_judge(project: Project) -> Diagnosis:
+    names = _judged_evaluators(project)
     if not names:
         return Diagnosis("ok", "judge", "none configured, and no evaluator needs one")
     message = "none configured: add the section `judge`; not applicable until then: "
@@ -54,13 +62,26 @@ def diagnose_judge(settings: Settings) -> Iterator[Diagnosis]:
     elif judge.model == HUMAN:
         yield _human_labels(project)
     else:
-        engine_settings = judge_settings(judge, project.home)
-        if engine_settings.recording is not None:
-            yield _recording(engine_settings.recording)
-        else:
-            yield from _judge_model(engine_settings, project)
-            yield from _same_family(judge, project)
+        for settings_of_one in judge_settings(judge, project.home):
+            found = _diagnose_model(settings_of_one, project)
+            if judge.panel is None:
+                yield from found
+            else:
+                yield from (_about_member(each, settings_of_one.name) for each in found)
         yield from _repeats(judge)
+
+
+def _diagnose_model(settings: JudgeSettings, project: Project) -> Iterator[Diagnosis]:
+    if settings.recording is not None:
+        yield _recording(settings.recording)
+    else:
+        yield from _judge_model(settings, project)
+        yield from _same_family(settings.model, project)
+
+
+def _about_member(found: Diagnosis, member: str) -> Diagnosis:
+    """Add the name of a member of a panel to a diagnosis."""
+    return replace(found, subject=f"{found.subject} {member}")
 
 
 def model_family(name: str) -> str | None:
@@ -91,6 +112,11 @@ def _judge_model(settings: JudgeSettings, project: Project) -> Iterator[Diagnosi
     from evaluators.engines.judge.litellm_call import missing_key
 
     key = missing_key(settings)
+    if key is not None and settings.optional:
+        names = ", ".join(_judged_evaluators(project)) or "none"
+        message = f"skipped, because it is optional: {key}; evaluators that need it: {names}"
+        yield Diagnosis("warn", "judge", message)
+        return
     if key is not None:
         yield Diagnosis("fail", "judge", key)
         return
@@ -160,12 +186,12 @@ def _repeats(judge: Judge) -> Iterator[Diagnosis]:
         yield Diagnosis("warn", "judge repeats", advice)
 
 
-def _same_family(judge: Judge, project: Project) -> Iterator[Diagnosis]:
-    family = model_family(judge.model)
+def _same_family(model: str, project: Project) -> Iterator[Diagnosis]:
+    family = model_family(model)
     related = sorted(name for name in _systems(project) if family and model_family(name) == family)
     if related:
         advice = (
-            f"{judge.model!r} judges {', '.join(map(repr, related))} of its own family, and models "
+            f"{model!r} judges {', '.join(map(repr, related))} of its own family, and models "
             "prefer their own family: use a judge of another family, or check it with human labels"
         )
         yield Diagnosis("warn", "judge family", advice)
@@ -178,7 +204,7 @@ def _systems(project: Project) -> set[str]:
     }
     for benchmark in project.benchmarks.values():
         try:
-            systems |= {system for _, system in expand(benchmark.predictions) if system is not None}
+            systems |= set(named_systems(benchmark) or ())
         except WarehouseError:
             continue  # the diagnosis of the files reports it
     return systems
@@ -195,7 +221,11 @@ def _fetch(project: Project, sql: str) -> list[tuple[Any, ...]] | None:
 
 
 def diagnose_models(settings: Settings) -> Iterator[Diagnosis]:
-    """Diagnose every model that an evaluator of the project needs; download and load nothing."""
+    """Diagnose every model that the project needs; download and load nothing.
+
+    These are the models of evaluators, and those on this machine that are systems.
+    """
+    yield from _local_systems(settings.project)
     users = _evaluators_by_role(settings.project)
     if not users:
         return
@@ -215,6 +245,16 @@ def diagnose_models(settings: Settings) -> Iterator[Diagnosis]:
             is_usable, message = False, absent.get(role, f"no model has the role {role!r}")
         effect = "" if is_usable else f"; not applicable until then: {', '.join(names)}"
         yield Diagnosis("ok" if is_usable else "warn", f"model: {role}", message + effect)
+
+
+def _local_systems(project: Project) -> Iterator[Diagnosis]:
+    asked = {name for benchmark in project.benchmarks.values() for name in benchmark.systems}
+    for name, system in project.systems.items():
+        if name in asked and isinstance(system, LocalModelSystem):
+            from evaluators.engines.systems.local_model_client import model_of
+
+            is_usable, message = model_of(system).readiness()
+            yield Diagnosis("ok" if is_usable else "fail", f"system: {name}", message)
 
 
 def _evaluators_by_role(project: Project) -> Mapping[str, Iterable[str]]:

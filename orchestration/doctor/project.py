@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from assets.fingerprints.input_files import KINDS, input_files, input_pattern
 from orchestration import instance, published
 from orchestration.cleanup import find_items
 from orchestration.config import load
@@ -13,11 +15,10 @@ from orchestration.doctor import Diagnosis
 from orchestration.doctor.engines import diagnose_judge, diagnose_models
 from orchestration.errors import OrchestrationError, SettingsError
 from warehouse.errors import WarehouseError
-from warehouse.formats.paths import expand
+from warehouse.formats.query import Query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from assets.project import Benchmark, Project
     from orchestration.config.load import Settings
@@ -40,7 +41,7 @@ def diagnose_project(config: Path) -> Iterator[Diagnosis]:
     yield Diagnosis("ok", "configuration", f"{settings.file}: {', '.join(project.benchmarks)}")
     for benchmark in project.benchmarks.values():
         yield from _files(benchmark)
-    if settings.gate_systems:
+    if settings.named_systems:
         yield _gates(settings)
     yield _warehouse(project)
     yield _writable("warehouse folder", project.warehouse.parent)
@@ -53,21 +54,20 @@ def diagnose_project(config: Path) -> Iterator[Diagnosis]:
 
 
 def _files(benchmark: Benchmark) -> Iterator[Diagnosis]:
-    patterns = {
-        "questions": benchmark.questions,
-        "predictions": benchmark.predictions,
-        "documents": benchmark.documents,
-    }
-    for kind, pattern in patterns.items():
-        if pattern is None:
+    for kind in KINDS:
+        if input_pattern(benchmark, kind) is None:
             continue
         subject = f"{benchmark.name}: {kind}"
         try:
-            matches = expand(pattern)
+            matches = input_files(benchmark, kind)
         except WarehouseError as error:
             yield Diagnosis("fail", subject, f"{error}: correct the path in the configuration")
             continue
-        files = [file for file, _ in matches]
+        queries = [file for file, _ in matches if isinstance(file, Query)]
+        if queries:
+            yield _query(subject, queries[0])
+            continue
+        files = [file for file, _ in matches if isinstance(file, Path)]
         unreadable = [file for file in files if not os.access(file, os.R_OK)]
         empty = [file for file in files if file.stat().st_size == 0]
         if unreadable:
@@ -83,11 +83,23 @@ def _files(benchmark: Benchmark) -> Iterator[Diagnosis]:
             yield Diagnosis("ok", subject, what + named)
 
 
+def _query(subject: str, query: Query) -> Diagnosis:
+    from warehouse.formats.readers.sql import query_rows
+
+    try:
+        is_empty = next(query_rows(query), None) is None
+    except WarehouseError as error:
+        return Diagnosis("fail", subject, str(error))
+    if is_empty:
+        return Diagnosis("fail", subject, f"{query}: the query has no rows")
+    return Diagnosis("ok", subject, f"a query on {query.database}")
+
+
 def _gates(settings: Settings) -> Diagnosis:
     try:
-        settings.require_gate_systems(settings.project.benchmarks)
+        settings.require_systems_exist(settings.project.benchmarks)
     except SettingsError as error:
-        return Diagnosis("fail", "gates", str(error))
+        return Diagnosis("fail", "systems", str(error))
     count = sum(len(benchmark.gates) for benchmark in settings.project.benchmarks.values())
     return Diagnosis("ok", "gates", "1 gate" if count == 1 else f"{count} gates")
 

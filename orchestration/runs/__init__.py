@@ -14,7 +14,9 @@ class RunOptions:
         systems: The systems; empty for all.
         evaluators: The evaluators; empty for all.
         judge: Whether the run may call the judge.
-        force: Whether to score again what is up to date.
+        force: Whether to ask systems again, and to score again what is up to date.
+        answers_only: Whether the run ends when the systems have answered.
+        limit: How many questions of each benchmark systems are asked; None for all.
     """
 
     benchmarks: tuple[str, ...] = ()
@@ -22,3 +24,5 @@ class RunOptions:
     evaluators: tuple[str, ...] = ()
     judge: bool = True
     force: bool = False
+    answers_only: bool = False
+    limit: int | None = None

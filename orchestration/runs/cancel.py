@@ -47,7 +47,7 @@ def cancelled(instance: dg.DagsterInstance | None = None) -> Cancelled:
     steps = ", ".join(repr(step.replace("__", "/")) for step in _interrupted_steps(instance))
     where = f"while {steps} ran" if steps else "between two steps"
     return Cancelled(
-        f"the run ended {where}. Completed steps and the replies of the judge are kept: "
+        f"the run ended {where}. Completed steps, answers and replies of the judge are kept: "
         "run the same command again to go on"
     )
 

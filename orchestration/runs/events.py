@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import dagster as dg
 
@@ -13,20 +13,12 @@ if TYPE_CHECKING:
 
     from dagster import DagsterEvent
 
+    from orchestration.runs.progress import Progress
+
 LOGGER = "scoreline"
 
-
-class Progress(Protocol):
-    """Shows the progress of a run."""
-
-    def begin(self, steps: int) -> None:
-        """Start a run of this many steps."""
-
-    def step(self, name: str) -> None:
-        """Start a step."""
-
-    def done(self) -> None:
-        """End a step."""
+SCORES = "scores"
+"""The first part of the keys of the assets with scores."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +66,8 @@ def record_event(event: DagsterEvent, record: RunRecord, progress: Progress) -> 
         record.metadata[event.asset_key.to_user_string(), event.partition] = {
             name: value.value for name, value in metadata.items()
         }
+        if event.asset_key.path[0] == SCORES:
+            progress.scored(event.asset_key.path[-1])
     elif kind is dg.DagsterEventType.ASSET_CHECK_EVALUATION:
         check = event.asset_check_evaluation_data
         record.checks.append(

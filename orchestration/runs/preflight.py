@@ -4,29 +4,33 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from assets.fingerprints.input_files import KINDS, input_files
 from assets.project import is_judged
 from evaluators.engines.judge.cost import Prices, require_price
 from evaluators.engines.judge.errors import BadJudgeSettings
-from orchestration.config.engines import LlmJudgeFactory
+from evaluators.engines.systems.clients import make_client
+from orchestration.config.judge.factory import LlmJudgeFactory, PanelFactory
 from orchestration.errors import OrchestrationError
 from warehouse.errors import InputError
 from warehouse.formats.catalog import format_named
 from warehouse.formats.format import Source
-from warehouse.formats.paths import expand
 from warehouse.ingest.first_rows import find_problems
 from warehouse.storage.location import Lake
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from assets.fingerprints.input_files import Kind
     from assets.project import Benchmark, Project
     from evaluators.engines.judge.settings import JudgeSettings
     from orchestration.runs import RunOptions
     from warehouse.errors import Problem
+    from warehouse.formats.query import InputFile
 
 FIRST_ROWS: Final = 3
 """The rows of each file that every run reads twice."""
@@ -56,35 +60,34 @@ def require_inputs(project: Project, benchmarks: Sequence[str]) -> None:
 def _find_problems(project: Project, benchmarks: Sequence[str], rows: int) -> Iterator[Problem]:
     for name in benchmarks:
         benchmark = project.benchmarks[name]
-        questions, documents, predictions = (
-            _expand(pattern)
-            for pattern in (benchmark.questions, benchmark.documents, benchmark.predictions)
-        )
+        questions, documents, predictions = (_files(benchmark, kind) for kind in KINDS)
         for matched in (questions, documents, predictions):
             if isinstance(matched, InputError):
                 yield from matched.problems
         input_format = format_named(benchmark.format)
         if not input_format.is_streamed:
             continue
+        columns = benchmark.columns
+        names = [columns.questions, columns.documents]
         if input_format.questions_from == "predictions":
             questions = documents = predictions
-        for reader, files in (
-            (input_format.questions, questions),
-            (input_format.documents, documents),
-            (input_format.predictions, predictions),
+            names = [columns.predictions] * 2
+        for reader, files, fields in (
+            (input_format.questions, questions, names[0]),
+            (input_format.documents, documents, names[1]),
+            (input_format.predictions, predictions, columns.predictions),
         ):
             if reader is None or isinstance(files, InputError):
                 continue
             for path, system in files:
                 ratio = benchmark.max_reject_ratio
-                yield from find_problems(reader, Source(path, system), rows, max_reject_ratio=ratio)
+                source = replace(Source.of(path, system), columns=fields)
+                yield from find_problems(reader, source, rows, max_reject_ratio=ratio)
 
 
-def _expand(pattern: Path | None) -> Sequence[tuple[Path, str | None]] | InputError:
-    if pattern is None:
-        return []
+def _files(benchmark: Benchmark, kind: Kind) -> Sequence[tuple[InputFile, str | None]] | InputError:
     try:
-        return expand(pattern)
+        return input_files(benchmark, kind)
     except InputError as error:
         return error
 
@@ -129,19 +132,40 @@ def require_judge(project: Project, benchmarks: Sequence[str], options: RunOptio
         BadJudgeSettings: The key is not set, or there is a budget but no price.
     """
     factory = project.engines.judge_factory
-    if not options.judge or not isinstance(factory, LlmJudgeFactory):
+    if not options.judge or not isinstance(factory, LlmJudgeFactory | PanelFactory):
         return
-    settings = factory.settings
-    if settings.recording is not None or _may_hold_replies(project):
+    certain = factory.settings_of_members
+    if factory.panel is not None and factory.panel.escalate:
+        certain = certain[:2]  # the others may not be called
+    called = [each for each in certain if each.recording is None]
+    if not called or _may_hold_replies(project):
+        return
+    if called[0].optional and factory.skip_reason() is not None:
         return
     if not any(_uses_judge(project.benchmarks[name], options) for name in benchmarks):
         return
+    for settings in called:
+        _require_key_and_price(settings)
+
+
+def _require_key_and_price(settings: JudgeSettings) -> None:
     if settings.api_key_env is not None and not os.environ.get(settings.api_key_env):
         raise BadJudgeSettings(
             f"the judge's key: the environment variable {settings.api_key_env!r} is not set"
         )
     if settings.budget_usd is not None and _has_no_price(settings):
         require_price(settings, Prices(settings.model, None, None, own=False))
+
+
+def require_askable(project: Project, benchmarks: Sequence[str]) -> None:
+    """Check that the systems of benchmarks can be asked, as far as their configuration shows it.
+
+    Raises:
+        SystemRefused: One cannot.
+    """
+    asked = dict.fromkeys(each for name in benchmarks for each in project.benchmarks[name].systems)
+    for name in asked:
+        make_client(project.systems[name], [])
 
 
 def _may_hold_replies(project: Project) -> bool:

@@ -14,7 +14,7 @@ from orchestration.errors import Cancelled, ChecksFailed
 from orchestration.executors import MULTIPROCESS, start_forkserver
 from orchestration.jobs import EVALUATE, contiguous_ranges, range_tags
 from orchestration.runs.cancel import cancelled, is_interruption, mark_if_interrupted
-from orchestration.runs.events import LOGGER, Progress, RunRecord, event_logger, record_event
+from orchestration.runs.events import LOGGER, SCORES, RunRecord, event_logger, record_event
 from orchestration.runs.subprocess_run import (
     CheckStepFailed,
     console_logger_config,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from assets.project import Project
     from orchestration.runs import RunOptions
+    from orchestration.runs.progress import Progress
 
 
 def evaluate(
@@ -95,7 +96,8 @@ def _run(
     selected_job = job.get_subset(asset_selection=frozenset(keys))
     benchmarks = options.benchmarks or tuple(project.benchmarks)
     ranges = list(contiguous_ranges(list(project.benchmarks), benchmarks))
-    progress.begin(len(selected_job.nodes) * len(ranges))
+    evaluators = sum(key.path[0] == SCORES for key in keys)
+    progress.begin(len(selected_job.nodes) * len(ranges), evaluators)
     for first, last in ranges:
         # All systems are known only after the last range was read.
         require_systems_in = benchmarks if (first, last) == ranges[-1] else ()
@@ -123,6 +125,8 @@ def select_assets(keys: Iterable[dg.AssetKey], options: RunOptions) -> list[dg.A
 
     def is_selected(key: dg.AssetKey) -> bool:
         stage, name = key.path[0], key.path[-1]
+        if options.answers_only:
+            return stage in ("questions", "answers")
         if stage == "judgments" and not options.judge:
             return False
         if stage in ("judgments", "scores") and len(key.path) > 1:
@@ -149,6 +153,7 @@ def build_run_config(
         systems=list(options.systems),
         require_systems_in=list(require_systems_in),
         force=options.force,
+        limit=options.limit,
     )
     steps = [
         node.name

@@ -9,10 +9,16 @@ if TYPE_CHECKING:
     from orchestration.config.load import Settings
     from orchestration.runs import RunOptions
     from orchestration.runs.events import RunRecord
+    from orchestration.runs.progress import Progress
 
 
 def run_project(
-    settings: Settings, options: RunOptions, *, debug: bool = False, quiet: bool = False
+    settings: Settings,
+    options: RunOptions,
+    *,
+    debug: bool = False,
+    quiet: bool = False,
+    lines: bool = False,
 ) -> RunRecord | None:
     """Run a project, unless nothing has changed.
 
@@ -20,7 +26,8 @@ def run_project(
         settings: The configuration.
         options: The part of the project; its benchmarks and evaluators exist.
         debug: Whether Dagster's log goes to standard error, instead of a progress bar.
-        quiet: Whether there is no progress bar.
+        quiet: Whether no progress is shown.
+        lines: Whether progress is shown as lines where standard error is no terminal.
 
     Returns:
         The record of the run; None when nothing has changed since the last one.
@@ -29,13 +36,29 @@ def run_project(
         OrchestrationError: The configuration or the input is not valid, or a check failed.
         WarehouseError: As raised by the failing stage; other exceptions of stages likewise.
     """
-    from orchestration.runs.preflight import require_folders, require_inputs, require_judge
+    from orchestration.runs.progress import show_progress
+
+    # From here on, because imports and checks take a second.
+    with show_progress(quiet=debug or quiet, lines=lines) as progress:
+        return _run(settings, options, progress, debug=debug)
+
+
+def _run(
+    settings: Settings, options: RunOptions, progress: Progress, *, debug: bool
+) -> RunRecord | None:
+    from orchestration.runs.preflight import (
+        require_askable,
+        require_folders,
+        require_inputs,
+        require_judge,
+    )
 
     project = settings.project
     wanted = options.benchmarks or tuple(project.benchmarks)
-    settings.require_gate_systems(wanted)
+    settings.require_systems_exist(wanted)
     require_folders(project)
     require_inputs(project, wanted)
+    require_askable(project, wanted)
 
     from assets.checks import expectations
     from assets.fingerprints.input_files import benchmark_files
@@ -51,17 +74,16 @@ def run_project(
             require_systems(open_copy(project), options.systems, wanted)
         return None
     require_judge(project, wanted, options)
-    files = [benchmark_files(project.benchmarks[name]) for name in wanted]
+    files = [benchmark_files(project.benchmarks[name], project.warehouse) for name in wanted]
     require_valid(project.open_warehouse(), files)
 
+    progress.describe("starting Dagster")
     # Great Expectations takes as long to import as Dagster: import both in parallel.
     expectations.start_validator(project)
 
     from orchestration.definitions import CONFIG_VARIABLE
-    from orchestration.runs.progress import progress_bar
     from orchestration.runs.run import evaluate
 
     # Step processes read the configuration from this file.
     os.environ[CONFIG_VARIABLE] = str(settings.file)
-    with progress_bar(quiet=debug or quiet) as progress:
-        return evaluate(project, options, progress, verbose=debug)
+    return evaluate(project, options, progress, verbose=debug)

@@ -132,6 +132,7 @@ def record_unchanged(
         copy_state: What identifies the published file from which the notes were read.
         notes: Notes on the configuration.
     """
+    from assets.fingerprints.input_files import KINDS, input_pattern
     from assets.fingerprints.up_to_date import is_current
     from assets.project import REPORT_FILE
     from orchestration.leftovers import temporary_places
@@ -142,8 +143,8 @@ def record_unchanged(
     patterns = [
         str(pattern)
         for benchmark in project.benchmarks.values()
-        for pattern in (benchmark.questions, benchmark.documents, benchmark.predictions)
-        if pattern is not None
+        for kind in KINDS
+        if (pattern := input_pattern(benchmark, kind)) is not None
     ]
     try:
         inputs = _digest_inputs(patterns)
@@ -171,13 +172,23 @@ def record_unchanged(
 
 def _depends_on_more(settings: Settings) -> bool:
     """Return whether signatures depend on files that the digests do not cover."""
+    from assets.fingerprints.input_files import KINDS, input_pattern
     from evaluators.engines.judge.settings import RECORDED
-    from orchestration.config.engines import HUMAN
+    from orchestration.config.judge.factory import HUMAN
     from orchestration.config.schema import Models
+    from warehouse.formats.catalog import format_named
+    from warehouse.formats.query import Query
 
-    judge = "" if settings.judge is None else settings.judge.model
-    is_read = judge == HUMAN or judge.startswith(RECORDED)
-    return bool(settings.plugins) or is_read or settings.models != Models()
+    judge = settings.judge
+    models = [] if judge is None else [each.model for each in (judge, *(judge.panel or ()))]
+    is_read = any(model == HUMAN or (model or "").startswith(RECORDED) for model in models)
+    is_more = any(
+        bool(benchmark.systems)
+        or format_named(benchmark.format).folders is not None
+        or any(isinstance(input_pattern(benchmark, kind), Query) for kind in KINDS)
+        for benchmark in settings.project.benchmarks.values()
+    )
+    return bool(settings.plugins) or is_read or is_more or settings.models != Models()
 
 
 def identify(file: Path) -> list[int]:

@@ -10,6 +10,7 @@ import yaml
 
 from orchestration.config import load
 from orchestration.runs import RunOptions
+from orchestration.runs.progress import Progress
 from orchestration.runs.run import evaluate
 from tests.instances import furnish
 from warehouse.store import Warehouse
@@ -44,19 +45,6 @@ def predictions(system: str) -> list[dict[str, Any]]:
         }
         for number in range(len(QUESTIONS))
     ]
-
-
-class Silent:
-    """Shows no progress."""
-
-    def begin(self, steps: int) -> None:
-        """Nothing."""
-
-    def step(self, name: str) -> None:
-        """Nothing."""
-
-    def done(self) -> None:
-        """Nothing."""
 
 
 @dataclass
@@ -117,7 +105,7 @@ class JudgedProject:
         """What `scoreline run` does, in this process."""
         project = self.project()
         furnish(project)
-        return evaluate(project, RunOptions(**choices), Silent(), verbose=False)
+        return evaluate(project, RunOptions(**choices), Progress(), verbose=False)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """The result of a query on the warehouse."""

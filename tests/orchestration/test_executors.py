@@ -47,7 +47,7 @@ def test_processes_write_the_same_tables(
     configure(folder, execution=MULTIPROCESS)
     done = scoreline(folder, "run")
     assert done.out == first_run.out, done.err
-    assert done.err == first_run.err.replace(str(done_project), str(folder))
+    assert done.messages == first_run.messages.replace(str(done_project), str(folder))
     assert tables(folder) == tables(done_project)
 
 
@@ -95,7 +95,7 @@ def test_a_failing_step_has_the_same_message_in_its_own_process(tmp_path: Path) 
         questions = folder / "data" / "questions.jsonl"
         questions.write_text(questions.read_text(encoding="utf-8") + "{oops\n", encoding="utf-8")
         done = scoreline(folder, "run")
-        ended.append((done.code, done.out, done.err.replace(str(folder), "")))
+        ended.append((done.code, done.out, done.messages.replace(str(folder), "")))
     assert ended[0] == ended[1]
     assert ended[0][0] == 2
     assert "questions.jsonl" in ended[0][2]

@@ -54,8 +54,9 @@ def test_pools_have_limits_before_the_first_run(tmp_path: Path) -> None:
             found = opened.event_log_storage.get_pool_limits()
             return {pool.name: (pool.limit, pool.from_default) for pool in found}
 
-    assert limits() == {"judge": (1, True), "models": (1, True)}
+    others = {"models": (1, True), "systems": (1, True)}
+    assert limits() == {"judge": (1, True), **others}
     with instance.open_instance(mine) as opened:
         opened.event_log_storage.set_concurrency_slots("judge", 3)
     # As a user sets it in the interface.
-    assert limits() == {"judge": (3, False), "models": (1, True)}
+    assert limits() == {"judge": (3, False), **others}

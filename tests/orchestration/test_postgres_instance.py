@@ -48,7 +48,7 @@ def test_runs_and_partitions_are_in_postgres(database: str, tmp_path: Path) -> N
     with dg.DagsterInstance.from_config(str(folder)) as instance:
         assert instance.get_dynamic_partitions("benchmarks") == ["harbour"]
         pools = instance.event_log_storage.get_pool_limits()
-        assert {pool.name: pool.limit for pool in pools} == {"judge": 1, "models": 1}
+        assert {pool.name: pool.limit for pool in pools} == {"judge": 1, "models": 1, "systems": 1}
     done = scoreline(tmp_path, "run")
     assert done.code == 0, done.err
     with dg.DagsterInstance.from_config(str(folder)) as instance:

@@ -238,6 +238,9 @@ class JudgeFactory:
     def __init__(self, budget_usd: float | None = None) -> None:
         self.budget_usd = budget_usd
 
+    def skip_reason(self) -> None:
+        """Return None: the judge is called."""
+
     def with_daily_budget(self, budget_usd: float) -> JudgeFactory:
         """Return a factory with a daily budget."""
         return JudgeFactory(budget_usd)

@@ -36,7 +36,10 @@ def ended(done_project: Path, tmp_path_factory: pytest.TempPathFactory) -> Ended
         (r"citations\]", "citations, faithfulness, context_recall, tokens_presence]"),
         (r"slices: \[topic\]", slices),
     )
-    edited(folder / "data" / "questions.jsonl", (r"\{\"question_id", r'{"season": 1, "question_id'))
+    edited(
+        folder / "data" / "questions.jsonl",
+        (r"\{\"question_id", r'{"season": 1, "generated": {}, "question_id'),
+    )
     edited(folder / "data" / "predictions_reader.jsonl", ('"answer":', '"anwser":'))
     return scoreline(folder.parent, "run", "--config", "demo/scoreline.yaml")
 
@@ -54,6 +57,9 @@ def test_evaluators_without_scores_have_reasons(ended: Ended) -> None:
 def test_unused_fields(ended: Ended) -> None:
     said = "the field 'anwser' of the predictions is not used (did you mean 'answer'?)"
     assert f"note: harbour: {said}" in ended.err
+    assert "the field 'season' of the questions is not used" in ended.err
+    # Test sets that Scoreline has generated say how in every row.
+    assert "'generated'" not in ended.err
 
 
 def test_missing_tags(ended: Ended) -> None:
@@ -66,9 +72,8 @@ def test_missing_tags(ended: Ended) -> None:
         assert f"note: harbour: {line}" in ended.err.splitlines()
 
 
-def test_query_for_all_problems_can_be_copied(ended: Ended) -> None:
-    query = "SELECT severity, message FROM v_problems WHERE benchmark = 'harbour'"
-    assert f'  ... all: scoreline sql --config demo/scoreline.yaml "{query}"' in ended.err
+def test_the_command_for_all_problems_can_be_copied(ended: Ended) -> None:
+    assert "  ... all: scoreline problems --config demo/scoreline.yaml\n" in ended.err
 
 
 def test_plan_and_doctor_name_evaluators_without_engine(own_project: Path) -> None:

@@ -10,9 +10,9 @@ import pytest
 from orchestration import instance, published
 from orchestration.config import load
 from orchestration.runs import RunOptions
+from orchestration.runs.progress import Progress
 from orchestration.runs.run import evaluate
 from tests.orchestration.conftest import Ended, scoreline
-from tests.orchestration.judged_project import Silent
 from tests.services import takes_minutes
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def test_a_failed_gate_publishes_its_results(own_project: Path) -> None:
         assert ended.err.splitlines()[-2] == "error: the gate failed; the results are published:"
         assert "  harbour: citation.f1 of keyword is 0." in ended.err.splitlines()[-1]
         assert "but at least 0.95 is required" in ended.err.splitlines()[-1]
-        assert "harbour: gates: 1 failed" in ended.err
+        assert "gates: 1 failed" in ended.err.splitlines()
         assert "failed" in ended.out
     assert "nothing has changed since" in again.err
     (row,) = fetch(project, "SELECT * FROM gates")
@@ -72,7 +72,7 @@ def test_a_failed_gate_publishes_its_results(own_project: Path) -> None:
     write_gates(own_project, FAILING.replace("0.95", "0.05"))
     ended = scoreline(own_project, "run")
     assert ended.code == 0, ended.err
-    assert "harbour: gates: 1 met" in ended.err
+    assert "gates: 1 met" in ended.err.splitlines()
     assert "0 scored" in ended.err
     assert fetch(project, "SELECT verdict, passed FROM gates") == [{"verdict": "met", "passed": 1}]
     rows = fetch(project, "SELECT DISTINCT gate FROM leaderboard ORDER BY ALL")
@@ -88,7 +88,7 @@ def test_a_failed_gate_publishes_its_results(own_project: Path) -> None:
 @takes_minutes
 def test_the_run_fails_and_the_check_of_the_leaderboard(own_project: Path) -> None:
     project = write_gates(own_project, FAILING)
-    record = evaluate(project, RunOptions(), Silent(), verbose=False)
+    record = evaluate(project, RunOptions(), Progress(), verbose=False)
     (check,) = [check for check in record.checks if check.name == "gate"]
     assert (check.asset, check.passed, check.is_error) == ("leaderboard", False, True)
     assert "citation.f1 of keyword" in str(check.description)

@@ -66,7 +66,10 @@ def test_a_run_reads_the_questions_from_the_logs(tmp_path: Path) -> None:
     assert {row["mean"] for row in json.loads(done.out)} == {1.0}
 
 
-@pytest.mark.parametrize("form", ["lm-eval", "ragas", "trace"])
+NO_QUESTION_FILES = ["deepeval", "inspect", "langfuse", "lm-eval", "openinference", "promptfoo"]
+
+
+@pytest.mark.parametrize("form", [*NO_QUESTION_FILES, "ragas", "trace"])
 @pytest.mark.parametrize("key", ["questions", "documents"])
 def test_formats_without_question_files_reject_them(tmp_path: Path, form: str, key: str) -> None:
     file = tmp_path / "scoreline.yaml"
@@ -82,3 +85,48 @@ def test_formats_with_question_files_require_them(tmp_path: Path, form: str) -> 
     file.write_text(CONFIGURATION.replace("lm-eval", form))
     with pytest.raises(SettingsError, match="needs question files"):
         load.load_config(file)
+
+
+DEEPEVAL = """
+benchmarks:
+  birds:
+    format: deepeval
+    predictions: "{system}.json"
+    evaluators: [rouge]
+"""
+
+
+def dataset(path: Path, *outputs: tuple[str, str]) -> None:
+    """A dataset of DeepEval: inputs with outputs, all of which expect the same."""
+    rows = [
+        {"input": asked, "actual_output": output, "expected_output": "A murder of crows."}
+        for asked, output in outputs
+    ]
+    path.write_text(json.dumps(rows))
+
+
+@takes_minutes
+def test_a_system_with_more_questions_in_another_order_comes_first(tmp_path: Path) -> None:
+    """Questions without ids keep theirs: only the scores of what is new are computed."""
+    (tmp_path / "scoreline.yaml").write_text(DEEPEVAL)
+    dataset(tmp_path / "south.json", ("a", "A murder of crows."), ("b", "Geese."))
+    assert scoreline(tmp_path, "run").code == 0
+    query = "SELECT question_id, scored_at FROM scores WHERE system = 'south' ORDER BY ALL"
+    before = json.loads(scoreline(tmp_path, "sql", query, "--format", "json").out)
+    dataset(tmp_path / "north.json", ("c", "Geese."), ("b", "A murder of crows."), ("a", "Geese."))
+    assert scoreline(tmp_path, "run").code == 0
+    after = json.loads(scoreline(tmp_path, "sql", query, "--format", "json").out)
+    assert [each for each in after if each in before] == before
+    query = (
+        "SELECT system, question, value FROM scores JOIN questions USING (question_id) "
+        "WHERE metric = 'rouge_l' ORDER BY system, question"
+    )
+    done = scoreline(tmp_path, "sql", query, "--format", "json")
+    assert [list(row.values()) for row in json.loads(done.out)] == [
+        ["north", "a", 0.0],
+        ["north", "b", 1.0],
+        ["north", "c", 0.0],
+        ["south", "a", 1.0],
+        ["south", "b", 0.0],
+        ["south", "c", 0.0],
+    ]

@@ -94,9 +94,24 @@ FAULTS = {
             "data/worse.predictions.jsonl": "[1,\n",
         },
         """\
-error: data/questions.jsonl:1: question_id: missing
+error: data/questions.jsonl:1: question_id: missing; found 'question'; \
+to read another column as it, set `columns`
 data/bad.predictions.jsonl:22: not JSON at column 5: expecting ':' delimiter
 data/worse.predictions.jsonl:1: expected a JSON object on each line, found the beginning""",
+    ),
+    "columns": (
+        {
+            "scoreline.yaml": CONFIGURATION + "    columns: {questions: {key: question_id}}\n",
+            "data/questions.jsonl": '{"key": "q1", "question": 5}\n',
+        },
+        "error: data/questions.jsonl:1: question: expected text, found the number 5",
+    ),
+    "a missing column": (
+        {
+            "scoreline.yaml": CONFIGURATION + "    columns: {questions: {kez: question_id}}\n",
+            "data/questions.jsonl": '{"keys": "q1"}\n',
+        },
+        "error: data/questions.jsonl:1: question_id: missing; found 'keys'",
     ),
     "later rows": (
         {

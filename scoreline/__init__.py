@@ -7,18 +7,21 @@ The names live in `scoreline.api` and are imported when one of them is first use
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from scoreline.api import *  # noqa: F403
 
-__version__ = version("scoreline")
+    __version__: str
 
 
 if not TYPE_CHECKING:  # so that a type checker still finds misspelt names
 
     def __getattr__(name: str) -> object:
+        if name == "__version__":
+            from importlib.metadata import version  # takes longer to load than a worker process
+
+            return version("scoreline")
         api = import_module(f"{__name__}.api")
         if name == "__all__":
             return [*api.__all__, "__version__"]

@@ -16,11 +16,14 @@ class ScorelineError(Exception):
 
 
 @contextmanager
-def converted_errors(inputs: InputFolder | None = None) -> Iterator[None]:
+def converted_errors(inputs: InputFolder | None = None, prefix: str = "") -> Iterator[None]:
     """Raise the errors of all packages as `ScorelineError`.
+
+    Their own tracebacks say nothing to a user; that of a user's metric, their cause, does.
 
     Args:
         inputs: Names the rows that were written to files.
+        prefix: The place of arguments in a configuration, which messages about them leave out.
     """
     from evaluators.errors import EvaluatorError
     from orchestration.errors import OrchestrationError, SettingsError
@@ -29,9 +32,10 @@ def converted_errors(inputs: InputFolder | None = None) -> Iterator[None]:
     try:
         yield
     except SettingsError as error:
-        raise ScorelineError("\n".join(fault.message for fault in error.faults)) from error
+        lines = (fault.message.removeprefix(prefix) for fault in error.faults)
+        raise ScorelineError("\n".join(lines)) from None
     except InputError as error:
         named = error if inputs is None else inputs.name_origins(error)
-        raise ScorelineError(str(named)) from error
+        raise ScorelineError(str(named)) from None
     except (EvaluatorError, OrchestrationError, WarehouseError) as error:
-        raise ScorelineError(str(error)) from error
+        raise ScorelineError(str(error)) from error.__cause__

@@ -5,22 +5,26 @@ from __future__ import annotations
 import shutil
 import tempfile
 import weakref
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import partial
+from inspect import isfunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 from uuid import uuid4
 
 from orchestration.config.load import build_settings
 from orchestration.config.yaml_document import Document
-from scoreline.errors import converted_errors
-from scoreline.inputs import InputFolder
+from orchestration.doctor.config_lint import lint_benchmark
+from scoreline.errors import ScorelineError, converted_errors
+from scoreline.inputs import InputFolder, is_path
 from scoreline.results import Results
+from warehouse.formats.readers.error_messages import found
 from warehouse.publish.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from assets.project import Project
     from evaluators.evaluator import Evaluator
@@ -36,9 +40,9 @@ WAREHOUSE = "warehouse.duckdb"
 
 
 def evaluate(  # noqa: PLR0913 - all but the first three by name
-    questions: Rows,
+    questions: Rows | None,
     predictions: Rows,
-    evaluators: str | Sequence[Wanted],
+    evaluators: Wanted | Sequence[Wanted],
     *,
     documents: Rows | None = None,
     judge: str | Mapping[str, Any] | None = None,
@@ -48,8 +52,9 @@ def evaluate(  # noqa: PLR0913 - all but the first three by name
     cluster: str | None = None,
     thresholds: Mapping[str, float | str] | str | None = None,
     rank_by: str | None = None,
+    missing: str | Mapping[str, str] = "failed",
     columns: Mapping[str, Mapping[str, str]] | None = None,
-    tags: Sequence[str] = (),
+    tags: Sequence[str] | None = None,
 ) -> Results:
     """Score the answers of systems, rank the systems and compare them.
 
@@ -57,7 +62,8 @@ def evaluate(  # noqa: PLR0913 - all but the first three by name
     written but to temporary files, which go with the results, and to `ledger`.
 
     Args:
-        questions: A Polars, pandas or Arrow frame, a list of dicts, or a path.
+        questions: A Polars, pandas or Arrow frame, a list of dicts, or a path; None if the rows of
+            `predictions` hold the questions. Without ids, their texts identify them.
         predictions: The same with a field `system`, or such rows or paths by system.
         evaluators: Names of evaluators or families, parameters by name
             (`{"rouge": {"words": "stemmed"}}`), evaluators under other names
@@ -71,6 +77,9 @@ def evaluate(  # noqa: PLR0913 - all but the first three by name
         cluster: The field of a question that marks dependent questions.
         thresholds: The mean from which on a system passes, by metric, or `source`.
         rank_by: The metric, such as `citation.f1`, that orders systems.
+        missing: What a question means that a system did not answer: `failed`, a failed answer, or
+            `not_asked`: the system was not asked, and systems are ranked by common questions only.
+            Also by system, with the key `default` for all others.
         columns: Fields by the names of your columns, for `questions`, `predictions` and `documents`
             (`{"questions": {"query": "question"}}`).
         tags: Columns of questions that become tags.
@@ -86,32 +95,43 @@ def evaluate(  # noqa: PLR0913 - all but the first three by name
         folder = Path(tempfile.mkdtemp(prefix="scoreline-"))
         remove = partial(shutil.rmtree, folder, ignore_errors=True)
         stack.callback(remove)
-        inputs = InputFolder(folder, columns or {}, tags)
-        stack.enter_context(converted_errors(inputs))
+        inputs = InputFolder(folder)
+        stack.enter_context(converted_errors(inputs, f"benchmarks.{NAME}."))
+        wanted = _listed(evaluators)
         content = _configuration(
-            evaluators=evaluators,
+            evaluators=wanted,
             judge=judge,
             models=models,
             slices=slices,
             cluster=cluster,
             thresholds=thresholds,
             rank_by=rank_by,
+            missing=_plain(missing),
+            columns=_plain_columns(columns),
+            tags=_plain(tags),
         )
-        own = {each.name: each for each in evaluators if _is_evaluator(each)}
+        own = {each.name: each for each in wanted if _is_evaluator(each)}
         document = Document(folder / "evaluate", content, None)
         project = build_settings(document, own).project
+        if not (ledger is None or is_path(ledger)):
+            raise ScorelineError(f"ledger: expected a path, found {found(ledger)}")
         own_ledger = None if ledger is None else Path(ledger)
         warehouse = replace(project.open_warehouse(), ledger=own_ledger)
-        _run(project, warehouse, inputs.files(NAME, questions, predictions, documents))
-        results = Results(Snapshot(folder / WAREHOUSE), {NAME: project.benchmarks[NAME]})
+        benchmark = project.benchmarks[NAME]
+        files = inputs.files(NAME, questions, predictions, documents, benchmark)
+        notes = inputs.name_notes(_run(project, warehouse, files))
+        written = Snapshot(folder / WAREHOUSE)
+        with written.open() as opened:
+            notes += lint_benchmark(opened, benchmark)
+        results = Results(written, {NAME: benchmark}, notes)
         # The results read the warehouse when they are used.
         stack.pop_all()
         weakref.finalize(results, remove)
     return results
 
 
-def _run(project: Project, warehouse: Warehouse, files: Any) -> None:
-    """Run the stages of the pipeline on one benchmark, one after the other."""
+def _run(project: Project, warehouse: Warehouse, files: Any) -> list[str]:
+    """Run the stages of the pipeline on one benchmark; return notes on the inputs."""
     from assets.analysis.findings import refresh_insights, refresh_problems
     from assets.checks.constraints import validate_constraints
     from assets.leaderboard.refresh import refresh_leaderboards
@@ -122,7 +142,7 @@ def _run(project: Project, warehouse: Warehouse, files: Any) -> None:
 
     benchmark = project.benchmarks[NAME]
     run_id = uuid4().hex
-    ingest(warehouse, [files], inspect=validate_constraints)
+    ingested = ingest(warehouse, [files], inspect=validate_constraints)
     judged = [
         (benchmark, each)
         for each in benchmark.evaluators
@@ -140,6 +160,7 @@ def _run(project: Project, warehouse: Warehouse, files: Any) -> None:
     refresh_leaderboards(warehouse, [benchmark])
     refresh_problems(warehouse, [benchmark])
     refresh_insights(warehouse, [benchmark])
+    return [note for each in ingested.values() for note in each.notes]
 
 
 def _is_evaluator(given: object) -> TypeGuard[Evaluator | type[Evaluator]]:
@@ -148,6 +169,59 @@ def _is_evaluator(given: object) -> TypeGuard[Evaluator | type[Evaluator]]:
 
     cls = given if isinstance(given, type) else type(given)
     return issubclass(cls, Evaluator)
+
+
+def _listed(evaluators: Any) -> list[Any]:
+    """Return the wanted evaluators as a list.
+
+    Raises:
+        ScorelineError: One is nothing that `evaluate` understands.
+    """
+    is_one = isinstance(evaluators, str | Mapping) or not isinstance(evaluators, Iterable)
+    wanted = [evaluators] if is_one or _is_evaluator(evaluators) else list(evaluators)
+    for each in wanted:
+        if isinstance(each, str) or _is_evaluator(each):
+            continue
+        if isinstance(each, Mapping):
+            for name, given in each.items():
+                if not isinstance(given, Mapping):
+                    shown = f"expected parameters of {name!r} by name, found {found(given)}"
+                    raise ScorelineError(f"evaluators: {shown}")
+        elif isfunction(each):
+            raise ScorelineError(
+                f"evaluators: {each.__name__!r} is a plain function: "
+                "decorate it with `@scoreline.metric`"
+            )
+        else:
+            raise ScorelineError(
+                "evaluators: expected names, parameters by name, or evaluators of your own, "
+                f"found {each!r}"
+            )
+    return wanted
+
+
+def _plain(given: Any) -> Any:
+    """Return a mapping as a dict, a list as one; anything else is checked with the other keys."""
+    if isinstance(given, Mapping):
+        return dict(given)
+    is_list = isinstance(given, Iterable) and not isinstance(given, str)
+    return list(given) or None if is_list else given
+
+
+def _plain_columns(columns: Any) -> dict[str, Any] | None:
+    """Return `columns` as dicts.
+
+    Raises:
+        ScorelineError: They are not by kind of input.
+    """
+    if columns is None:
+        return None
+    if not isinstance(columns, Mapping) or not all(
+        isinstance(each, Mapping) for each in columns.values()
+    ):
+        expected = '{"questions": {"column": "field"}, "predictions": {...}}'
+        raise ScorelineError(f"columns: expected fields by column, such as {expected}")
+    return {kind: dict(each) for kind, each in columns.items()}
 
 
 def _named_instance(name: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -171,7 +245,7 @@ def _configuration(
     """Return the content of a configuration file with one benchmark."""
     names: list[str | dict[str, str]] = []
     parameters: dict[str, Any] = {}
-    for each in [evaluators] if isinstance(evaluators, str) else evaluators:
+    for each in evaluators:
         if isinstance(each, str):
             names.append(each)
         elif _is_evaluator(each):
@@ -190,7 +264,7 @@ def _configuration(
     }
     content: dict[str, Any] = {"warehouse": WAREHOUSE, "benchmarks": {NAME: benchmark}}
     if judge is not None:
-        content["judge"] = {"model": judge} if isinstance(judge, str) else dict(judge)
+        content["judge"] = {"model": judge} if isinstance(judge, str) else _plain(judge)
     if models is not None:
-        content["models"] = dict(models)
+        content["models"] = _plain(models)
     return content

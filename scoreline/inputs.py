@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import polars as pl
 
+from scoreline.text_ids import TextIds
 from warehouse.errors import InputError, Problem
+from warehouse.formats.columns import Columns
 from warehouse.formats.paths import expand
+from warehouse.formats.readers.error_messages import RecordError
+from warehouse.formats.readers.field_names import (
+    PREDICTION_ALIASES,
+    QUESTION_ALIASES,
+    FieldNames,
+)
+from warehouse.formats.records.document import Document
+from warehouse.formats.records.prediction import Prediction
+from warehouse.formats.records.question import Question
+from warehouse.ingest.load import alias_notes
 from warehouse.ingest.plan import BenchmarkFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator
+
+    from assets.project import Benchmark
 
 Rows: TypeAlias = Any
 """A Polars, pandas or Arrow frame, a list of dicts, or a path."""
@@ -27,42 +43,71 @@ class InputFolder:
 
     Attributes:
         folder: The folder.
-        columns: Other names of fields, by the name of the column.
-        tags: Columns that become tags of questions.
         origins: What each file was written from, for error messages.
+        rows: The number of the row behind each line of a file, if lines lack rows.
+        texts: The ids of questions by their text.
+        aliases: The fields by well-known name that were read as such, by origin.
     """
 
     folder: Path
-    columns: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    tags: Sequence[str] = ()
     origins: dict[str, str] = field(default_factory=dict)
+    rows: dict[str, list[int]] = field(default_factory=dict)
+    texts: TextIds = field(default_factory=TextIds)
+    aliases: dict[Path, dict[str, str]] = field(default_factory=dict)
 
     def files(
-        self, benchmark: str, questions: Rows, predictions: Rows, documents: Rows | None
+        self,
+        benchmark: str,
+        questions: Rows,
+        predictions: Rows,
+        documents: Rows | None,
+        settings: Benchmark,
     ) -> BenchmarkFiles:
         """Return the files of a benchmark; paths are used as they are.
 
         Raises:
-            InputError: Something is neither rows nor a path, or a path matches no file.
+            InputError: Something is neither rows nor a path, a path matches no file, or a column is
+                missing.
         """
+        columns = settings.columns
+        # One frame may hold questions and answers, a row for each answer.
+        is_combined = questions is None or (questions is predictions and not is_path(questions))
+        self.texts = TextIds(is_combined, columns.tags)
+        if questions is None:
+            questions = _combined(predictions)
+        answers = predictions.values() if isinstance(predictions, Mapping) else [predictions]
+        # Rows get the names of fields here, so that the files need not be read row by row.
+        read = Columns(
+            questions=columns.questions if is_path(questions) else {},
+            predictions=columns.predictions if any(map(is_path, answers)) else {},
+            documents=columns.documents if is_path(documents) else {},
+            tags=columns.tags,
+        )
         return BenchmarkFiles(
             benchmark=benchmark,
             format="canonical",
-            questions=self._files("questions", questions),
-            documents=[] if documents is None else self._files("documents", documents),
-            predictions=list(self._prediction_files(predictions)),
+            questions=self._files("questions", questions, columns),
+            documents=[] if documents is None else self._files("documents", documents, columns),
+            predictions=list(self._prediction_files(predictions, columns)),
+            columns=read,
+            missing=settings.missing,
+            renamed=frozenset(map(Path, self.origins)),
         )
 
     def name_origins(self, error: InputError) -> InputError:
         """Return an error about rows of a frame instead of lines of a file written from it."""
         return InputError([self._renamed(problem) for problem in error.problems])
 
-    def _prediction_files(self, given: Rows) -> Iterator[tuple[Path, str | None]]:
+    def name_notes(self, notes: Iterable[str]) -> list[str]:
+        """Return notes on inputs with those on names of columns, without names of files written."""
+        return [*alias_notes(self.aliases), *map(self._without_files, notes)]
+
+    def _prediction_files(self, given: Rows, columns: Columns) -> Iterator[tuple[Path, str | None]]:
         if not isinstance(given, Mapping):
             if is_path(given):
                 yield from expand(given)
             else:
-                yield self._write("predictions", "predictions", given), None
+                yield self._write("predictions", "predictions", given, columns), None
             return
         if not given:
             raise InputError([Problem("predictions", None, "expected at least one system")])
@@ -71,46 +116,108 @@ class InputFolder:
             if is_path(rows):
                 yield from ((path, str(system)) for path, _ in expand(rows))
             else:
-                yield self._write("predictions", name, rows, number), str(system)
+                path = self._write("predictions", name, rows, columns, number, str(system))
+                yield path, str(system)
 
-    def _files(self, kind: str, given: Rows) -> list[Path]:
+    def _files(self, kind: str, given: Rows, columns: Columns) -> list[Path]:
         if is_path(given):
             return [path for path, _ in expand(given)]
-        return [self._write(kind, kind, given)]
+        return [self._write(kind, kind, given, columns)]
 
-    def _write(self, kind: str, origin: str, given: Rows, number: int = 0) -> Path:
+    def _write(
+        self,
+        kind: str,
+        origin: str,
+        given: Rows,
+        columns: Columns,
+        number: int = 0,
+        system: str | None = None,
+    ) -> Path:
         path = self.folder / f"{kind}-{number}.jsonl"
         self.origins[str(path)] = origin
-        renamed = self.columns.get(kind, {})
+        fields, aliases = _KINDS[kind]
+        used: dict[str, str] = {}
+        names = FieldNames(
+            Path(origin),
+            fields,
+            getattr(columns, kind),
+            aliases,
+            used=used,
+            required=next(iter(fields)),
+        )
+        header, rows = as_rows(given, origin)
+        if kind != "documents" and header is not None:
+            names.has_id = not TextIds.in_header(header, getattr(columns, kind))
+        fixed = None if header is None else names.check_header(header, None)
         with path.open("w", encoding="utf-8") as file:
-            for at, row in enumerate(as_rows(given, origin)):
-                named = {renamed.get(name, name): value for name, value in row.items()}
-                if kind == "questions" and self.tags:
-                    named = self._with_tags(named)
+            for at, row in enumerate(rows):
                 try:
-                    line = json.dumps(named, ensure_ascii=False, default=_plain)
-                except (TypeError, ValueError) as error:
+                    named = self._identified(kind, names.rename(row, fixed), f"{origin}[{at}]")
+                    if named is None:
+                        continue
+                    _require_system(named, system)
+                    line = _as_json(named)
+                except (RecordError, TypeError, ValueError) as error:
                     raise InputError([Problem(f"{origin}[{at}]", None, str(error))]) from error
                 file.write(line + "\n")
+                self.rows.setdefault(str(path), []).append(at)
+        if str(path) not in self.rows:
+            raise InputError([Problem(origin, None, "there are no rows")])
+        names.require_columns()
+        if used:
+            self.aliases[Path(origin)] = used
         return path
 
-    def _with_tags(self, row: dict[str, Any]) -> dict[str, Any]:
-        tags = dict(row.get("tags") or {})
-        for name in self.tags:
-            value = row.pop(name, None)
-            if value is not None:
-                tags[name] = str(value)
-        return {**row, "tags": tags} if tags else row
+    def _identified(self, kind: str, row: dict[str, Any], origin: str) -> dict[str, Any] | None:
+        """Return a row with the id of its question; null for a question that repeats another."""
+        if kind == "predictions":
+            return self.texts.answer(row)
+        if kind == "questions" and (self.texts.is_combined or "question_id" not in row):
+            return self.texts.question(json.loads(json.dumps(row, default=_plain)), origin)
+        if kind == "questions":
+            return self.texts.question(row, origin)
+        return row
+
+    def _without_files(self, message: str) -> str:
+        for path, name in self.origins.items():
+            if path in message:
+                line = re.compile(rf"{re.escape(path)}:(\d+)")
+                message = line.sub(partial(self._row, path), message).replace(path, name)
+        return message
+
+    def _row(self, path: str, line: re.Match[str]) -> str:
+        """Return the name of the row that a line of a file was written from."""
+        return f"{self.origins[path]}[{self.rows[path][int(line[1]) - 1]}]"
 
     def _renamed(self, problem: Problem) -> Problem:
         origin = self.origins.get(str(problem.file))
-        message = problem.message
-        for path, name in self.origins.items():
-            message = message.replace(path, name)
+        message = self._without_files(problem.message)
         if origin is None:
             return Problem(problem.file, problem.line, message)
-        row = "" if problem.line is None else f"[{problem.line - 1}]"
+        # A file without rows has problems, but no line.
+        row = "" if problem.line is None else f"[{self.rows[str(problem.file)][problem.line - 1]}]"
         return Problem(origin + row, None, message)
+
+
+_KINDS: Final[Mapping[str, tuple[Collection[str], Mapping[str, str]]]] = {
+    "questions": (Question.annotations().keys(), QUESTION_ALIASES),
+    "predictions": (Prediction.annotations().keys(), PREDICTION_ALIASES),
+    "documents": (Document.annotations().keys(), {}),
+}
+"""The fields of each kind of rows, the required one first, and their aliases."""
+
+
+def _combined(predictions: Rows) -> Rows:
+    """Return the rows of all systems, which hold the questions.
+
+    Raises:
+        InputError: They are in files.
+    """
+    parts = list(predictions.values()) if isinstance(predictions, Mapping) else [predictions]
+    if any(map(is_path, parts)):
+        message = "expected questions; only frames and lists of answers may hold them"
+        raise InputError([Problem("questions", None, message)])
+    return [row for part in parts for row in as_rows(part, "predictions")[1]]
 
 
 def is_path(given: object) -> bool:
@@ -118,22 +225,22 @@ def is_path(given: object) -> bool:
     return isinstance(given, str | Path)
 
 
-def as_rows(given: Rows, origin: str) -> Iterable[Mapping[str, Any]]:
-    """Return the rows of a frame or a list, without the missing values of frames.
+def as_rows(given: Rows, origin: str) -> tuple[list[str] | None, Iterable[dict[str, Any]]]:
+    """Return the columns of a frame (null for a list), and its rows without missing values.
 
     Raises:
         InputError: It is neither.
     """
     frame = _frame(given)
     if frame is not None:
-        return (
+        return frame.columns, (
             {name: value for name, value in row.items() if value is not None}
             for row in frame.iter_rows(named=True)
         )
     if isinstance(given, Iterable):
         rows = list(given)
         if all(isinstance(row, Mapping) for row in rows):
-            return rows
+            return None, [dict(row) for row in rows]
     raise InputError(
         [
             Problem(
@@ -161,6 +268,36 @@ def _frame(given: Rows) -> pl.DataFrame | None:
     else:
         return None
     return found if isinstance(found, pl.DataFrame) else None
+
+
+def _require_system(row: Mapping[str, Any], key: str | None) -> None:
+    """Check that a row does not name another system than the key of its rows.
+
+    Raises:
+        RecordError: It does.
+    """
+    if key is not None and row.get("system") not in (None, key):
+        raise RecordError([f"system: the row says {row['system']!r}, its key {key!r}"])
+
+
+def _as_json(row: Mapping[str, Any]) -> str:
+    """Return a row as JSON.
+
+    Raises:
+        RecordError: A field holds NaN or an infinite number.
+        TypeError: A value has no form in JSON.
+        ValueError: A value refers to itself.
+    """
+    try:
+        return json.dumps(row, ensure_ascii=False, default=_plain, allow_nan=False)
+    except ValueError:
+        for name, value in row.items():
+            refused: list[str] = []
+            json.loads(json.dumps(value, default=_plain), parse_constant=refused.append)
+            if refused:
+                message = f"{name}: {refused[0]} is not a number; use None for what is not given"
+                raise RecordError([message]) from None
+        raise
 
 
 def _plain(value: object) -> object:

@@ -8,13 +8,17 @@ import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _MOST_PROBLEMS = 100
+_MOST_NOTES = 10
 
 
 def results_page(
-    leaderboard: pl.DataFrame, comparisons: pl.DataFrame, problems: pl.DataFrame
+    leaderboard: pl.DataFrame,
+    comparisons: pl.DataFrame,
+    problems: pl.DataFrame,
+    notes: Sequence[str],
 ) -> str:
     """Return a page without scripts and references to other files."""
     primary = leaderboard.filter(pl.col("is_primary") == 1, pl.col("slice") == "all")
@@ -23,28 +27,29 @@ def results_page(
     return _render(
         "page.html.j2",
         groups=list(_groups(leaderboard)),
+        notes=notes,
         comparisons=comparisons.to_dicts(),
         problems=problems.head(_MOST_PROBLEMS).to_dicts(),
         more_problems=max(0, problems.height - _MOST_PROBLEMS),
     )
 
 
-def leaderboard_tables(leaderboard: pl.DataFrame) -> str:
-    """Return a table for each benchmark and slice, with intervals and ranges of ranks."""
-    return _render("tables.html.j2", groups=list(_groups(leaderboard)))
+def leaderboard_tables(leaderboard: pl.DataFrame, notes: Sequence[str]) -> str:
+    """Return a table for each benchmark and slice, with intervals and ranges of ranks; notes."""
+    return _render("tables.html.j2", groups=list(_groups(leaderboard)), notes=notes)
 
 
 def _render(template: str, **values: Any) -> str:
     environment = Environment(
         loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined
     )
-    return environment.get_template(template).render(values)
+    return environment.get_template(template).render(values, most_notes=_MOST_NOTES)
 
 
 def _groups(leaderboard: pl.DataFrame) -> Iterator[dict[str, Any]]:
     """Yield the leaderboard of each benchmark and slice, with its primary metrics."""
     from assets.charts.sort_order import ORDER_COLUMNS, leading_metric, systems_best_first
-    from assets.leaderboard.winner import describe_winner
+    from assets.leaderboard.winner import best_systems, describe_winner
 
     for group in leaderboard.partition_by("benchmark", "slice", maintain_order=True):
         order = group.select(ORDER_COLUMNS).to_dicts()
@@ -58,17 +63,25 @@ def _groups(leaderboard: pl.DataFrame) -> Iterator[dict[str, Any]]:
         if leading in metrics:
             metrics.sort(key=lambda metric: metric != leading)
         first = group.row(0, named=True)
+        best = {
+            metric: best_systems([row for key, row in cells.items() if key[1:] == metric])
+            for metric in metrics
+        }
         headline = [row for key, row in cells.items() if key[1:] == leading]
         yield {
             "title": ", ".join(
                 part for part in (first["benchmark"], first["slice"]) if part != "all"
             ),
             "metrics": [_metric(next(r for k, r in cells.items() if k[1:] == m)) for m in metrics],
+            "has_best": any(best.values()),
             "rows": [
                 {
                     "system": system,
                     "first": cells[system, *metrics[0]],
-                    "cells": [_cell(cells.get((system, *metric))) for metric in metrics],
+                    "cells": [
+                        _cell(cells.get((system, *metric)), is_best=system in best[metric])
+                        for metric in metrics
+                    ],
                 }
                 for system in systems_best_first(order)
                 if metrics and (system, *metrics[0]) in cells
@@ -79,14 +92,17 @@ def _groups(leaderboard: pl.DataFrame) -> Iterator[dict[str, Any]]:
 
 def _metric(row: dict[str, Any]) -> dict[str, str]:
     return {
-        "name": f"{row['evaluator']}.{row['metric']}",
+        "evaluator": row["evaluator"],
+        "name": row["metric"],
         "arrow": "\u2191" if row["best"] == "high" else "\u2193",
         "summary": row.get("summary") or "",
     }
 
 
-def _cell(row: dict[str, Any] | None) -> dict[str, Any]:
+def _cell(row: dict[str, Any] | None, *, is_best: bool) -> dict[str, Any]:
     if row is None:
-        return {"mean": None, "ci_low": None, "ci_high": None, "title": "not scored"}
+        absent = dict.fromkeys(("mean", "ci_low", "ci_high"))
+        return {**absent, "title": "not scored", "is_best": False}
     scored = f"{row['n_scored']} of {row['n'] - row['n_not_applicable']} samples scored"
-    return {**{name: row[name] for name in ("mean", "ci_low", "ci_high")}, "title": scored}
+    shown = {name: row[name] for name in ("mean", "ci_low", "ci_high")}
+    return {**shown, "title": scored, "is_best": is_best}

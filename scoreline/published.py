@@ -33,13 +33,16 @@ def run(
         ScorelineError: The configuration or an input is not valid, or a check failed. A failed gate
             is none: it is in the results.
     """
+    from orchestration.doctor.config_lint import lint_config
     from orchestration.runs import RunOptions
     from orchestration.runs.start import run_project
 
     with converted_errors():
         settings = load_config(Path(config))
         run_project(settings, RunOptions(judge=judge, force=force))
-        return Results(settings.project.open_copy(), settings.project.benchmarks)
+        project = settings.project
+        notes = lint_config(project, project.benchmarks)
+        return Results(project.open_copy(), project.benchmarks, notes)
 
 
 def open(path: str | Path) -> Results:  # noqa: A001 - `scoreline.open`

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from scoreline.errors import ScorelineError, converted_errors
+from warehouse.schema.tables import table_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,18 +35,24 @@ class Results:
 
     Attributes:
         benchmarks: The names of the benchmarks.
+        notes: Notes on inputs and probable mistakes: columns that were read as fields, fields that
+            are not used, evaluators without scores and why. Empty for results that were opened.
     """
 
-    def __init__(self, source: Source, benchmarks: Mapping[str, Benchmark]) -> None:
+    def __init__(
+        self, source: Source, benchmarks: Mapping[str, Benchmark], notes: Sequence[str] = ()
+    ) -> None:
         """Use `evaluate`, `run` or `open` instead.
 
         Args:
             source: The warehouse or its published copy.
             benchmarks: The benchmarks by name.
+            notes: Notes on inputs and probable mistakes.
         """
         self._source = source
         self._benchmarks = benchmarks
         self.benchmarks: Sequence[str] = tuple(benchmarks)
+        self.notes: Sequence[str] = tuple(notes)
 
     @cached_property
     def leaderboard(self) -> pl.DataFrame:
@@ -98,7 +105,8 @@ class Results:
             benchmark: The benchmark; may be left out where there is one.
 
         Returns:
-            The rows of `comparisons` with `a` first and the two means, `a` and `b`.
+            The rows of `comparisons` with `a` first, the two means `a` and `b`, and which is
+            `best`: `high` or `low` values.
 
         Raises:
             ScorelineError: There is no such system, metric or slice, or no score in common.
@@ -109,11 +117,16 @@ class Results:
         self._require_systems(name, a, b)
         metrics = () if metric is None else (metric,)
         with converted_errors():
-            return compare_systems(self._source, self._benchmarks[name], a, b, metrics, slice)
+            found = compare_systems(self._source, self._benchmarks[name], a, b, metrics, slice)
+        prefix = pl.col("evaluator") + "."
+        found = found.with_columns(
+            benchmark=pl.lit(name), metric=pl.col("metric").str.strip_prefix(prefix)
+        )
+        return found.select(*table_named("comparisons").column_names, "a", "b", "best")
 
     def gate(
         self,
-        system: str,
+        system: str | None = None,
         baseline: str | None = None,
         metric: str | None = None,
         *,
@@ -126,7 +139,7 @@ class Results:
         """Check that a system is not worse than a baseline, or reaches a number.
 
         Args:
-            system: The system to check.
+            system: The system to check; may be left out where there is one.
             baseline: The system that it is compared with.
             metric: The metric, such as `citation.f1`; the one that orders systems unless given.
             tolerance: How much worse than the baseline it may be, on the metric's scale.
@@ -150,6 +163,8 @@ class Results:
         if sum(each is not None for each in (baseline, min, max)) > 1:
             raise ScorelineError(ONE_OF)
         name = self._only(benchmark)
+        if system is None:
+            system = self._only_system(name)
         self._require_systems(name, *(each for each in (system, baseline) if each is not None))
         chosen = self._benchmarks[name]
         wanted = [metric or self._headline(name)]
@@ -168,19 +183,19 @@ class Results:
         raise ScorelineError(ONE_OF)
 
     def to_html(self, path: str | Path) -> Path:
-        """Write the leaderboards, comparisons and problems to one HTML file; return its path."""
+        """Write leaderboards, notes, comparisons and problems to one HTML file; return its path."""
         from scoreline.page import results_page
 
         target = Path(path)
-        page = results_page(self.leaderboard, self.comparisons, self.problems)
+        page = results_page(self.leaderboard, self.comparisons, self.problems, self.notes)
         target.write_text(page, encoding="utf-8")
         return target
 
     def _repr_html_(self) -> str:
-        """Show the leaderboards in a notebook."""
+        """Show the leaderboards and notes in a notebook."""
         from scoreline.page import leaderboard_tables
 
-        return leaderboard_tables(self.leaderboard)
+        return leaderboard_tables(self.leaderboard, self.notes)
 
     def __repr__(self) -> str:
         systems = self.leaderboard["system"].n_unique()
@@ -208,9 +223,18 @@ class Results:
             raise ScorelineError(f"{benchmark!r} has no metric with a value: name one")
         return "{evaluator}.{metric}".format(**rows.row(0, named=True))
 
-    def _require_systems(self, benchmark: str, *names: str) -> None:
+    def _systems(self, benchmark: str) -> list[str]:
         rows = self.leaderboard.filter(pl.col("benchmark") == benchmark)
-        known = rows["system"].unique().sort().to_list()
+        return rows["system"].unique().sort().to_list()
+
+    def _only_system(self, benchmark: str) -> str:
+        systems = self._systems(benchmark)
+        if len(systems) != 1:
+            raise ScorelineError(f"expected `system`, one of {', '.join(systems)}")
+        return systems[0]
+
+    def _require_systems(self, benchmark: str, *names: str) -> None:
+        known = self._systems(benchmark)
         for name in names:
             _require_known("system", name, known)
 

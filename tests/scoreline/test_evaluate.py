@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
+import re
 import subprocess
 import sys
+import traceback
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Any
 
@@ -87,6 +90,72 @@ def test_columns_are_renamed() -> None:
     assert means(found) == pytest.approx(MEANS)
 
 
+@pytest.mark.parametrize("convert", [list, pl.DataFrame, as_pandas, as_arrow])
+def test_names_of_other_tools_are_understood(
+    convert: Callable[[list[dict[str, Any]]], Any],
+) -> None:
+    questions = [{"id": row["question_id"], "user_input": row["question"]} for row in QUESTIONS]
+    gold = {row["question_id"]: row["gold_sentence_ids"] for row in QUESTIONS}
+    for row in questions:
+        row["gold"] = gold[row["id"]]
+    answers = [
+        {
+            "id": row["question_id"],
+            "model": row["system"],
+            "response": row["answer"],
+            "cited_sentence_ids": row["cited_sentence_ids"],
+        }
+        for row in flat()
+    ]
+    columns = {"questions": {"gold": "gold_sentence_ids"}, "predictions": {"model": "system"}}
+    found = scoreline.evaluate(convert(questions), convert(answers), "citation", columns=columns)
+    assert means(found) == pytest.approx(MEANS)
+    asked = "questions: read 'id' as 'question_id', 'user_input' as 'question'"
+    given = "predictions: read 'id' as 'question_id', 'response' as 'answer'"
+    end = " (to change this, set `columns`)"
+    assert list(found.notes) == [asked + end, given + end]
+
+
+def test_columns_of_paths_and_of_rows_are_renamed(tmp_path: Path) -> None:
+    rows = [{"qid": row["question_id"], **row} for row in flat()]
+    for row in rows:
+        del row["question_id"]
+    good = tmp_path / "good.jsonl"
+    good.write_text("".join(json.dumps(row) + "\n" for row in rows if row["system"] == "good"))
+    poor = [row for row in rows if row["system"] == "poor"]
+    columns = {"predictions": {"qid": "question_id"}}
+    found = scoreline.evaluate(QUESTIONS, {"good": good, "poor": poor}, "citation", columns=columns)
+    assert means(found) == pytest.approx(MEANS)
+
+
+@pytest.mark.parametrize("convert", [list, pl.DataFrame, as_pandas])
+@pytest.mark.parametrize("name", ["question_id", "question"])
+def test_columns_of_frames_beside_paths_are_renamed(
+    tmp_path: Path, convert: Callable[[list[dict[str, Any]]], Any], name: str
+) -> None:
+    """Whether the frame has the ids of questions or, beside other ids, their texts."""
+    questions = [{**row, "question": f"What is {row['question_id']}?"} for row in QUESTIONS]
+    texts = {row["question_id"]: row["question"] for row in questions}
+    good, poor = (
+        [{"qid": row["question_id"], "reply": row["answer"], **row} for row in ANSWERS[system]]
+        for system in ("good", "poor")
+    )
+    for row in [*good, *poor]:
+        del row["question_id"], row["answer"]
+    for row in poor:
+        row["question" if name == "question" else "note"] = texts[row["qid"]]
+    path = tmp_path / "good.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in good))
+    found = scoreline.evaluate(
+        questions,
+        {"good": path, "poor": convert(poor)},
+        "citation",
+        columns={"predictions": {"qid": "question_id", "reply": "answer"}},
+    )
+    assert means(found) == pytest.approx(MEANS)
+    assert found.sql("SELECT count(answer) AS n FROM predictions")["n"].item() == len(flat())
+
+
 def test_missing_values_of_frames_are_missing() -> None:
     pandas = pytest.importorskip("pandas")
     rows = [{**row, "answer": None if n == 0 else row["answer"]} for n, row in enumerate(flat())]
@@ -98,6 +167,8 @@ def test_missing_values_of_frames_are_missing() -> None:
 
 def test_compare_has_the_numbers_of_the_table(results: scoreline.Results) -> None:
     row = results.compare("good", "poor", "citation.f1").row(0, named=True)
+    stored = results.comparisons.filter(slice="all", evaluator="citation", metric="f1")
+    assert {name: row[name] for name in stored.columns} == stored.row(0, named=True)
     assert row["difference"] == pytest.approx(MEANS["good"] - MEANS["poor"])
     assert row["verdict"] == "better"
     inverted = results.compare("poor", "good", "f1").row(0, named=True)
@@ -113,9 +184,28 @@ def test_gate_says_whether_a_system_passes(results: scoreline.Results) -> None:
     assert (missed.passed, missed.value) == (False, pytest.approx(MEANS["good"]))
 
 
+def test_gate_needs_no_system_where_there_is_one(results: scoreline.Results) -> None:
+    only = scoreline.evaluate(QUESTIONS, {"good": ANSWERS["good"]}, "citation")
+    found = only.gate(metric="citation.f1", min=0.6)
+    assert (found.system, found.verdict) == ("good", "met")
+    with pytest.raises(scoreline.ScorelineError, match="expected `system`, one of good, poor"):
+        results.gate(metric="citation.f1", min=0.6)
+
+
+def len_of(answer: str) -> int:
+    return len(answer)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
+        (
+            {"columns": {"questions": {"qestion": "question"}}},
+            "questions: no column 'qestion', which `columns` names; found 'question_id', ",
+        ),
+        ({"columns": {"predictions": {"x": "answr"}}}, "unknown field 'answr' .did you mean 'ans"),
+        ({"columns": {"questoins": {}}}, "unknown key 'questoins' .did you mean 'questions'"),
+        ({"tags": ["lnaguage"]}, "no row has a value for 'lnaguage'.*did you mean 'language'"),
         ({"evaluators": ["citaton"]}, "did you mean 'citation'"),
         ({"evaluators": [{"rouge": {"wordz": "x"}}]}, "unknown parameter 'wordz'"),
         ({"questions": 7}, "questions: expected a Polars, pandas or Arrow frame"),
@@ -128,6 +218,13 @@ def test_gate_says_whether_a_system_passes(results: scoreline.Results) -> None:
             r"predictions\['a'\]\[0\]: there is no question 'q'",
         ),
         ({"predictions": {}}, "at least one system"),
+        ({"questions": []}, "^questions: there are no rows$"),
+        ({"predictions": []}, "^predictions: there are no rows$"),
+        ({"predictions": {"a": []}}, r"^predictions\['a'\]: there are no rows$"),
+        (
+            {"predictions": pl.DataFrame(schema=["question_id", "system"])},
+            "^predictions: there are no rows$",
+        ),
         (
             {"predictions": [{"question_id": "q0", "answer": ""}]},
             r"predictions\[0\]: system: missing",
@@ -137,12 +234,55 @@ def test_gate_says_whether_a_system_passes(results: scoreline.Results) -> None:
         ({"judge": {"modell": "x"}}, "did you mean 'model'"),
         ({"questions": "nowhere/*.jsonl"}, "no file matches"),
         ({"questions": [{"question_id": "a", "x": object()}]}, r"questions\[0\]: .*object"),
+        (
+            {"evaluators": [len_of]},
+            "'len_of' is a plain function: decorate it with `@score",
+        ),
+        ({"evaluators": len_of}, "'len_of' is a plain function: decorate it with `@score"),
+        ({"evaluators": None}, "evaluators: expected names, .*, found None"),
+        ({"evaluators": ["rouge", 7]}, "evaluators: expected names, .*, found 7"),
+        ({"evaluators": {"rouge": {"wordz": "x"}}}, "unknown parameter 'wordz'"),
+        ({"evaluators": [{"rouge": None}]}, "expected parameters of 'rouge' by name, found null"),
+        (
+            {"columns": {"nr": "question_id"}},
+            r'columns: expected .*\{"questions": \{"column": "field"\}, "predictions": ',
+        ),
+        ({"columns": "nr"}, "columns: expected fields by column"),
+        ({"tags": "kind"}, "tags: expected a list"),
+        ({"tags": 7}, "^tags: expected a list$"),
+        ({"slices": "kind"}, "slices: expected a list"),
+        ({"missing": 7}, "missing: expected a mapping"),
+        ({"judge": 7}, "judge: expected a mapping"),
+        ({"models": 7}, "models: expected a mapping"),
+        ({"ledger": 7}, "ledger: expected a path, found the number 7"),
+        (
+            {"predictions": {"a": [{"question_id": "q0", "answer": "", "system": "zz"}]}},
+            r"predictions\['a'\]\[0\]: system: the row says 'zz', its key 'a'$",
+        ),
+        (
+            {"predictions": {"s": [{"question_id": "q0", "answer": ""}] * 2}},
+            r"\['s'\]\[1\]: a second .* 'q0', the first in predictions\['s'\]\[0\]$",
+        ),
+        (
+            {"questions": [QUESTIONS[0]] * 2},
+            r"questions\[1\]: question 'q0' occurs twice, first in questions\[0\]$",
+        ),
+        (
+            {"predictions": {"a": [{"question_id": "q0", "answer": "", "latency_s": math.nan}]}},
+            r"predictions\['a'\]\[0\]: latency_s: NaN is not a number; use None",
+        ),
+        (
+            {"predictions": {"a": [{"question_id": "q0", "usage": {"tokens": [1, -math.inf]}}]}},
+            r"predictions\['a'\]\[0\]: usage: -Infinity is not a number",
+        ),
     ],
 )
 def test_slips_are_errors(given: dict[str, Any], message: str) -> None:
     usual = {"questions": QUESTIONS, "predictions": ANSWERS, "evaluators": ["citation"]}
-    with pytest.raises(scoreline.ScorelineError, match=message):
+    with pytest.raises(scoreline.ScorelineError, match=message) as raised:
         scoreline.evaluate(**{**usual, **given})
+    shown = "".join(traceback.format_exception(raised.value))
+    assert shown.count("Traceback") == 1
 
 
 def test_a_wrong_name_of_a_result_is_an_error(results: scoreline.Results) -> None:
@@ -219,6 +359,25 @@ def test_pages_escape_names(tmp_path: Path) -> None:
         assert evil in each.text
         assert f"{MEANS['good']:.3f}" in each.text
     assert f"{MEANS['good'] - MEANS['poor']:.3f}" in page.text
+
+
+def test_notebooks_show_intervals_ranks_and_the_best(results: scoreline.Results) -> None:
+    tags = re.compile("<style>.*?</style>|<[^>]*>", re.DOTALL)
+    lines = " ".join(tags.sub(" ", results._repr_html_()).split())
+    good, poor = (
+        results.leaderboard.filter(
+            pl.col("system") == name, pl.col("metric") == "f1", pl.col("slice") == "all"
+        ).row(0, named=True)
+        for name in ("good", "poor")
+    )
+    interval = "{ci_low:.3f} to {ci_high:.3f}"
+    # The better system is marked, because the other one is significantly worse.
+    assert f"1 good 0.611 * {interval.format(**good)} 24" in lines
+    assert f"2 poor 0.333 {interval.format(**poor)} 24" in lines
+    # In a slice of a few questions they are tied: ranges of ranks, and no mark.
+    assert "1 (1 to 2) good 0.444 0." in lines
+    # Two slices have a winner; the third mark is the explanation's.
+    assert lines.count("*") == 3
 
 
 def test_evaluating_loads_neither_dagster_nor_great_expectations() -> None:

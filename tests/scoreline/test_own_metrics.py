@@ -128,8 +128,9 @@ def test_an_exception_leaves_one_sample_undefined_and_names_the_line() -> None:
     def strict(answer: str) -> float:
         return 1 / ("Never" not in answer)
 
-    with pytest.raises(scoreline.ScorelineError, match=r"strict: ZeroDivisionError.*test_own"):
+    with pytest.raises(scoreline.ScorelineError, match=r"strict: ZeroDivisionError.*test_own") as e:
         score(strict)
+    assert isinstance(e.value.__cause__, ZeroDivisionError)
 
 
 def test_a_class_is_a_metric() -> None:

@@ -10,6 +10,7 @@ BIN     := $(VENV)/bin
 PIP     := $(BIN)/python -m pip --disable-pip-version-check
 INSTALL := $(PIP) install --quiet -c constraints.txt
 EXAMPLE := examples/handbook
+LIVE    := examples/live-rag
 MODELS  := models,minilm
 
 export DAGSTER_DISABLE_TELEMETRY := yes
@@ -23,8 +24,9 @@ export PYTHONDONTWRITEBYTECODE :=
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 10
 
-demo: $(VENV)/.base  ## run the example project end to end, offline, and print its leaderboards
+demo: $(VENV)/.base  ## run the example projects end to end, offline, and print their leaderboards
 	@$(BIN)/scoreline run --config $(EXAMPLE)/scoreline.yaml
+	@$(BIN)/python $(LIVE)/model_server.py $(BIN)/scoreline run --config $(LIVE)/scoreline.yaml
 
 test: $(VENV)/.dev  ## run the tests; with SCORELINE_REQUIRE_SERVICES=1 also those that take minutes (ARGS="tests/warehouse -k lock" narrows it)
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
@@ -41,17 +43,21 @@ types: $(VENV)/.dev  ## check the types of the packages
 
 bench: $(VENV)/.bench  ## measure speed and memory; `docs/benchmarks.md` says against what
 	@$(BIN)/python -m benchmarks.small_runs
+	@$(BIN)/python -m benchmarks.many_benchmarks --further 10 110
+	@$(BIN)/python -m benchmarks.many_systems
+	@$(BIN)/python -m benchmarks.end_to_end
+	@$(BIN)/python -m benchmarks.report
+	@$(BIN)/python -m benchmarks.judge_peers
+	@$(BIN)/python -m benchmarks.asking
+	@$(BIN)/python -m benchmarks.models
 	@$(BIN)/python -m benchmarks.retrieval
 	@$(BIN)/python -m benchmarks.answers
 	@$(BIN)/python -m benchmarks.overlap
 	@$(BIN)/python -m benchmarks.detectors
 	@$(BIN)/python -m benchmarks.uncertainty
 	@$(BIN)/python -m benchmarks.coverage
-	@$(BIN)/python -m benchmarks.report
 	@$(BIN)/python -m benchmarks.dagster_overhead
-	@$(BIN)/python -m benchmarks.many_benchmarks --benchmarks 100
 	@$(BIN)/python -m benchmarks.lake
-	@$(BIN)/python -m benchmarks.end_to_end
 
 docs: $(VENV)/.base  ## write the generated pages
 	@$(BIN)/python -m docs.generate
@@ -60,7 +66,7 @@ dev: $(VENV)/.base  ## open the Dagster interface on the example project
 	@$(BIN)/scoreline dev --config $(EXAMPLE)/scoreline.yaml
 
 clean:  ## remove the environment and what the example project wrote
-	rm -rf $(VENV) $(EXAMPLE)/.scoreline $(EXAMPLE)/published
+	rm -rf $(VENV) $(addsuffix /.scoreline,$(EXAMPLE) $(LIVE)) $(addsuffix /published,$(EXAMPLE) $(LIVE))
 
 # The environment: one stamp for each set of extras, renewed when the pins or the project change.
 # Build back ends are installed first, pinned like the rest, so that no build fetches another: hatchling for

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
 from docs.generators.fields import FieldDoc, cell, describe_fields
-from orchestration.config import schema
+from orchestration.config import schema, system_schema
+from orchestration.config.judge import schema as judge_schema
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,7 +32,7 @@ benchmarks:
     evaluators: [document_retrieval, citation]
 ```
 
-Only `benchmarks` is required, with `predictions` and `evaluators` for each benchmark.
+Only `benchmarks` is required, with `evaluators` and `predictions` or `systems` for each benchmark.
 `scoreline init` writes a commented file. Paths are relative to it.
 
 An unknown key or a value of the wrong type is an error that names the line and suggests a similar
@@ -39,8 +41,9 @@ key; the exit code is 2. To check files, warehouse, judge and models as well, ru
     scoreline doctor --config scoreline.yaml
 
 See also [formats](formats.md), [evaluators and their parameters](evaluators.md),
-[judges](judges.md), [models](models.md), [expectations, automation and alerts](operations.md),
-[gates and intervals](trust.md), [lakes and executors](scale-out.md).
+[systems that are asked](systems.md), [judges](judges.md), [models](models.md),
+[expectations, automation and alerts](operations.md), [gates and intervals](trust.md),
+[lakes and executors](scale-out.md).
 
 `make docs` generates this page from `orchestration/config/schema.py`.
 """
@@ -74,23 +77,42 @@ def _sections(model: Any, example: Mapping[str, Any], address: str) -> list[str]
     for field in describe_fields(model):
         given = example[field.name]
         own.append(_row(field, given))
-        if field.part is not None:
+        if field.part is not None and given is not None:
             inner, place = _first(field.kind, given, f"{address}{field.name}")
-            below += _sections(getattr(schema, field.part), inner, f"{place}.")
+            below += _sections(model_named(field.part), inner, f"{place}.")
     head = f"## `{address.rstrip('.')}`" if address else "## Top level"
     summary = (model.__doc__ or "").strip().partition("\n\n")[0]
     table = ["| key | type | default | meaning | example |", "| --- | --- | --- | --- | --- |"]
     return ["\n".join([head, "", " ".join(summary.split()), "", *table, *own, ""]), *below]
 
 
+def model_named(name: str) -> Any:
+    """Return the model of the configuration with a name."""
+    return next(
+        model
+        for module in (schema, judge_schema, system_schema)
+        if (model := getattr(module, name, None)) is not None
+    )
+
+
 def _first(kind: str, given: Any, address: str) -> tuple[Mapping[str, Any], str]:
     """Return the keys of the mappings of a list, or the first mapping by name, and its address."""
     if kind.startswith("mapping of names to "):
-        given, address = next(iter(given.values())), f"{address}.<name>"
+        given, address = list(given.values()), f"{address}.<name>"
+        if "list" in kind:
+            given = given[0]
     if "list" in kind:
-        # No mapping may need all keys.
-        given, address = {key: each[key] for each in given for key in each}, f"{address}[]"
+        address += "[]"
+    if isinstance(given, list):
+        # No mapping may need all keys; of equal keys the first is shown.
+        given = reduce(_merge, given)
     return given, address
+
+
+def _merge(first: Mapping[str, Any], other: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the keys of both, also of mappings in them; of equal keys those of the first."""
+    shared = {key for key in first if isinstance(first[key], dict) and key in other}
+    return {**other, **first, **{key: _merge(first[key], other[key]) for key in shared}}
 
 
 def _row(field: FieldDoc, example: Any) -> str:

@@ -80,7 +80,8 @@ def _inputs(columns: Sequence[str]) -> str:
     files: dict[str, list[str]] = {}
     for column in columns:
         fields = " or ".join(f"`{field}`" for field in input_fields(column))
-        files.setdefault(input_file(column), []).append(fields)
+        if fields not in files.setdefault(input_file(column), []):
+            files[input_file(column)].append(fields)
     return "; ".join(f"{', '.join(fields)} of {file}" for file, fields in files.items())
 
 

@@ -128,7 +128,7 @@ def keys(model: type[BaseModel]) -> set[str]:
     for field in describe_fields(model):
         found.add(field.name)
         if field.part is not None:
-            found |= keys(getattr(schema, field.part))
+            found |= keys(configuration.model_named(field.part))
     return found
 
 
@@ -147,7 +147,9 @@ def test_the_complete_configuration_is_valid_and_complete(tmp_path: Path) -> Non
     file.write_text(text, encoding="utf-8")
     plugin = "import scoreline\n\n@scoreline.metric\ndef polite(answer): return 1.0\n"
     (tmp_path / "metrics.py").write_text(plugin, encoding="utf-8")
-    assert list(load.load_config(file).project.benchmarks) == ["support"]
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "examples.jsonl").touch()
+    assert list(load.load_config(file).project.benchmarks) == ["support", "retrieval"]
     assert keys(schema.ProjectKeys) <= given(yaml.safe_load(text))
 
 

@@ -1,0 +1,46 @@
+"""The examples of the page on systems work."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+import yaml
+
+from evaluators.engines.systems.client import Answer
+from evaluators.engines.systems.settings import CommandSystem, PythonSystem, SystemSettings
+from tests.documents import text
+from tests.evaluators.engines.systems.asking import PATIENCE_S, ask, opened
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("heading", "answer"),
+    [("A Python function", "You asked: When?"), ("A program", "WHEN?")],
+)
+def test_examples(tmp_path: Path, heading: str, answer: str) -> None:
+    section = text("docs/systems.md").split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    code, configuration = re.findall(r"```(?:python|yaml)\n(.*?)```", section, re.DOTALL)
+    ((name, keys),) = yaml.safe_load(configuration)["systems"].items()
+    if "python" in keys:
+        file, function = keys.pop("python").split(":")
+        settings: SystemSettings = PythonSystem(
+            name=name, home=tmp_path, module=file, function=function, **keys
+        )
+    else:
+        command = tuple(keys.pop("command"))
+        file = command[-1]
+        settings = CommandSystem(name=name, home=tmp_path, command=command, **keys)
+    (tmp_path / file).write_text(code, encoding="utf-8")
+
+    async def run() -> object:
+        async with opened(settings) as client:
+            return await ask(client, "q1", PATIENCE_S, question="When?")
+
+    found = asyncio.run(run())
+    assert isinstance(found, Answer), found
+    assert found.fields["answer"] == answer

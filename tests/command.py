@@ -10,6 +10,7 @@ from __future__ import annotations
 import atexit
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -30,6 +31,16 @@ class Ended:
     code: int
     out: str
     err: str
+
+    @property
+    def messages(self) -> str:
+        """Standard error without the progress, which depends on the speed of the machine."""
+        return without_progress(self.err)
+
+
+def without_progress(err: str) -> str:
+    """Return standard error without the lines of progress."""
+    return re.sub(r"(?m)^.+ \(\d+ s\)\n", "", err)
 
 
 def scoreline(folder: Path, *arguments: str, **variables: str) -> Ended:

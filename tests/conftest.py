@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,14 @@ hypothesis.settings.load_profile("patient")
 
 # Great Expectations takes seconds to load in each process: only its own tests ask for it.
 os.environ.setdefault("SCORELINE_EXPECTATIONS", "sql")
+
+
+@pytest.fixture(autouse=True)
+def _no_storage_of_a_closed_instance() -> Iterator[None]:
+    """Dagster remembers the storage of an instance that is closed before a later one."""
+    module = sys.modules.get("dagster._core.storage.defs_state.base")
+    with nullcontext() if module is None else module.set_defs_state_storage(None):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -47,5 +47,5 @@ def after_first_run(factory: pytest.TempPathFactory) -> Path:
             shutil.rmtree(home, ignore_errors=True)
             done = scoreline(copied(home), "run", **OFFLINE)
             assert done.code == 0, done.err
-            (whole / PRINTED).write_text(done.out + done.err, encoding="utf-8")
+            (whole / PRINTED).write_text(done.out + done.messages, encoding="utf-8")
     return home

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.command import without_progress
 from tests.faults.trial import Trial
 from tests.judge_server import JudgeServer
 
@@ -61,7 +62,7 @@ def test_a_run_says_what_cannot_be_written_and_ends_with_code_2(
         code, out, err = trial.ended(prefix=NOBODY)
         assert code == 2, err
         assert out == ""
-        (line,) = err.splitlines()
+        (line,) = without_progress(err).splitlines()
         assert line.startswith("error: ")
         assert str(trial.home) in line
         assert "ermission denied" in line or "ead-only" in line

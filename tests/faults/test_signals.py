@@ -8,13 +8,14 @@ import sqlite3
 import time
 from collections import Counter
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import psutil
 import pytest
 import yaml
 
 from orchestration.webserver import serve
+from tests.command import without_progress
 from tests.faults.trial import Trial
 from tests.judge_server import JudgeServer
 from tests.locks import holder
@@ -46,6 +47,14 @@ def send(process: subprocess.Popen[str], number: signal.Signals) -> None:
         process.send_signal(number)
 
 
+def next_message(stream: IO[str]) -> str:
+    """Return the next line that is not one of progress; empty at the end."""
+    line = stream.readline()
+    while line and not without_progress(line):
+        line = stream.readline()
+    return line
+
+
 def require_cancelled(
     trial: Trial, process: subprocess.Popen[str], number: signal.Signals, step: str
 ) -> list[str]:
@@ -55,11 +64,11 @@ def require_cancelled(
     out, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 128 + number, err
     assert out == ""
-    lines = err.splitlines()
+    lines = without_progress(err).splitlines()
     said = [line for line in lines if not line.startswith(("cancelling;", "waiting: "))]
     message = (
-        f"cancelled by {CAUSES[number]}: the run ended while '{step}' ran. Completed steps and the "
-        "replies of the judge are kept: run the same command again to go on"
+        f"cancelled by {CAUSES[number]}: the run ended while '{step}' ran. Completed steps, answers "
+        "and replies of the judge are kept: run the same command again to go on"
     )
     assert said == [message], (err, recorded(trial))
     require_gone(started)
@@ -242,7 +251,7 @@ def test_while_waiting_to_publish(tmp_path: Path, executor: str) -> None:
         with holder(lock, "exclusive") as other:
             with trial.start(prefix=TERMINAL) as process:
                 assert process.stderr is not None
-                first = process.stderr.readline()
+                first = next_message(process.stderr)
                 assert first.startswith("waiting: "), first + process.stderr.read()
                 assert f"process {other.pid} (-c" in first
                 assert " since " in first
@@ -252,7 +261,7 @@ def test_while_waiting_to_publish(tmp_path: Path, executor: str) -> None:
             with trial.start(prefix=TERMINAL) as process:
                 assert process.stderr is not None
                 for _ in range(2):
-                    assert process.stderr.readline().startswith("waiting: ")
+                    assert next_message(process.stderr).startswith("waiting: ")
                 other.kill()
                 _, err = process.communicate(timeout=PATIENCE_S)
                 assert process.returncode == 0, err
@@ -286,7 +295,9 @@ def test_doctor(tmp_path: Path, number: signal.Signals) -> None:
             _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 128 + number
     # On a busy machine it says that it is cancelling.
-    said = [line for line in err.splitlines() if not line.startswith("cancelling;")]
+    said = [
+        line for line in without_progress(err).splitlines() if not line.startswith("cancelling;")
+    ]
     assert said == [f"cancelled by {CAUSES[number]}"]
 
 

@@ -69,13 +69,13 @@ def _describe_winner(headline: Sequence[Mapping[str, Any]]) -> dict[str, object]
     sentence = describe_winner(headline)
     if sentence is None:
         return None
-    first, name = headline[0], "{evaluator}.{metric}".format(**headline[0])
+    first = headline[0]
     return {
         **{column: first[column] for column in ("benchmark", "evaluator", "metric")},
         "kind": "winner",
         "system": find_winner(headline),
         "value": first["mean"],
-        "message": f"{name}: {sentence}",
+        "message": sentence,
     }
 
 

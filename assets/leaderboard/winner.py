@@ -1,4 +1,4 @@
-"""Which systems are significantly best by a metric, and how to say it."""
+"""The verdict by a metric: which system is significantly best, or why none is."""
 
 from __future__ import annotations
 
@@ -44,28 +44,75 @@ def find_winner(rows: Sequence[Row]) -> str | None:
 
 
 def describe_winner(rows: Sequence[Row], write_name: Callable[[str], str] = str) -> str | None:
-    """Say which system is significantly better than all others, or why none is.
+    """Say which system is best by a metric and by how much, or why none is.
+
+    A system is best if it is significantly better than all others. The values are those that are
+    compared: means over the questions that all systems were asked.
 
     Args:
         rows: Rows of the leaderboard by one metric on one slice.
         write_name: Formats the name of a system.
 
     Returns:
-        A sentence; None if fewer than two systems have a rank.
+        A sentence; None if no system has a rank.
     """
     ranked = sorted((row for row in rows if row["rank"] is not None), key=lambda row: row["rank"])
-    if len(ranked) < 2:  # noqa: PLR2004 - a winner needs a loser
+    if not ranked:
         return None
-    names = join_names([write_name(row["system"]) for row in ranked if _is_tied(row)])
+
+    def write(listed: Sequence[Row]) -> str:
+        return join_names([f"{write_name(row['system'])} ({_value(row)})" for row in listed])
+
+    metric = "{evaluator}.{metric}".format(**ranked[0])
+    metric += " (lower is better)" if ranked[0]["best"] == "low" else ""
     if find_winner(rows) is not None:
-        return f"{names} is significantly better than every other system."
+        second = write([row for row in ranked if row["rank"] == ranked[1]["rank"]])
+        first = write(ranked[:1])
+        return f"{first} is best on {metric}, before {second}: the difference is significant."
+    return f"No winner on {metric}: {_describe_tie(ranked, write)}."
+
+
+def _describe_tie(ranked: Sequence[Row], write: Callable[[Sequence[Row]], str]) -> str:
+    """Say why no system is significantly better than all others.
+
+    Args:
+        ranked: The systems with a rank, sorted by it.
+        write: Lists systems with their values.
+    """
+    if len(ranked) == 1:
+        return f"{write(ranked)} is the only system with a value"
     if any(row["tied_with_best"] is None for row in ranked):
-        return "No winner: the differences cannot be tested."
-    if all(row["rank"] == 1 for row in ranked if _is_tied(row)):
-        return f"No winner: {names} are equal."
-    if too_few := _describe_too_few(ranked):
-        return f"No winner: {too_few}."
-    return f"No winner: {names} are not significantly different."
+        return f"the differences between {write(ranked)} cannot be tested"
+    tied = [row for row in ranked if _is_tied(row)]
+    if all(row["rank"] == 1 for row in tied):
+        return f"{write(tied)} are equal"
+    too_few = f"{_count_questions(ranked)} too few"
+    clusters = max(row["n_clusters"] or 0 for row in ranked)
+    pairs = len(ranked) * (len(ranked) - 1) // 2
+    # The smallest p-value of a sign-flip test, which Holm's adjustment multiplies by the number of
+    # pairs; without `least_p`, so that `scoreline leaderboard` does without NumPy.
+    if 2.0 ** (1 - clusters) * pairs >= LEVEL:
+        return f"{too_few} for any significant difference between {write(tied)}"
+    if len({_value(row) for row in tied}) == 1:
+        return f"{write(tied)} are not significantly different"
+    first = [row for row in tied if row["rank"] == 1]
+    return f"{too_few} to tell {write(first)} from {write(tied[len(first) :])}"
+
+
+def _count_questions(ranked: Sequence[Row]) -> str:
+    """Return the number of questions that are compared, and of their clusters, with a verb."""
+    if any(row["n_not_asked"] for row in ranked):
+        return f"{ranked[0]['n_common']:,} common questions are"
+    n, clusters = (max(row[name] or 0 for row in ranked) for name in ("n_scored", "n_clusters"))
+    if n == 1:
+        return "1 question is"
+    if clusters >= n:
+        return f"{n:,} questions are"
+    return f"{n:,} questions in {clusters:,} cluster{'' if clusters == 1 else 's'} are"
+
+
+def _value(row: Row) -> str:
+    return f"{row['common_mean']:.3f}"
 
 
 def join_names(names: Sequence[str], limit: int = MAX_SYSTEMS) -> str:
@@ -77,15 +124,3 @@ def join_names(names: Sequence[str], limit: int = MAX_SYSTEMS) -> str:
 
 def _is_tied(row: Row) -> bool:
     return 1 in (row["rank"], row["tied_with_best"])
-
-
-def _describe_too_few(ranked: Sequence[Row]) -> str | None:
-    """Name the number of independent questions, if no answers to them could be significant."""
-    clusters = max((row["n_clusters"] or 0 for row in ranked), default=0)
-    pairs = len(ranked) * (len(ranked) - 1) // 2
-    # The smallest p-value of a sign-flip test, which Holm's adjustment multiplies by the number of
-    # pairs; without `least_p`, so that `scoreline leaderboard` does without NumPy.
-    if 2.0 ** (1 - clusters) * pairs < LEVEL:
-        return None
-    unit = "question" if all(row["n_clusters"] == row["n_scored"] for row in ranked) else "cluster"
-    return f"1 {unit} is too few" if clusters == 1 else f"{clusters} {unit}s are too few"

@@ -51,6 +51,8 @@ def write_summary(finished: Finished, style: str, document_qa: Project | None = 
 
 def _summary(finished: Finished, copy: OpenSnapshot) -> dict[str, Any]:
     """Return what a run found as an object for programs."""
+    from assets.leaderboard.winner import describe_winner
+
     tables: dict[str, dict[str, list[Any]]] = {
         name: {"leaderboard": [], "problems": [], "gates": []} for name in finished.benchmarks
     }
@@ -62,9 +64,15 @@ def _summary(finished: Finished, copy: OpenSnapshot) -> dict[str, Any]:
     ):
         for row in copy.fetch_rows(query):
             tables[row["benchmark"]][table].append(to_json_value(row))
+    verdicts = {
+        name: describe_winner(
+            [row for row in own["leaderboard"] if row["slice"] == "all" and row["is_headline"] == 1]
+        )
+        for name, own in tables.items()
+    }
     record = finished.record
     return {
-        "benchmarks": tables,
+        "benchmarks": {name: {"verdict": verdicts[name], **own} for name, own in tables.items()},
         "scored": 0 if record is None else total(record, "scored"),
         "up_to_date": None if record is None else total(record, "up to date"),
         "answers": None if record is None else _answers_summary(record),

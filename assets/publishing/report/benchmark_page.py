@@ -16,6 +16,7 @@ from assets.publishing.report.data_files import (
 from assets.publishing.report.formatting import format_time
 from assets.publishing.report.panel import load_panels
 from assets.publishing.report.templates_env import page_files, render, render_page
+from assets.publishing.report.verdicts import describe_verdicts
 from warehouse.queries.report import STATUSES
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def benchmark_page(data: BenchmarkData, shown: Sequence[tuple[Panel, Content]]) 
         n_questions=data.totals["questions"],
         n_systems=len(data.systems),
         published_at=format_time(data.published_at),
+        verdicts=describe_verdicts(data),
         panels=panels,
         page_data=json_for_script(page_data),
         charts=charts,

@@ -11,56 +11,121 @@ from assets.leaderboard.winner import best_systems, describe_winner, find_winner
 Ranked = list[tuple[int | None, int | None]]
 
 
-def leaderboard(ranked: Ranked, clusters: int = 40, scored: int = 40) -> list[dict[str, Any]]:
-    """Return rows of one metric from ranks and tied_with_best; systems are a, b, c and so on."""
+def leaderboard(ranked: Ranked, **changes: Any) -> list[dict[str, Any]]:
+    """Return rows of one metric from ranks and tied_with_best; systems are a, b, c and so on.
+
+    The first rank has the mean 0.9, each further one 0.1 less.
+    """
     return [
         {
             "system": chr(ord("a") + at),
+            "evaluator": "citation",
+            "metric": "f1",
+            "best": "high",
             "rank": rank,
             "tied_with_best": tied,
-            "n_clusters": clusters,
-            "n_scored": scored,
+            "n_clusters": 40,
+            "n_scored": 40,
+            "n_not_asked": 0,
+            "n_common": 40,
+            "common_mean": None if rank is None else 1 - rank / 10,
+            **changes,
         }
         for at, (rank, tied) in enumerate(ranked)
     ]
 
 
 @pytest.mark.parametrize(
-    ("ranked", "said"),
+    ("ranked", "first", "second"),
     [
-        ([(1, 1), (2, 0)], "a is significantly better than every other system."),
-        ([(2, 0), (1, 1)], "b is significantly better than every other system."),
-        ([(1, 1), (2, 1), (3, 0)], "No winner: a and b are not significantly different."),
-        ([(1, 1), (2, 1), (3, 1)], "No winner: a, b and c are not significantly different."),
-        ([(1, 1), (1, 1), (3, 0)], "No winner: a and b are equal."),
-        ([(1, 1), (2, None)], "No winner: the differences cannot be tested."),
-        (
-            [(1, 1), *((at, 1) for at in range(2, 9))],
-            "No winner: a, b, c, d, e and 3 more are not significantly different.",
-        ),
-        ([(1, 1)], None),
-        ([(1, 1), (None, None)], None),
-        ([(None, None), (None, None)], None),
+        ([(1, 1), (2, 0)], "a (0.900)", "b (0.800)"),
+        ([(2, 0), (3, 0), (1, 1)], "c (0.900)", "a (0.800)"),
+        ([(1, 1), (2, 0), (2, 0), (4, 0)], "a (0.900)", "b (0.800) and c (0.800)"),
     ],
 )
-def test_describe_winner(ranked: Ranked, said: str | None) -> None:
-    assert describe_winner(leaderboard(ranked)) == said
+def test_the_winner_is_named_with_the_next_system(ranked: Ranked, first: str, second: str) -> None:
+    assert describe_winner(leaderboard(ranked)) == (
+        f"{first} is best on citation.f1, before {second}: the difference is significant."
+    )
+
+
+SIX = "b (0.800), c (0.700), d (0.600), e (0.500), f (0.400) and 2 more"
 
 
 @pytest.mark.parametrize(
-    ("clusters", "scored", "systems", "said"),
+    ("ranked", "why"),
     [
-        (5, 5, 2, "5 questions are too few"),
-        (6, 6, 2, "a and b are not significantly different"),
-        (6, 6, 3, "6 questions are too few"),
-        (8, 8, 3, "a, b and c are not significantly different"),
-        (5, 60, 2, "5 clusters are too few"),
-        (1, 1, 2, "1 question is too few"),
+        ([(1, 1), (2, 1), (3, 0)], "40 questions are too few to tell a (0.900) from b (0.800)"),
+        (
+            [(1, 1), (1, 1), (3, 1)],
+            "40 questions are too few to tell a (0.900) and b (0.900) from c (0.700)",
+        ),
+        (
+            [(1, 1), *((at, 1) for at in range(2, 9))],
+            f"40 questions are too few to tell a (0.900) from {SIX}",
+        ),
+        ([(1, 1), (1, 1), (3, 0)], "a (0.900) and b (0.900) are equal"),
+        (
+            [(1, 1), (2, None)],
+            "the differences between a (0.900) and b (0.800) cannot be tested",
+        ),
+        ([(1, 1)], "a (0.900) is the only system with a value"),
+        ([(1, 1), (None, None)], "a (0.900) is the only system with a value"),
     ],
 )
-def test_too_few_questions_are_named(clusters: int, scored: int, systems: int, said: str) -> None:
-    rows = leaderboard([(at, 1) for at in range(1, systems + 1)], clusters, scored)
-    assert describe_winner(rows) == f"No winner: {said}."
+def test_the_reason_is_given_without_a_winner(ranked: Ranked, why: str) -> None:
+    assert describe_winner(leaderboard(ranked)) == f"No winner on citation.f1: {why}."
+
+
+def test_without_ranks_nothing_is_said() -> None:
+    assert describe_winner(leaderboard([(None, None), (None, None)])) is None
+
+
+TWO = "a (0.900) and b (0.800)"
+TOO_FEW = "are too few for any significant difference between"
+THREE = "a (0.900), b (0.800) and c (0.700)"
+
+
+@pytest.mark.parametrize(
+    ("clusters", "scored", "systems", "why"),
+    [
+        (5, 5, 2, f"5 questions {TOO_FEW} {TWO}"),
+        (6, 6, 2, "6 questions are too few to tell a (0.900) from b (0.800)"),
+        (6, 6, 3, f"6 questions {TOO_FEW} {THREE}"),
+        (8, 8, 3, "8 questions are too few to tell a (0.900) from b (0.800) and c (0.700)"),
+        (5, 60, 2, f"60 questions in 5 clusters {TOO_FEW} {TWO}"),
+        (1, 3, 2, f"3 questions in 1 cluster {TOO_FEW} {TWO}"),
+        (12, 24, 2, "24 questions in 12 clusters are too few to tell a (0.900) from b (0.800)"),
+        (1, 1, 2, f"1 question is too few for any significant difference between {TWO}"),
+    ],
+)
+def test_the_number_of_questions_is_the_reason(
+    clusters: int, scored: int, systems: int, why: str
+) -> None:
+    ranked: Ranked = [(at, 1) for at in range(1, systems + 1)]
+    rows = leaderboard(ranked, n_clusters=clusters, n_scored=scored)
+    assert describe_winner(rows) == f"No winner on citation.f1: {why}."
+
+
+def test_systems_with_equal_values_are_not_told_apart_by_them() -> None:
+    # Of equal means, the one with fewer failed answers has the better rank.
+    rows = leaderboard([(1, 1), (2, 1)], common_mean=0.5)
+    assert describe_winner(rows) == (
+        "No winner on citation.f1: a (0.500) and b (0.500) are not significantly different."
+    )
+
+
+def test_systems_with_other_questions_are_compared_on_common_ones() -> None:
+    rows = leaderboard([(1, 1), (2, 1)], n_common=20, n_not_asked=20, mean=0.1)
+    why = "20 common questions are too few to tell a (0.900) from b (0.800)"
+    assert describe_winner(rows) == f"No winner on citation.f1: {why}."
+
+
+def test_the_better_direction_is_named_where_lower_is_better() -> None:
+    assert describe_winner(leaderboard([(2, 0), (1, 1)], best="low"), "<{}>".format) == (
+        "<b> (0.900) is best on citation.f1 (lower is better), before <a> (0.800): "
+        "the difference is significant."
+    )
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,9 @@ def row(system: str, evaluator: str, rank: int | None) -> dict[str, Any]:
         "is_primary": 1,
         "is_headline": int(evaluator == "telling"),
         "position": 2 - int(evaluator == "telling"),
+        "common_mean": None if rank is None else 1 / rank,
         "n": 3,
+        "n_not_asked": 0,
         "n_scored": 0 if rank is None else 3,
         "n_not_applicable": 0,
         "n_clusters": 3,
@@ -73,7 +75,10 @@ def test_ranges_marks_and_coverage_are_those_of_each_metric(
     assert "2 (1 to 2) b 0.500 * 0.500 2/3 3" in lines
     assert "3 c 0.333 n/a 3" in lines
     assert "2/3: scored of applicable samples" in printed
-    assert "No winner: 3 questions are too few." in printed
+    assert (
+        "No winner on telling.m: 3 questions are too few for any significant difference between "
+        "a (1.000) and b (0.500)."
+    ) in printed
 
 
 def test_chance_level_stands_beside_the_interval(capsys: pytest.CaptureFixture[str]) -> None:

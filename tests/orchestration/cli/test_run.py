@@ -120,6 +120,8 @@ def test_a_summary_for_programs(own_project: Path) -> None:
     before, after = json.loads(unchanged.out), json.loads(scored.out)
     assert (before["scored"], after["scored"]) == (0, 36)
     tables = after["benchmarks"]["harbour"]
+    assert tables["verdict"] == before["benchmarks"]["harbour"]["verdict"]
+    assert tables["verdict"].startswith("No winner on citation.f1: ")
     same = ("system", "evaluator", "metric", "slice", "mean", "ci_low", "rank", "n_scored")
     rows, earlier = tables["leaderboard"], before["benchmarks"]["harbour"]["leaderboard"]
     assert [[row[key] for key in same] for row in rows] == [

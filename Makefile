@@ -19,7 +19,7 @@ export PYTHONUTF8 := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults lint types bench docs dev clean
+.PHONY: help demo test faults lint types bench docs site dev clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -61,6 +61,10 @@ bench: $(VENV)/.bench  ## measure speed and memory; `docs/benchmarks.md` says ag
 
 docs: $(VENV)/.base  ## write the generated pages
 	@$(BIN)/python -m docs.generate
+
+site: $(VENV)/.dev  ## build the documentation as a site in build/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
+	@echo "Open build/site/index.html"
 
 dev: $(VENV)/.base  ## open the Dagster interface on the example project
 	@$(BIN)/scoreline dev --config $(EXAMPLE)/scoreline.yaml

@@ -1,0 +1,1 @@
+"""What turns the documentation into a site."""

@@ -1,0 +1,111 @@
+"""The workflow that puts the report on a static host: its script, on a real repository."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from tests.documents import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+WORKFLOW = yaml.safe_load((ROOT / "deploy/github-pages/report.yml").read_text(encoding="utf-8"))
+STEPS = WORKFLOW["jobs"]["report"]["steps"]
+(PUBLISH,) = (step for step in STEPS if step.get("name") == "Publish")
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ["-c", "user.name=test", "-c", "user.email=test@localhost"]
+    done = subprocess.run(
+        ["git", *identity, *words], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+@pytest.fixture
+def remote(tmp_path: Path) -> Path:
+    """A repository with one commit on `main`, and no branch for Pages."""
+    work = tmp_path / "first"
+    work.mkdir()
+    git(work, "init", "--quiet", "--initial-branch=main")
+    (work / "scoreline.yaml").write_text("benchmarks: {}\n")
+    git(work, "add", ".")
+    git(work, "commit", "--quiet", "--message", "A project")
+    git(tmp_path, "clone", "--quiet", "--bare", str(work), "remote.git")
+    return tmp_path / "remote.git"
+
+
+def publish(remote: Path, job: Path, report: dict[str, str], keep: str = "30") -> Any:
+    """Run the step in a fresh, shallow checkout, as `actions/checkout` makes it."""
+    git(remote.parent, "clone", "--quiet", "--depth=1", "--branch=main", remote.as_uri(), str(job))
+    for name, text in report.items():
+        file = job / "published" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    return subprocess.run(
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", PUBLISH["run"]],
+        cwd=job,
+        env={**os.environ, **PUBLISH["env"], "KEEP": keep, "GITHUB_SHA": "0123abc"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def files(remote: Path) -> list[str]:
+    return git(remote, "ls-tree", "-r", "--name-only", "gh-pages").splitlines()
+
+
+def content(remote: Path, name: str) -> str:
+    return git(remote, "show", f"gh-pages:{name}")
+
+
+def test_the_latest_report_is_the_first_page_and_earlier_ones_stay(
+    remote: Path, tmp_path: Path
+) -> None:
+    runs: list[set[str]] = []
+    for number in range(3):
+        report = {
+            "index.html": f"report {number}",
+            f"report/faq-{number}/index.html": "a benchmark",
+            "scoreline.duckdb": "rows",
+        }
+        done = publish(remote, tmp_path / f"job{number}", report, keep="2")
+        assert done.returncode == 0, done.stderr
+        assert content(remote, "index.html") == f"report {number}"
+        found = {name.split("/")[1] for name in files(remote) if name.startswith("runs/")}
+        runs.append(found - {"index.html"})
+        subprocess.run(["sleep", "1.1"], check=True)  # addresses of runs differ by the second
+    assert [len(each) for each in runs] == [1, 2, 2]
+    assert not runs[0] & runs[2]
+    assert {content(remote, f"runs/{run}/index.html") for run in runs[2]} == {
+        "report 1",
+        "report 2",
+    }
+    assert [name for name in files(remote) if name.startswith("report/")] == [
+        "report/faq-2/index.html"
+    ]
+    assert not [name for name in files(remote) if name.endswith((".duckdb", ".yaml"))]
+    assert ".nojekyll" in files(remote)
+    listed = content(remote, "runs/index.html")
+    newest, older = sorted(runs[2], reverse=True)
+    assert listed.index(f'href="{newest}/index.html"') < listed.index(f'href="{older}/index.html"')
+    assert git(remote, "rev-list", "--count", "gh-pages").strip() == "1"
+    assert git(remote, "log", "-1", "--format=%s", "gh-pages").strip() == "Report of 0123abc"
+
+
+def test_nothing_is_published_without_a_report(remote: Path, tmp_path: Path) -> None:
+    assert publish(remote, tmp_path / "job", {"other.txt": ""}).returncode != 0
+    assert "gh-pages" not in git(remote, "branch", "--list")
+
+
+def test_the_workflow_may_write_to_the_branch_and_uses_the_action() -> None:
+    assert WORKFLOW["permissions"] == {"contents": "write"}
+    used = [step["uses"].split("@")[0] for step in STEPS if "uses" in step]
+    assert used[-1] == "your-organisation/scoreline/deploy/github-action"
+    assert (ROOT / "deploy" / "github-action" / "action.yml").is_file()

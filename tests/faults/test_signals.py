@@ -67,8 +67,8 @@ def require_cancelled(
     lines = without_progress(err).splitlines()
     said = [line for line in lines if not line.startswith(("cancelling;", "waiting: "))]
     message = (
-        f"cancelled by {CAUSES[number]}: the run ended while '{step}' ran. Completed steps, answers "
-        "and replies of the judge are kept: run the same command again to go on"
+        f"cancelled by {CAUSES[number]}: the run ended while '{step}' ran. Completed steps, "
+        "answers and replies of the judge are kept: run the same command again to go on"
     )
     assert said == [message], (err, recorded(trial))
     require_gone(started)

@@ -98,7 +98,8 @@ def questions(
 
     Rejected proposals go to NAME.rejected.jsonl beside FILE, each with its reason. Replies are kept
     in the ledger: the same command again costs nothing, and a larger --n asks only for what is
-    missing. The exit code is 1 if the judge gave no reply on some proposals.
+    missing. The exit code is 1 if the judge gave no reply on some proposals, or if no question was
+    accepted.
     """
     chosen = parse_kinds(kinds, KINDS)
     require_writable(out)
@@ -247,7 +248,7 @@ def report(made: GeneratedRows, out: Path, summary: str) -> None:
     """Write the path of the file to standard output, and what happened to standard error.
 
     Raises:
-        ChecksFailed: The judge gave no reply to some requests.
+        ChecksFailed: The judge gave no reply to some requests, or nothing was accepted.
     """
     from orchestration.cli.finished import describe_calls
     from orchestration.cli.output import say
@@ -268,6 +269,11 @@ def report(made: GeneratedRows, out: Path, summary: str) -> None:
         raise ChecksFailed(
             f"the judge gave no reply on {made.unanswered:,} of them; the reasons are in "
             f"{rejected_file(out)}. The same command with --force asks again"
+        )
+    if not made.rows:
+        why = f"all proposals were rejected; the reasons are in {rejected_file(out)}"
+        raise ChecksFailed(
+            f"{out} was not written: {why if made.rejected else 'there was nothing to propose'}"
         )
 
 

@@ -173,7 +173,9 @@ def test_what_a_lying_model_proposes_is_rejected_with_the_reason(
         folder = Folder(tmp_path, judge_at(server))
         folder.write(count=1)
         done = folder.generate("--kinds", "simple", n=2)
-    assert (done.code, done.out) == (0, "")
+    assert (done.code, done.out) == (1, "")
+    expected = "q.jsonl was not written: all proposals were rejected; the reasons are in q.rejected"
+    assert expected in done.err
     assert not (tmp_path / "q.jsonl").exists()
     rejected = folder.rows("q.rejected.jsonl")
     assert len(rejected) == 4  # every sentence of the only document

@@ -113,7 +113,8 @@ def test_what_the_check_does_not_confirm_is_kept_with_the_reason(
 ) -> None:
     with JudgeServer(lambda request: Said(content=json.dumps(lie(reply(request))))) as server:
         done = perturb(tmp_path, server, "--kinds", "paraphrase")
-    assert (done.code, done.out) == (0, "")
+    assert (done.code, done.out) == (1, "")
+    assert "v.jsonl was not written: all proposals were rejected" in done.err
     assert not (tmp_path / "v.jsonl").exists()
     rejected = rows(tmp_path / "v.rejected.jsonl")
     assert [row["perturbs"] for row in rejected] == ["q1", "q2"]

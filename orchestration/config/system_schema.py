@@ -180,6 +180,8 @@ class SystemKeys(ConfigModel):
         requests_per_minute: The most questions per minute, evenly spaced.
         timeout_s: The timeout of one attempt, in seconds: 120 unless given, 3600 for models on this
             machine.
+        start_timeout_s: The most seconds that a process may take to start: until it has loaded a
+            function, or a program reads its first question. 600 unless given.
         retries: How often a question is asked again when the transport fails.
         budget_usd: The most US dollars that a run may spend on the system.
         version: A name of the version. Another one asks again.
@@ -205,6 +207,7 @@ class SystemKeys(ConfigModel):
     concurrency: Count | None = None
     requests_per_minute: Count | None = None
     timeout_s: Annotated[Number, Field(gt=0)] | None = None
+    start_timeout_s: Annotated[Number, Field(gt=0)] | None = None
     retries: Annotated[int, Field(strict=True, ge=0)] = 3
     budget_usd: UsDollars | None = None
     version: Text | None = None

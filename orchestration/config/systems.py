@@ -70,10 +70,15 @@ class SystemBuilder:
         (kind,) = given
         if kind != "model":
             self._refuse(keys, ("task", *_MODEL_ONLY), path, "only a system with `model`")
+        if kind not in {"python", "command"}:
+            who = "only a system with `python` or `command`"
+            self._refuse(keys, ("start_timeout_s",), path, who)
         shared: dict[str, Any] = {
             key: value for key in _SHARED if (value := getattr(keys, key)) is not None
         }
         shared |= {"name": name, "home": self._home}
+        if kind in {"python", "command"} and keys.start_timeout_s is not None:
+            shared["start_timeout_s"] = keys.start_timeout_s
         if keys.http is not None:
             return self._http(keys.http, shared, path)
         if keys.python is not None:

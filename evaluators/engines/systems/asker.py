@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import time
 from dataclasses import dataclass
@@ -196,11 +195,10 @@ class SystemAsker:
         return answer
 
     async def _call(self, request: Request, repeat: int) -> Answer:
-        limit = self._settings.timeout_s
         try:
-            async with asyncio.timeout(limit):
-                answer = await self._client.ask(request, repeat)
+            answer = await self._client.ask(request, repeat)
         except TimeoutError:
+            limit = self._settings.timeout_s
             raise TransportFailure(f"timeout: no answer within {limit:g} s", billed=True) from None
         fault = self._check_fields(answer.fields)
         if fault is not None:

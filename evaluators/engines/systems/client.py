@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -41,10 +42,12 @@ class Request:
         sent: What the client sends: a question, a rendered body, or messages.
         key: The part of it that determines the answer, as JSON values; it contains no secrets. Two
             requests of one system version with equal keys are the same call.
+        calls: How many calls it takes: one for each order of the options, for example.
     """
 
     sent: Any
     key: Any
+    calls: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +137,9 @@ class SystemClient(Protocol):
     def most_usd(self, request: Request) -> float | None:
         """Return the highest possible cost of a request in US dollars; None if unknown."""
 
+    def missing_key(self) -> str | None:
+        """Return which environment variable is not set; None if none is missing."""
+
     async def open(self) -> None:
         """Start what is needed.
 
@@ -142,13 +148,16 @@ class SystemClient(Protocol):
         """
 
     async def ask(self, request: Request, repeat: int) -> Answer:
-        """Send a request once, without a time limit: the caller cancels it.
+        """Send a request once, and wait at most `timeout_s` for the answer.
+
+        What has to start first has a limit of its own.
 
         Args:
             request: The request.
             repeat: The number of the answer to the same question, from 0.
 
         Raises:
+            TimeoutError: The limit has passed.
             SystemFailure: There is no answer.
             SystemRefused: No request will get one.
         """
@@ -157,13 +166,22 @@ class SystemClient(Protocol):
         """Close connections and end processes; no other call follows."""
 
 
-async def timed(call: Awaitable[Answer]) -> Answer:
+async def timed(call: Awaitable[Answer], timeout_s: float, started: float | None = None) -> Answer:
     """Await an answer, and measure how long it takes.
 
     A process that has to be started first, or that is busy, is no latency of the system.
+
+    Args:
+        call: The call.
+        timeout_s: How long it may take, in seconds.
+        started: When it began by the monotonic clock, if that was earlier.
+
+    Raises:
+        TimeoutError: The limit has passed.
     """
-    started = time.monotonic()
-    answer = await call
+    started = time.monotonic() if started is None else started
+    async with asyncio.timeout(timeout_s):
+        answer = await call
     return replace(answer, seconds=time.monotonic() - started)
 
 

@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
 LOG = logging.getLogger(__name__)
 
 _CHUNK: Final = 1 << 18
+_FIRST: Final = asyncio.FIRST_COMPLETED
+_POLL_S: Final = 0.01
+"""How often a new process is checked for whether it reads its first question, in seconds."""
 
 
 class CommandClient:
@@ -62,6 +66,9 @@ class CommandClient:
         """Return None: what a program spends is unknown."""
         return None
 
+    def missing_key(self) -> None:
+        """Return None: a program needs no key."""
+
     async def open(self) -> None:
         """Start the first process.
 
@@ -74,6 +81,7 @@ class CommandClient:
         """Send a question and wait for its answer; cancelling kills the process.
 
         Raises:
+            TimeoutError: The answer took longer than `timeout_s`.
             TransportFailure: The process ended.
             ReturnedError: The answer is an error.
             WrongShape: What the process wrote is not the answer to this question.
@@ -82,7 +90,7 @@ class CommandClient:
         while True:
             async with self._pool.worker() as process:
                 try:
-                    return await timed(process.ask(request.sent))
+                    return await process.ask(request.sent)
                 except _EndedEarlier:
                     continue  # with another process
 
@@ -95,7 +103,7 @@ class CommandClient:
     async def _start(self) -> _Process:
         if self._guard is None:
             self._guard = Guard()
-        process = _Process(self._settings.name)
+        process = _Process(self._settings)
         try:
             process.child = await Child.start(
                 self._settings.command,
@@ -123,8 +131,9 @@ class _Process:
 
     child: Child
 
-    def __init__(self, name: str) -> None:
-        self._name = name
+    def __init__(self, settings: CommandSystem) -> None:
+        self._settings = settings
+        self._has_read = False
         self._question_id: str | None = None
         self._reply: asyncio.Future[Answer] | None = None
         self._answered: set[str] = set()
@@ -140,7 +149,9 @@ class _Process:
         """Send a question and wait for its answer.
 
         Raises:
+            TimeoutError: The answer took longer than `timeout_s`.
             SystemFailure: There is no answer.
+            SystemRefused: The process did not begin to read within `start_timeout_s`.
             _EndedEarlier: The process should not have been asked.
         """
         if self._unexpected is not None:
@@ -152,17 +163,43 @@ class _Process:
             raise _EndedEarlier
         reply: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         self._reply = reply
-        self.child.send(json.dumps(question).encode() + b"\n")
+        line = json.dumps(question).encode() + b"\n"
+        self.child.send(line)
         try:
-            ends: set[asyncio.Future[Any]] = {reply, self.child.ended}
-            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
-            if reply.done():
-                return reply.result()
-            if self._answered and self.child.exit_code == 0:
-                raise _EndedEarlier
-            raise TransportFailure(self.child.ended.result(), billed=True)
+            started = await self._wait_until_read(reply, len(line))
+            return await timed(self._receive(reply), self._settings.timeout_s, started)
         finally:
             self._reply = None
+
+    async def _wait_until_read(self, reply: asyncio.Future[Answer], size: int) -> float:
+        """Wait until a new process begins to read its first question, which ends its start-up.
+
+        Returns:
+            When it began, by the monotonic clock.
+        """
+        started = unread_at = time.monotonic()
+        ends: set[asyncio.Future[Any]] = {reply, self.child.ended}
+        while not self._has_read and self.child.unread_bytes >= size:
+            unread_at = time.monotonic()
+            limit = self._settings.start_timeout_s
+            if unread_at - started > limit:
+                raise SystemRefused(
+                    f"the system {self._settings.name!r}: the program did not read its first "
+                    f"question within {limit:g} s, the limit of start_timeout_s"
+                )
+            if (await asyncio.wait(ends, timeout=_POLL_S, return_when=_FIRST))[0]:
+                break
+        self._has_read = True
+        return unread_at
+
+    async def _receive(self, reply: asyncio.Future[Answer]) -> Answer:
+        ends: set[asyncio.Future[Any]] = {reply, self.child.ended}
+        await asyncio.wait(ends, return_when=_FIRST)
+        if reply.done():
+            return reply.result()
+        if self._answered and self.child.exit_code == 0:
+            raise _EndedEarlier
+        raise TransportFailure(self.child.ended.result(), billed=True)
 
     def kill(self) -> None:
         """End the process at once."""
@@ -208,7 +245,7 @@ class _Process:
                 reply.set_exception(failure)
         elif question_id in self._failed:
             self._failed.discard(question_id)
-            LOG.warning("%s: the answer to %r came too late", self._name, question_id)
+            LOG.warning("%s: the answer to %r came too late", self._settings.name, question_id)
         elif question_id in self._answered:
             self._fail(f"a second answer to question {question_id!r}")
         else:

@@ -17,6 +17,7 @@ from evaluators.engines.systems.client import (
     ReturnedError,
     SystemRefused,
     as_answer,
+    timed,
 )
 from evaluators.engines.systems.tasks.option_letters import LETTERS, spellings
 from evaluators.errors import Unavailable
@@ -59,6 +60,7 @@ class LocalModelClient:
         self.model = model_of(settings)
         self.batches: list[int] = []
         self._questions = questions
+        self._timeout_s = settings.timeout_s
         self._task = settings.task.bind(questions)
         self._network: LoadedModel | None = None
         self._free = asyncio.Lock()
@@ -80,11 +82,15 @@ class LocalModelClient:
             for prompt in prompts
         ]
         messages = [prompt.messages for prompt in prompts]
-        return Request(sent=(question, sent), key={"messages": messages, "letters": letters})
+        key = {"messages": messages, "letters": letters}
+        return Request(sent=(question, sent), key=key, calls=len(prompts))
 
     def most_usd(self, request: Request) -> float:  # noqa: ARG002 - free, whatever is asked
         """Return 0: the model costs nothing."""
         return 0.0
+
+    def missing_key(self) -> None:
+        """Return None: a model on this machine needs no key."""
 
     async def open(self) -> None:
         """Make the requests of all questions, and load the model, which may download it.
@@ -107,6 +113,9 @@ class LocalModelClient:
             SystemRefused: The model cannot be loaded, or cannot write a letter.
             WrongShape: The task cannot read the probabilities.
         """
+        return await timed(self._ask(request), self._timeout_s)
+
+    async def _ask(self, request: Request) -> Answer:
         question, prompts = request.sent
         try:
             found = await self._compute(prompts)

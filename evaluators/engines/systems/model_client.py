@@ -77,7 +77,7 @@ class ModelClient:
             }
             for prompt in prompts
         ]
-        return Request(sent=(question, prompts), key=key)
+        return Request(sent=(question, prompts), key=key, calls=len(prompts))
 
     def most_usd(self, request: Request) -> float | None:
         """Return the cost of the messages and of the longest replies; None if it is unknown."""
@@ -94,6 +94,12 @@ class ModelClient:
             total += prices.usd(math.ceil(counted * _COUNT_MARGIN), reply or 0) or 0.0
         return total
 
+    def missing_key(self) -> str | None:
+        """Return which environment variable is not set; None if the key is there, or not needed."""
+        settings = self._settings
+        variable = settings.api_key_env
+        return describe_missing_key(settings.model, variable, settings.api_base, self._where)
+
     async def open(self) -> None:
         """Make the requests of all questions, and look up the key; nothing is sent.
 
@@ -103,8 +109,7 @@ class ModelClient:
         settings = self._settings
         for question in self._questions:
             self.request(question)
-        variable = settings.api_key_env
-        missing = describe_missing_key(settings.model, variable, settings.api_base, self._where)
+        missing = self.missing_key()
         if missing is not None:
             raise SystemRefused(f"{self._where}: {missing}")
         if settings.budget_usd is not None and not self._prices().known:
@@ -116,7 +121,7 @@ class ModelClient:
         self._model = CalledModel(
             name=settings.model,
             api_base=settings.api_base,
-            secret=None if variable is None else os.environ.get(variable),
+            secret=None if settings.api_key_env is None else os.environ.get(settings.api_key_env),
             timeout_s=settings.timeout_s,
             max_reply_mb=settings.max_reply_mb,
             section=self._where,

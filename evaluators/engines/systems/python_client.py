@@ -37,7 +37,6 @@ _PROGRAM = (
     f"from {__name__.rpartition('.')[0]}.processes.python_worker import main; main()"
 )
 _LENGTH = struct.Struct("<Q")
-_LOADING_S = 600.0
 _CANCEL_S = 2.0
 """How long an asynchronous function may take to react when it is cancelled."""
 
@@ -65,6 +64,9 @@ class PythonClient:
         """Return None: what a function spends is unknown."""
         return None
 
+    def missing_key(self) -> None:
+        """Return None: a function needs no key."""
+
     async def open(self) -> None:
         """Start a worker, which loads the function.
 
@@ -89,19 +91,21 @@ class PythonClient:
         """Call the function once; cancelling ends the call.
 
         Raises:
+            TimeoutError: The call took longer than `timeout_s`.
             TransportFailure: The process ended, or the function raised an error of a connection.
             ReturnedError: The function raised another error, or returned one.
             WrongShape: The function returned neither a text nor fields of a prediction.
             SystemRefused: The function can no longer be loaded.
         """
+        limit = self._settings.timeout_s
         if self._shared is None:
             async with self._pool.worker() as worker:
-                return await timed(worker.call(request.sent))
+                return await timed(worker.call(request.sent), limit)
         if self._shared.done() and not _is_alive(self._shared):
             self._shared = asyncio.create_task(self._start_worker())
         # A call that is cancelled meanwhile does not end the worker that others wait for.
         worker = await asyncio.shield(self._shared)
-        return await timed(worker.call(request.sent))
+        return await timed(worker.call(request.sent), limit)
 
     async def close(self) -> None:
         """End the workers."""
@@ -220,13 +224,15 @@ class _Worker:
 
     async def _wait_until_loaded(self, settings: PythonSystem) -> dict[str, Any]:
         ends: set[asyncio.Future[Any]] = {self._loaded, self.child.ended}
-        await asyncio.wait(ends, timeout=_LOADING_S, return_when=asyncio.FIRST_COMPLETED)
+        limit = settings.start_timeout_s
+        await asyncio.wait(ends, timeout=limit, return_when=asyncio.FIRST_COMPLETED)
         system = f"the system {settings.name!r}"
         if not self._loaded.done():
             if self.child.ended.done():
                 raise TransportFailure(self.child.ended.result())
             raise SystemRefused(
-                f"{system}: {settings.module!r} was not loaded within {_LOADING_S:g} s"
+                f"{system}: {settings.module!r} was not loaded within {limit:g} s, the limit of "
+                "start_timeout_s"
             )
         loaded = self._loaded.result()
         if "refused" in loaded:

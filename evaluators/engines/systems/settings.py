@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from evaluators.engines.local.weights import locate
 from evaluators.engines.roles import Options
@@ -15,6 +15,9 @@ from evaluators.errors import Unavailable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+START_TIMEOUT_S: Final = 600.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,12 +74,14 @@ class PythonSystem(SystemSettings):
     Attributes:
         module: A file, relative to `home`, or the name of an importable module.
         function: The name of the function.
+        start_timeout_s: The most seconds until a process has loaded the function.
     """
 
     kind = "python"
 
     module: str
     function: str
+    start_timeout_s: float = START_TIMEOUT_S
 
     @property
     def file(self) -> Path | None:
@@ -140,12 +145,14 @@ class CommandSystem(SystemSettings):
 
     Attributes:
         command: The program and its arguments.
+        start_timeout_s: The most seconds until a process reads its first question.
     """
 
     kind = "command"
 
     command: tuple[str, ...]
     concurrency: int = 1
+    start_timeout_s: float = START_TIMEOUT_S
 
     def parameters(self) -> Mapping[str, Any]:
         """Return the command."""

@@ -28,6 +28,7 @@ from evaluators.engines.systems.client import (
     SystemRefused,
     TransportFailure,
     WrongShape,
+    timed,
 )
 from evaluators.engines.systems.http.reply import HttpReplyReader
 from evaluators.engines.systems.http.variables import Values, Variables
@@ -97,6 +98,10 @@ class HttpClient:
         """Return None: only the service knows."""
         return None
 
+    def missing_key(self) -> str | None:
+        """Return which environment variable is not set; None if none is missing."""
+        return self._variables.missing()
+
     async def open(self) -> None:
         """Render the requests of all questions, and prepare connections; none is made.
 
@@ -135,6 +140,9 @@ class HttpClient:
 
     async def ask(self, request: Request, repeat: int) -> Answer:  # noqa: ARG002 - no seed
         """Send a request once; see `SystemClient.ask`."""
+        return await timed(self._ask(request), self._settings.timeout_s)
+
+    async def _ask(self, request: Request) -> Answer:
         values = self._variables.read()
         client = self._connection()
         try:

@@ -24,19 +24,24 @@ class Variables:
         self._system = system
         self.names = sorted({name for text in texts for name in _VARIABLE.findall(text)})
 
+    def missing(self) -> str | None:
+        """Return which variable is not set, and what to do; None if all are."""
+        missing = next((name for name in self.names if not os.environ.get(name)), None)
+        if missing is None:
+            return None
+        return f"the environment variable {missing} is not set: export {missing}=..."
+
     def read(self) -> Values:
         """Read the values.
 
         Raises:
             SystemRefused: A variable is not set, or contains a control character.
         """
-        values = {name: os.environ.get(name, "") for name in self.names}
+        missing = self.missing()
+        if missing is not None:
+            raise SystemRefused(f"systems.{self._system}: {missing}")
+        values = {name: os.environ[name] for name in self.names}
         for name, value in values.items():
-            if not value:
-                raise SystemRefused(
-                    f"systems.{self._system}: the environment variable {name} is not set: "
-                    f"export {name}=..."
-                )
             if _CONTROL.search(value):
                 raise SystemRefused(
                     f"systems.{self._system}: the environment variable {name} contains a line "

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import logging
 import os
 import signal
 import subprocess
 import sys
+import termios
 import threading
+from array import array
 from collections import deque
 from contextlib import suppress
 from pathlib import Path
@@ -154,6 +157,14 @@ class Child:
     def exit_code(self) -> int | None:
         """The exit code, negative for a signal; None while the process runs."""
         return self._exited.result() if self._exited.done() else None
+
+    @property
+    def unread_bytes(self) -> int:
+        """How many bytes of its input the process has not read; 0 where that is unknown."""
+        count = array("i", [0])
+        with suppress(OSError, ValueError):  # it was closed
+            fcntl.ioctl(self._input.get_extra_info("pipe"), termios.FIONREAD, count)
+        return count[0] + self._input.get_write_buffer_size()
 
     def send(self, data: bytes) -> None:
         """Write to the standard input of the process."""

@@ -34,6 +34,7 @@ class ScriptedSystem:
         reply: Returns what the system answers to a question, or raises.
         seconds: How long an answer takes.
         most: The highest possible cost of a request in US dollars.
+        timeout_s: How long an answer may take.
         asked: How often each question was asked.
         most_at_once: The most questions in progress at once.
     """
@@ -41,6 +42,7 @@ class ScriptedSystem:
     reply: Callable[[str], Any] = lambda question: f"about {question}"
     seconds: float = 0.0
     most: float | None = None
+    timeout_s: float | None = None
     asked: Counter[str] = field(default_factory=Counter)
     most_at_once: int = 0
     _now: int = 0
@@ -62,7 +64,8 @@ class ScriptedSystem:
         self._now += 1
         self.most_at_once = max(self.most_at_once, self._now)
         try:
-            await asyncio.sleep(self.seconds)
+            async with asyncio.timeout(self.timeout_s):
+                await asyncio.sleep(self.seconds)
             return as_answer(self.reply(request.sent))
         finally:
             self._now -= 1

@@ -58,7 +58,9 @@ class Asked:
 
     def settings(self, **keys: Any) -> SystemSettings:
         """Return the settings."""
-        return settings(self.folder, **keys)
+        made = settings(self.folder, **keys)
+        self.system.timeout_s = made.timeout_s
+        return made
 
     def predictions(self, found: AnsweredQuestions) -> dict[str, Any]:
         """Return the fields of the prediction of each question."""

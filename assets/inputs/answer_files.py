@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assets.fingerprints.input_files import benchmark_files
+from assets.inputs.stand_ins import append_stand_ins
 from evaluators.engines.systems.answering import SystemCalls, prediction_of
 from warehouse.ingest.ingest import ingest
 from warehouse.queries.answers import (
     answers_file,
+    fetch_given,
     fetch_questions,
     remove_other_answers,
     write_answers,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from assets.project import Project
     from warehouse.ingest.ingest import InputKey, Inspection
@@ -31,6 +33,7 @@ def ingest_inputs(
     *,
     inspect: Inspection,
     force: bool = False,
+    stand_ins: bool = False,
 ) -> dict[InputKey, Ingested]:
     """Ingest the files of benchmarks, and the answers of their systems as they are stored.
 
@@ -44,6 +47,8 @@ def ingest_inputs(
         kinds: `questions`, `predictions` or both.
         inspect: Checks new questions; see `ingest`.
         force: Whether to read unchanged files, too.
+        stand_ins: Whether stand-ins take the place of answers that are not there yet; see
+            `append_stand_ins`.
 
     Raises:
         WarehouseError: As raised by `ingest`.
@@ -58,16 +63,28 @@ def ingest_inputs(
         if "predictions" in step:
             for name in asking:
                 remove_other_answers(warehouse, name, project.benchmarks[name].systems)
-                _write_files(project, warehouse, name)
+                _write_files(project, warehouse, name, stand_ins=stand_ins)
         files = [benchmark_files(project.benchmarks[name], warehouse.path) for name in benchmarks]
         results |= ingest(warehouse, files, kinds=step, inspect=inspect, force=force)
     return results
 
 
-def _write_files(project: Project, warehouse: Warehouse, benchmark: str) -> None:
+def _write_files(
+    project: Project, warehouse: Warehouse, benchmark: str, *, stand_ins: bool
+) -> None:
     questions = fetch_questions(warehouse, benchmark)
     for name in project.benchmarks[benchmark].systems:
         calls = SystemCalls(project.systems[name], questions)
         current = {job.question_id: job.call.digest for job in calls.jobs()}
         file = answers_file(warehouse.path, benchmark, name)
+        missing: list[Mapping[str, Any]] = []
+        if stand_ins:
+            given = fetch_given(warehouse, benchmark, name)
+            for question in questions:
+                question_id = str(question["question_id"])
+                if given.get(question_id) != current[question_id]:
+                    del current[question_id]
+                    missing.append(question)
         write_answers(warehouse, benchmark, name, file, prediction_of, current)
+        if missing:
+            append_stand_ins(warehouse, name, file, missing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from assets.engines import JudgeFactory, RunEngines
     from assets.project import Project
     from evaluators.engines.judge.dry_run import CostEstimate, DryRunJudge
+    from evaluators.engines.systems.client import Request
     from warehouse.storage.scratch import ScratchResult
 
 
@@ -67,22 +69,32 @@ class AnswersPlan:
         benchmark: The benchmark.
         system: The system.
         questions: The questions of the benchmark.
-        calls: The questions that it would be asked.
+        missing: The answers that it would be asked for. One that an earlier benchmark of the plan
+            shares counts there.
+        calls: The calls that these take, which are more where a task asks in several orders.
         held: The answers in the ledger.
-        usd: The highest possible cost of the calls in US dollars; None if unknown.
+        usd: The most that the calls may cost in US dollars, at most what the budget leaves; None if
+            unknown.
+        is_limited: Whether the budget may end before all are answered.
+        missing_key: Which environment variable is not set; None if none is missing.
     """
 
     benchmark: str
     system: str
     questions: int
+    missing: int
     calls: int
     held: int
     usd: float | None
+    is_limited: bool
+    missing_key: str | None
 
 
 @contextmanager
 def ingested_copy(project: Project, benchmarks: Sequence[str]) -> Iterator[Warehouse]:
     """Yield a temporary copy of the warehouse that has ingested the current files.
+
+    Answers that systems have not given yet have stand-ins; see `append_stand_ins`.
 
     Raises:
         WarehouseError: The files cannot be ingested.
@@ -93,7 +105,9 @@ def ingested_copy(project: Project, benchmarks: Sequence[str]) -> Iterator[Wareh
         if project.open_warehouse().exists():
             project.open_warehouse().copy(path)
         kinds = ("questions", "predictions")
-        ingest_inputs(project, copy, benchmarks, kinds, inspect=validate_constraints)
+        ingest_inputs(
+            project, copy, benchmarks, kinds, inspect=validate_constraints, stand_ins=True
+        )
         yield copy
 
 
@@ -109,6 +123,11 @@ def plan_answers(
     Raises:
         SystemRefused: A request cannot be made from a question.
     """
+    counted: set[str] = set()
+    left = {
+        name: math.inf if each.budget_usd is None else each.budget_usd
+        for name, each in project.systems.items()
+    }
     with open_ledger(project.open_warehouse(), "plan") as ledger:
         for name in benchmarks:
             asked = project.benchmarks[name].systems
@@ -117,19 +136,31 @@ def plan_answers(
                 if systems and system not in systems:
                     continue
                 calls = SystemCalls(project.systems[system], questions)
-                missing = []
+                missing: list[Request] = []
+                held = 0
                 for job in calls.jobs():
-                    found = ledger.find(job.call.digest)
-                    if found is None or found.reply is None:
-                        missing.append(calls.client.most_usd(job.request))
-                known = [usd for usd in missing if usd is not None]
+                    digest = job.call.digest
+                    found = ledger.find(digest)
+                    if found is not None and found.reply is not None:
+                        held += 1
+                    elif digest not in counted:
+                        counted.add(digest)
+                        missing.append(job.request)
+                costs = [calls.client.most_usd(each) for each in missing]
+                most = sum(math.inf if usd is None else usd for usd in costs)
+                usd = min(most, left[system])
+                if math.isfinite(usd):
+                    left[system] -= usd
                 yield AnswersPlan(
                     benchmark=name,
                     system=system,
                     questions=len(questions),
-                    calls=len(missing),
-                    held=len(questions) - len(missing),
-                    usd=sum(known) if len(known) == len(missing) else None,
+                    missing=len(missing),
+                    calls=sum(each.calls for each in missing),
+                    held=held,
+                    usd=usd if math.isfinite(usd) else None,
+                    is_limited=usd < most,
+                    missing_key=calls.client.missing_key() if missing else None,
                 )
 
 

@@ -31,6 +31,11 @@ def short(question):
     note(question, "short")
     time.sleep(SECONDS)
     return "Room"
+
+def cited(question):
+    note(question, "cited")
+    number = question["question_id"][1:]
+    return {"answer": f"In room {number}.", "contexts": [f"Room {number} is here.", "A hall."]}
 """
 
 
@@ -45,6 +50,7 @@ class AskedProject:
         benchmark: Other keys of the benchmark.
         seconds: How long the function `short` takes.
         more: Other benchmarks, by the keys that they have instead of those of the first.
+        judge: The section `judge`; None for none.
     """
 
     home: Path
@@ -63,6 +69,7 @@ class AskedProject:
     benchmark: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     more: dict[str, dict[str, Any]] = field(default_factory=dict)
+    judge: dict[str, Any] | None = None
 
     def write(self) -> None:
         """Write the files of the project."""
@@ -79,6 +86,8 @@ class AskedProject:
         }
         benchmarks = {"rooms": keys, **{name: {**keys, **own} for name, own in self.more.items()}}
         config = {"systems": self.systems, "expectations": "sql", "benchmarks": benchmarks}
+        if self.judge is not None:
+            config["judge"] = self.judge
         (self.home / "scoreline.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
 
     def scoreline(self, *arguments: str) -> Ended:

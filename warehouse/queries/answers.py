@@ -12,7 +12,7 @@ from warehouse.formats.records.question import Question
 from warehouse.storage.atomic import replace_file
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from warehouse.storage.location import Location
@@ -180,6 +180,36 @@ def write_answers(
                         continue
                     line = {"question_id": question_id, **prediction_of(reply, error)}
                     opened.write(orjson.dumps(_flat(line)) + b"\n")
+
+
+def fetch_given(warehouse: Warehouse, benchmark: str, system: str) -> dict[str, str]:
+    """Return the calls by which a system has answered a benchmark, by question."""
+    rows = warehouse.fetch(
+        "SELECT a.question_id, a.digest FROM answers AS a JOIN judgments AS j USING (digest) "
+        "WHERE a.benchmark = $benchmark AND a.system = $system AND a.repeat = 0 "
+        "AND j.reply IS NOT NULL",
+        {"benchmark": benchmark, "system": system},
+    )
+    return dict(rows.iter_rows())
+
+
+def fetch_replies(warehouse: Warehouse, system: str, count: int) -> list[str]:
+    """Return replies of a system that are no errors, the latest first."""
+    rows = warehouse.fetch(
+        "SELECT DISTINCT j.reply, j.judged_at FROM answers AS a JOIN judgments AS j USING (digest) "
+        "WHERE a.system = $system AND j.reply IS NOT NULL AND j.error IS NULL "
+        "ORDER BY j.judged_at DESC, j.reply LIMIT $count",
+        {"system": system, "count": count},
+    )
+    return rows["reply"].to_list()
+
+
+def append_answers(target: Path, answers: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
+    """Add predictions, given with the ids of their questions, to a file that may not exist yet."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with target.open("ab") as opened:
+        for question_id, fields in answers:
+            opened.write(orjson.dumps({"question_id": question_id, **fields}) + b"\n")
 
 
 def _flat(line: dict[str, Any]) -> dict[str, Any]:

@@ -69,9 +69,12 @@ def command(
     No judge or system is called and nothing is written. The files are read as they are now. Calls
     are those that the ledger does not hold: the first call of each sample exactly, the calls that
     follow from its reply as the evaluator estimates them. Output tokens are estimated from earlier
-    replies of the evaluator, or 250 per call; retries and repairs are not included. Systems
-    (`answers/<system>`) are asked the questions that they have not answered; their price is the
-    highest possible one.
+    replies of the evaluator, or 250 per call; retries and repairs are not included.
+
+    Systems (`answers/<system>`) are asked the questions that they have not answered; their price is
+    the highest possible one, up to their budget. Samples and judge calls of answers that are
+    missing are estimated from earlier answers of the system, or else from the expected ones with
+    five passages.
 
     With --detect, show how many questions it takes to detect a difference between two systems with
     a power of 80 %, from the published scores: for half of the pairs (needed_median) and for all
@@ -125,21 +128,39 @@ def command(
         for each in planned
     ]
     write((*PLAN_COLUMNS, *COST_COLUMNS), rows, output_format)
+    _write_notes(settings, wanted, answers, planned, judge=choices.judge)
+    if output_format == "table":
+        say(_total(planned))
+        if any(each.missing for each in answers):
+            say(_total_answers(answers))
+
+
+def _write_notes(
+    settings: Settings,
+    wanted: Sequence[str],
+    answers: Sequence[AnswersPlan],
+    planned: Sequence[EvaluatorPlan],
+    *,
+    judge: bool,
+) -> None:
+    """Write what a run would miss to standard error."""
+    from orchestration.cli.output import say
+
+    project = settings.project
     missing = _missing(project, wanted, {each.evaluator for each in planned})
     if missing:
         say(f"note: not configured, so not applicable: {', '.join(missing)}", err=True)
     factory = project.engines.judge_factory
-    skipped = factory.skip_reason() if factory is not None and choices.judge else None
+    skipped = factory.skip_reason() if factory is not None and judge else None
     if skipped is not None:
         click.echo(f"note: {skipped}; a run calls no judge until then", err=True)
     elif settings.judge is not None and any(each.calls for each in planned):
         key = _missing_key(settings.judge, project)
         if key is not None:
             click.echo(f"note: a run would fail at the judge: {key}", err=True)
-    if output_format == "table":
-        say(_total(planned))
-        if any(each.calls for each in answers):
-            say(_total_answers(answers))
+    for system, missing_key in {each.system: each.missing_key for each in answers}.items():
+        if missing_key is not None:
+            click.echo(f"note: a run would fail at the system {system!r}: {missing_key}", err=True)
 
 
 def _missing(project: Project, benchmarks: Sequence[str], planned: set[str]) -> list[str]:
@@ -171,12 +192,15 @@ def _total_answers(answers: Sequence[AnswersPlan]) -> str:
     """Return what systems are asked in a sentence."""
     from evaluators.engines.judge.budget import format_usd
 
+    missing = sum(each.missing for each in answers)
     calls = sum(each.calls for each in answers)
-    total = f"{calls:,} questions for systems; their answers are scored, and judged, as they come"
-    costs = [each.usd for each in answers if each.calls]
+    total = f"{missing:,} questions for systems" + (f", in {calls:,} calls" * (calls > missing))
+    total += "; what their answers add above is an estimate"
+    costs = [each.usd for each in answers if each.missing]
     if any(usd is None for usd in costs):
         return f"{total}. What they cost is unknown."
-    return f"{total}. They cost at most {format_usd(sum(filter(None, costs)))} US dollars."
+    limited = ", and may reach a budget before" * any(each.is_limited for each in answers)
+    return f"{total}. They cost at most {format_usd(sum(filter(None, costs)))} US dollars{limited}."
 
 
 def _total(planned: Sequence[EvaluatorPlan]) -> str:

@@ -194,6 +194,10 @@ def test_plan_says_what_would_be_asked(project: AskedProject) -> None:
         ({"a": {"python": "my_rag:f", "prompt": "x"}}, "only a system with `model` has this key"),
         ({"a": {"model": "m", "prompt": "no.j2"}}, "there is no file 'no.j2'"),
         (
+            {"a": {"model": "m", "start_timeout_s": 5}},
+            "systems.a.start_timeout_s: only a system with `python` or `command` has this key",
+        ),
+        (
             {"a": {"http": {"url": "http://h", "headers": {"X-Api-Key": "secret"}}}},
             "systems.a.http.headers.X-Api-Key: expected an environment variable",
         ),

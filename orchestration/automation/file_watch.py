@@ -12,7 +12,10 @@ from warehouse.errors import WarehouseError
 from warehouse.formats.query import Query
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assets.project import Benchmark, Project
+    from evaluators.engines.systems.settings import SystemSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,8 @@ class FileWatch:
         ready: list[str] = []
         changing: list[str] = []
         for name, benchmark in project.benchmarks.items():
-            fingerprint = fingerprint_files(benchmark)
+            systems = [project.systems[each] for each in benchmark.systems]
+            fingerprint = fingerprint_files(benchmark, systems)
             if fingerprint is None:
                 continue
             state = self.benchmarks.get(name)
@@ -93,10 +97,12 @@ class FileWatch:
         return FileWatch(states)
 
 
-def fingerprint_files(benchmark: Benchmark) -> str | None:
+def fingerprint_files(benchmark: Benchmark, systems: Sequence[SystemSettings]) -> str | None:
     """Return the digest of a benchmark's files, or None while a file is missing.
 
-    Databases count as files; what a server holds is not watched.
+    Databases count as files; what a server holds is not watched. The files of systems that are
+    asked, such as a Python file or a prompt, belong to the benchmark: they are a part of the
+    version, so an edit asks again.
     """
     try:
         found = [
@@ -105,6 +111,7 @@ def fingerprint_files(benchmark: Benchmark) -> str | None:
             for file, _ in input_files(benchmark, kind)
             for path in (file.files if isinstance(file, Query) else [file])
         ]
+        found += [path for system in systems for path in system.files()]
         facts = [(str(path), path.stat()) for path in found]
     except (WarehouseError, OSError):
         # The file does not exist yet, or was removed while it was read.

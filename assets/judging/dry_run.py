@@ -23,7 +23,7 @@ from evaluators.flows.requests import JUDGE
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.sample import Sample
 from evaluators.scoring import score
-from warehouse.ledger.ledger import open_ledger
+from warehouse.ledger.ledger import has_ledger, open_ledger
 from warehouse.queries.answers import fetch_questions
 from warehouse.storage.scratch import scratch_folder
 from warehouse.store import Warehouse
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from assets.project import Project
     from evaluators.engines.judge.dry_run import CostEstimate, DryRunJudge
     from evaluators.engines.systems.client import Request
+    from evaluators.engines.systems.settings import SystemSettings
     from warehouse.storage.scratch import ScratchResult
 
 
@@ -124,10 +125,7 @@ def plan_answers(
         SystemRefused: A request cannot be made from a question.
     """
     counted: set[str] = set()
-    left = {
-        name: math.inf if each.budget_usd is None else each.budget_usd
-        for name, each in project.systems.items()
-    }
+    left: dict[str, float] = {}
     with open_ledger(project.open_warehouse(), "plan") as ledger:
         for name in benchmarks:
             asked = project.benchmarks[name].systems
@@ -148,6 +146,8 @@ def plan_answers(
                         missing.append(job.request)
                 costs = [calls.client.most_usd(each) for each in missing]
                 most = sum(math.inf if usd is None else usd for usd in costs)
+                if system not in left:
+                    left[system] = _budget_left(project, project.systems[system])
                 usd = min(most, left[system])
                 if math.isfinite(usd):
                     left[system] -= usd
@@ -162,6 +162,17 @@ def plan_answers(
                     is_limited=usd < most,
                     missing_key=calls.client.missing_key() if missing else None,
                 )
+
+
+def _budget_left(project: Project, system: SystemSettings) -> float:
+    """Return the most that a run may spend on a system now, in US dollars."""
+    left = math.inf if system.budget_usd is None else system.budget_usd
+    if system.daily_budget_usd is not None:
+        left = min(left, system.daily_budget_usd)
+    if system.daily_budget_usd is not None and has_ledger(project.open_warehouse()):
+        with open_ledger(project.open_warehouse(), "plan", f"plan/{system.name}") as ledger:
+            left = min(left, max(0.0, system.daily_budget_usd - ledger.spent_last_day_usd()))
+    return left
 
 
 def plan_run(

@@ -184,6 +184,8 @@ class SystemKeys(ConfigModel):
             function, or a program reads its first question. 600 unless given.
         retries: How often a question is asked again when the transport fails.
         budget_usd: The most US dollars that a run may spend on the system.
+        daily_budget_usd: The most US dollars that all runs of the project together, manual ones
+            included, may spend on the system in 24 hours.
         version: A name of the version. Another one asks again.
     """
 
@@ -210,4 +212,5 @@ class SystemKeys(ConfigModel):
     start_timeout_s: Annotated[Number, Field(gt=0)] | None = None
     retries: Annotated[int, Field(strict=True, ge=0)] = 3
     budget_usd: UsDollars | None = None
+    daily_budget_usd: UsDollars | None = None
     version: Text | None = None

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 KINDS: Final = ("python", "http", "model", "command")
 
 _SHARED: Final = (
-    *("concurrency", "requests_per_minute", "timeout_s", "retries", "budget_usd", "version"),
+    *("concurrency", "requests_per_minute", "timeout_s", "retries"),
+    *("budget_usd", "daily_budget_usd", "version"),
 )
 _MODEL_ONLY: Final = (
     *("api_base", "api_key_env", "prompt", "temperature", "top_p", "seed", "max_tokens", "stop"),

@@ -20,6 +20,9 @@ BURST_S: Final = 1.0
 _OF_JUDGES: Final = "coalesce(run_id, '') NOT LIKE '%/%'"
 """A system has a budget of its own, under the run and its name: `RUN/SYSTEM`."""
 
+_OF_SYSTEM: Final = "substr(run_id, length(run_id) - :size + 1) = :system"
+"""Names differ in case and may contain `_`, so `LIKE` would find other systems, too."""
+
 _ROUNDING_S: Final = 1e-6
 """The seconds by which sums of times may be wrong."""
 
@@ -52,7 +55,8 @@ def reserve(
         owner: The owner of the reservation.
         run_id: The run.
         run_usd: What the run may spend; None for no limit.
-        day_usd: What all runs of the project may spend in 24 hours; None for no limit.
+        day_usd: What all runs of the project may spend in 24 hours on judges, or on the system of
+            this run; None for no limit.
         least: The cost with a reply of the usual length: with less, the call is not made.
         enough: The cost with a reply that is several times longer.
         most: The highest possible cost.
@@ -64,11 +68,11 @@ def reserve(
     if run_usd is not None:
         scopes.append((run_usd, spent_by_run(connection, run_id), "WHERE run_id = :run_id"))
     if day_usd is not None:
-        scopes.append((day_usd, spent_last_day(connection), f"WHERE {_OF_JUDGES}"))
+        scopes.append((day_usd, spent_last_day(connection, run_id), f"WHERE {_of_all(run_id)}"))
     left, is_alone, may_fit = float("inf"), True, True
     for limit, spent, where in scopes:
         query = f"SELECT count(*), coalesce(sum(usd), 0) FROM ledger_reservations {where}"  # noqa: S608
-        in_flight, held = connection.execute(text(query), {"run_id": run_id}).one()
+        in_flight, held = connection.execute(text(query), _values(run_id)).one()
         may_fit = may_fit and spent + least <= limit
         if limit - spent - held < left:
             left, is_alone = limit - spent - held, in_flight == 0
@@ -104,15 +108,31 @@ def spent_by_run(connection: Connection, run_id: str) -> float:
     return float(connection.execute(query, {"run_id": run_id}).scalar_one())
 
 
-def spent_last_day(connection: Connection) -> float:
+def spent_last_day(connection: Connection, run_id: str) -> float:
     """Return what all runs have spent on judges in 24 hours, to the hour, in US dollars.
 
     Hours in the future count too, because the clock may have been set back.
+
+    Args:
+        connection: The connection.
+        run_id: A run; for `RUN/SYSTEM` what all runs have spent on this system.
     """
     query = text(
-        f"SELECT coalesce(sum(usd), 0) FROM ledger_spending WHERE hour >= :hour AND {_OF_JUDGES}"  # noqa: S608
+        "SELECT coalesce(sum(usd), 0) FROM ledger_spending "  # noqa: S608
+        f"WHERE hour >= :hour AND {_of_all(run_id)}"
     )
-    return float(connection.execute(query, {"hour": hour(DAY_S)}).scalar_one())
+    values = {"hour": hour(DAY_S), **_values(run_id)}
+    return float(connection.execute(query, values).scalar_one())
+
+
+def _of_all(run_id: str) -> str:
+    """Return the condition for all runs that share a daily budget with this one."""
+    return _OF_SYSTEM if "/" in run_id else _OF_JUDGES
+
+
+def _values(run_id: str) -> dict[str, str | int]:
+    suffix = f"/{run_id.partition('/')[2]}"
+    return {"run_id": run_id, "system": suffix, "size": len(suffix)}
 
 
 def start(connection: Connection, now: float, name: str, per_minute: float, amount: float) -> float:

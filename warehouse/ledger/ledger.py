@@ -198,9 +198,10 @@ class Ledger:
         return patiently(self._read, lambda connection: budget.spent_by_run(connection, spender))
 
     def spent_last_day_usd(self) -> float:
-        """Return what all runs of the project have spent in 24 hours, in US dollars."""
+        """Return what all runs have spent on judges in 24 hours, or on the spender's system."""
         self._drain()
-        return patiently(self._read, budget.spent_last_day)
+        spender = self._spender
+        return patiently(self._read, lambda connection: budget.spent_last_day(connection, spender))
 
     def flush(self) -> None:
         """Fill the tables of the warehouse with what they lack, whichever process wrote it."""

@@ -24,7 +24,8 @@ class Quota(Protocol):
 
         Args:
             run_usd: The budget of the run; None for no limit.
-            day_usd: The budget of all runs of the project for 24 hours; None for no limit.
+            day_usd: The budget of all runs of the project for 24 hours, for judges or for one
+                system; None for no limit.
             least: The cost with a reply of the usual length: with less, the call is not made.
             enough: The cost with a reply that is several times longer.
             most: The highest possible cost.

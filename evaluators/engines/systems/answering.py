@@ -174,6 +174,7 @@ class _Run:
             may_ask = self._limit is None or job.number < self._limit
             if stored is not None and stored.reply is not None and not (self._force and may_ask):
                 self._found.tally["held"] += 1
+                self._asker.note_cost(stored.reply)
             elif may_ask:
                 missing.append((job, stored))
             elif stored is None:

@@ -37,6 +37,9 @@ PATIENCE_S: Final = 300.0
 
 _MAX_REASON: Final = 300
 
+_UNKNOWN_USD: Final = 1e-6
+"""What a call sets aside before any cost is known: a budget that is spent must not allow it."""
+
 
 class OverBudget(SystemFailure):
     """The budget does not allow the call, so the system was not asked."""
@@ -81,8 +84,8 @@ class SystemAsker:
         self._slots = ConcurrencySlots(settings.concurrency)
         name = f"requests to system {settings.name}"
         self._rate = MinuteRate(quota, name, settings.requests_per_minute)
-        self._budget = Budget(quota, settings.budget_usd)
-        self._highest_usd = 0.0
+        self._budget = Budget(quota, settings.budget_usd, settings.daily_budget_usd)
+        self._highest_usd: float | None = None
         self._failed_in_a_row = 0
         self._refused: SystemRefused | None = None
 
@@ -123,6 +126,15 @@ class SystemAsker:
             self._require_cost(answer)
         return self._judgment(call, usage, _reply_of(answer, usage.latency_s), None, answer)
 
+    def note_cost(self, reply: str) -> None:
+        """Learn from a stored answer what one may cost, if there is a budget."""
+        if self._budget.limited:
+            self._note_cost(json.loads(reply).get("cost_usd"))
+
+    def _note_cost(self, usd: object) -> None:
+        if isinstance(usd, int | float):
+            self._highest_usd = max(self._highest_usd or 0.0, float(usd))
+
     @property
     def _name(self) -> str:
         return f"the system {self._settings.name!r}"
@@ -158,7 +170,8 @@ class SystemAsker:
                 raise _GivenUp(f"not asked: {self._failed_in_a_row} questions before got no answer")
             granted = await self._budget.reserve(lambda: self._claim(request))
             if granted is None:
-                raise OverBudget(over_budget_reason(self._settings.budget_usd))
+                settings = self._settings
+                raise OverBudget(over_budget_reason(settings.budget_usd, settings.daily_budget_usd))
             spent = 0.0
             try:
                 await self._rate.take(1)
@@ -182,11 +195,9 @@ class SystemAsker:
                 finally:
                     usage.latency_s = time.monotonic() - started
                 cost = answer.fields.get("cost_usd")
-                if isinstance(cost, int | float):
-                    spent = float(cost)
-                    self._highest_usd = max(self._highest_usd, spent)
-                else:
-                    spent = self._highest_usd  # unknown, which is not 0
+                self._note_cost(cost)
+                # An unknown cost is not 0.
+                spent = float(cost) if isinstance(cost, int | float) else self._highest_usd or 0.0
             finally:
                 self._budget.settle(granted, spent)
         self._slots.record_success()
@@ -208,7 +219,8 @@ class SystemAsker:
     def _claim(self, request: Request) -> Claim:
         """Return what a call sets aside: its highest possible cost, or the highest one so far."""
         most = self._client.most_usd(request) if self._budget.limited else None
-        usd = self._highest_usd if most is None else most
+        known = _UNKNOWN_USD if self._highest_usd is None else self._highest_usd
+        usd = known if most is None else most
         return Claim(tokens_usd=0.0, least=usd, enough=usd, most=usd)
 
     def _require_cost(self, answer: Answer) -> None:
@@ -216,7 +228,7 @@ class SystemAsker:
         if self._budget.limited and answer.fields.get("cost_usd") is None:
             raise SystemRefused(
                 f"the budget of {self._name} cannot be kept: its answers have no `cost_usd`; "
-                "return it, or remove budget_usd"
+                "return it, or remove the budget"
             )
 
     def _judgment(

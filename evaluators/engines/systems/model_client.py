@@ -112,9 +112,10 @@ class ModelClient:
         missing = self.missing_key()
         if missing is not None:
             raise SystemRefused(f"{self._where}: {missing}")
-        if settings.budget_usd is not None and not self._prices().known:
+        budgets = (settings.budget_usd, settings.daily_budget_usd)
+        if budgets != (None, None) and not self._prices().known:
             raise SystemRefused(
-                f"{self._where}: budget_usd needs the price of {settings.model!r}, which LiteLLM "
+                f"{self._where}: a budget needs the price of {settings.model!r}, which LiteLLM "
                 "does not know: set usd_per_million_in and usd_per_million_out"
             )
         litellm()  # no answer's latency must include this import

@@ -32,6 +32,7 @@ class SystemSettings:
         timeout_s: The timeout of one attempt, in seconds.
         retries: How often a failed transport is tried again.
         budget_usd: The most US dollars that a run may spend on this system.
+        daily_budget_usd: The most that all runs of a project may spend on it in 24 hours.
         version: The version that the user gives the system.
     """
 
@@ -44,6 +45,7 @@ class SystemSettings:
     timeout_s: float = 120.0
     retries: int = 3
     budget_usd: float | None = None
+    daily_budget_usd: float | None = None
     version: str | None = None
 
     def parameters(self) -> Mapping[str, Any]:

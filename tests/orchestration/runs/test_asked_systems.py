@@ -114,6 +114,23 @@ def test_a_budget_leaves_questions_out_and_says_so(project: AskedProject) -> Non
     assert project.rows("SELECT count(*) FROM predictions WHERE not_asked = 1") == [(0,)]
 
 
+@takes_minutes
+def test_a_daily_budget_holds_for_all_runs(project: AskedProject) -> None:
+    project.systems = {"rag": {"python": "my_rag.py:answer", "daily_budget_usd": 1.0}}
+    project.systems["rag"]["concurrency"] = 1
+    assert project.scoreline("ask", "--limit", "3").code == 0
+    (row, *_) = json.loads(project.scoreline("plan", "--format", "json").out)
+    assert (row["calls"], row["usd"]) == (3, 0.25)
+    done = project.scoreline("run")
+    assert done.code == 1
+    assert "2 not asked: its budget was reached" in done.messages
+    assert project.scoreline("run").code == 1
+    assert sum(project.asked().values()) == 4
+    project.systems["rag"]["daily_budget_usd"] = 2.0
+    assert project.scoreline("run").code == 0
+    assert sum(project.asked().values()) == 2
+
+
 def test_a_wrong_shape_of_the_first_answer_ends_the_run(project: AskedProject) -> None:
     project.systems["odd"] = {"python": "odd.py:answer"}
     project.write()

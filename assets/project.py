@@ -57,6 +57,9 @@ CLUSTERS = "clusters of "
 REPORT_FILE = "index.html"
 """The first page of the report, in the publish folder."""
 
+EXPECTATIONS_FILE = "expectations.html"
+"""The page with the results of the expectations, in the publish folder."""
+
 UNUSED: Mapping[str, RawMetadataValue] = {
     "dagster/partition_row_count": 0,
     "note": "this benchmark does not use the evaluator",

@@ -63,7 +63,7 @@ def build_published(project: Project) -> dg.AssetsDefinition:
             executor.submit(vega_bundle)
             path = snapshot.publish(warehouse, project.publish)
         if project.validation == FULL:
-            write_expectations_page(warehouse, project.publish)
+            write_expectations_page(warehouse, project.publish, has_report=True)
         report = write_report(project.open_copy(), project.publish)
         return dg.MaterializeResult[None](
             metadata={

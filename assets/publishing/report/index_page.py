@@ -1,4 +1,4 @@
-"""The first page of the report: every benchmark with its best systems."""
+"""The first page of the report: who won, what needs an act, and every benchmark."""
 
 from __future__ import annotations
 
@@ -7,9 +7,18 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from markupsafe import Markup
 
-from assets.leaderboard.winner import best_systems, describe_winner
-from assets.publishing.report.formatting import format_number, format_time, gate_state, isolate
+from assets.leaderboard.winner import best_systems, describe_winner, find_winner
+from assets.publishing.report.formatting import (
+    format_count,
+    format_number,
+    format_plural,
+    format_time,
+    gate_state,
+    isolate,
+)
+from assets.publishing.report.matrix import matrix_blocks, matrix_cells
 from assets.publishing.report.templates_env import INDEX_SCRIPTS, render_page
+from assets.publishing.report.verdicts import summarise_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,26 +30,58 @@ Row = dict[str, Any]
 MAX_GATES = 6
 """The gates of a benchmark that the first page lists, failed ones first."""
 
+MAX_ACTS = 4
+"""The problems of high severity that stand above the first page."""
+
+ARROWS = {"high": "↑", "low": "↓"}
+
 MAX_METRICS = 4
 MAX_SYSTEMS = 5
 INTERVAL_WIDTH = 110
 
 
-def index_page(cards: Sequence[Row]) -> str:
-    """Return the first page, given the `index_card` of each benchmark."""
-    latest = max((card["published_at"] for card in cards), default=None)
+def index_page(cards: Sequence[Row], expectations: tuple[int, int] | None = None) -> str:
+    """Return the first page.
+
+    Args:
+        cards: The `index_card` of each benchmark.
+        expectations: How many expectations were validated and how many of them failed, if there is
+            a page about them.
+    """
+    acts = [(card, message) for card in cards for message in card["acts"]]
     return render_page(
-        "index.html.j2", INDEX_SCRIPTS, benchmarks=cards, published_at=format_time(latest)
+        "index.html.j2",
+        INDEX_SCRIPTS,
+        benchmarks=cards,
+        published_at=format_time(max((card["published_at"] for card in cards), default=None)),
+        summary=summarise_verdicts(cards),
+        acts=acts[:MAX_ACTS],
+        n_acts=len(acts),
+        blocks=matrix_blocks(cards),
+        expectations=None if expectations is None else describe_expectations(*expectations),
     )
+
+
+def describe_expectations(n: int, failed: int) -> str:
+    """Return how many expectations of the data hold."""
+    if failed:
+        return f"{format_count(failed)} of {format_plural(n, 'expectation')} of the data failed"
+    return f"{format_plural(n, 'expectation')} of the data, all hold"
 
 
 def index_card(data: BenchmarkData) -> Row:
     """Return what the first page shows of a benchmark."""
+    leading = leading_rows(data)
     return {
         "name": data.benchmark,
         "address": f"report/{data.folder}/index.html",
         "published_at": data.published_at,
         "totals": data.totals,
+        "metric": metric_title(leading[0]) if leading else None,
+        "verdict": describe_winner(leading, isolate),
+        "winner": find_winner(leading),
+        "cells": matrix_cells(leading),
+        "acts": data.high_problems["message"].to_list(),
         "gates": [
             {"state": gate_state(row), "message": row["message"]}
             for row in data.gates.head(MAX_GATES).iter_rows(named=True)
@@ -48,22 +89,37 @@ def index_card(data: BenchmarkData) -> Row:
         "more_gates": max(0, data.gates.height - MAX_GATES),
         "n_systems": len(data.systems),
         "metrics": [metric_table(data, *name) for name in data.shown_metrics[:MAX_METRICS]],
-        "more_metrics": max(0, len(data.shown_metrics) - MAX_METRICS),
+        "more_metrics": [".".join(name) for name in data.shown_metrics[MAX_METRICS:]],
     }
+
+
+def leading_rows(data: BenchmarkData) -> list[Row]:
+    """Return the leaderboard by the first metric of a benchmark, a row for each system."""
+    return metric_rows(data, *data.shown_metrics[0]) if data.shown_metrics else []
+
+
+def metric_rows(data: BenchmarkData, evaluator: str, metric: str) -> list[Row]:
+    """Return the leaderboard by one metric, in the order of systems; also without a mean."""
+    own = (pl.col("evaluator") == evaluator) & (pl.col("metric") == metric)
+    by_system = {row["system"]: row for row in data.overall.filter(own).iter_rows(named=True)}
+    return [by_system[system] for system in data.ranked_systems if system in by_system]
+
+
+def metric_title(row: Row) -> str:
+    """Return the name of the metric of a row, with an arrow in its better direction."""
+    return f"{row['evaluator']}.{row['metric']} {ARROWS[row['best']]}"
 
 
 def metric_table(data: BenchmarkData, evaluator: str, metric: str) -> Row:
     """Return the first systems of a benchmark with their means by one metric."""
-    own = (pl.col("evaluator") == evaluator) & (pl.col("metric") == metric)
-    by_system = {row["system"]: row for row in data.overall.filter(own).iter_rows(named=True)}
-    rows = [by_system[system] for system in data.ranked_systems if system in by_system]
-    first, best = rows[0], best_systems(rows)
+    rows = metric_rows(data, evaluator, metric)
+    best = best_systems(rows)
     low, high = metric_scale(rows)
     return {
-        "name": f"{first['evaluator']}.{first['metric']}",
-        "arrow": {"high": "↑", "low": "↓"}[first["best"]],
-        "winner": describe_winner(rows, isolate),
-        "more": max(0, len(rows) - MAX_SYSTEMS),
+        "title": metric_title(rows[0]),
+        "low": f"{low:.3g}",
+        "high": f"{high:.3g}",
+        "more": [row["system"] for row in rows[MAX_SYSTEMS:]],
         "rows": [
             {
                 "system": row["system"],

@@ -71,6 +71,13 @@ FULL JOIN (
 """
 
 
+_HIGH_PROBLEMS = """
+SELECT *
+FROM v_problems
+WHERE benchmark IN ({benchmarks}) AND severity = 'high'
+ORDER BY list_contains(kinds, 'gate') DESC, system, evaluator
+"""
+
 _GATES = """
 SELECT *
 FROM gates
@@ -115,6 +122,11 @@ class BenchmarkData:
     def gates(self) -> pl.DataFrame:
         """The rows of the table `gates`, failed ones first."""
         return self.fetch(_GATES)
+
+    @cached_property
+    def high_problems(self) -> pl.DataFrame:
+        """The rows of the view `v_problems` with high severity, failed gates first."""
+        return self.fetch(_HIGH_PROBLEMS)
 
     @cached_property
     def board(self) -> pl.DataFrame:

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Any
 
-from assets.leaderboard.winner import describe_winner
+from assets.leaderboard.winner import describe_winner, join_names
 from assets.publishing.report.formatting import isolate
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from assets.publishing.report.panel import BenchmarkData
 
 MAX_VERDICTS = 8
-"""The metrics with a verdict above a page; the leaderboard has all of them."""
+"""The metrics with a verdict above the page of a benchmark; its leaderboard has all of them."""
+
+MAX_LISTED = 4
+"""The benchmarks with a verdict above the first page; the list of benchmarks has all of them."""
 
 
 def describe_verdicts(data: BenchmarkData, limit: int = MAX_VERDICTS) -> list[str]:
@@ -21,3 +27,41 @@ def describe_verdicts(data: BenchmarkData, limit: int = MAX_VERDICTS) -> list[st
         for name in data.shown_metrics[:limit]
     ]
     return [verdict for verdict in verdicts if verdict is not None]
+
+
+def summarise_verdicts(cards: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the first lines of the first page.
+
+    Args:
+        cards: The `index_card` of each benchmark.
+
+    Returns:
+        `sentence` counts the winners, None for a single benchmark; `listed` are the cards whose
+        verdicts are shown, those with a winner first; `more` says what the others are.
+    """
+    won = [card for card in cards if card["winner"] is not None]
+    others = [card for card in cards if card["winner"] is None and card["verdict"] is not None]
+    left_out = len(won[MAX_LISTED:]), len([*won, *others][MAX_LISTED:])
+    return {
+        "sentence": _count_winners([card["winner"] for card in won], len(cards)),
+        "listed": [*won, *others][:MAX_LISTED],
+        "more": _describe_more(*left_out),
+    }
+
+
+def _count_winners(winners: Sequence[str], benchmarks: int) -> str | None:
+    if benchmarks <= 1:
+        return None
+    if not winners:
+        return f"None of {benchmarks:,} benchmarks has a winner."
+    counts = Counter(winners).most_common()
+    names = join_names([f"{isolate(name)} ({n:,})" for name, n in counts])
+    verb = "has" if len(winners) == 1 else "have"
+    return f"{len(winners):,} of {benchmarks:,} benchmarks {verb} a winner: {names}."
+
+
+def _describe_more(won: int, benchmarks: int) -> str | None:
+    if not benchmarks:
+        return None
+    winners = f"{won:,} with a winner" if won else "without a winner"
+    return f"and {benchmarks:,} more, {winners}"

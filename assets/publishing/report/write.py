@@ -8,7 +8,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 from assets.fingerprints.digests import digest_of
-from assets.project import REPORT_FILE
+from assets.project import EXPECTATIONS_FILE, REPORT_FILE
 from assets.publishing.report.benchmark_page import shared_files, write_folder
 from assets.publishing.report.index_page import index_card, index_page
 from assets.publishing.report.panel import BenchmarkData, folder_name
@@ -28,6 +28,15 @@ FOLDER = "report"
 
 PAGE_VERSION = 8
 """Increment it when the same data gives other pages; `shared_files` have names of their own."""
+
+EXPECTATIONS = """
+SELECT count(*), count(*) FILTER (success = 0)
+FROM (
+    SELECT success FROM validations
+    QUALIFY validated_at = max(validated_at) OVER (PARTITION BY "table")
+)
+"""
+"""Counts the expectations of the last validations, and those that failed."""
 
 STATE_FILE = ".folders.json"
 """The names of the files and folders that the current first page needs."""
@@ -61,7 +70,10 @@ def write_report(copy: Snapshot, publish: Path, patience_s: float = math.inf) ->
             folders[data.benchmark], cards[data.benchmark] = data.folder, index_card(data)
         page = publish / REPORT_FILE
         with replace_file(page) as partial:
-            partial.write_text(index_page([cards[name] for name in sorted(cards)]), "utf-8")
+            found = [cards[name] for name in sorted(cards)]
+            has_expectations = (publish / EXPECTATIONS_FILE).is_file()
+            counts = snapshot.fetch(EXPECTATIONS).row(0) if has_expectations else None
+            partial.write_text(index_page(found, counts), encoding="utf-8")
         _remove_outdated(root, {*folders.values(), *shared_files()})
     return page
 

@@ -97,7 +97,7 @@ function pagedTable(rows, size, draw, label) {
       : `No ${label}.`;
     previous.disabled = page === 0;
     next.disabled = page === last;
-    inner.replaceChildren(draw(rows.slice(from, to)));
+    inner.replaceChildren(rows.length ? draw(rows.slice(from, to)) : el("p", { class: "none" }, `Nothing found: no ${label} match.`));
   }
 
   const controls = el("nav", { class: "pages", "aria-label": `pages of ${label}` }, previous, text, next);

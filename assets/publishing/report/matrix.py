@@ -1,0 +1,87 @@
+"""The matrix above the first page: systems by benchmarks, with values and marks."""
+
+from __future__ import annotations
+
+import math
+from statistics import fmean
+from typing import TYPE_CHECKING, Any
+
+from assets.leaderboard.winner import find_winner
+from assets.publishing.report.formatting import NO_VALUE, format_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+Row = dict[str, Any]
+
+MAX_COLUMNS = 8
+"""The systems of a block; the pages of its benchmarks have all of them."""
+
+
+def matrix_cells(rows: Sequence[Mapping[str, Any]]) -> dict[str, Row]:
+    """Return what the matrix shows of a benchmark, by system.
+
+    Args:
+        rows: Rows of the leaderboard by the headline metric over all questions.
+    """
+    winner = find_winner(rows)
+    is_compared = sum(row["rank"] is not None for row in rows) > 1
+    return {
+        row["system"]: {
+            "text": format_number(row["mean"]) if row["mean"] is not None else NO_VALUE,
+            "mark": "best"
+            if row["system"] == winner
+            else "tied"
+            if is_compared and winner is None and row["tied_with_best"] == 1
+            else "",
+            "rank": row["rank"],
+        }
+        for row in rows
+    }
+
+
+def matrix_blocks(cards: Sequence[Row]) -> list[Row]:
+    """Return blocks of benchmarks that share systems, so that few cells are empty.
+
+    Systems are sorted by their mean rank in the block, benchmarks by name; the block with the most
+    benchmarks comes first.
+
+    Args:
+        cards: The `index_card` of each benchmark, sorted by name.
+
+    Returns:
+        For each block `systems`, `more` (the number of systems left out) and `rows`, each with the
+        `card` and its `cells`, one for each system; None where the benchmark lacks it.
+    """
+    groups: list[tuple[set[str], list[Row]]] = []
+    for card in cards:
+        systems, own = set(card["cells"]), [card]
+        separate = []
+        for group in groups:
+            if systems.isdisjoint(group[0]):
+                separate.append(group)
+            else:
+                systems, own = systems | group[0], [*group[1], *own]
+        groups = [*separate, (systems, own)]
+    blocks = [_block(own) for systems, own in groups if systems]
+    return sorted(blocks, key=lambda block: (-len(block["rows"]), block["rows"][0]["card"]["name"]))
+
+
+def _block(cards: Iterable[Row]) -> Row:
+    cards = sorted(cards, key=lambda card: str(card["name"]))
+    ranks: dict[str, list[float]] = {}
+    for card in cards:
+        for system, cell in card["cells"].items():
+            ranks.setdefault(system, [])
+            if cell["rank"] is not None:
+                ranks[system].append(cell["rank"])
+    systems = sorted(ranks, key=lambda name: (fmean(ranks[name] or [math.inf]), name))
+    shown = systems[:MAX_COLUMNS]
+    return {
+        "systems": shown,
+        "more": len(systems) - len(shown),
+        "rows": [
+            {"card": card, "cells": [card["cells"].get(system) for system in shown]}
+            for card in cards
+        ],
+    }

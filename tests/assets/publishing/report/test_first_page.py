@@ -1,0 +1,257 @@
+"""The first page, read in a real browser: who won, what to look at, and lasting addresses."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+import polars as pl
+import pytest
+from selenium.webdriver import Keys
+
+from assets.checks.data_docs import write_expectations_page
+from assets.publishing.report.index_page import index_page
+from assets.publishing.report.matrix import matrix_cells
+from assets.publishing.report.write import write_report
+from tests.assets.publishing.report.conftest import Report
+from tests.services import takes_minutes
+from warehouse.publish import snapshot
+from warehouse.publish.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from tests.assets.conftest import Workshop
+    from tests.browser import Browser
+
+pytestmark = [pytest.mark.browser, takes_minutes]
+
+SHOWN = (
+    "return [...document.querySelectorAll(arguments[0])]"
+    ".filter((e) => e.checkVisibility()).map((e) => e.textContent.trim())"
+)
+
+
+@pytest.fixture(autouse=True)
+def no_complaints(browser: Browser) -> Iterator[None]:
+    """No page logs an error or requests a remote address."""
+    yield
+    assert browser.complaints() == []
+
+
+def plain(texts: list[str]) -> list[str]:
+    """Return texts without the marks that isolate text directions."""
+    return [text.replace("\u2068", "").replace("\u2069", "") for text in texts]
+
+
+def test_the_first_lines_say_who_won_and_what_to_look_at(
+    browser: Browser, handbook: Report
+) -> None:
+    browser.open(handbook.index)
+    (summary,) = plain(browser.texts("#winners .verdict"))
+    assert summary == "3 of 12 benchmarks have a winner: rag (2) and certain (1)."
+    lines = plain(browser.texts("#winners li"))
+    assert (
+        "handbook-answers: rag (0.861) is best on citation.f1, before keyword (0.522): "
+        "the difference is significant."
+    ) in lines
+    assert lines[3].startswith("counter-manners: No winner on byop.passes: 5 questions are too few")
+    assert lines[4] == "and 8 more, without a winner"
+    assert browser.texts("#acts .verdict") == ["7 problems of high severity"]
+    (plain_llm,) = (li for li in browser.texts("#acts li") if li.startswith("handbook-answers"))
+    assert "citation.f1 of plain-llm is 0.000, lower than its threshold 0.6" in plain_llm
+    # All of this stands on the first screen.
+    for css in ("#winners li:last-child", "#acts li:last-child"):
+        assert browser.find(css).rect["y"] < 900
+
+
+def test_only_what_needs_an_act_is_red(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.index)
+    red = browser.texts("#handbook-answers .warn")
+    assert red == ["6 problems (1 high)"]
+    assert "1 failed answer" in browser.find("#handbook-answers").text
+    assert browser.texts("#page-search .warn") == []
+    browser.open(handbook.page("mail-routing"))
+    assert browser.texts("#overview .warn") == []
+
+
+def test_the_matrix_shows_values_and_marks_and_opens_pages(
+    browser: Browser, handbook: Report
+) -> None:
+    browser.open(handbook.index)
+    first = "#matrix .wide:first-child"
+    assert browser.texts(f"{first} thead th") == ["Benchmark", "rag", "keyword", "plain-llm"]
+    cells = [" ".join(text.split()) for text in browser.texts("tr[data-benchmark=mail-routing] td")]
+    assert cells == ["0.875 tied", "0.542", "0.792 tied"]
+    cells = [" ".join(text.split()) for text in browser.texts("tr[data-benchmark=page-search] td")]
+    assert cells == ["0.944 best", "0.417", ""]
+    browser.click("tr[data-benchmark=mail-routing] td a")
+    browser.reads("h1", ["mail-routing"])
+    (verdict,) = plain(browser.texts(".verdicts li"))
+    assert verdict == (
+        "No winner on classification.accuracy: 24 questions are too few to tell rag (0.875) "
+        "from plain-llm (0.792)."
+    )
+
+
+def test_the_search_finds_metrics_that_are_only_named(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.index)
+    browser.find("#find").send_keys("trace.adherence")
+    browser.until(lambda: browser.run(SHOWN, ".benchmarks h3") == ["ticket-counter"])
+    assert browser.run(SHOWN, "tr[data-benchmark] th a") == ["ticket-counter"]
+
+
+def test_a_search_without_a_result_says_so(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.index)
+    browser.find("#find").send_keys("xyzzy")
+    said = "Nothing found: no benchmark, system or metric contains “xyzzy”."
+    browser.until(lambda: browser.run(SHOWN, "#nothing") == [said])
+    assert browser.run(SHOWN, ".benchmarks h3") == []
+    assert browser.run(SHOWN, "#matrix table") == []
+    browser.find("#find").send_keys(*[Keys.BACKSPACE] * 5)
+    browser.until(lambda: len(browser.run(SHOWN, ".benchmarks h3")) == 12)
+    assert browser.run(SHOWN, "#nothing") == []
+
+
+def test_filters_of_a_page_without_a_result_say_so(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.page("handbook-answers"))
+    for section, field, table in (
+        ("questions", "heat-filter", "heat-table"),
+        ("problems", "problems-filter", "problems-table"),
+    ):
+        browser.see(f"#{section}")
+        browser.find(f"#{table} tbody tr")
+        browser.find(f"#{field}").send_keys("xyzzy")
+        said = f"Nothing found: no {section} match."
+        browser.until(lambda table=table, said=said: browser.find(f"#{table}").text == said)
+
+
+def test_an_address_of_a_question_survives_a_publication(
+    browser: Browser, workshop: Workshop
+) -> None:
+    odd = "a/b c%?#ü"
+    workshop.with_question(1, question_id=odd)
+    for system in workshop.predictions:
+        workshop.with_prediction(system, 1, question_id=odd)
+    workshop.run()
+    report = Report(workshop.project.publish)
+    before = report.page("trial")
+    address = f"{report.index.as_uri()}#trial/{quote(odd, safe='')}"
+    workshop.with_prediction("poor", 2, answer="something else", cited_sentence_ids=["S2"])
+    workshop.run()
+    after = next(
+        page for page in (report.publish / "report").glob("trial-*/index.html") if page != before
+    )
+    browser.driver.get("about:blank")
+    browser.driver.get(address)
+    wanted = f"{after.as_uri()}#q={quote(odd, safe='')}"
+    browser.until(lambda: browser.driver.current_url.startswith(after.as_uri()))
+    assert browser.driver.current_url == wanted
+    # The page that only passes on is not in the history.
+    browser.driver.back()
+    browser.until(lambda: browser.driver.current_url == "about:blank")
+
+
+def test_an_address_of_an_unknown_benchmark_says_so(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.index)
+    browser.run("location.hash = '#gone<i>/q1'")
+    said = "This report has no benchmark “gone<i>”."
+    browser.until(lambda: browser.run(SHOWN, "#unknown") == [said])
+
+
+def test_the_expectations_are_linked_and_fold_what_holds(
+    browser: Browser, workshop: Workshop
+) -> None:
+    workshop.run()
+    publish = workshop.project.publish
+    results = [
+        {"run_id": "r1", "table": "predictions", "expectation": name, "success": success}
+        | {"observed": None, "unexpected_count": None, "severity": "warn"}
+        for name, success in (("ids are unique", 1), ("latency is known", 0), ("<b>text</b>", 1))
+    ]
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    frame = pl.DataFrame(
+        [{**each, "validated_at": at} for each in results],
+        schema_overrides={"observed": pl.String, "unexpected_count": pl.Int64},
+    )
+    workshop.warehouse.replace("validations", frame, where={"table": ["predictions"]})
+    write_expectations_page(workshop.warehouse, publish)
+    write_report(Snapshot(snapshot.publish(workshop.warehouse, publish)), publish)
+    browser.open(publish / "index.html")
+    browser.reads("header a", ["1 of 3 expectations of the data failed"])
+    browser.click("header a")
+    browser.reads("h1", ["Expectations"])
+    assert browser.run(SHOWN, "tbody td:first-child") == ["latency is known"]
+    browser.click("summary")
+    assert sorted(browser.run(SHOWN, "tbody td:first-child")) == [
+        *("<b>text</b>", "ids are unique", "latency is known")
+    ]
+    assert browser.barriers() == []
+    browser.click("header a")
+    browser.reads("h1", ["Leaderboards"])
+
+
+def many_cards(benchmarks: int, systems: int) -> list[dict[str, Any]]:
+    """Return the cards of many benchmarks with the same systems, of which the first one wins."""
+    names = [f"system-{at:02d}" for at in range(systems)]
+    ranked = [
+        {"system": name, "rank": at + 1, "tied_with_best": int(at == 0), "mean": 1 - at / systems}
+        for at, name in enumerate(names)
+    ]
+    metric = {
+        "title": "citation.f1 ↑",
+        "low": "0",
+        "high": "1",
+        "more": names[5:],
+        "rows": [
+            {"system": name, "mean": "0.500", "part": "", "is_best": False, "interval": ""}
+            for name in names[:5]
+        ],
+    }
+    return [
+        {
+            "name": f"benchmark-{at:03d}",
+            "address": f"report/benchmark-{at:03d}/index.html",
+            "published_at": datetime(2026, 1, 1, tzinfo=UTC),
+            "totals": dict.fromkeys(
+                ("questions", "failed", "problems", "high_problems", "rejects"), 1
+            ),
+            "metric": "citation.f1 ↑",
+            "verdict": "system-00 (1.000) is best on citation.f1.",
+            "winner": "system-00",
+            "cells": matrix_cells(ranked),
+            "acts": ["citation.f1 of system-09 is lower than its threshold"],
+            "gates": [],
+            "more_gates": 0,
+            "n_systems": systems,
+            "metrics": [metric] * 4,
+            "more_metrics": [],
+        }
+        for at in range(benchmarks)
+    ]
+
+
+def test_a_hundred_benchmarks_open_within_a_second(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "index.html"
+    page.write_text(index_page(many_cards(100, 12)), encoding="utf-8")
+    assert min(browser.open(page) for _ in range(3)) <= 1
+    assert len(browser.all("#matrix tbody tr")) == 100
+    assert len(browser.all("#matrix thead th")) == 10
+    assert plain(browser.texts("#winners .verdict")) == [
+        "100 of 100 benchmarks have a winner: system-00 (100)."
+    ]
+    browser.find("#find").send_keys("benchmark-042")
+    browser.until(lambda: browser.run(SHOWN, ".benchmarks h3") == ["benchmark-042"])
+
+
+def test_an_empty_project_says_so(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "index.html"
+    page.write_text(index_page([]), encoding="utf-8")
+    browser.open(page)
+    assert browser.texts("#winners li") == ["no benchmark has scores"]
+    assert browser.texts("#acts p") == [
+        "Nothing: no problem has high severity, and no gate failed."
+    ]
+    assert browser.barriers() == []

@@ -1,0 +1,106 @@
+"""The lines and the matrix above the first page, worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from assets.publishing.report.formatting import NO_VALUE
+from assets.publishing.report.matrix import MAX_COLUMNS, matrix_blocks, matrix_cells
+from assets.publishing.report.verdicts import MAX_LISTED, summarise_verdicts
+
+
+def row(system: str, rank: int | None, tied: int, mean: float | None = 0.5) -> dict[str, Any]:
+    """Return a row of the leaderboard by the headline metric."""
+    return {"system": system, "rank": rank, "tied_with_best": tied, "mean": mean}
+
+
+def marks(*rows: dict[str, Any]) -> dict[str, str]:
+    return {system: cell["mark"] for system, cell in matrix_cells(rows).items()}
+
+
+def test_cells_mark_the_winner_or_who_is_tied_with_the_first() -> None:
+    assert marks(row("a", 1, 1), row("b", 2, 0), row("c", 3, 0)) == {"a": "best", "b": "", "c": ""}
+    tied = marks(row("a", 1, 1), row("b", 2, 1), row("c", 3, 0))
+    assert tied == {"a": "tied", "b": "tied", "c": ""}
+    assert marks(row("a", 1, 1)) == {"a": ""}
+    assert marks(row("a", 1, 1), row("b", None, 0, None)) == {"a": "", "b": ""}
+
+
+def test_cells_have_means_or_a_dash() -> None:
+    cells = matrix_cells([row("a", 1, 1, 0.86087), row("b", None, 0, None)])
+    assert [cell["text"] for cell in cells.values()] == ["0.861", NO_VALUE]
+
+
+def card(name: str, **ranks: int | None) -> dict[str, Any]:
+    """Return what the matrix needs of a benchmark: the ranks of its systems."""
+    return {"name": name, "cells": {system: {"rank": rank} for system, rank in ranks.items()}}
+
+
+def described(cards: list[dict[str, Any]]) -> list[tuple[list[str], list[str]]]:
+    return [
+        (block["systems"], [each["card"]["name"] for each in block["rows"]])
+        for block in matrix_blocks(cards)
+    ]
+
+
+def test_benchmarks_that_share_systems_are_one_block() -> None:
+    cards = [card("b1", x=1, y=2), card("b2", p=1), card("b3", z=1), card("b4", y=1, z=2)]
+    # b1 and b3 share no system, but b4 has one of each.
+    assert described(cards) == [(["x", "y", "z"], ["b1", "b3", "b4"]), (["p"], ["b2"])]
+
+
+def test_systems_are_sorted_by_their_mean_rank() -> None:
+    cards = [card("b1", a=2, b=1, c=3), card("b2", a=1, b=2, c=None, d=None), card("b3", b=1)]
+    # a: 1.5, b: 4/3, c: 3, d: no rank
+    assert described(cards) == [(["b", "a", "c", "d"], ["b1", "b2", "b3"])]
+    cells = matrix_blocks(cards)[0]["rows"][2]["cells"]
+    assert cells == [{"rank": 1}, None, None, None]
+
+
+def test_many_systems_are_counted() -> None:
+    ranks = {f"s{at:02d}": at for at in range(1, 13)}
+    (block,) = matrix_blocks([card("b", **ranks)])
+    assert block["systems"] == [f"s{at:02d}" for at in range(1, MAX_COLUMNS + 1)]
+    assert block["more"] == 12 - MAX_COLUMNS
+    assert len(block["rows"][0]["cells"]) == MAX_COLUMNS
+
+
+def test_a_benchmark_without_scores_is_in_no_block() -> None:
+    assert matrix_blocks([card("b")]) == []
+    assert matrix_blocks([]) == []
+
+
+def verdict(name: str, winner: str | None, said: str | None = "No winner.") -> dict[str, Any]:
+    return {"name": name, "winner": winner, "verdict": said}
+
+
+@pytest.mark.parametrize(
+    ("winners", "said"),
+    [
+        (["a"], None),
+        ([None], None),
+        ([None, None], "None of 2 benchmarks has a winner."),
+        (["a", None], "1 of 2 benchmarks has a winner: \u2068a\u2069 (1)."),
+        (
+            ["b", "a", None, "b"],
+            "3 of 4 benchmarks have a winner: \u2068b\u2069 (2) and \u2068a\u2069 (1).",
+        ),
+    ],
+)
+def test_winners_are_counted(winners: list[str | None], said: str | None) -> None:
+    cards = [verdict(f"b{at}", winner) for at, winner in enumerate(winners)]
+    assert summarise_verdicts(cards)["sentence"] == said
+
+
+def test_verdicts_with_a_winner_come_first_and_the_rest_is_counted() -> None:
+    cards = [verdict(f"b{at}", "a" if at > 1 else None) for at in range(4)]
+    summary = summarise_verdicts([*cards, verdict("empty", None, None)])
+    assert [each["name"] for each in summary["listed"]] == ["b2", "b3", "b0", "b1"]
+    assert summary["more"] is None
+    more = [verdict(f"b{at}", "a" if at < 6 else None) for at in range(10)]
+    summary = summarise_verdicts(more)
+    assert len(summary["listed"]) == MAX_LISTED == 4
+    assert summary["more"] == "and 6 more, 2 with a winner"
+    assert summarise_verdicts(more[3:])["more"] == "and 3 more, without a winner"

@@ -37,6 +37,9 @@ RESULTS = "results"
 """Asset groups; scores and judgments are grouped by the family of their evaluator."""
 
 
+REPORT_ROUTE = "/report/"
+"""The path at which the webserver of `scoreline dev` serves the report."""
+
 WAREHOUSE = "warehouse"
 JUDGE = "judge"
 """Resources."""

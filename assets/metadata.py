@@ -116,11 +116,12 @@ def markdown_table(rows: Sequence[Mapping[str, str]]) -> str:
         return ""
     names = list(rows[0])
     rules = ["---:" if all(_is_number(row[name]) for row in rows) else "---" for name in names]
-    lines = [names, rules, *([_cell(row[name]) for name in names] for row in rows)]
+    lines = [names, rules, *([markdown_text(row[name]) for name in names] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cell(text: str) -> str:
+def markdown_text(text: str) -> str:
+    """Return untrusted text for Markdown: without markup, line breaks and ends of cells."""
     return " ".join(escape(text, quote=False).split()).replace("|", "\\|")
 
 

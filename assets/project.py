@@ -57,9 +57,6 @@ CLUSTERS = "clusters of "
 REPORT_FILE = "index.html"
 """The first page of the report, in the publish folder."""
 
-EXPECTATIONS_FILE = "expectations.html"
-"""The page with the results of the expectations, in the publish folder."""
-
 UNUSED: Mapping[str, RawMetadataValue] = {
     "dagster/partition_row_count": 0,
     "note": "this benchmark does not use the evaluator",
@@ -272,6 +269,7 @@ class Project:
         home: The folder of the configuration file.
         warehouse: The location of the warehouse: the path of a DuckDB file, or a lake.
         publish: The folder for the published copy and the report.
+        report_url: The address of the report for links to it; None without a host.
         benchmarks: The benchmarks by name, in the order of the configuration.
         systems: The systems that can be asked, by name.
         engines: The engines of the evaluators.
@@ -295,6 +293,7 @@ class Project:
     execution: Execution = field(default_factory=Execution)
     drift: Drift = field(default_factory=Drift)
     memory_limit: str | None = None
+    report_url: str | None = None
     show_answers: Callable[[int], None] | None = field(default=None, compare=False)
 
     def open_warehouse(self, patience_s: float = 30.0) -> Warehouse:

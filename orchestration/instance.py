@@ -86,7 +86,8 @@ SETTINGS = "dagster.yaml"
 OWN_STORAGE = {"storage", "run_storage", "event_log_storage", "schedule_storage", "instance_class"}
 """The settings that name other databases than those in the folder."""
 
-PROCESS = "scoreline/process"
+PROCESS = ".dagster/scoreline_process"
+"""The tag of a run that names its process. The interface does not show tags with this prefix."""
 
 
 def home(project: Project) -> Path:

@@ -3,75 +3,76 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assets.charts import style
-from assets.charts.leaderboard import interval_rows
+from assets.charts.sort_order import ORDER_COLUMNS, shown_metrics, systems_best_first
 
 if TYPE_CHECKING:
     import polars as pl
 
-LABEL_WIDTH, PLOT_WIDTH, VALUE_WIDTH = 190, 320, 70
-LINE, TITLE = 20, 30
-"""The heights of a system's line and of a metric's title."""
+LABEL_WIDTH, WIDTH, LINE = 150, 400, 20
+"""The width of the names, that of the picture, and the height of a system, in pixels."""
 
-MAX_LABEL = 28
+MAX_LABEL = 20
 """The most characters of a system's name; longer ones are cut."""
 
+COLOUR = "#0b5cad"
 
-def interval_plot(board: pl.DataFrame) -> str | None:
-    """Draw the means of the primary metrics with their intervals, one below the other.
+
+def interval_plot(overall: pl.DataFrame, max_systems: int) -> str | None:
+    """Draw means with their intervals by the first metric, on the whole scale of the metric.
+
+    The text is short, so that Dagster's interface shows the picture without a click.
 
     Args:
-        board: The rows of one benchmark in the table `leaderboard`.
+        overall: The rows of one benchmark over all questions in the table `leaderboard`.
+        max_systems: The systems to draw, the best ones.
 
     Returns:
         The SVG; None if no primary metric has a value.
     """
-    systems, metrics, rows = interval_rows(board)
-    colours = style.system_colours(board["system"].unique().sort().to_list())
-    by_name = {(row["metric"], row["system"]): row for row in rows.iter_rows(named=True)}
-    parts: list[str] = []
-    y = 0
-    for metric in metrics:
-        shown = [by_name[metric, name] for name in systems if (metric, name) in by_name]
-        y += TITLE
-        parts.append(f'<text x="4" y="{y - 9}" font-weight="bold">{_text(metric)}</text>')
-        # The scale contains zero, as that of the report's chart does.
-        low = min(0.0, *(row["from"] for row in shown))
-        high = max(0.0, *(row["to"] for row in shown))
-        for row in shown:
-            parts.append(_line(row, y + LINE // 2, low, high, colours[row["system"]]))
-            y += LINE
-    if not parts:
+    metrics = shown_metrics(overall)
+    if not metrics:
         return None
-    width, height = LABEL_WIDTH + PLOT_WIDTH + VALUE_WIDTH, y + 8
+    by_name = {
+        row["system"]: row
+        for row in overall.iter_rows(named=True)
+        if (row["evaluator"], row["metric"]) == metrics[0] and row["mean"] is not None
+    }
+    order = systems_best_first(overall.select(ORDER_COLUMNS).to_dicts())
+    shown = [by_name[system] for system in order if system in by_name][:max_systems]
+    known = [
+        row[column]
+        for row in shown
+        for column in ("mean", "ci_low", "ci_high", "best_value", "worst_value")
+        if row[column] is not None
+    ]
+    low, high = min(0.0, *known), max(0.0, *known)
+
+    def x(value: float) -> int:
+        share = (value - low) / (high - low) if high > low else 0.5
+        return round(LABEL_WIDTH + 10 + (WIDTH - LABEL_WIDTH - 20) * share)
+
+    names, lines, points = "", "", ""
+    for at, row in enumerate(shown):
+        y = LINE * at + LINE // 2
+        names += f'<text x="{LABEL_WIDTH}" y="{y + 4}">{_name(row)}</text>'
+        points += f"M{x(row['mean'])} {y}h0"
+        if row["ci_low"] is not None:
+            lines += f"M{x(row['ci_low'])} {y}H{x(row['ci_high'])}"
+    height = LINE * len(shown) + 18
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" font-family="Helvetica, Arial, sans-serif" '
-        f'font-size="12"><rect width="{width}" height="{height}" fill="white"/>'
-        f"{''.join(parts)}</svg>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" '
+        f'font-family="sans-serif" font-size="12" text-anchor="end">'
+        f'<path fill="#fff" d="M0 0H{WIDTH}V{height}H0"/>{names}'
+        f'<text x="{x(low) + 4}" y="{height - 4}">{low:.3g}</text>'
+        f'<text x="{x(high) + 4}" y="{height - 4}">{high:.3g}</text>'
+        f'<g stroke="{COLOUR}" stroke-width="2"><path d="{lines}"/>'
+        f'<path stroke-width="9" stroke-linecap="round" d="{points}"/></g></svg>'
     )
 
 
-def _line(row: dict[str, float | str], y: int, low: float, high: float, colour: str) -> str:
-    def x(column: str) -> float:
-        share = (float(row[column]) - low) / (high - low) if high > low else 0.5
-        return round(LABEL_WIDTH + 8 + (PLOT_WIDTH - 16) * share, 1)
-
-    name = str(row["system"])
-    name = name if len(name) <= MAX_LABEL else name[: MAX_LABEL - 1] + "…"
-    start, end = x("from"), x("to")
-    caps = f"M{start} {y}H{end}M{start} {y - 4}V{y + 4}M{end} {y - 4}V{y + 4}"
-    rail = f"M{LABEL_WIDTH} {y}H{LABEL_WIDTH + PLOT_WIDTH}"
-    return (
-        f'<text x="{LABEL_WIDTH - 8}" y="{y + 4}" text-anchor="end">{_text(name)}</text>'
-        f'<path d="{rail}" stroke="#ddd"/>'
-        f'<path d="{caps}" stroke="{colour}" stroke-width="2" fill="none"/>'
-        f'<circle cx="{x("mean")}" cy="{y}" r="4.5" fill="{colour}"/>'
-        f'<text x="{LABEL_WIDTH + PLOT_WIDTH + 8}" y="{y + 4}">{row["mean"]:.4g}</text>'
-    )
-
-
-def _text(text: str) -> str:
-    return escape(text.translate(style.UNDRAWABLE))
+def _name(row: dict[str, Any]) -> str:
+    name = str(row["system"]).translate(style.UNDRAWABLE)
+    return escape(name if len(name) <= MAX_LABEL else name[: MAX_LABEL - 1] + "…", quote=False)

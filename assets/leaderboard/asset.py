@@ -1,7 +1,8 @@
 """The asset `leaderboard`."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import dagster as dg
 import polars as pl
@@ -11,7 +12,7 @@ from assets import metadata
 from assets.analysis.gates.refresh import refresh_gates
 from assets.charts.interval_plot import interval_plot
 from assets.charts.sort_order import (
-    ORDER_COLUMNS,
+    MetricName,
     overall_rows,
     shown_metrics,
     systems_best_first,
@@ -27,6 +28,7 @@ from assets.keys import (
     warehouse_of,
 )
 from assets.leaderboard.refresh import refresh_leaderboards
+from assets.leaderboard.winner import best_systems, describe_winner
 from assets.metadata import add_partition_metadata
 from assets.project import Project, used_evaluators
 
@@ -44,8 +46,15 @@ SOURCES = {
 """The column of `scores` from which a column of the leaderboard is computed; only those that
 readers ask about, since each has an entry for every evaluator."""
 
-MAX_LISTED_SYSTEMS = 20
-"""The systems that the leaderboard in Dagster's interface lists; the table has all of them."""
+BOARD, PLOT = "Leaderboard", "Leaderboard plot"
+"""Entries that the interface shows before the numbers: some of its tables sort entries by name,
+upper case first, others show them in the order given."""
+
+MAX_EXPANDED = 1_000
+"""The interface shows Markdown without a click if it has fewer characters."""
+
+MAX_PLOTTED_SYSTEMS = 10
+"""The most systems in a picture."""
 
 MAX_TRENDED_SYSTEMS = 10
 """Means are plotted over time only for benchmarks with at most this many systems."""
@@ -97,16 +106,16 @@ def build_leaderboard(project: Project) -> dg.AssetsDefinition:
             {"benchmarks": list(context.partition_keys)},
         )
         by_benchmark = leaderboards.partition_by("benchmark", as_dict=True)
-        plots = plot_metadata(by_benchmark) if has_plots else {}
         added: dict[tuple[dg.AssetKey, str], dict[str, RawMetadataValue]] = {}
         for name, rows in written.items():
             own = by_benchmark.get((name,), leaderboards.clear())
+            overall = overall_rows(own)
             added[key, name] = {
+                BOARD: dg.MetadataValue.md(leaderboard_markdown(overall)),
+                **(plot_metadata(overall) if has_plots else {}),
                 "dagster/partition_row_count": own.height,
                 **metadata.counts({"rows written": rows}),
                 **trend_metadata(own),
-                "leaderboard": dg.MetadataValue.md(leaderboard_markdown(own)),
-                **plots.get(name, {}),
             }
         add_partition_metadata(context, added)
         return dg.MaterializeResult[None]()
@@ -114,25 +123,24 @@ def build_leaderboard(project: Project) -> dg.AssetsDefinition:
     return leaderboard
 
 
-def plot_metadata(
-    leaderboards: Mapping[tuple[object, ...], pl.DataFrame],
-) -> dict[object, dict[str, RawMetadataValue]]:
-    """Return charts of the primary metrics with their intervals, by benchmark.
+def plot_metadata(overall: pl.DataFrame) -> dict[str, RawMetadataValue]:
+    """Return the picture of means and intervals by the headline metric; empty without a mean.
+
+    It shows as many of the best systems as the interface draws without a click.
 
     Args:
-        leaderboards: The rows of the table `leaderboard`, by benchmark.
-
-    Returns:
-        The metadata of each benchmark that has a mean.
+        overall: The rows of one benchmark over all questions in the table `leaderboard`.
     """
-    plots: dict[object, dict[str, RawMetadataValue]] = {}
-    for (name,), rows in leaderboards.items():
-        plot = interval_plot(rows)
-        if plot is not None:
-            picture = base64.b64encode(plot.encode()).decode()
-            text = f"![means and 95 % intervals of {name}](data:image/svg+xml;base64,{picture})"
-            plots[name] = {"plot": dg.MetadataValue.md(text)}
-    return plots
+    text = ""
+    for systems in range(MAX_PLOTTED_SYSTEMS, 0, -1):
+        plot = interval_plot(overall, systems)
+        if plot is None:
+            return {}
+        picture = base64.b64encode(plot.encode()).decode()
+        text = f"![means and 95 % intervals](data:image/svg+xml;base64,{picture})"
+        if len(text) < MAX_EXPANDED:
+            break
+    return {PLOT: dg.MetadataValue.md(text)}
 
 
 def trend_metadata(leaderboard: pl.DataFrame) -> dict[str, RawMetadataValue]:
@@ -155,31 +163,72 @@ def trend_metadata(leaderboard: pl.DataFrame) -> dict[str, RawMetadataValue]:
     return numbers
 
 
-def leaderboard_markdown(leaderboard: pl.DataFrame) -> str:
-    """Return a leaderboard in Markdown: one row per system, one column per primary metric.
+def leaderboard_markdown(overall: pl.DataFrame) -> str:
+    """Return a leaderboard in Markdown: the verdict, then one row per system, best first.
 
-    Systems are sorted by their rank in the headline metric, whose column is the first.
+    It has as many systems and primary metrics, the headline metric first, as the interface shows
+    without a click.
 
     Args:
-        leaderboard: The rows of one benchmark in the table `leaderboard`.
+        overall: The rows of one benchmark over all questions in the table `leaderboard`.
     """
-    overall = overall_rows(leaderboard)
-    order = systems_best_first(overall.select(ORDER_COLUMNS).to_dicts())
-    means = {
-        (system, (evaluator, metric)): mean
-        for system, evaluator, metric, mean in overall.select(
-            "system", "evaluator", "metric", "mean"
-        ).iter_rows()
+    rows = overall.to_dicts()
+    systems = systems_best_first(rows)
+    by_metric = {
+        name: {row["system"]: row for row in rows if (row["evaluator"], row["metric"]) == name}
+        for name in shown_metrics(overall)
     }
-    metrics = shown_metrics(overall)
-    rows = [
-        {"system": system}
-        | {".".join(name): _number(means.get((system, name))) for name in metrics}
-        for system in order[:MAX_LISTED_SYSTEMS]
+    if not by_metric:
+        return ""
+    # Metrics give way to systems.
+    sizes = [(len(systems), n) for n in range(len(by_metric), 0, -1)]
+    sizes += [(n, 1) for n in range(len(systems) - 1, 0, -1)]
+    text = ""
+    for n_systems, n_metrics in sizes:
+        text = _markdown(systems, by_metric, n_systems, n_metrics)
+        if len(text) < MAX_EXPANDED:
+            break
+    return text
+
+
+def _markdown(
+    systems: Sequence[str],
+    by_metric: Mapping[MetricName, Mapping[str, Mapping[str, Any]]],
+    n_systems: int,
+    n_metrics: int,
+) -> str:
+    metrics = list(by_metric)[:n_metrics]
+    best = {name: best_systems(list(by_metric[name].values())) for name in metrics}
+    table = metadata.markdown_table(
+        [
+            {"system": system}
+            | {
+                ".".join(name): _cell(by_metric[name].get(system), is_best=system in best[name])
+                for name in metrics
+            }
+            for system in systems[:n_systems]
+        ]
+    )
+    verdict = describe_winner(list(by_metric[metrics[0]].values()), metadata.markdown_text)
+    more = [
+        f"{n:,} more {noun}{'' if n == 1 else 's'}"
+        for n, noun in (
+            (len(systems) - n_systems, "system"),
+            (len(by_metric) - n_metrics, "primary metric"),
+        )
+        if n
     ]
-    more = len(order) - MAX_LISTED_SYSTEMS
-    return metadata.markdown_table(rows) + (f"\n\nand {more:,} more systems" if more > 0 else "")
+    left_out = f"and {', '.join(more)}" if more else None
+    return "\n\n".join(part for part in (verdict, table, left_out) if part)
 
 
-def _number(mean: float | None) -> str:
-    return "" if mean is None else f"{mean:.3f}"
+def _cell(row: Mapping[str, Any] | None, *, is_best: bool) -> str:
+    """Return a mean with its interval; bold if it is one of the best."""
+    if row is None or row["mean"] is None:
+        return ""
+    mean = f"**{row['mean']:.3f}**" if is_best else f"{row['mean']:.3f}"
+    if row["tied_with_best"] == 1 and row["rank"] != 1:
+        mean += " tied"
+    return (
+        mean if row["ci_low"] is None else f"{mean} ({row['ci_low']:.3f} to {row['ci_high']:.3f})"
+    )

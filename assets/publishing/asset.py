@@ -1,6 +1,7 @@
 """The asset `published`: the copy of the warehouse for SQL users, and the report."""
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import dagster as dg
 import polars as pl
@@ -14,6 +15,7 @@ from assets.keys import (
     LEADERBOARD,
     PROBLEMS,
     PUBLISHED,
+    REPORT_ROUTE,
     RESULTS,
     WAREHOUSE,
     warehouse_of,
@@ -69,12 +71,22 @@ def build_published(project: Project) -> dg.AssetsDefinition:
             metadata={
                 "path": dg.MetadataValue.path(path),
                 "bytes": path.stat().st_size,
-                "report": dg.MetadataValue.path(report),
+                "report": dg.MetadataValue.url(report_link(project, report)),
                 "catalogue": digest_of(catalogue.rows()),
             }
         )
 
     return published
+
+
+def report_link(project: Project, report: Path) -> str:
+    """Return the address of the report for Dagster's interface.
+
+    A team's own Dagster does not serve the report, and knows no other address than the file.
+    """
+    if project.report_url is not None:
+        return project.report_url
+    return report.absolute().as_uri() if project.namespace.is_shared else REPORT_ROUTE
 
 
 def _record_clusters(warehouse: Warehouse, project: Project) -> None:

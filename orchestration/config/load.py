@@ -180,6 +180,7 @@ class _ProjectBuilder:
             home=self.home,
             warehouse=self.warehouse,
             publish=publish,
+            report_url=self.keys.report_url,
             memory_limit=self.keys.memory_limit,
             benchmarks=MappingProxyType(benchmarks),
             systems=MappingProxyType(self.systems),

@@ -286,6 +286,8 @@ class ProjectKeys(ConfigModel):
         warehouse: The location of the warehouse, a DuckDB file or a lake;
             `.scoreline/warehouse.duckdb` unless given.
         publish: The folder for the published copy and the report.
+        report_url: The address at which you host the report. Dagster's interface links to it;
+            unless given, to `/report/`, where `scoreline dev` serves it.
         memory_limit: The memory that DuckDB uses before it spills to disk, such as `4GB` or
             `512MB`; half of the memory of the machine or container unless given. Python and Polars
             need memory beside it, and each process has a limit of its own.
@@ -309,6 +311,7 @@ class ProjectKeys(ConfigModel):
         WarehouseKeys, BeforeValidator(_expand_catalog, json_schema_input_type=str | WarehouseKeys)
     ] = WarehouseKeys(catalog=".scoreline/warehouse.duckdb")
     publish: Text = "published"
+    report_url: Annotated[Text, Field(pattern=r"^https?://")] | None = None
     memory_limit: MemorySize | None = None
     plugins: list[Text] = Field(default_factory=list)
     systems: dict[AskedSystemName, SystemKeys] = Field(default_factory=dict)

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import json
 import os
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import uvicorn
 from dagster_webserver import cli
 
 from orchestration.webserver.guard import guard
-from orchestration.webserver.serve import HOSTS_VARIABLE, SERVER_VARIABLE
+from orchestration.webserver.report import with_report
+from orchestration.webserver.serve import HOSTS_VARIABLE, REPORT_VARIABLE, SERVER_VARIABLE
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -25,9 +27,10 @@ def main() -> None:
     replaceable: Any = uvicorn
     run = replaceable.run
     hosts, server_id = json.loads(os.environ[HOSTS_VARIABLE]), os.environ[SERVER_VARIABLE]
+    folder = Path(os.environ[REPORT_VARIABLE])
 
     def run_guarded(app: ASGIApp, **options: Any) -> None:
-        run(guard(app, hosts, server_id), **options)
+        run(guard(with_report(app, folder), hosts, server_id), **options)
 
     replaceable.run = run_guarded
     start: Any = cli.main

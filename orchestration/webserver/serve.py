@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 HOSTS_VARIABLE = "SCORELINE_ALLOWED_HOSTS"
 """The environment variable with the hosts that requests may name, a JSON list."""
 
+REPORT_VARIABLE = "SCORELINE_REPORT"
+"""The environment variable with the folder of the report."""
+
 SERVER_VARIABLE = "SCORELINE_SERVER_ID"
 """The environment variable with the random name of the server."""
 

@@ -26,6 +26,7 @@ from orchestration.errors import OrchestrationError
 from orchestration.webserver import serve
 from orchestration.webserver.address import Address, choose_address
 from orchestration.webserver.guard import SERVER_HEADER, guard
+from orchestration.webserver.report import with_report
 from tests.command import scoreline
 from tests.orchestration.daemon import COMMAND, free_port, interface
 from tests.services import takes_minutes
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from starlette.requests import Request
+    from starlette.types import ASGIApp
     from starlette.websockets import WebSocket
 
 UPGRADE = {
@@ -64,11 +66,11 @@ APP = Starlette(
 
 
 @contextmanager
-def served(host: str, allowed: list[str]) -> Iterator[int]:
+def served(host: str, allowed: list[str], app: ASGIApp = APP) -> Iterator[int]:
     """A real server behind the guard; its port."""
     with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as listening:
         listening.bind((host, 0))
-        server = uvicorn.Server(uvicorn.Config(guard(APP, allowed, "me"), log_level="error"))
+        server = uvicorn.Server(uvicorn.Config(guard(app, allowed, "me"), log_level="error"))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         # Accepts connections from here on, so that no test has to wait for the server.
         listening.listen()
@@ -144,6 +146,44 @@ def test_links_may_be_followed_but_not_embedded(port: int) -> None:
     assert status(port, link) == 200
     for site in ("cross-site", "same-site"):
         assert status(port, {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}) == 403
+
+
+def test_the_report_is_served_beside_the_interface(tmp_path: Path) -> None:
+    files = {
+        "index.html": "first page",
+        "report/b-1/index.html": "page of b",
+        "report/page.js": "script",
+        "scoreline.duckdb": "rows",
+        "report/.folders.json": "state",
+    }
+    for name, text in files.items():
+        path = tmp_path / "published" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    (tmp_path / "secret.html").write_text("of others", encoding="utf-8")
+    app = with_report(APP, tmp_path / "published")
+    with served("127.0.0.1", Address("127.0.0.1", 1).allowed_hosts(), app) as port:
+
+        def read(path: str, **headers: str) -> tuple[int, str]:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            try:
+                connection.request("GET", path, headers=headers)
+                reply = connection.getresponse()
+                return reply.status, reply.read().decode()
+            finally:
+                connection.close()
+
+        assert read("/report/") == read("/report/index.html") == (200, "first page")
+        assert read("/report/report/b-1/index.html") == (200, "page of b")
+        assert read("/report/report/page.js") == (200, "script")
+        assert read("/graphql") == (200, "GET arrived")
+        for path in (
+            *("scoreline.duckdb", "report/.folders.json", "gone.html"),
+            *("../secret.html", "%2e%2e/secret.html", "report/../../secret.html"),
+        ):
+            assert read(f"/report/{path}")[0] == 404, path
+        assert read("/report/", Host="rebound.example")[0] == 400
+        assert read("/report/", Origin="http://other.example")[0] == 403
 
 
 def test_hosts_that_the_user_names_are_allowed() -> None:

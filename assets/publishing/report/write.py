@@ -8,9 +8,9 @@ import shutil
 from typing import TYPE_CHECKING
 
 from assets.fingerprints.digests import digest_of
-from assets.project import EXPECTATIONS_FILE, REPORT_FILE
+from assets.project import REPORT_FILE
 from assets.publishing.report.benchmark_page import shared_files, write_folder
-from assets.publishing.report.index_page import index_card, index_page
+from assets.publishing.report.index_page import EXPECTATIONS_FILE, index_card, index_page
 from assets.publishing.report.panel import BenchmarkData, folder_name
 from assets.publishing.report.part import split_parts
 from warehouse.queries.report import answer_counts, report_fingerprints

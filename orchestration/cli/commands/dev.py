@@ -71,6 +71,7 @@ def command(
         "DAGSTER_HOME": str(folder),
         CONFIG_VARIABLE: str(settings.file),
         serve.HOSTS_VARIABLE: json.dumps(address.allowed_hosts(names)),
+        serve.REPORT_VARIABLE: str(settings.project.publish),
     }
     arguments = [address.host, str(address.port), str(workspace)]
     # `dagster dev` recommends `dg dev`, which needs another project layout.

@@ -1,10 +1,11 @@
-"""The plot of a leaderboard: an SVG with a line for each system and metric."""
+"""The plot of a leaderboard: an SVG with a line for each system."""
 
 from __future__ import annotations
 
 from xml.etree import ElementTree as ET
 
 import polars as pl
+import pytest
 
 from assets.charts.interval_plot import MAX_LABEL, interval_plot
 
@@ -17,12 +18,12 @@ def board(*systems: str, low: float | None = 0.25, mean: float | None = 0.5) -> 
         "system": list(systems),
         "evaluator": "citation",
         "metric": "f1",
-        "slice": "all",
         "mean": [None if mean is None else mean + at / 10 for at in range(len(systems))],
         "ci_low": low,
         "ci_high": None if low is None else 1.0,
+        "best_value": 1.0,
+        "worst_value": 0.0,
         "rank": list(range(len(systems), 0, -1)),
-        "tied_with_best": 0,
         "is_primary": 1,
         "is_headline": 1,
         "position": 0,
@@ -31,30 +32,43 @@ def board(*systems: str, low: float | None = 0.25, mean: float | None = 0.5) -> 
     return pl.DataFrame(rows, schema_overrides=floats)
 
 
-def texts(svg: str) -> list[str]:
+def texts(svg: str | None) -> list[str]:
     """The texts of a plot, in their order."""
+    assert svg is not None
     return [each.text or "" for each in ET.fromstring(svg).iter(f"{SVG}text")]  # noqa: S314
 
 
-def test_systems_are_in_their_order_with_their_means() -> None:
-    plot = interval_plot(board("a", "b"))
-    assert plot is not None
-    assert texts(plot) == ["citation.f1", "b", "0.6", "a", "0.5"]
-    ends = [path.get("d") for path in ET.fromstring(plot).iter(f"{SVG}path")][1::2]  # noqa: S314
-    # A quarter of the scale, which begins at zero, to its end.
-    assert ends[0] is not None
-    assert ends[0].startswith("M274.0 40H502.0")
+def paths(svg: str | None) -> list[str]:
+    """The background, the intervals and the means of a plot."""
+    assert svg is not None
+    return [each.get("d") or "" for each in ET.fromstring(svg).iter(f"{SVG}path")]  # noqa: S314
 
 
-def test_without_an_interval_or_a_mean() -> None:
-    assert interval_plot(board("a", mean=None)) is None
-    assert interval_plot(board("a", low=None)) is not None
-    assert interval_plot(board("a", low=None, mean=0.0)) is not None
+def test_systems_are_in_their_order_on_the_whole_scale() -> None:
+    plot = interval_plot(board("a", "b"), 10)
+    assert texts(plot) == ["b", "a", "0", "1"]
+    # The scale from 0 to 1 has the pixels 160 to 390.
+    _, intervals, means = paths(plot)
+    assert intervals == "M218 10H390M218 30H390"
+    assert means == "M298 10h0M275 30h0"
+
+
+def test_only_the_best_systems_are_drawn() -> None:
+    assert texts(interval_plot(board("a", "b", "c"), 2)) == ["c", "b", "0", "1"]
+
+
+@pytest.mark.parametrize("mean", [0.0, 0.5])
+def test_a_mean_without_an_interval_is_a_point(mean: float) -> None:
+    _, intervals, means = paths(interval_plot(board("a", low=None, mean=mean), 10))
+    assert intervals == ""
+    assert means == {0.0: "M160 10h0", 0.5: "M275 10h0"}[mean]
+
+
+def test_without_a_mean_nothing_is_drawn() -> None:
+    assert interval_plot(board("a", mean=None), 10) is None
 
 
 def test_names_are_cut_and_no_markup() -> None:
     names = ["<img src=x>&", "q\u0001\uffff\u2028", "x" * 100]
-    plot = interval_plot(board(*names))
-    assert plot is not None
-    shown = texts(plot)
+    shown = texts(interval_plot(board(*names), 10))
     assert {"<img src=x>&", "q\u2401\ufffd\ufffd", "x" * (MAX_LABEL - 1) + "…"} <= set(shown)

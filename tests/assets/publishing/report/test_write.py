@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def linked(publish: Path) -> str:
     """Return the folder that the first page links to."""
     page = (publish / "index.html").read_text(encoding="utf-8")
-    (found,) = re.findall(r'href="report/([^"/]+)/index.html"', page)
+    (found,) = set(re.findall(r'href="report/([^"/]+)/index.html"', page))
     return str(found)
 
 

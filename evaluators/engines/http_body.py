@@ -9,7 +9,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     import httpx
 
@@ -28,7 +28,12 @@ class UnusableBody(Exception):  # noqa: N818 - callers raise errors of their own
     """A body is too large, or compressed in a way that was not requested."""
 
 
-async def read_body(response: httpx.Response, max_bytes: int, limit_key: str) -> bytes:
+async def read_body(
+    response: httpx.Response,
+    max_bytes: int,
+    limit_key: str,
+    arrived: Callable[[int], None] | None = None,
+) -> bytes:
     """Read and decompress a body; never hold more than the limit.
 
     The request must accept gzip only: other formats could not be decompressed piece by piece.
@@ -37,6 +42,7 @@ async def read_body(response: httpx.Response, max_bytes: int, limit_key: str) ->
         response: The answer, as a stream.
         max_bytes: The limit for successful answers; those to failed requests are cut.
         limit_key: The configuration key of the limit, for the message.
+        arrived: Called with the size of the body whenever a part of it has arrived.
 
     Raises:
         UnusableBody: The body of a successful answer is larger, or compressed in another way.
@@ -51,6 +57,8 @@ async def read_body(response: httpx.Response, max_bytes: int, limit_key: str) ->
     body = bytearray()
     async for piece in _pieces(response, limit, is_plain=encoding in {"", "identity"}):
         body += piece
+        if arrived is not None:
+            arrived(len(body))
         if len(body) > limit:
             break
     if len(body) > limit and response.is_success:

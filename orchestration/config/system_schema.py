@@ -59,6 +59,9 @@ class HttpKeys(ConfigModel):
             templates.
         answer: The JSONPath of the answer. Without it the answer is the whole text, or an object
             with the fields of a prediction.
+        stream: Instead of `answer`, for services that stream server-sent events: the JSONPath of
+            the next part of the answer in the JSON of each event. The other paths are then about
+            the list of all events.
         contexts: The JSONPath of the retrieved passages.
         retrieved: The JSONPath of the retrieved items, or of each of their fields: `{doc_id:
             "$.sources[*].id", text: "$.sources[*].text"}`.
@@ -79,6 +82,7 @@ class HttpKeys(ConfigModel):
     headers: dict[Text, str] = Field(default_factory=dict)
     body: dict[str, Any] | list[Any] | str | None = None
     answer: Text | None = None
+    stream: Text | None = None
     contexts: Text | None = None
     retrieved: _Retrieved | None = None
     cited_sentence_ids: Text | None = None

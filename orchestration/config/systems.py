@@ -36,7 +36,7 @@ _MODEL_ONLY: Final = (
     *("api_base", "api_key_env", "prompt", "temperature", "top_p", "seed", "max_tokens", "stop"),
     *("stream", "usd_per_million_in", "usd_per_million_out", "max_reply_mb"),
 )
-_NOT_PATHS: Final = ("url", "method", "headers", "body", "max_reply_mb")
+_NOT_PATHS: Final = ("url", "method", "headers", "body", "stream", "max_reply_mb")
 
 _SECRET_HEADER: Final = re.compile(
     r"authorization|cookie|.*(key|token|secret|password).*", re.IGNORECASE
@@ -125,6 +125,9 @@ class SystemBuilder:
                     "as ${RAG_KEY}; never write the key itself into this file",
                     *(*path, "http", "headers", name),
                 )
+        if keys.stream is not None and keys.answer is not None:
+            message = f"{'.'.join(path)}.http: give `answer` or `stream`, not both"
+            self._report(message, *path, "http", "stream")
         given = keys.model_dump(exclude_none=True)
         paths = {name: each for name, each in given.items() if name not in _NOT_PATHS}
         if isinstance(paths.get("retrieved"), dict):

@@ -118,6 +118,8 @@ class HttpSystem(SystemSettings):
         headers: Headers by name.
         body: The body as JSON values; texts in it are templates. None sends no body.
         paths: JSONPath expressions by field of a prediction, or `tokens_in` and `tokens_out`.
+        stream: The JSONPath of a part of the answer in each event of a streamed one; None if
+            answers are not streamed.
         max_reply_mb: The largest size of an answer, in megabytes.
     """
 
@@ -128,6 +130,7 @@ class HttpSystem(SystemSettings):
     headers: Mapping[str, str] = field(default_factory=dict)
     body: Any = None
     paths: Mapping[str, str] = field(default_factory=dict)
+    stream: str | None = None
     max_reply_mb: float = 16.0
 
     def parameters(self) -> Mapping[str, Any]:
@@ -138,6 +141,7 @@ class HttpSystem(SystemSettings):
             "headers": dict(self.headers),
             "body": self.body,
             "paths": dict(self.paths),
+            **({} if self.stream is None else {"stream": self.stream}),
         }
 
 

@@ -56,3 +56,17 @@ def test_mistakes_are_named_with_their_line(tmp_path: Path, retrieved: str, mess
     with pytest.raises(SettingsError) as refused:
         load(tmp_path, retrieved)
     assert message in str(refused.value)
+
+
+def test_an_answer_is_streamed_or_not(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"rag\.http: give `answer` or `stream`, not both"):
+        load(tmp_path, "$.hits\n      stream: $.delta")
+    whole = load(tmp_path, "$.hits")
+    assert whole.stream is None
+    file = tmp_path / "scoreline.yaml"
+    file.write_text(file.read_text("utf-8").replace("answer: $.a", "stream: $.delta"), "utf-8")
+    streamed = load_config(file).project.systems["rag"]
+    assert isinstance(streamed, HttpSystem)
+    assert streamed.stream == "$.delta"
+    assert "stream" not in streamed.paths
+    assert streamed.digest != whole.digest

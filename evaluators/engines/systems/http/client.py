@@ -8,6 +8,7 @@ import os
 import re
 import socket
 import ssl
+import time
 import zlib
 from http import cookiejar
 from typing import TYPE_CHECKING, Any, Final
@@ -30,6 +31,7 @@ from evaluators.engines.systems.client import (
     WrongShape,
     timed,
 )
+from evaluators.engines.systems.http.events import EVENT_STREAM, Arrival
 from evaluators.engines.systems.http.reply import HttpReplyReader
 from evaluators.engines.systems.http.variables import Values, Variables
 from evaluators.engines.systems.templates import Templates
@@ -76,7 +78,7 @@ class HttpClient:
         self._variables = Variables(settings.name, [settings.url, *settings.headers.values()])
         self._variables_in_url = "${" in settings.url
         self._reader = HttpReplyReader(
-            settings.name, settings.paths, is_url_fixed=self._url.is_fixed
+            settings.name, settings.paths, settings.stream, is_url_fixed=self._url.is_fixed
         )
         self._tls: ssl.SSLContext | None = None
         self._idle: list[httpx.AsyncClient] = []
@@ -145,17 +147,21 @@ class HttpClient:
     async def _ask(self, request: Request) -> Answer:
         values = self._variables.read()
         client = self._connection()
+        started = time.monotonic()
+        arrivals: list[Arrival] = []
         try:
-            response, body = await self._send(client, self._build(client, request, values), values)
+            built = self._build(client, request, values)
+            response, body = await self._send(client, built, values, arrivals)
         finally:
             self._idle.append(client)
-        return self._reader.read(response, body, values)
+        return self._reader.read(response, body, values, started, arrivals)
 
     def _build(self, client: httpx.AsyncClient, request: Request, values: Values) -> httpx.Request:
         import httpx
 
         sent = request.sent
-        headers = {"accept": "application/json, text/plain;q=0.9, */*;q=0.5"}
+        plain = "application/json, text/plain;q=0.9, */*;q=0.5"
+        headers = {"accept": plain if self._settings.stream is None else EVENT_STREAM}
         content: bytes | None = None
         if isinstance(sent["body"], str):
             headers["content-type"] = "text/plain; charset=utf-8"
@@ -181,7 +187,11 @@ class HttpClient:
         )
 
     async def _send(
-        self, client: httpx.AsyncClient, request: httpx.Request, values: Values
+        self,
+        client: httpx.AsyncClient,
+        request: httpx.Request,
+        values: Values,
+        arrivals: list[Arrival],
     ) -> tuple[httpx.Response, bytes]:
         """Send a request, follow redirects within its origin, and read the answer."""
         import httpx
@@ -190,7 +200,7 @@ class HttpClient:
             try:
                 response = await client.send(request, stream=True)
                 try:
-                    body = await self._read(response)
+                    body = await self._read(response, arrivals)
                 finally:
                     await response.aclose()
             except (httpx.HTTPError, OSError) as error:
@@ -201,10 +211,16 @@ class HttpClient:
             request = self._redirect(request, target, response.status_code)
         raise WrongShape(f"the service redirects more than {_MOST_REDIRECTS} times")
 
-    async def _read(self, response: httpx.Response) -> bytes:
+    async def _read(self, response: httpx.Response, arrivals: list[Arrival]) -> bytes:
         limit = int(self._settings.max_reply_mb * MEGABYTE)
+        arrivals.clear()  # of the response before a redirect
         try:
-            return await read_body(response, limit, f"{self._where}.max_reply_mb")
+            return await read_body(
+                response,
+                limit,
+                f"{self._where}.max_reply_mb",
+                lambda size: arrivals.append(Arrival(size, time.monotonic())),
+            )
         except UnusableBody as error:
             raise ReturnedError(f"the answer is {error}") from None
         except zlib.error:

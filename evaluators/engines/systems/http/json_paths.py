@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from evaluators.engines.systems.client import (
     ANSWER_FIELDS,
@@ -85,10 +85,41 @@ class JsonPaths:
         return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
+class StreamPath:
+    """The path of the next part of the answer in each event of a stream."""
+
+    def __init__(self, system: str, source: str) -> None:
+        """Compile the path.
+
+        Raises:
+            SystemRefused: The expression is no JSONPath.
+        """
+        self._where = f"systems.{system}.http.stream"
+        self._source = source
+        self._path = _compile(self._where, source)
+
+    def part(self, event: Any) -> str | None:
+        """Return the text that the path finds in an event; None if it finds nothing.
+
+        Raises:
+            WrongShape: It finds something else; null is nothing.
+        """
+        found = [each for each in _find_all(self._path, event, self._where) if each is not None]
+        for each in found:
+            if not isinstance(each, str):
+                raise WrongShape(f"{self._where}: expected a text, found {_short(each)}")
+        return "".join(found) if found else None
+
+    def fail_empty(self, event: Any, count: int) -> NoReturn:
+        """Raise that no event has a part."""
+        raise WrongShape(
+            f"{self._where}: {self._source!r} finds nothing in {count} events; in the first one "
+            f"there is {describe(event)}"
+        )
+
+
 class _Path:
     def __init__(self, section: str, name: str, source: str) -> None:
-        import jsonpath
-
         known = (*ANSWER_FIELDS, *USAGE_FIELDS, *(f"retrieved.{each}" for each in RETRIEVED_FIELDS))
         if name not in known:
             raise SystemRefused(
@@ -99,32 +130,17 @@ class _Path:
         self._name = name
         self._source = source
         self._is_list = name in _LISTS or _retrieved_field(name) is not None
-        environment = jsonpath.JSONPathEnvironment(strict=True)
-        try:
-            compiled = environment.compile(source)
-        except jsonpath.JSONPathError as error:
-            token = error.token
-            # The library counts from 0, and the end is -1.
-            number = len(source) if token is None or token.index < 0 else token.index + 1
-            place = f" at character {number}" if source else ""
-            raise SystemRefused(
-                f"{self._where}: {source!r} is no JSONPath{place}: {error.message}; a path begins "
-                "with `$`, such as `$.answer` or `$.hits[*].text`"
-            ) from None
-        except RecursionError:
-            raise SystemRefused(f"{self._where}: the path is nested too deeply") from None
-        assert isinstance(compiled, jsonpath.JSONPath)  # noqa: S101 - RFC 9535 has no other
-        self._path = compiled
-        self._stem = _singular_stem(compiled)
+        self._path = _compile(self._where, source)
+        self._stem = _singular_stem(self._path)
 
     def find(self, reply: Any) -> Any:
         """Return the value, or a list of values, that the path finds; see `JsonPaths.read`."""
-        found = self._findall(self._path, reply)
+        found = _find_all(self._path, reply, self._where)
         if self._path.singular_query():
             if not found:
                 self._fail_empty(reply)
             return self._checked(found[0])
-        if not found and not self._findall(self._stem, reply):
+        if not found and not _find_all(self._stem, reply, self._where):
             self._fail_empty(reply)
         if self._is_list:
             return self._checked(found)
@@ -136,20 +152,8 @@ class _Path:
 
     def find_optional(self, reply: Any) -> Any:
         """Return the first value that the path finds, or None."""
-        found = self._findall(self._path, reply)
+        found = _find_all(self._path, reply, self._where)
         return found[0] if found else None
-
-    def _findall(self, path: JSONPath, reply: Any) -> list[Any]:
-        import jsonpath
-
-        # A path of a text or a number alone would be read as JSON in a text.
-        if not isinstance(reply, dict | list):
-            return [reply] if not path.segments else []
-        try:
-            return path.findall(reply)
-        except (jsonpath.JSONPathError, RecursionError) as error:
-            reason = getattr(error, "message", None) or "nested too deeply"
-            raise WrongShape(f"{self._where}: {self._source!r}: {reason}") from None
 
     def _checked(self, value: Any) -> Any:
         types, expected = ((list,), "a list") if self._is_list else _TYPES[self._name]
@@ -173,6 +177,50 @@ def describe(reply: Any) -> str:
     keys = [repr(name)[:_SHOWN] for name in reply][:_MOST_KEYS]
     more = f" and {len(reply) - len(keys)} more" if len(reply) > len(keys) else ""
     return f"the reply, which has the keys {', '.join(keys)}{more}"
+
+
+def _compile(where: str, source: str) -> JSONPath:
+    """Return a compiled path.
+
+    Raises:
+        SystemRefused: The expression is no JSONPath.
+    """
+    import jsonpath
+
+    environment = jsonpath.JSONPathEnvironment(strict=True)
+    try:
+        compiled = environment.compile(source)
+    except jsonpath.JSONPathError as error:
+        token = error.token
+        # The library counts from 0, and the end is -1.
+        number = len(source) if token is None or token.index < 0 else token.index + 1
+        place = f" at character {number}" if source else ""
+        raise SystemRefused(
+            f"{where}: {source!r} is no JSONPath{place}: {error.message}; a path begins "
+            "with `$`, such as `$.answer` or `$.hits[*].text`"
+        ) from None
+    except RecursionError:
+        raise SystemRefused(f"{where}: the path is nested too deeply") from None
+    assert isinstance(compiled, jsonpath.JSONPath)  # noqa: S101 - RFC 9535 has no other
+    return compiled
+
+
+def _find_all(path: JSONPath, reply: Any, where: str) -> list[Any]:
+    """Return all values that a path finds.
+
+    Raises:
+        WrongShape: The reply is nested too deeply.
+    """
+    import jsonpath
+
+    # A path of a text or a number alone would be read as JSON in a text.
+    if not isinstance(reply, dict | list):
+        return [reply] if not path.segments else []
+    try:
+        return path.findall(reply)
+    except (jsonpath.JSONPathError, RecursionError) as error:
+        reason = getattr(error, "message", None) or "nested too deeply"
+        raise WrongShape(f"{where}: {str(path)!r}: {reason}") from None
 
 
 def _singular_stem(path: JSONPath) -> JSONPath:

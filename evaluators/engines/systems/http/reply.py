@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from evaluators.engines.http_body import parse_retry_after
@@ -14,13 +15,15 @@ from evaluators.engines.systems.client import (
     WrongShape,
     as_answer,
 )
-from evaluators.engines.systems.http.json_paths import JsonPaths
+from evaluators.engines.systems.http.events import DONE, EVENT_STREAM, arrival_of, read_events
+from evaluators.engines.systems.http.json_paths import JsonPaths, StreamPath
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import httpx
 
+    from evaluators.engines.systems.http.events import Arrival
     from evaluators.engines.systems.http.variables import Values
 
 _SHOWN = 200
@@ -36,12 +39,15 @@ _SERVER_ERROR = 500
 class HttpReplyReader:
     """Reads the answers of one service."""
 
-    def __init__(self, system: str, paths: Mapping[str, str], *, is_url_fixed: bool) -> None:
+    def __init__(
+        self, system: str, paths: Mapping[str, str], stream: str | None, *, is_url_fixed: bool
+    ) -> None:
         """Compile the paths.
 
         Args:
             system: The name of the system.
             paths: JSONPath expressions by field.
+            stream: That of a part of the answer in each event; None if answers are not streamed.
             is_url_fixed: Whether all questions are sent to one URL.
 
         Raises:
@@ -49,11 +55,26 @@ class HttpReplyReader:
         """
         self._where = f"systems.{system}"
         self._paths = JsonPaths(system, paths) if paths else None
+        self._stream = None if stream is None else StreamPath(system, stream)
         self._is_url_fixed = is_url_fixed
         self._has_answered = False
 
-    def read(self, response: httpx.Response, body: bytes, values: Values) -> Answer:
+    def read(
+        self,
+        response: httpx.Response,
+        body: bytes,
+        values: Values,
+        started: float,
+        arrivals: Sequence[Arrival],
+    ) -> Answer:
         """Return the answer in a response, without secrets and with storable texts.
+
+        Args:
+            response: The response.
+            body: Its body.
+            values: The values of environment variables.
+            started: When the request was sent, by the monotonic clock.
+            arrivals: When the parts of the body arrived.
 
         Raises:
             SystemFailure: There is none.
@@ -63,16 +84,67 @@ class HttpReplyReader:
             self._fail(response, body, values)
         self._has_answered = True
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if self._stream is not None:
+            if kind != EVENT_STREAM:
+                raise WrongShape(
+                    f"{self._where}: expected {EVENT_STREAM}, as `http.stream` is set, found "
+                    f"{kind or 'no content type'}: {_start(body, values)}"
+                )
+            return self._read_stream(self._stream, body, values, started, arrivals)
+        if kind == EVENT_STREAM:
+            raise WrongShape(
+                f"{self._where}: the service streams its answer ({EVENT_STREAM}): set "
+                "`http.stream` to the JSONPath of its parts; the stream begins with "
+                f"{_start(body, values)}"
+            )
         if self._paths is not None:
             reply = values.clean(self._parse(body, kind, values))
             return as_answer(self._paths.read(reply))
         if kind == "application/json" or kind.endswith("+json"):
             return as_answer(values.clean(self._parse(body, kind, values)))
-        if kind in {"text/html", "text/event-stream"}:
+        if kind == "text/html":
             raise WrongShape(
                 f"{self._where}: expected a text or JSON, found {kind}: {_start(body, values)}"
             )
         return as_answer(values.clean(self._decode(response, body)))
+
+    def _read_stream(
+        self,
+        path: StreamPath,
+        body: bytes,
+        values: Values,
+        started: float,
+        arrivals: Sequence[Arrival],
+    ) -> Answer:
+        events: list[Any] = []
+        parts: list[str] = []
+        is_found, first = False, None
+        for event in read_events(body):
+            if event.data.strip() == DONE:
+                break
+            if not event.data.strip():
+                continue  # keeps the connection alive
+            try:
+                events.append(values.clean(self._parse(event.data, EVENT_STREAM, values)))
+            except WrongShape:
+                if event.is_whole:
+                    raise
+                raise TransportFailure("the stream ended within an event", billed=True) from None
+            part = path.part(events[-1])
+            is_found = is_found or part is not None
+            if part:
+                parts.append(part)
+                first = first or arrival_of(event, arrivals)
+        if not events:
+            raise TransportFailure("the stream ended before its first event", billed=True)
+        fields = {} if self._paths is None else self._paths.read(events)
+        if "error" not in fields:
+            if not is_found:
+                path.fail_empty(events[0], len(events))
+            # Once more, since a secret may be divided between two events.
+            fields["answer"] = values.clean("".join(parts))
+        answer = as_answer(fields)
+        return replace(answer, first_token_s=None if first is None else first - started)
 
     def _parse(self, body: bytes, kind: str, values: Values) -> Any:
         try:

@@ -206,7 +206,7 @@ def test_what_is_not_the_expected_json_says_what_it_is(body: bytes, reason: str)
     ("body", "headers", "reason"),
     [
         (b"<p>Sign in</p>", PAGE, "found text/html: <p>Sign in</p>"),
-        (b"data: x\n\n", {"content-type": "text/event-stream"}, "found text/event-stream"),
+        (b"data: x\n\n", {"content-type": "text/event-stream"}, "set `http.stream` to the"),
         (b"\xff\xfe\xff", TEXT, "expected a text in 'utf-8', found other bytes"),
         (b"x", {"content-type": "text/plain; charset=klingon"}, "'klingon'"),
         (b"[1]", {}, "expected a text or an object"),

@@ -20,6 +20,7 @@ from evaluators.engines.systems.client import (
 from evaluators.engines.systems.clients import make_client
 from evaluators.engines.systems.settings import ModelSystem
 from tests.evaluators.engines.systems.service import QUESTION
+from tests.evaluators.engines.systems.stream_server import PAUSE, SLEEP_S, serving
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.filterwarnings("ignore:Accessing the 'model_")
 PROVIDERS = pytest.mark.parametrize("provider", ["openai", "hosted_vllm"])
 DONE = b"data: [DONE]\n\n"
-PAUSE = None
-SLEEP_S = 0.6
 
 
 def event(content: str | None = None, finish: str | None = None, **fields: Any) -> bytes:
@@ -53,50 +52,22 @@ def ask(
     pieces: Sequence[bytes | None], *, is_ended: bool = True, **changes: Any
 ) -> tuple[Any, dict[str, Any]]:
     """Ask a server that sends pieces, with pauses where one is None; return the answer."""
-    requests: list[dict[str, Any]] = []
-    served = asyncio.Event()
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        try:
-            await send(reader, writer)
-        except (ConnectionError, asyncio.CancelledError):
-            pass  # the client went away, or the test ends
-        finally:
-            writer.close()
-            served.set()
-
-    async def send(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        head = (await reader.readuntil(b"\r\n\r\n")).decode().lower().split("\r\n")
-        length = next(line for line in head if line.startswith("content-length: "))
-        requests.append(json.loads(await reader.readexactly(int(length.split()[1]))))
-        writer.write(
-            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream; charset=utf-8\r\n"
-            b"transfer-encoding: chunked\r\n\r\n"
-        )
-        for piece in [*pieces, *([b""] if is_ended else [])]:
-            if piece is None:
-                await asyncio.sleep(SLEEP_S)
-                continue
-            writer.write(b"%x\r\n%s\r\n" % (len(piece), piece))
-            await writer.drain()
+    bodies: list[bytes] = []
 
     async def run() -> Answer | SystemFailure | SystemRefused:
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
-        address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
-        plain = {"model": "openai/small", "timeout_s": 20, "stream": True}
-        settings = ModelSystem(name="s", home=Path(), api_base=address, **plain | changes)
-        client = make_client(settings, [QUESTION])
-        await client.open()
-        try:
-            return await client.ask(client.request(QUESTION), 0)
-        except (SystemFailure, SystemRefused) as failure:
-            return failure
-        finally:
-            server.close()
-            await served.wait()
+        async with serving(pieces, bodies, is_ended=is_ended) as address:
+            plain = {"model": "openai/small", "timeout_s": 20, "stream": True}
+            api_base = f"{address}/v1"
+            settings = ModelSystem(name="s", home=Path(), api_base=api_base, **plain | changes)
+            client = make_client(settings, [QUESTION])
+            await client.open()
+            try:
+                return await client.ask(client.request(QUESTION), 0)
+            except (SystemFailure, SystemRefused) as failure:
+                return failure
 
     outcome = asyncio.run(run())
-    return outcome, requests[0]
+    return outcome, json.loads(bodies[0])
 
 
 @PROVIDERS

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 pytestmark = takes_minutes
 
 SHOWN = """{
-  runsOrError { ... on Runs { results { jobName status } } }
+  runsOrError { ... on Runs { results { jobName status tags { key } } } }
   assetsOrError { ... on AssetConnection { nodes { key { path } definition { partitionKeys } } } }
 }"""
 
@@ -42,7 +42,9 @@ def test_the_interface_shows_the_project_and_its_runs(running: Interface) -> Non
         {"name": "scoreline", "locationOrLoadError": {"__typename": "RepositoryLocation"}}
     ]
     data = running.query(SHOWN)
-    assert data["runsOrError"]["results"] == [{"jobName": "evaluate", "status": "SUCCESS"}]
+    (run,) = data["runsOrError"]["results"]
+    assert (run["jobName"], run["status"]) == ("evaluate", "SUCCESS")
+    assert not [tag["key"] for tag in run["tags"] if "process" in tag["key"]]
     partitions = {
         "/".join(node["key"]["path"]): node["definition"]["partitionKeys"]
         for node in data["assetsOrError"]["nodes"]
@@ -69,7 +71,23 @@ def test_the_graph_and_the_leaderboard(page: Page) -> None:
 
     standings = page.standings("harbour")
     assert set(standings) == {"keyword", "reader"}
-    assert "citation.f1" in standings["reader"]
+    assert standings["reader"]["citation.f1"] == "0.833 (0.436 to 0.970)"
+    # The picture and the verdict show without a click, before the numbers.
+    picture = page.find("//img[@alt='means and 95 % intervals']")
+    assert int(picture.get_attribute("naturalWidth") or 0) == 400
+    number = page.find("//td[normalize-space()='failed answers']")
+    for first in (picture, page.find("//*[starts-with(normalize-space(text()), 'No winner on ')]")):
+        assert first.rect["y"] < number.rect["y"]
+
+
+@pytest.mark.browser
+def test_the_report_opens_from_its_asset(page: Page) -> None:
+    page.open("assets/published?view=events")
+    address = page.find("//a[contains(@href, '/report/')]").get_attribute("href")
+    assert address == f"{page.dev.address}/report/"
+    page.browser.get(address)
+    page.click("//a[normalize-space()='harbour']")
+    page.find("//h1[normalize-space()='harbour']")
 
     page.open("runs")
     assert page.find("//*[normalize-space()='Success']").is_displayed()

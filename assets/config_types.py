@@ -205,3 +205,18 @@ class ConfigModel(BaseModel):
     """A mapping in the configuration file; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, hide_input_in_errors=True)
+
+
+class History(ConfigModel):
+    """How long the questions, answers and scores of publications are kept.
+
+    Old leaderboards stay in any case. `scoreline compare --before` needs the scores.
+
+    Attributes:
+        publications: Of how many publications of a benchmark, besides those with a tag; 0 keeps
+            none.
+        max_samples: Larger benchmarks (questions times systems) keep none.
+    """
+
+    publications: Annotated[int, Field(strict=True, ge=0)] = 20
+    max_samples: Count = 200_000

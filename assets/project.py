@@ -16,6 +16,7 @@ from assets.config_types import (
     Cron,
     EnvVariable,
     Executor,
+    History,
     Number,
     Text,
     Timezone,
@@ -292,6 +293,7 @@ class Project:
     alerts: Alerts = field(default_factory=Alerts)
     execution: Execution = field(default_factory=Execution)
     drift: Drift = field(default_factory=Drift)
+    history: History = field(default_factory=History)
     memory_limit: str | None = None
     report_url: str | None = None
     show_answers: Callable[[int], None] | None = field(default=None, compare=False)

@@ -98,7 +98,11 @@ def _write(warehouse: Warehouse, found: Leaderboards, fingerprints: Mapping[str,
     where = {"benchmark": list(fingerprints)}
 
     def write(transaction: Transaction) -> None:
-        now = transaction.next_timestamp("leaderboard_history", "published_at", where)
+        # Also later than every publication, so that it belongs to none of them.
+        now = max(
+            transaction.next_timestamp("leaderboard_history", "published_at", where),
+            transaction.next_timestamp("publications", "published_at", {}),
+        )
         dated = found.rows.with_columns(published_at=pl.lit(now))
         transaction.replace("leaderboard", dated, where=where)
         transaction.replace("system_scores", found.system_scores, where=where)

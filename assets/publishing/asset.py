@@ -24,6 +24,7 @@ from assets.leaderboard.aggregate import metric_facts
 from assets.project import CLUSTERS, Project, used_evaluators
 from evaluators import catalog
 from warehouse.publish import snapshot
+from warehouse.publish.publications import Kept, record_publication
 from warehouse.store import Warehouse
 
 STEP = "published"
@@ -59,6 +60,7 @@ def build_published(project: Project) -> dg.AssetsDefinition:
         if not catalogue.equals(current.select(catalogue.columns)):
             warehouse.replace("metrics", catalogue, where={})
         _record_clusters(warehouse, project)
+        _record_publication(warehouse, project, context.run.run_id)
         # Building the chart scripts, if they are not cached, takes a core about as long as the copy
         # takes the disk.
         with ThreadPoolExecutor(1) as executor:
@@ -98,6 +100,12 @@ def _record_clusters(warehouse: Warehouse, project: Project) -> None:
     query = "SELECT name, value FROM meta WHERE starts_with(name, $prefix) ORDER BY name"
     if not found.equals(warehouse.fetch(query, {"prefix": CLUSTERS})):
         warehouse.replace("meta", found, where={"name": names})
+
+
+def _record_publication(warehouse: Warehouse, project: Project, run_id: str) -> None:
+    """Record the publication, with the versions of the systems that are asked."""
+    versions = {name: each.version or each.digest for name, each in project.systems.items()}
+    record_publication(warehouse, run_id, Kept(**project.history.model_dump()), versions)
 
 
 def build_metrics_table(project: Project) -> pl.DataFrame:

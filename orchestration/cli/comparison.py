@@ -13,6 +13,7 @@ from orchestration.errors import OrchestrationError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from assets.leaderboard.compare_publication import PublicationChanges
     from assets.leaderboard.score_matrix import Source
     from assets.project import Benchmark
 
@@ -22,6 +23,13 @@ COLUMNS = (
 )
 OPTIONAL = ("detectable_difference", "n_pairs")
 """Columns that a narrow terminal does without; the sentences have their numbers."""
+
+
+CHANGE_COLUMNS = (
+    *("system", "metric", "before", "now", "difference", "ci_low", "ci_high", "p_adjusted"),
+    *("verdict", "n_pairs", "detectable_difference"),
+)
+"""The columns of a table of what has changed since a publication."""
 
 
 class NotComparable(OrchestrationError):  # noqa: N818
@@ -236,6 +244,75 @@ def largest_differences(
             "count": count,
         },
     )
+
+
+def metric_addresses(copy: Source, benchmark: str, metrics: tuple[str, ...]) -> list[str]:
+    """Return the addresses of the metrics that some names stand for; without names of none.
+
+    Raises:
+        UnknownName: There is no such metric; the message suggests a similar name.
+    """
+    every = copy.fetch(
+        "SELECT DISTINCT evaluator || '.' || metric AS address, metric AS name, evaluator "
+        "FROM leaderboard WHERE benchmark = $benchmark ORDER BY address",
+        {"benchmark": benchmark},
+    )
+    if "all" in metrics:
+        return every["address"].to_list()
+    if metrics:
+        require_known("metric", metrics, sorted({name for row in every.rows() for name in row}))
+    return every.filter(pl.any_horizontal(pl.all().is_in(metrics)))["address"].to_list()
+
+
+def changed_rows(found: PublicationChanges) -> pl.DataFrame:
+    """Return the results of a comparison with a publication, with the changed questions of each.
+
+    Returns:
+        One row per system and metric (`evaluator.metric`): the columns of `RESULT_SCHEMA`,
+        n_flipped and questions, a list of objects with the scores and answers of then and now.
+    """
+    key = ["system", "evaluator", "metric"]
+    questions = found.questions.group_by(key, maintain_order=True).agg(
+        n_flipped=pl.col("flipped").sum().cast(pl.Int64),
+        questions=pl.struct(pl.exclude(*key)),
+    )
+    is_compared = pl.col("reason").is_null()
+    return (
+        found.results.join(questions, on=key, how="left", maintain_order="left")
+        .with_columns(
+            metric=pl.concat_str("evaluator", "metric", separator="."),
+            n_flipped=pl.when(is_compared).then(pl.col("n_flipped").fill_null(0)),
+            questions=pl.when(is_compared).then(pl.col("questions").fill_null([])),
+        )
+        .drop("evaluator")
+    )
+
+
+def describe_change(row: Mapping[str, Any]) -> str:
+    """Describe one row of `changed_rows` in a sentence."""
+    if row["reason"] is not None:
+        return f"{row['system']}, {row['metric']}: not comparable with then: {row['reason']}."
+    if row["n_pairs"] and not len(row["questions"]):
+        return f"{row['system']}, {row['metric']}: no score has changed."
+    return f"{row['system']}, {describe_comparison(row, 'now', 'then')}"
+
+
+def describe_flips(row: Mapping[str, Any]) -> str:
+    """Say how many questions of a row of `changed_rows` have another score, or flipped."""
+    changed, flipped = len(row["questions"]), row["n_flipped"]
+    said = f"{changed} of {row['n_pairs']} scores changed"
+    return f"{said}, {flipped} flipped between pass and failure" if flipped else said
+
+
+def describe_refusal(rows: pl.DataFrame, benchmark: str, publication: str) -> str:
+    """Say why nothing of a benchmark can be compared with a publication."""
+    if rows.is_empty():
+        return f"no system of {benchmark!r} has a result both now and in {publication}"
+    reasons = rows.group_by("reason", maintain_order=True).agg("metric")
+    said = "; ".join(
+        f"{', '.join(dict.fromkeys(metrics))}: {reason}" for reason, metrics in reasons.iter_rows()
+    )
+    return f"{benchmark!r} is not comparable with {publication}: {said}"
 
 
 def _p(value: float) -> str:

@@ -188,6 +188,7 @@ class _ProjectBuilder:
             engines=self.engines,
             validation=_validation(self.keys),
             drift=self.keys.drift,
+            history=self.keys.history,
             automation=_automation(self.keys),
             alerts=self.keys.alerts,
             execution=self.keys.execution,

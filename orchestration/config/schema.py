@@ -24,6 +24,7 @@ from assets.config_types import (
     EnvVariable,
     EvaluatorName,
     FieldName,
+    History,
     MemorySize,
     Number,
     PathPattern,
@@ -299,6 +300,7 @@ class ProjectKeys(ConfigModel):
         expectations: `sql` disables Great Expectations; the checks of keys, columns and grids
             remain.
         drift: How far numbers may change between two publications without a warning.
+        history: How long the questions, answers and scores of publications are kept.
         automation: Automated runs.
         alerts: Where messages about failed runs go.
         execution: Where the steps of a run are executed.
@@ -319,6 +321,7 @@ class ProjectKeys(ConfigModel):
     models: Models = Models()
     expectations: Literal["full", "sql"] = "full"
     drift: Drift = Drift()
+    history: History = History()
     automation: Automation = Automation()
     alerts: Alerts = Alerts()
     execution: Execution = Execution()

@@ -116,7 +116,7 @@ def test_commands_of_the_other_pages_run_on_a_new_project(tmp_path: Path) -> Non
     printed_by(tmp_path, Command(("scoreline", "run"), ()))
     run = [
         printed_by(tmp_path, command)
-        for page in ("configuration", "dagster", "exports", "operations", "test-sets")
+        for page in ("configuration", "dagster", "exports", "history", "operations", "test-sets")
         for command in commands(f"docs/{page}.md")
         if command.words[1] not in NEVER_ENDING
         # Nobody listens there; tests/orchestration/cli/test_export_services.py has a receiver.

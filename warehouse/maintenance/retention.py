@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from warehouse.ledger.ledger import open_ledger
+from warehouse.queries.publications import VERSIONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,9 +35,11 @@ RETENTION_RULES: Mapping[str, RetentionRule] = MappingProxyType(
     {
         "history": RetentionRule(
             "leaderboard_history",
-            "old published leaderboards, without the latest of each benchmark",
-            "published_at < $before AND published_at < (SELECT max(h.published_at) "
-            "FROM leaderboard_history AS h WHERE h.benchmark = leaderboard_history.benchmark)",
+            "old published leaderboards, without the latest of each benchmark and those with a tag",
+            "published_at < $before AND published_at < (SELECT max(h.published_at) "  # noqa: S608
+            "FROM leaderboard_history AS h WHERE h.benchmark = leaderboard_history.benchmark) "
+            "AND (benchmark, published_at) NOT IN "
+            f"(SELECT (benchmark, version) FROM ({VERSIONS}) WHERE tag IS NOT NULL)",
         ),
         "validations": RetentionRule(
             "validations",

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from warehouse.errors import WarehouseError
+from warehouse.publish.publications import KEPT_TABLES
 from warehouse.schema.ddl import literal, quoted
 from warehouse.schema.tables import TABLES
 from warehouse.storage.atomic import replace_file
@@ -23,6 +24,10 @@ BENCHMARK_FILTERS = {
     "UNION ALL SELECT digest FROM answers WHERE benchmark = {benchmark})",
     "signatures": "(evaluator, signature) IN "
     "(SELECT (evaluator, signature) FROM grades WHERE benchmark = {benchmark})",
+    **dict.fromkeys(
+        KEPT_TABLES,
+        "digest IN (SELECT digest FROM publication_data WHERE benchmark = {benchmark})",
+    ),
 }
 """Filters for tables without a column `benchmark`; other such tables are written completely."""
 

@@ -165,6 +165,30 @@ def _publish(warehouse: Warehouse, folder: Path) -> Path:
     return target
 
 
+def amend(folder: Path, sql: str, parameters: Parameters, patience_s: float) -> None:
+    """Run a statement on a published copy, for what is known only after its publication.
+
+    Readers see the old copy or the changed one, as with `publish`.
+
+    Raises:
+        WarehouseLocked: The folder is being written by another process.
+        SchemaOutdated: An earlier version of Scoreline published the copy.
+    """
+    target = folder / FILE_NAME
+    with (
+        FileLock(folder / f".{FILE_NAME}.tmp", patience_s).exclusive(),
+        scratch_folder(folder) as scratch,
+    ):
+        copied = scratch / FILE_NAME
+        shutil.copyfile(target, copied)
+        with connect_file(copied, read_only=False, settings=Settings()) as connection:
+            require_version(connection, target)
+            execute(connection, sql, parameters)
+        fsync(copied)
+        copied.replace(target)
+        fsync(folder)
+
+
 def _copy(warehouse: Warehouse, target: Path) -> None:
     if shutil.disk_usage(target.parent).free < warehouse.size_bytes():
         # The folder of the target is a temporary one beside it.

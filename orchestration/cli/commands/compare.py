@@ -32,6 +32,9 @@ MAX_REASONS = 3
 MAX_QUESTIONS = 5
 """How many questions are listed per metric, the largest differences first."""
 
+MAX_CHARACTERS = 60
+"""How much of an answer is shown."""
+
 HELP_ORDER = 5
 
 
@@ -42,7 +45,9 @@ Examples:
   scoreline compare
   scoreline compare new old --benchmark support
   scoreline compare new old --benchmark support --metric citation.f1 --slice topic=billing
-  scoreline compare new old --benchmark support --metric all --format json""",
+  scoreline compare new old --benchmark support --metric all --format json
+  scoreline compare --before v1.2 --benchmark support
+  scoreline compare new --before 2026-11-30 --metric citation.f1""",
 )
 @click.argument("systems", metavar="[SYSTEM SYSTEM...]", nargs=-1)
 @one_benchmark_option
@@ -54,6 +59,11 @@ Examples:
 @click.option(
     "--slice", "slice_", default="all", show_default=True, metavar="NAME", help="`tag=value`."
 )
+@click.option(
+    "--before",
+    metavar="RUN|DATE|TAG",
+    help="Compare each system with itself in an earlier publication, see `scoreline history`.",
+)
 @format_option
 @settings_option
 def command(
@@ -61,6 +71,7 @@ def command(
     benchmark: str | None,
     metrics: tuple[str, ...],
     slice_: str,
+    before: str | None,
     output_format: OutputFormat,
     settings: Settings,
 ) -> None:
@@ -71,6 +82,10 @@ def command(
     benchmark (Holm), a verdict, and the smallest difference that this number of questions can
     detect. Of two systems also the result in a sentence, and the questions with the largest
     differences. As CSV or JSON: only the rows.
+
+    With --before: what has changed since a publication, of the named systems or of all. Only
+    questions that are the same as then count. A date stands for the last publication up to the end
+    of that day, other than the present one.
     """
     from orchestration import published
     from orchestration.cli import comparison
@@ -82,6 +97,11 @@ def command(
     copy = published.open_copy(project)
     known = published.load_systems(project, name)
     compared = require_known("system", systems, known) if systems else known
+    if before is not None:
+        if slice_ != "all":
+            raise click.UsageError("--before compares all questions: leave out --slice")
+        _write_changes(copy, chosen, before, systems, metrics, output_format)
+        return
     if len(compared) == 1:
         raise click.UsageError(f"{compared[0]!r} cannot be compared with itself")
     part = "" if slice_ == "all" else f", {slice_}"
@@ -163,3 +183,52 @@ def _write_pair(
         if largest.height:
             click.echo()
             write_frame(largest, output_format, f"{row['metric']}: largest differences")
+
+
+def _write_changes(
+    copy: Snapshot,
+    benchmark: Benchmark,
+    before: str,
+    systems: tuple[str, ...],
+    metrics: tuple[str, ...],
+    output_format: OutputFormat,
+) -> None:
+    """Write what has changed since a publication.
+
+    Raises:
+        UnknownPublication: There is no such publication.
+        NotKept: Its scores are not kept.
+        NotComparable: No metric of the systems can be compared.
+    """
+    import polars as pl
+
+    from assets.analysis.publications import find_publication
+    from assets.leaderboard.compare_publication import compare_publication
+    from orchestration.cli import comparison
+    from orchestration.cli.output import say, write_frame
+
+    publication = find_publication(copy, before)
+    addresses = comparison.metric_addresses(copy, benchmark.name, metrics)
+    found = compare_publication(copy, benchmark, publication, systems, addresses)
+    rows = comparison.changed_rows(found)
+    for note in found.notes:
+        click.echo(f"note: {note}", err=True)
+    if rows["reason"].is_not_null().all():
+        raise comparison.NotComparable(
+            comparison.describe_refusal(rows, benchmark.name, str(publication))
+        )
+    if output_format in ("csv", "json"):
+        write_frame(rows, output_format)
+        return
+    title = f"{benchmark.name}: now and {publication}"
+    write_frame(rows.select(comparison.CHANGE_COLUMNS), output_format, title, comparison.OPTIONAL)
+    click.echo()
+    for row in rows.iter_rows(named=True):
+        say(comparison.describe_change(row), indent="  ")
+    for row in rows.filter(pl.col("questions").list.len() > 0).iter_rows(named=True):
+        click.echo()
+        shown = pl.DataFrame(row["questions"][:MAX_QUESTIONS]).with_columns(
+            pl.col("^answer_.*$").str.slice(0, MAX_CHARACTERS)
+        )
+        heading = f"{row['system']}, {row['metric']}: {comparison.describe_flips(row)}"
+        write_frame(shown, output_format, heading)

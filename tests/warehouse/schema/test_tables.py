@@ -36,6 +36,7 @@ CONTRACT = {
     "leaderboard_history": "published_at benchmark slice system evaluator metric mean ci_low "
     "ci_high n_scored signature",
     "marks": "benchmark stage digest marked_at",
+    "publications": "published_at run_id tag",
 }
 
 every_table = pytest.mark.parametrize("table", TABLES.values(), ids=list(TABLES))

@@ -34,6 +34,9 @@ INSERT INTO leaderboard BY NAME
         0.5 AS mean, 5 AS n, 5 AS n_scored, 0 AS n_not_applicable, 0 AS n_undefined,
         0 AS n_parse_failure, 0 AS n_judge_error, 0 AS n_target_error, 'high' AS best,
         1 AS is_primary, 'e|1' AS signature, TIMESTAMP '2026-01-01' AS published_at;
+INSERT INTO leaderboard_history
+    SELECT TIMESTAMP '2026-01-01' + INTERVAL (i) DAY, 'old', 'all', 's', 'e', 'm' || j, 0.5, 0.4,
+        0.6, 5, 'e|1' FROM range(3) t(i), range(2) u(j);
 INSERT INTO marks VALUES ('old', 'questions', 'x', TIMESTAMP '2026-01-01');
 INSERT INTO marks VALUES ('old', 'leaderboard', 'x', TIMESTAMP '2026-01-01');
 """
@@ -86,6 +89,11 @@ def test_a_fresh_warehouse_is_what_an_upgraded_one_is(old: Warehouse, tmp_path: 
     fresh = Warehouse(tmp_path / "fresh.duckdb")
     assert old.fetch(shape).rows() == fresh.fetch(shape).rows()
     assert {row[0] for row in fresh.fetch(shape).iter_rows()} == set(TABLES)
+
+
+def test_earlier_leaderboards_become_publications(old: Warehouse) -> None:
+    rows = old.fetch("SELECT day(published_at), run_id, tag FROM publications ORDER BY ALL").rows()
+    assert rows == [(1, None, None), (2, None, None), (3, None, None)]
 
 
 def test_every_version_has_its_step() -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from warehouse.errors import UnknownTable, suggest_name
 from warehouse.schema.migrations import latest
 from warehouse.schema.table import Column, Group, Table
+from warehouse.schema.tables.history import HISTORY
 from warehouse.schema.tables.inputs import INPUTS
 from warehouse.schema.tables.leaderboard import LEADERBOARDS
 from warehouse.schema.tables.ledger import LEDGER
@@ -32,7 +33,7 @@ __all__ = [
 SCHEMA_VERSION = latest()
 """It increases with each file in `warehouse/schema/migrations/`."""
 
-GROUPS: tuple[Group, ...] = (INPUTS, SCORING, LEADERBOARDS, LEDGER, VIEWS, BOOKKEEPING)
+GROUPS: tuple[Group, ...] = (*(INPUTS, SCORING, LEADERBOARDS, HISTORY, LEDGER, VIEWS, BOOKKEEPING),)
 
 TABLES: Mapping[str, Table] = MappingProxyType(
     {table.name: table for group in GROUPS for table in group.tables}

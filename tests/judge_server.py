@@ -108,6 +108,11 @@ class JudgeServer:
         self.connections = 0
         self.poured = 0
 
+    @property
+    def open_connections(self) -> int:
+        """How many connections are open now."""
+        return len(self._writers)
+
     def __enter__(self) -> Self:
         self._thread.start()
         self._ready.wait()

@@ -7,6 +7,7 @@ request. So the transports themselves check every answer to a call within `check
 
 from __future__ import annotations
 
+import asyncio
 import json
 import zlib
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, WeakSet
 
 from evaluators.engines.http_body import (
     MEGABYTE,
@@ -65,6 +67,9 @@ class AnswerCheck:
         return f"set {self.section}.api_base to https://..."
 
 
+_TRANSPORTS: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakSet[Any]] = WeakKeyDictionary()
+"""The transports that sent a checked request, by event loop."""
+
 _CHECK: ContextVar[AnswerCheck | None] = ContextVar("answer_check", default=None)
 
 
@@ -87,6 +92,15 @@ def install_checks() -> None:
     for transport in (LiteLLMAiohttpTransport, httpx.AsyncHTTPTransport):
         checked: Any = _checked(transport.handle_async_request)
         transport.handle_async_request = checked  # type: ignore[method-assign]
+
+
+async def close_connections() -> None:
+    """Close the connections of checked requests of this event loop, which is about to end.
+
+    LiteLLM keeps a client for each event loop, also after its end, when nobody can close it.
+    """
+    for transport in list(_TRANSPORTS.pop(asyncio.get_running_loop(), ())):
+        await transport.aclose()
 
 
 def is_token_count(count: object) -> bool:
@@ -112,6 +126,7 @@ def _checked(
         if check is None:
             return await send(transport, request)
         check.failure = None
+        _TRANSPORTS.setdefault(asyncio.get_running_loop(), WeakSet()).add(transport)
         try:
             return await _send_and_check(lambda: send(transport, request), request, check)
         except Exception as error:

@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from evaluators.engines.http_answers import close_connections
 from evaluators.engines.judge.errors import JudgeUnreachable
 from evaluators.engines.judge.llm_asker import LlmAsker
 from evaluators.engines.judge.parse import InvalidReply, parse_reply
@@ -59,7 +60,14 @@ def check_judge(settings: JudgeSettings, request: Ask[Any], quota: Quota) -> Jud
         JudgeFailure: The judge cannot be called; the message says why in one line.
     """
     litellm()  # the time must not include this import
-    return asyncio.run(_check(replace(settings, max_attempts=_MAX_ATTEMPTS), request, quota))
+
+    async def check() -> JudgeCheck:
+        try:
+            return await _check(replace(settings, max_attempts=_MAX_ATTEMPTS), request, quota)
+        finally:
+            await close_connections()
+
+    return asyncio.run(check())
 
 
 async def _check(settings: JudgeSettings, request: Ask[Any], quota: Quota) -> JudgeCheck:

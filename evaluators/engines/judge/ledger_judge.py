@@ -10,6 +10,7 @@ from concurrent.futures import Future
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from evaluators.engines.http_answers import close_connections
 from evaluators.engines.judge.asker import complete, to_reply
 from evaluators.engines.judge.budget import OVER_BUDGET
 from evaluators.engines.judge.errors import JudgeFailure
@@ -329,5 +330,6 @@ class LoopThread:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await last()
+        await close_connections()
         # Here, because the caller of `stop` may have a running loop, as notebooks do.
         await self._loop.shutdown_default_executor()

@@ -91,7 +91,7 @@ class LlmAsker:
         await self.probe.open(self._send_once)
 
     async def close(self) -> None:
-        """Do nothing: no connection stays open."""
+        """Do nothing: connections are closed with the event loop."""
 
     async def ask(
         self,

@@ -130,7 +130,7 @@ class ModelClient:
         )
 
     async def close(self) -> None:
-        """Do nothing: LiteLLM keeps its connections for other clients."""
+        """Do nothing: connections are closed with the event loop."""
 
     async def ask(self, request: Request, repeat: int) -> Answer:
         """Send the messages of a question once; see `SystemClient.ask`."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 Spec: TypeAlias = dict[str, Any]
 """A Vega-Lite specification, or a part of one. A test validates all charts against the schema."""
@@ -17,6 +17,9 @@ MAX_SYSTEMS = 30
 
 WIDTH = 620
 FACET_WIDTH = 230
+FACET_SPACING = 40
+"""Pixels between facets, so that labels at the ends of their axes do not touch."""
+
 FACETS_PER_ROW = 2
 """Facets in a row of an image; the page shows as many as fit."""
 
@@ -26,6 +29,21 @@ PALETTE = (
     *("#9775fa", "#5f9ea0", "#c2255c", "#f59f00"),
 )
 """One colour per system, in the order of their names; legible on white and in dark mode."""
+
+DASHES = ([1, 0], [7, 3], [2, 2], [9, 3, 2, 3], [14, 4], [5, 2, 2, 2, 2, 2], [3, 6], [16, 3, 4, 3])
+"""The dashes of lines, so that colour is not the only difference between systems."""
+
+LINE_LEGEND = {"symbolType": "stroke", "symbolSize": 500, "symbolStrokeWidth": 3}
+"""Options of a legend of lines, long enough to show their dashes."""
+
+MAX_LABELS = 8
+"""Lines of a chart up to which each has its system's name beside it."""
+
+LABEL_ROOM = 0.2
+"""The share of a chart's width that names at the ends of lines need."""
+
+LABEL_GAP = 0.06
+"""The distance of two names at the ends of lines, as a share of the height."""
 
 NEUTRAL = "#868e96"
 """The colour of lines that belong to no system."""
@@ -98,6 +116,67 @@ def system_colour(systems: Sequence[str], **legend: Any) -> Spec:
     )
 
 
+def system_lines(systems: Sequence[str], **legend: Any) -> Spec:
+    """Return the encodings of colour and dashes of lines, with one legend for both.
+
+    Args:
+        systems: All systems of the benchmark, by name.
+        legend: Options of the legend; see `system_colour`.
+    """
+    colour = system_colour(systems, **legend)
+    dashes = [DASHES[at % len(DASHES)] for at in range(len(systems))]
+    scale = {"domain": colour["scale"]["domain"], "range": dashes}
+    return {"color": colour, "strokeDash": {**colour, "scale": scale}}
+
+
+def end_labels(ends: Mapping[str, float], x: Spec, y: str) -> list[Spec]:
+    """Return the layer with the names of lines: at their right ends, one above the other.
+
+    Args:
+        ends: The height of each system's line at its end, from 0 to 1.
+        x: The field of the horizontal axis and its value at the end.
+        y: The field of the vertical axis.
+
+    Returns:
+        One layer; none if there are too many names to read.
+    """
+    if len(ends) > MAX_LABELS:
+        return []
+    names = sorted(ends, key=lambda system: ends[system])
+    heights = spread([ends[system] for system in names], LABEL_GAP, 1.0)
+    rows = [{"system": name, **x, y: at} for name, at in zip(names, heights, strict=True)]
+    limit = {"expr": f"width * {LABEL_ROOM:g} - 8"}
+    (field,) = x
+    return [
+        {
+            "data": {"values": rows},
+            "mark": {"type": "text", "align": "left", "dx": 8, "fontSize": 12, "limit": limit},
+            "encoding": {
+                "x": quantity(field),
+                "y": quantity(y),
+                "text": nominal("system"),
+            },
+        }
+    ]
+
+
+def spread(values: Sequence[float], gap: float, highest: float) -> list[float]:
+    """Return ascending values moved apart, so that neighbours differ by a gap and all fit."""
+    moved: list[float] = []
+    for value in values:
+        moved.append(value if not moved else max(value, moved[-1] + gap))
+    limit = highest
+    for at in reversed(range(len(moved))):
+        moved[at] = min(moved[at], limit)
+        limit = moved[at] - gap
+    return moved
+
+
+def widened(low: float, high: float) -> list[float]:
+    """Return the domain of a horizontal axis with room for names at the ends of lines."""
+    return [low, low + (high - low) / (1 - LABEL_ROOM)]
+
+
 def facet(chart: Spec, rows: Sequence[Spec], field: str, values: Sequence[str]) -> Spec:
     """Return a chart with a facet for each value; a single facet has the full width.
 
@@ -120,5 +199,6 @@ def facet(chart: Spec, rows: Sequence[Spec], field: str, values: Sequence[str]) 
         "data": {"values": rows},
         "facet": nominal(field, sort=values, header=header),
         "columns": 1 if is_single else FACETS_PER_ROW,
+        "spacing": {"row": 16, "column": FACET_SPACING},
         "spec": {**chart, "width": WIDTH if is_single else FACET_WIDTH},
     }

@@ -163,7 +163,12 @@ def weight_chart(
         for system in systems
         for at in range(STEPS + 1)
     ]
-    x = style.quantity("weight", title="Weight λ of the answer score")
+    x = style.quantity(
+        "weight",
+        title="Weight λ of the answer score",
+        axis={"values": [at / 10 for at in range(11)]},
+        scale={"domain": style.widened(0, 1)},
+    )
     y = style.quantity("mean", title="Mean combined score", scale={"domain": [0, 1]})
     chosen = {
         "name": "chosen",
@@ -173,7 +178,7 @@ def weight_chart(
     shared = {
         "x": x,
         "y": y,
-        "color": style.system_colour(data.systems, values=sorted(systems)),
+        **style.system_lines(data.systems, values=sorted(systems), **style.LINE_LEGEND),
         "opacity": {"condition": {"param": "chosen", "value": 1}, "value": 0.12},
         "tooltip": [
             style.SYSTEM_TOOLTIP,
@@ -186,9 +191,12 @@ def weight_chart(
         {"mark": {"type": "line", "strokeWidth": 2.5}, "encoding": shared},
         {
             "mark": {"type": "point", "filled": True, "size": 30},
-            "encoding": shared,
+            "encoding": {**shared, "strokeDash": {"value": [1, 0]}},
             "params": [chosen],
         },
+        *style.end_labels(
+            {system: lines[system].mean(1) for system in systems}, {"weight": 1}, "mean"
+        ),
     ]
     if weight is not None:
         line = {

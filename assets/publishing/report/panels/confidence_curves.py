@@ -38,6 +38,12 @@ TITLES = {
     "delta": "Δ: right option minus the likeliest wrong one",
 }
 
+TENTHS = {
+    "phi": [at / 10 for at in range(1, 10)],
+    "delta": [at / 10 for at in range(-8, 9, 2)],
+}
+"""The values of the tables below the charts."""
+
 MAX_STEPS = 400
 """Steps of a drawn curve; more could not be distinguished."""
 
@@ -57,15 +63,20 @@ def build(data: BenchmarkData, curves: pl.DataFrame, chance: pl.DataFrame) -> Co
         return None
     steps: Steps = curves.rows_by_key(["metric", "system"])
     guess: float | None = chance.item()  # None if questions differ in their number of options
-    accuracies = []
-    for system in data.ranked_systems[:MAX_ACCURACIES]:
-        if curve := steps.get(("delta", system)):
-            accuracy = next((share for value, share in reversed(curve) if value <= 0), 1.0)
-            accuracies.append(f"{isolate(system)} {format_percent(accuracy)}")
+    ranked = data.ranked_systems
+    accuracies = [
+        f"{isolate(system)} {format_percent(share_above(curve, 0.0))}"
+        for system in ranked[:MAX_ACCURACIES]
+        if (curve := steps.get(("delta", system)))
+    ]
     return Content(
         values={
             "chance": None if guess is None else f"{guess:.3g}",
             "accuracies": join_names(accuracies) if accuracies else "",
+            "tables": {
+                metric: ([f"{x:g}" for x in TENTHS[metric]], share_rows(ranked, steps, metric))
+                for metric in SYMBOLS
+            },
         },
         charts={
             "phi": curve_chart(data.systems, steps, "phi", reference=guess),
@@ -132,13 +143,14 @@ def curve_chart(
             axis={"format": "%"},
             scale={"domain": [0, 1]},
         ),
-        "color": style.system_colour(systems, symbolStrokeWidth=3),
+        **style.system_lines(systems, **style.LINE_LEGEND),
     }
-    tooltip = [
-        style.SYSTEM_TOOLTIP,
-        style.quantity("x", title=SYMBOLS[metric], format=".4f"),
-        style.quantity("share", title="Questions above", format=".1%"),
-    ]
+    # Vega-Lite reads names of a layer with `nearest` from the wrong object, so this is its own.
+    tooltip = (
+        f"{{'System': (datum.datum || datum).system, "
+        f"'{SYMBOLS[metric]}': format((datum.datum || datum).x, '.4f'), "
+        "'Questions above': format((datum.datum || datum).share, '.1%')}"
+    )
     near = {"type": "point", "nearest": True, "on": "pointerover", "clear": "pointerout"}
     layers: list[style.Spec] = [
         {
@@ -150,7 +162,12 @@ def curve_chart(
                     "select": {"type": "point", "fields": ["system"]},
                     "bind": "legend",
                 },
-                {"name": "zoom", "select": {"type": "interval"}, "bind": "scales"},
+                # The wheel alone scrolls the page.
+                {
+                    "name": "zoom",
+                    "select": {"type": "interval", "zoom": "wheel![event.ctrlKey]"},
+                    "bind": "scales",
+                },
             ],
         },
         {
@@ -158,8 +175,9 @@ def curve_chart(
             "mark": {"type": "point", "filled": True, "clip": True, "size": 70},
             "encoding": {
                 **curves,
+                "strokeDash": {"value": [1, 0]},
                 "opacity": _opacity({"param": "near", "empty": False}, 0),
-                "tooltip": tooltip,
+                "tooltip": {"value": {"expr": tooltip}},
             },
             "params": [{"name": "near", "select": near}],
         },
@@ -171,9 +189,56 @@ def curve_chart(
             "encoding": {"x": style.quantity("x")},
         }
         layers.insert(0, line)
+    labels = curve_labels(systems, steps, metric)
+    if labels:
+        side = f"datum.x > {RANGES[metric][0] + 0.7 * (RANGES[metric][1] - RANGES[metric][0])}"
+        mark = {
+            "type": "text",
+            "fontSize": 12,
+            "align": {"expr": f"{side} ? 'right' : 'left'"},
+            "dx": {"expr": f"{side} ? -10 : 10"},
+        }
+        encoding = {
+            "x": style.quantity("x"),
+            "y": style.quantity("share"),
+            "text": style.nominal("system"),
+            "opacity": _opacity({"param": "chosen"}, 0),
+        }
+        layers.append({"data": {"values": labels}, "mark": mark, "encoding": encoding})
     return style.to_spec(
         {"data": {"values": rows}, "layer": layers, "width": style.WIDTH, "height": 340}
     )
+
+
+def curve_labels(systems: list[str], steps: Steps, metric: str) -> list[style.Spec]:
+    """Return where the name of each system stands beside its curve; none if there are too many.
+
+    All curves end at the bottom, so each name has a height of its own: where its curve falls
+    below that height.
+    """
+    drawn = [system for system in systems if steps.get((metric, system))]
+    if len(drawn) > style.MAX_LABELS:
+        return []
+    labels = []
+    for at, system in enumerate(drawn):
+        height = 1 - (at + 1) / (len(drawn) + 1)
+        x = next(x for x, share in steps[metric, system] if share <= height)
+        labels.append({"system": system, "x": x, "share": height})
+    return labels
+
+
+def share_rows(systems: list[str], steps: Steps, metric: str) -> list[tuple[str, list[str]]]:
+    """Return the share of questions above each of `TENTHS`, for each system with a curve."""
+    return [
+        (system, [format_percent(share_above(curve, at)) for at in TENTHS[metric]])
+        for system in systems
+        if (curve := steps.get((metric, system)))
+    ]
+
+
+def share_above(curve: list[Point], value: float) -> float:
+    """Return the share of questions above a value."""
+    return next((share for x, share in reversed(curve) if x <= value), 1.0)
 
 
 def _opacity(condition: style.Spec, otherwise: float) -> style.Spec:

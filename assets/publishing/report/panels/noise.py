@@ -25,6 +25,9 @@ ORDER BY s.evaluator, s.metric, s.system, q.noise_ratio
 MIN_LEVELS = 2
 """A line needs two points."""
 
+INTERVAL_STEP = 0.012
+"""The distance of the intervals of two systems at one level, as a share of the axis."""
+
 
 def build(data: BenchmarkData, means: pl.DataFrame) -> Content | None:
     """Return the accuracy of each system by noise level, as chart and table."""
@@ -61,7 +64,15 @@ def noise_chart(data: BenchmarkData, means: pl.DataFrame) -> style.Spec | None:
     levels = rows["noise_ratio"].unique().sort().to_list()
     if len(levels) < MIN_LEVELS:
         return None
-    y = style.quantity("mean", title="Accuracy", axis={"format": "%"})
+    y = style.quantity("mean", title="Accuracy", axis={"format": "%"}, scale={"domain": [0, 1]})
+    drawn = sorted(rows["system"].unique())
+    step = INTERVAL_STEP * (levels[-1] - levels[0])
+    rows = rows.with_columns(
+        x=pl.col("noise_ratio")
+        + step
+        * pl.col("system").replace_strict(drawn, _centred(len(drawn)), return_dtype=pl.Float64)
+    )
+    ends = dict(rows.filter(noise_ratio=levels[-1]).select("system", "mean").iter_rows())
     chosen = {
         "name": "chosen",
         "select": {"type": "point", "fields": ["system"]},
@@ -69,11 +80,12 @@ def noise_chart(data: BenchmarkData, means: pl.DataFrame) -> style.Spec | None:
     }
     shared = {
         "x": style.quantity(
-            "noise_ratio",
+            "x",
             title="Share of irrelevant passages",
             axis={"format": "%", "values": levels},
+            scale={"domain": style.widened(levels[0], levels[-1]), "padding": 14, "nice": False},
         ),
-        "color": style.system_colour(data.systems, values=sorted(systems)),
+        **style.system_lines(data.systems, values=sorted(systems), **style.LINE_LEGEND),
         "opacity": {"condition": {"param": "chosen", "value": 1}, "value": 0.12},
         "tooltip": [
             style.SYSTEM_TOOLTIP,
@@ -87,23 +99,33 @@ def noise_chart(data: BenchmarkData, means: pl.DataFrame) -> style.Spec | None:
     return style.to_spec(
         {
             "data": {"values": rows.to_dicts()},
-            "encoding": shared,
             "layer": [
                 {
                     "mark": {"type": "rule", "strokeWidth": 1.5},
-                    "encoding": {"y": style.quantity("from"), "y2": {"field": "to"}},
+                    "encoding": {
+                        **shared,
+                        "strokeDash": {"value": [1, 0]},
+                        "y": style.quantity("from"),
+                        "y2": {"field": "to"},
+                    },
                 },
-                {"mark": {"type": "line", "strokeWidth": 2.5}, "encoding": {"y": y}},
+                {"mark": {"type": "line", "strokeWidth": 2.5}, "encoding": {**shared, "y": y}},
                 {
                     "mark": {"type": "point", "filled": True, "size": 60},
-                    "encoding": {"y": y},
+                    "encoding": {**shared, "strokeDash": {"value": [1, 0]}, "y": y},
                     "params": [chosen],
                 },
+                *style.end_labels(ends, {"x": levels[-1] + step * len(drawn) / 2}, "mean"),
             ],
             "width": style.WIDTH,
             "height": 300,
         }
     )
+
+
+def _centred(n: int) -> list[float]:
+    """Return consecutive numbers whose mean is 0."""
+    return [at - (n - 1) / 2 for at in range(n)]
 
 
 PANEL = Panel(title="Accuracy by noise", position=60, build=build, queries={"means": MEANS})

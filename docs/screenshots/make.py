@@ -106,7 +106,7 @@ def shoot_answers(driver: webdriver.Chrome, publish: Path) -> None:
     )
     driver.execute_script("arguments[0].click()", cells[4])
     WebDriverWait(driver, PATIENCE_S).until(
-        lambda d: d.find_elements(By.CSS_SELECTOR, "#answers article")
+        lambda d: d.find_elements(By.CSS_SELECTOR, "#answers tbody")
     )
     driver.save_screenshot(str(HERE / "answers.png"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,6 +22,14 @@ def format_number(value: float | None, digits: int = 3) -> str:
 def format_percent(value: float | None) -> str:
     """Return a share as a percentage."""
     return NO_VALUE if value is None else f"{100 * value:.1f} %"
+
+
+def format_money(value: float | None) -> str:
+    """Return US dollars with at least two digits that count: `$0.00057`, `$1.40`."""
+    if value is None:
+        return NO_VALUE
+    digits = 2 if value >= 0.1 or value <= 0 else min(12, 1 - math.floor(math.log10(value)))  # noqa: PLR2004
+    return f"${value:.{digits}f}"
 
 
 def format_count(value: int | None) -> str:

@@ -47,6 +47,11 @@ function prose(text, tag = "div") {
   return box;
 }
 
+// A name of ours that may be broken after a dot or an underscore.
+function breakable(text) {
+  return text.split(/(?<=[._])/).flatMap((part, at) => (at ? [el("wbr"), part] : [part]));
+}
+
 function bestBadge(text) {
   return el("span", { class: "badge best" }, text);
 }
@@ -62,6 +67,12 @@ function number(value, digits = 3) {
   if (size !== 0 && (size < 0.0005 || size >= 1e6)) return value.toExponential(2);
   if (Number.isInteger(value) && size >= 1000) return value.toLocaleString("en");
   return value.toFixed(digits);
+}
+
+// US dollars with two digits that count: $0.00057, $1.40.
+function money(value) {
+  if (value >= 0.1 || value === 0) return `$${value.toFixed(2)}`;
+  return `$${value.toFixed(Math.min(12, 1 - Math.floor(Math.log10(value))))}`;
 }
 
 function count(value) {

@@ -1,18 +1,21 @@
 // Sortable and paged tables.
 
-// columns: {title, head, value(row), cell(row), numeric, kind, hint, first: "asc" | "desc"}
-// options: caption, sort (index of a column), descending, header (index of a column), empty
+// columns: {title, head, value(row), cell(row), numeric, kind, hint, first: "asc" | "desc", parts}
+// options: caption, sort (index of a column), descending, header (index of a column), empty,
+// size and label (rows of a page, and what they are called), onOrder(rows): the rows as they are shown
 function sortableTable(columns, rows, options = {}) {
-  let at = options.sort ?? null;
+  let [at, ordered] = [options.sort ?? null, rows];
   let descending = options.descending ?? false;
+  const header = options.header ?? 0;
   const body = el("tbody");
+  const pages = options.size ? pager(options.size, options.label, fill) : null;
   const heads = columns.map((column, index) => {
     const button = el(
       "button",
       { type: "button", class: "sort", title: column.hint, onclick: () => choose(index) },
       column.head ?? column.title,
     );
-    return el("th", { scope: "col", class: columnClass(column) }, button);
+    return el("th", { scope: "col", class: columnClass({ ...column, kind: index === header ? "pinned" : column.kind }) }, button);
   });
   function choose(index) {
     if (at === index) descending = !descending;
@@ -25,33 +28,43 @@ function sortableTable(columns, rows, options = {}) {
   }
 
   function show() {
-    const ordered = at === null ? rows : sorted(rows, columns[at].value, descending);
+    ordered = at === null ? rows : sorted(rows, columns[at].value, descending);
     heads.forEach((head, index) => {
       if (index === at) head.setAttribute("aria-sort", descending ? "descending" : "ascending");
       else head.removeAttribute("aria-sort");
     });
-    body.replaceChildren(...ordered.map(tableRow));
-    if (!ordered.length) {
-      const text = options.empty || "No rows.";
-      body.append(el("tr", el("td", { colspan: columns.length, class: "none" }, text)));
-    }
+    options.onOrder?.(ordered);
+    if (pages) pages.show(ordered);
+    else fill(ordered);
+  }
+
+  function fill(found) {
+    body.replaceChildren(...found.map(tableRow));
+    if (!found.length) body.append(emptyRow(columns.length, options.empty || "No rows."));
   }
 
   function tableRow(row) {
     const cells = columns.map((column, index) => {
       const shown = column.cell ? column.cell(row) : column.value(row);
-      const isHeader = index === (options.header ?? 0);
+      const isHeader = index === header;
       return el(isHeader ? "th" : "td", { scope: isHeader ? "row" : null, class: columnClass(column) }, shown);
     });
     return el("tr", cells);
   }
 
   show();
-  return el("table", options.caption ? tableCaption(options.caption) : null, el("thead", el("tr", heads)), body);
+  const table = el("table", options.caption ? tableCaption(options.caption) : null, el("thead", el("tr", heads)), body);
+  const parts = columns.flatMap((column) => column.parts ?? [column]);
+  table.values = () => ({ heads: parts.map((part) => part.title), rows: ordered.map((row) => parts.map((part) => part.value(row))) });
+  return el("div", scrollable(table, options.label), pages?.nav);
+}
+
+function emptyRow(width, text) {
+  return el("tr", el("td", { colspan: width, class: "none" }, text));
 }
 
 function columnClass(column) {
-  return column.numeric ? "num" : column.kind;
+  return [column.numeric ? "num" : null, column.kind].filter(Boolean).join(" ") || null;
 }
 
 // A caption that wraps at the edge of the screen, even if its table is wider.
@@ -70,38 +83,62 @@ function sorted(rows, valueOf, descending) {
   });
 }
 
-// A box for a table that may be wider than the screen; the keyboard can scroll it.
+// A table in a box that may be wider than the screen and that the keyboard can scroll.
 function scrollable(table, label) {
-  return el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": label }, table);
+  const box = el("div", { class: "wide", tabindex: "0", role: "region", "aria-label": label }, table);
+  return el("div", markEdge(box), copyLine(table));
 }
 
-// Rows in pages; draw(rows) shows one page.
-function pagedTable(rows, size, draw, label) {
-  const inner = el("div");
+// Show by a shadow that a box can be scrolled to the right.
+function markEdge(box) {
+  const update = () => box.classList.toggle("cut", box.scrollLeft + box.clientWidth < box.scrollWidth - 1);
+  box.addEventListener("scroll", update, { passive: true });
+  new ResizeObserver(update).observe(box);
+  return box;
+}
+
+for (const box of document.querySelectorAll(".wide")) markEdge(box);
+
+const MAX_PRINTED = 1000; // rows up to which a table in pages is printed whole
+
+// The controls of rows in pages: `nav`, and `show(rows)`; draw(rows) shows one page.
+function pager(size, label, draw) {
   const text = el("span");
   const previous = el("button", { type: "button", onclick: () => go(-1) }, "Previous");
   const next = el("button", { type: "button", onclick: () => go(1) }, "Next");
-  let page = 0;
-  const last = Math.max(0, Math.ceil(rows.length / size) - 1);
+  const nav = el("nav", { class: "pages", "aria-label": `pages of ${label}` }, previous, text, next);
+  let [rows, page, isWhole] = [[], 0, false];
+  const last = () => Math.max(0, Math.ceil(rows.length / size) - 1);
 
   function go(step) {
-    page = Math.min(last, Math.max(0, page + step));
-    show();
+    page = Math.min(last(), Math.max(0, page + step));
+    update();
     announce(text.textContent);
   }
 
-  function show() {
-    const [from, to] = [page * size, Math.min(rows.length, (page + 1) * size)];
-    text.textContent = rows.length
-      ? `${label} ${count(from + 1)} to ${count(to)} of ${count(rows.length)}`
-      : `No ${label}.`;
+  function update() {
+    const [from, to] = isWhole ? [0, rows.length] : [page * size, Math.min(rows.length, (page + 1) * size)];
+    text.textContent = `${label} ${count(from + 1)} to ${count(to)} of ${count(rows.length)}`;
     previous.disabled = page === 0;
-    next.disabled = page === last;
-    inner.replaceChildren(rows.length ? draw(rows.slice(from, to)) : el("p", { class: "none" }, `Nothing found: no ${label} match.`));
+    next.disabled = page === last();
+    nav.hidden = rows.length <= size;
+    draw(rows.slice(from, to));
   }
 
-  const controls = el("nav", { class: "pages", "aria-label": `pages of ${label}` }, previous, text, next);
-  controls.hidden = rows.length <= size;
-  show();
-  return el("div", inner, controls);
+  nav.print = (isPrinted) => {
+    if (rows.length <= size || rows.length > MAX_PRINTED) return;
+    isWhole = isPrinted;
+    update();
+  };
+  function show(found) {
+    [rows, page] = [found, 0];
+    update();
+  }
+  return { nav, show };
 }
+
+// Paper has no buttons: tables in pages are printed whole.
+for (const [event, isPrinted] of [["beforeprint", true], ["afterprint", false]])
+  window.addEventListener(event, () => {
+    for (const nav of document.querySelectorAll("nav.pages")) nav.print(isPrinted);
+  });

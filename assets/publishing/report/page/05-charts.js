@@ -15,7 +15,7 @@ function chartConfig({ background, ink, quiet, line }) {
   };
 }
 
-const FACET = 265; // pixels of one facet with its margins
+const FACET = 272; // pixels of one facet with its margins
 const NAMES = 110; // pixels of the system names beside the first facet
 const LEGEND = 205; // pixels of one name in a legend
 
@@ -52,9 +52,12 @@ async function embed(place, spec, colours) {
   return view;
 }
 
-async function draw(place) {
-  const spec = chartSpec(place.dataset.chart);
-  if (spec.facet) place.classList.add("facets");
+// Draw a chart: its own specification, or one that its panel has made for the controls.
+async function draw(place, made = place.spec ?? chartSpec(place.dataset.chart)) {
+  place.spec = made;
+  const spec = { ...structuredClone(made), description: place.getAttribute("aria-label") }; // Vega sets the label to it
+  place.classList.toggle("facets", Boolean(spec.facet));
+  place.view?.finalize();
   const view = await embed(place, fitToWidth(spec, place.clientWidth), SCREEN);
   place.view = view;
   place.dataset.drawn = "yes";
@@ -87,7 +90,8 @@ for (const button of document.querySelectorAll("[data-reset]"))
 
 // Save a chart as an image, at its own size and in the colours of paper.
 async function saveImage({ save: chart, format }) {
-  const view = await embed(el("div"), chartSpec(chart), PAPER);
+  const shown = document.querySelector(`[data-chart="${chart}"]`)?.spec;
+  const view = await embed(el("div"), structuredClone(shown ?? chartSpec(chart)), PAPER);
   el("a", { href: await view.toImageURL(format, 2), download: `${chart}.${format}` }).click();
   view.finalize();
 }

@@ -17,22 +17,13 @@ function fillSampleMetricSelect(select) {
   return select.options.length > 0;
 }
 
-// Call back when a control of a section changes; a text field calls back at each key.
-function onInput(section, callback) {
-  for (const control of byId(section).querySelectorAll(".controls select, .controls input"))
-    control.addEventListener(control.type === "search" ? "input" : "change", callback);
-}
-
 // Return a test whether a text contains what the reader typed into a field.
 function textFilter(field) {
   const term = field.value.trim().toLowerCase();
   return (text) => text.toLowerCase().includes(term);
 }
 
-const MAX_PRINTED = 1000; // questions up to which all sections load before they are seen
-
-// Show a section when it comes near the screen, and again when a control changes.
-function showWhenSeen(section, show) {
-  onInput(section, show);
-  whenSeen(byId(section), show, PAGE.n_shown <= MAX_PRINTED);
+// Say that a filter finds nothing.
+function nothingFound(field, what) {
+  return `Nothing found: no ${what} contains “${field.value.trim()}”.`;
 }

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import polars as pl
 
 from assets.charts import style
-from assets.publishing.report.formatting import format_count, format_number
+from assets.leaderboard.winner import join_names
+from assets.publishing.report.formatting import (
+    format_count,
+    format_money,
+    format_number,
+    isolate,
+)
 from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
 EXPENSES = """
@@ -22,9 +29,12 @@ ORDER BY system
 """
 
 HEADS = (
-    *("Mean cost, $", "Answers with a cost", "Median time, s", "95th percentile, s"),
+    *("Mean cost", "Answers with a cost", "Median time, s", "95th percentile, s"),
     "Answers with a time",
 )
+
+INTERVAL_STEP = 0.012
+"""The least distance of two systems, as a share of the greatest expense."""
 
 TITLES = {"mean_cost": "US dollars per answer (mean)", "median_latency": "Seconds (median)"}
 
@@ -33,21 +43,42 @@ def build(data: BenchmarkData, expenses: pl.DataFrame) -> Content | None:
     """Return cost and time of each system, and the charts of quality against them."""
     if expenses.is_empty():
         return None
+    order = {system: at for at, system in enumerate(data.ranked_systems)}
     rows = [
         (
             row["system"],
             [
-                format_number(row["mean_cost"], 6),
+                format_money(row["mean_cost"]),
                 format_count(row["n_cost"]),
                 format_number(row["median_latency"]),
                 format_number(row["latency_p95"]),
                 format_count(row["n_latency"]),
             ],
         )
-        for row in expenses.iter_rows(named=True)
+        for row in sorted(
+            expenses.iter_rows(named=True),
+            key=lambda row: order.get(row["system"], len(order)),
+        )
     ]
     charts = {column: quality_chart(data, expenses, column) for column in TITLES}
-    return Content(values={"heads": HEADS, "rows": rows}, charts=charts)
+    missing = [
+        f"No {what} is known of {join_names(names)}."
+        for column, what in (("mean_cost", "cost"), ("median_latency", "time"))
+        if (names := systems_without(data, expenses, column))
+    ]
+    values = {"heads": HEADS, "rows": rows, "missing": missing}
+    return Content(values=values, charts=charts, page_data={"qualities": qualities(data)})
+
+
+def qualities(data: BenchmarkData) -> list[str]:
+    """Return the metrics by which the charts can show quality."""
+    return [".".join(name) for name in data.shown_metrics]
+
+
+def systems_without(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> list[str]:
+    """Return the systems of which an expense is unknown, if it is known of others."""
+    known = set(expenses.filter(pl.col(column).is_not_null())["system"])
+    return [isolate(system) for system in data.ranked_systems if known and system not in known]
 
 
 def pareto_front(points: list[tuple[float, float]], *, high_is_best: bool) -> list[bool]:
@@ -69,14 +100,19 @@ def pareto_front(points: list[tuple[float, float]], *, high_is_best: bool) -> li
 
 def quality_rows(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> list[dict[str, Any]]:
     """Return the expense of each system beside its mean in each primary metric."""
-    spent = expenses.select("system", spent=column).drop_nulls()
+    spent = expenses.select("system", spent=column).drop_nulls().sort("spent", "system")
+    # Systems with almost equal expenses stand side by side, so that all intervals are visible.
+    values: list[float] = spent["spent"].to_list()
+    gap = INTERVAL_STEP * max(values, default=0.0)
+    drawn = style.spread(values, gap, math.inf)
+    spent = spent.with_columns(x=pl.Series(drawn, dtype=pl.Float64))
     table: list[dict[str, Any]] = []
     for name in data.shown_metrics:
         rows = data.metric_rows(*name).join(spent, on="system", maintain_order="left")
         is_high_best = rows["best"].first() == "high"
         front = pareto_front(rows.select("spent", "mean").rows(), high_is_best=is_high_best)
         table += rows.select(
-            *("system", "mean", "spent"),
+            *("system", "mean", "spent", "x"),
             metric=pl.lit(".".join(name)),
             on_front=pl.Series(front, dtype=pl.Boolean),
             **style.INTERVAL_COLUMNS,
@@ -97,15 +133,15 @@ def quality_chart(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> s
         return None
     metrics = list(dict.fromkeys(row["metric"] for row in rows))
     title, is_cost = TITLES[column], column == "mean_cost"
-    choice = {"input": "select", "options": metrics, "name": "Quality by "}
     shared = {
+        # From zero: a small difference looks small.
         "x": style.quantity(
-            "spent",
+            "x",
             title=title,
-            axis={"format": "$~g" if is_cost else "~g", "tickCount": 4},
-            scale={"padding": 24, "nice": False},
+            axis={"format": "$.3~r" if is_cost else "~g", "tickCount": 4},
+            scale={"padding": 24, "nice": False, "zero": True},
         ),
-        "y": style.quantity("mean", title="Mean", scale={"zero": False, "padding": 12}),
+        "y": style.quantity("mean", title=metrics[0], scale={"zero": False, "padding": 12}),
     }
     colour = style.system_colour(data.systems)
     point = {
@@ -113,7 +149,7 @@ def quality_chart(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> s
         "tooltip": [
             style.SYSTEM_TOOLTIP,
             style.quantity("mean", title="Mean", format=".4f"),
-            style.quantity("spent", title=title, format="$.4~g" if is_cost else ".3~f"),
+            style.quantity("spent", title=title, format="$.4~r" if is_cost else ".3~f"),
             style.nominal("on_front", title="On the Pareto front"),
         ],
     }
@@ -136,12 +172,20 @@ def quality_chart(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> s
             "color": colour,
         },
     }
-    name = {"type": "text", "align": "left", "dx": 9, "dy": -7, "fontSize": 12, "limit": 140}
+    is_right = "scale('x', datum.x) > 0.7 * width"
+    name = {
+        "type": "text",
+        "align": {"expr": f"{is_right} ? 'right' : 'left'"},
+        "dx": {"expr": f"{is_right} ? -9 : 9"},
+        "dy": -9,
+        "fontSize": 12,
+        "limit": 140,
+    }
     return style.to_spec(
         {
             "data": {"values": rows},
-            "params": [{"name": "quality", "value": metrics[0], "bind": choice}],
-            "transform": [{"filter": "datum.metric === quality"}],
+            # The page replaces the metric by the one that the reader selects.
+            "transform": [{"filter": {"field": "metric", "equal": metrics[0]}}],
             "layer": [
                 front,
                 interval,

@@ -8,6 +8,7 @@ import orjson
 
 from assets.charts.leaderboard import leaderboard_chart
 from assets.leaderboard.winner import best_systems
+from assets.publishing.report.formatting import format_number
 from assets.publishing.report.panel import ALL, BenchmarkData, Content, Panel
 
 COLUMNS = (
@@ -23,6 +24,7 @@ marks the systems of `best_systems`."""
 def build(data: BenchmarkData) -> Content:
     """Return the leaderboard over all questions, with a data file for each other slice."""
     return Content(
+        values=dict(zip(("heads", "rows"), static_table(data), strict=True)),
         charts={"leaderboard": leaderboard_chart(data.board)},
         page_data={
             "slices": data.slices,
@@ -35,6 +37,26 @@ def build(data: BenchmarkData) -> Content:
             if name != ALL
         ),
     )
+
+
+def static_table(data: BenchmarkData) -> tuple[list[str], list[tuple[str, list[str]]]]:
+    """Return the means of the primary metrics with their intervals, for readers without scripts."""
+    cells = {
+        (row["system"], row["evaluator"], row["metric"]): row
+        for row in data.overall.iter_rows(named=True)
+    }
+    rows = [
+        (system, [_mean_text(cells.get((system, *name))) for name in data.shown_metrics])
+        for system in data.ranked_systems
+    ]
+    return [".".join(name) for name in data.shown_metrics], rows
+
+
+def _mean_text(row: dict[str, Any] | None) -> str:
+    if row is None or row["ci_low"] is None:
+        return format_number(None if row is None else row["mean"])
+    ends = f"{format_number(row['ci_low'])} to {format_number(row['ci_high'])}"
+    return f"{format_number(row['mean'])} ({ends})"
 
 
 def slice_rows(data: BenchmarkData, slice_name: str) -> list[list[Any]]:

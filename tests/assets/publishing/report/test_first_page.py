@@ -115,19 +115,6 @@ def test_a_search_without_a_result_says_so(browser: Browser, handbook: Report) -
     assert browser.run(SHOWN, "#nothing") == []
 
 
-def test_filters_of_a_page_without_a_result_say_so(browser: Browser, handbook: Report) -> None:
-    browser.open(handbook.page("handbook-answers"))
-    for section, field, table in (
-        ("questions", "heat-filter", "heat-table"),
-        ("problems", "problems-filter", "problems-table"),
-    ):
-        browser.see(f"#{section}")
-        browser.find(f"#{table} tbody tr")
-        browser.find(f"#{field}").send_keys("xyzzy")
-        said = f"Nothing found: no {section} match."
-        browser.until(lambda table=table, said=said: browser.find(f"#{table}").text == said)
-
-
 def test_an_address_of_a_question_survives_a_publication(
     browser: Browser, workshop: Workshop
 ) -> None:
@@ -148,7 +135,8 @@ def test_an_address_of_a_question_survives_a_publication(
     browser.driver.get(address)
     wanted = f"{after.as_uri()}#q={quote(odd, safe='')}"
     browser.until(lambda: browser.driver.current_url.startswith(after.as_uri()))
-    assert browser.driver.current_url == wanted
+    # The page adds the systems that it shows.
+    assert browser.driver.current_url.partition("&")[0] == wanted
     # The page that only passes on is not in the history.
     browser.driver.back()
     browser.until(lambda: browser.driver.current_url == "about:blank")

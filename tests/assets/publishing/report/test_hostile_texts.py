@@ -112,7 +112,7 @@ def test_hostile_texts_neither_run_nor_become_elements(browser: Browser, hostile
         browser.run(
             "document.querySelectorAll('#heat-table tbody button.link')[arguments[0]].click()", at
         )
-        browser.find("#answers article")
+        browser.find("#answers tbody")
         browser.run("for (const e of document.querySelectorAll('#sample details')) e.open = true")
         assert (
             browser.run(
@@ -132,8 +132,8 @@ def test_long_texts_are_folded_and_unfold(browser: Browser, hostile: Report) -> 
     browser.find("#heat-filter").send_keys("q-5")
     browser.until(lambda: len(browser.all("#heat-table tbody tr")) == 1)
     browser.click("#heat-table .cell")
-    browser.find("#answers article")
-    answer = "#answers article > .prose"
+    browser.find("#answers tbody")
+    answer = "#answers tbody:first-of-type tr:first-child .prose"
     assert len(browser.texts(answer)[0]) < 2_000
     wide = "return document.documentElement.scrollWidth > document.documentElement.clientWidth"
     assert browser.run(wide) is False

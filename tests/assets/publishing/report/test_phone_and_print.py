@@ -62,7 +62,7 @@ def test_pages_print_completely_without_scrolling(browser: Browser, handbook: Re
     hidden = "return getComputedStyle(document.querySelector(arguments[0])).display"
     browser.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
     try:
-        for css in (".controls", "nav.parts", "#theme", ".downloads", ".screen"):
+        for css in ("nav.parts", ".pages button", "#theme", ".downloads", ".screen"):
             assert browser.run(hidden, css) == "none", css
         shown = browser.find("#provenance details td")
         assert browser.run("return arguments[0].checkVisibility()", shown)

@@ -46,6 +46,8 @@ function startComparison() {
   async function show() {
     const metric = metricAt.get(metricSelect.value);
     const [a, b] = [left.value, right.value];
+    for (const [select, other] of [[left, b], [right, a]])
+      for (const each of select.options) each.disabled = each.value === other;
     const [x, y] = [PAGE.systems.indexOf(a), PAGE.systems.indexOf(b)];
     const table = await scoreMatrix(metric.e);
     const sign = metric.best === "high" ? 1 : -1;
@@ -64,17 +66,18 @@ function startComparison() {
     const shown = only.checked ? rows.filter((row) => row.difference !== 0 && !Number.isNaN(row.difference)) : rows;
     const empty = rows.every((row) => Number.isNaN(row.difference)) ? "No question has scores of both systems." : "The systems do not differ on any question.";
     const ordered = sorted(shown, (row) => Math.abs(row.difference), true);
+    let list = [];
     const columns = [
-      { title: "Question", value: (row) => row.id, cell: (row) => questionLink(row, [a, b]) },
+      { title: "Question", value: (row) => row.id, cell: (row) => questionLink(row, [a, b], () => list) },
       { title: a, value: (row) => row.one, cell: (row) => number(row.one), numeric: true, first: "desc" },
       { title: b, value: (row) => row.other, cell: (row) => number(row.other), numeric: true, first: "desc" },
       { title: "Difference", value: (row) => row.difference, cell: (row) => number(row.difference), numeric: true, first: "desc" },
     ];
-    const drawPage = (pageRows) => scrollable(sortableTable(columns, pageRows, { caption: metric.summary, empty }), "comparison");
-    box.replaceChildren(pagedTable(ordered, 20, drawPage, "questions"));
+    const onOrder = (found) => (list = found.map((row) => row.at));
+    box.replaceChildren(sortableTable(columns, ordered, { caption: metric.summary, empty, size: 20, label: "questions", onOrder }));
   }
 
-  showWhenSeen("comparison", show);
+  showSection("comparison", { metric: [metricSelect], systems: [left, right] }, show, true);
 }
 
 if (byId("comparison")) startComparison();

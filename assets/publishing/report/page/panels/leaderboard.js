@@ -2,39 +2,22 @@
 
 const ARROW = { high: "↑", low: "↓" };
 
-function metricScale(metric, rows) {
-  if (metric.low !== null && metric.high !== null) return [metric.low, metric.high];
-  const ends = rows.flatMap((row) => [row.mean, row.ci_low, row.ci_high]).filter((x) => x !== null);
-  const [low, high] = [Math.min(...ends, 0), Math.max(...ends)];
-  return low === high ? [low - 1, high + 1] : [low, high];
-}
-
-// A mean as a point, its interval as a line, the range that missing scores allow as a pale band.
-function intervalBar(row, [low, high], width = 160) {
-  const x = (value) => 4 + ((width - 8) * (value - low)) / (high - low);
-  const line = (kind, x1, x2, y1, y2) => svgEl("line", { class: kind, x1, x2, y1, y2 });
-  const rect = (kind, x, y, width, height) => svgEl("rect", { class: kind, x, y, width, height });
-  const interval = row.ci_low === null ? intervalText(row) || "no interval" : `95 % interval ${intervalText(row)}`;
-  const label = `mean ${number(row.mean)}, ${interval}`;
-  const parts = [svgEl("title", {}, label), rect("rail", 4, 8.5, width - 8, 1)];
-  if (row.bound_low !== null && row.bound_high > row.bound_low)
-    parts.push(rect("bound", x(row.bound_low), 3, x(row.bound_high) - x(row.bound_low), 12));
-  const { threshold } = row.of;
-  if (threshold !== null && threshold >= low && threshold <= high)
-    parts.push(line("threshold", x(threshold), x(threshold), 1, 17));
-  if (row.mean !== null && row.ci_low !== null) {
-    const [from, to] = [x(row.ci_low), x(row.ci_high)];
-    parts.push(line("ci", from, to, 9, 9), line("ci", from, from, 5, 13), line("ci", to, to, 5, 13));
-  }
-  if (row.mean !== null) parts.push(svgEl("circle", { class: "mean", cx: x(row.mean), cy: 9, r: 4 }));
-  const attributes = { class: "interval-bar", role: "img", "aria-label": label, viewBox: `0 0 ${width} 18`, width, height: 18 };
-  return svgEl("svg", attributes, ...parts);
-}
-
 function intervalText(row) {
   const ends = row.ci_low === null ? null : `${number(row.ci_low)} to ${number(row.ci_high)}`;
   const note = row.ci_method === "no_variation" ? "no variation seen" : null;
   return [ends, note].filter((part) => part !== null).join(", ");
+}
+
+// A mean with its interval below it.
+function meanCell(row) {
+  const interval = el("span", { class: "fine interval" }, intervalText(row));
+  return [el(row.is_best ? "strong" : "span", number(row.mean)), row.mean === null ? null : interval];
+}
+
+// The columns of a mean and its interval in a copied table; rowOf(row) is a row of the leaderboard.
+function meanParts(title, rowOf = (row) => row) {
+  const part = (of, key) => ({ title: of, value: (row) => rowOf(row)?.[key] ?? null });
+  return [part(title, "mean"), part(`${title}, 95 % from`, "ci_low"), part(`${title}, 95 % to`, "ci_high")];
 }
 
 function rankText(row) {
@@ -68,27 +51,78 @@ function warned(text, isBad) {
 
 const coverageCell = ({ coverage }) => warned(percent(coverage), coverage !== null && coverage < 1);
 
-function metricTable(metric, rows) {
-  const scale = metricScale(metric, rows);
+function metricTable(metric, rows, options) {
   const passing = rows.some((row) => row.passes !== null);
   const columns = [
     { title: "Rank", value: (row) => row.rank, cell: rankText, numeric: true, hint: "in brackets: the range of ranks within the uncertainty" },
     { title: "System", value: (row) => row.name, cell: systemCell },
-    { title: `Mean ${ARROW[metric.best]}`, value: (row) => row.mean, cell: (row) => el("strong", number(row.mean)), numeric: true, first: metric.best === "high" ? "desc" : "asc" },
-    { title: "95 % interval", value: (row) => row.ci_low, cell: (row) => [intervalBar(row, scale), el("span", { class: "fine interval" }, intervalText(row))] },
+    { title: `Mean ${ARROW[metric.best]}`, value: (row) => row.mean, cell: meanCell, parts: meanParts(metric.title), numeric: true, first: metric.best === "high" ? "desc" : "asc", hint: "below it: the 95 % interval" },
     { title: "Scored", value: (row) => row.n_scored, cell: (row) => `${count(row.n_scored)} of ${count(row.n)}`, numeric: true, first: "desc" },
     { title: "Coverage", value: (row) => row.coverage, cell: coverageCell, numeric: true, hint: "share of the applicable samples that have a score" },
     { title: "Failed", value: (row) => row.n_target_error, cell: (row) => warned(count(row.n_target_error), row.n_target_error), numeric: true, first: "desc", hint: "failed answers; they get the worst value if the metric has one" },
     { title: "No score", value: (row) => row.n - row.n_scored, cell: (row) => missingText(row) || "none", first: "desc" },
   ];
   if (rows.some((row) => row.chance !== null))
-    columns.splice(4, 0, { title: "By chance", value: (row) => row.chance, cell: (row) => number(row.chance), numeric: true, first: "asc", hint: "what noise alone gives a system without fault; only the excess counts" });
+    columns.splice(3, 0, { title: "By chance", value: (row) => row.chance, cell: (row) => number(row.chance), numeric: true, first: "asc", hint: "what noise alone gives a system without fault; only the excess counts" });
   if (rows.some((row) => row.n_not_asked))
     columns.push({ title: "Not asked", value: (row) => row.n_not_asked, cell: (row) => count(row.n_not_asked), numeric: true, hint: "questions that the system was not asked" },
       { title: "Common mean", value: (row) => row.common_mean, cell: (row) => number(row.common_mean), numeric: true, hint: `mean over the ${count(rows[0].n_common)} questions that all systems were asked; it determines the rank` });
   if (passing)
     columns.push({ title: `Threshold ${number(metric.threshold, 2)}`, value: (row) => row.passes, cell: (row) => (row.passes === null ? "–" : row.passes ? "passes" : el("span", { class: "warn" }, "fails")), first: "desc" });
-  return sortableTable(columns, rows, { sort: 0, header: 1, caption: `${metric.summary}${commonText(rows)}`, empty: "No system has that name." });
+  return sortableTable(columns, rows, { ...options, caption: `${metric.summary}${commonText(rows)}` });
+}
+
+const MAX_CHART = { metrics: 8, systems: 30 };
+const CHART_WIDTH = { one: 620, many: 230 };
+const PAUSE = 150; // milliseconds without a key before the chart is drawn again
+
+// The ends of a metric's scale: its bounds, or the range of the metrics of its evaluator, so that
+// their charts are comparable.
+function chartScale(metric, rows) {
+  if (metric.low !== null && metric.high !== null) return [metric.low, metric.high];
+  const others = rows.filter((row) => row.of.e === metric.e && (row.of.low === null || row.of.high === null));
+  const ends = others.flatMap((row) => [row.mean, row.ci_low, row.ci_high]).filter((end) => end !== null);
+  return [Math.min(0, ...ends), Math.max(0, ...ends)];
+}
+
+function chartRow(row, rows) {
+  const [low, high] = chartScale(row.of, rows);
+  const hasThreshold = row.of.threshold !== null && row.of.threshold >= low && row.of.threshold <= high;
+  return {
+    system: row.name, metric: row.of.title, mean: row.mean, rank: row.rank,
+    tied: row.tied_with_best === 1 ? "tied with the best" : "",
+    low: row.ci_low, high: row.ci_high, from: row.ci_low ?? row.mean, to: row.ci_high ?? row.mean,
+    scale_low: low, scale_high: high, bound_low: row.bound_low ?? row.mean, bound_high: row.bound_high ?? row.mean,
+    threshold: hasThreshold ? row.of.threshold : low, has_threshold: hasThreshold,
+  };
+}
+
+// Draw the chart below the table: the same systems in the same order, metrics and questions.
+let nextDrawing = null;
+function drawLeaderboard(metrics, rows, systems, slice) {
+  const place = document.querySelector("[data-chart=leaderboard]");
+  if (!place) return;
+  const shown = { metrics: metrics.slice(0, MAX_CHART.metrics), systems: systems.slice(0, MAX_CHART.systems) };
+  const drawn = rows.filter((row) => row.mean !== null && shown.metrics.includes(row.of) && shown.systems.includes(row.name));
+  const figure = place.closest("figure");
+  figure.hidden = !drawn.length;
+  if (figure.hidden) return;
+  const titles = shown.metrics.map((metric) => metric.title);
+  const spec = chartSpec("leaderboard");
+  spec.data.values = drawn.map((row) => chartRow(row, drawn));
+  spec.facet.sort = titles;
+  spec.columns = Math.min(2, titles.length);
+  spec.spec.width = titles.length === 1 ? CHART_WIDTH.one : CHART_WIDTH.many;
+  spec.spec.encoding.y.sort = shown.systems;
+  place.spec = spec;
+  const what = titles.length === 1 ? titles[0] : titles.length < metrics.length ? `The first ${titles.length} of ${metrics.length} primary metrics` : "Primary metrics";
+  const which = systems.length > shown.systems.length ? `, the first ${shown.systems.length} of ${count(systems.length)} systems` : "";
+  const caption = `${what}: means with 95 % intervals, ${slice === "all" ? "all questions" : slice}${which}.`;
+  const values = drawn.map((row) => `${row.name}${titles.length > 1 ? ` by ${row.of.title}` : ""} ${number(row.mean)} (${intervalText(row) || "no interval"})`);
+  figure.querySelector("figcaption").textContent = caption;
+  place.setAttribute("aria-label", `Chart. ${caption} ${values.slice(0, MAX_CHART.systems).join(", ")}.`);
+  clearTimeout(nextDrawing);
+  if (place.dataset.drawn) nextDrawing = setTimeout(() => draw(place), PAUSE);
 }
 
 // On how many questions the ranks rest, if systems were asked different ones.
@@ -105,13 +139,12 @@ function partText(row) {
   return row.n_scored < applicable ? `${count(row.n_scored)} of ${count(applicable)} scored` : null;
 }
 
-function shownMetricsTable(metrics, rows) {
+function shownMetricsTable(metrics, rows, options) {
   const systems = new Map();
   for (const row of rows) {
     if (!systems.has(row.name)) systems.set(row.name, { name: row.name, cells: new Map() });
     systems.get(row.name).cells.set(row.metric, row);
   }
-  const scales = new Map(metrics.map((metric) => [metric.at, metricScale(metric, rows.filter((row) => row.metric === metric.at))]));
   for (const system of systems.values()) {
     system.failed = Math.max(...[...system.cells.values()].map((row) => row.n_target_error ?? 0));
   }
@@ -121,7 +154,7 @@ function shownMetricsTable(metrics, rows) {
     { title: "System", value: (system) => system.name, cell: (system) => name(system.name) },
     ...metrics.map((metric) => ({
       title: `${metric.title} ${ARROW[metric.best]}`,
-      head: [`${metric.e}.`, el("wbr"), `${metric.m} ${ARROW[metric.best]}`],
+      head: breakable(`${metric.title} ${ARROW[metric.best]}`),
       hint: metric.summary,
       numeric: true,
       first: metric.best === "high" ? "desc" : "asc",
@@ -132,14 +165,15 @@ function shownMetricsTable(metrics, rows) {
         const part = partText(row);
         const coverage = part ? el("span", { class: row.n_scored || part !== "not applicable" ? "fine warn part" : "fine part", title: missingText(row) }, part) : null;
         if (row.mean === null) return coverage ?? "–";
-        return [el(row.is_best ? "strong" : "span", number(row.mean)), intervalBar(row, scales.get(metric.at), 90), coverage];
+        return [meanCell(row), coverage];
       },
+      parts: meanParts(metric.title, (system) => system.cells.get(metric.at)),
     })),
     { title: "Failed", value: (system) => system.failed, cell: (system) => warned(count(system.failed), system.failed), numeric: true, first: "desc" },
   ];
-  const caption = "Primary metrics. Values in bold are the best, where at least one system is significantly worse. Below a mean: how many of the applicable samples have a score, if not all." + commonText(rows.filter((row) => row.metric === HEADLINE?.at));
+  const caption = "Primary metrics. Values in bold are the best, where at least one system is significantly worse. Below a mean: its 95 % interval, and how many of the applicable samples have a score, if not all." + commonText(rows.filter((row) => row.metric === HEADLINE?.at));
   const ordered = sorted([...systems.values()], (system) => PAGE.order.indexOf(system.name));
-  return sortableTable(columns, ordered, { sort: 0, header: 1, caption, empty: "No system has that name." });
+  return sortableTable(columns, ordered, { ...options, caption });
 }
 
 function startLeaderboard() {
@@ -152,16 +186,17 @@ function startLeaderboard() {
 
   async function show() {
     const matches = textFilter(filter);
-    const rows = (await board(sliceSelect.value)).filter((row) => matches(row.name));
+    const slice = sliceSelect.value;
+    const rows = (await board(slice)).filter((row) => matches(row.name));
     const metric = metricAt.get(metricSelect.value);
-    const table = metric
-      ? metricTable(metric, rows.filter((row) => row.metric === metric.at))
-      : shownMetricsTable(SHOWN, rows.filter((row) => row.of.primary || row.of.headline));
-    box.replaceChildren(scrollable(table, "leaderboard"));
+    const metrics = metric ? [metric] : SHOWN;
+    const own = rows.filter((row) => metrics.includes(row.of));
+    const onOrder = (found) => drawLeaderboard(metrics, own, found.map((row) => row.name), slice);
+    const options = { sort: 0, header: 1, label: "leaderboard", empty: nothingFound(filter, "system"), onOrder };
+    box.replaceChildren(metric ? metricTable(metric, own, options) : shownMetricsTable(SHOWN, own, options));
   }
 
-  onInput("leaderboard", show);
-  return show();
+  return showSection("leaderboard", { metric: [metricSelect], slice: [sliceSelect] }, show);
 }
 
 startLeaderboard().then(() => document.documentElement.setAttribute("data-ready", "yes"));

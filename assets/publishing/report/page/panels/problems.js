@@ -28,7 +28,7 @@ function startProblems() {
   const metric = (row) => [row.evaluator, row.metric].filter(Boolean).join(".");
   const words = (row) => row.kind.replaceAll("_", " ");
   const columns = [
-    { title: "Severity", value: (row) => SEVERITIES.indexOf(row.severity), cell: (row) => el("span", { class: `severity ${row.severity}` }, row.severity), first: "desc" },
+    { title: "Severity", value: (row) => SEVERITIES.indexOf(row.severity), parts: [{ title: "Severity", value: (row) => row.severity }], cell: (row) => el("span", { class: `severity ${row.severity}` }, row.severity), first: "desc" },
     { title: "Problem", value: (row) => row.message, cell: messageCell, kind: "message" },
     { title: "Question", value: (row) => row.question_id, cell: questionCell },
     { title: "System", value: (row) => row.system, cell: (row) => name(row.system ?? ""), kind: "secondary" },
@@ -39,11 +39,10 @@ function startProblems() {
   function show() {
     const matches = textFilter(byId("problems-filter"));
     const rows = grouped(PAGE.problems.filter((row) => matches([words(row), ...Object.values(row)].join("\n"))));
-    const drawPage = (pageRows) => scrollable(sortableTable(filled, pageRows, { header: 1 }), "problems");
-    byId("problems-table").replaceChildren(pagedTable(rows, 20, drawPage, "problems"));
+    const options = { header: 1, size: 20, label: "problems", empty: nothingFound(byId("problems-filter"), "problem") };
+    byId("problems-table").replaceChildren(sortableTable(filled, rows, options));
   }
-  onInput("problems", show);
-  show();
+  showSection("problems", {}, show);
 }
 
 if (byId("problems")) startProblems();

@@ -29,7 +29,7 @@ function cell(metric, scale, row, system, table) {
   const text = known ? shown : SIGNS[code] || "none";
   const meaning = code === "failed" || !known ? `, ${MEANINGS[code] || "not scored"}` : "";
   const title = `${system}: ${text}${meaning}`;
-  const button = linkButton(text, () => openSample(row.at, [system]));
+  const button = linkButton(text, () => openSample(row.at, [system], heatMapList));
   button.className = code === "failed" ? "cell failed" : "cell";
   button.title = title;
   button.setAttribute("aria-label", `${row.id}, ${title}`);
@@ -67,18 +67,26 @@ function startHeatMap() {
     const scale = all.map((row) => row.mean ?? NaN);
     const rows = HEAT_ORDERS[order.value](found, metric);
     const heads = PAGE.order.map((system) => el("th", { scope: "col", class: "slanted" }, el("span", name(system))));
-    const head = el("tr", el("th", { scope: "col" }, "Question"), heads, el("th", { scope: "col", class: "num" }, "mean"));
+    const head = el("tr", el("th", { scope: "col", class: "pinned" }, "Question"), heads, el("th", { scope: "col", class: "num" }, "mean"));
     const line = (row) => {
       const cells = PAGE.order.map((system) => cell(metric, scale, row, system, table));
-      return el("tr", el("th", { scope: "row" }, questionLink(row, [])), cells, el("td", { class: "num fine" }, number(row.mean, 2)));
+      return el("tr", el("th", { scope: "row" }, questionLink(row, [], () => heatMapList)), cells, el("td", { class: "num fine" }, number(row.mean, 2)));
     };
+    heatMapList = rows.map((row) => row.at);
+    const body = el("tbody");
+    const pages = pager(25, "questions", (shown) => {
+      body.replaceChildren(...shown.map(line));
+      if (!shown.length) body.append(emptyRow(PAGE.order.length + 2, nothingFound(filter, "question")));
+    });
+    pages.show(rows);
     const caption = tableCaption(`${metric.title}: ${metric.summary}`);
-    const drawPage = (pageRows) =>
-      scrollable(el("table", { class: "heat" }, caption, el("thead", head), el("tbody", pageRows.map(line))), "heat map");
-    box.replaceChildren(pagedTable(rows, 25, drawPage, "questions"));
+    const heat = el("table", { class: "heat" }, caption, el("thead", head), body);
+    const scoresOf = (row) => PAGE.order.map((system) => table.value(metric.m, row.at, PAGE.systems.indexOf(system)));
+    heat.values = () => ({ heads: ["question_id", "question", ...PAGE.order, "mean"], rows: rows.map((row) => [row.id, row.text, ...scoresOf(row), row.mean]) });
+    box.replaceChildren(scrollable(heat, "heat map"), pages.nav);
   }
 
-  showWhenSeen("questions", show);
+  showSection("questions", { metric: [metricSelect] }, show, true);
 }
 
 if (byId("questions")) startHeatMap();

@@ -27,39 +27,16 @@ function parsed(text) {
   }
 }
 
-// The primary metrics, and a folded table of the others.
-function scoresOf(answer) {
-  const [primary, others] = [true, false].map((isPrimary) => scoreTable(answer.grades || [], isPrimary));
-  return [primary, others.rows.length ? details(`Other scores (${others.rows.length})`, false, others) : null];
-}
-
-function scoreTable(grades, primary) {
-  const wordy = grades.some((grade) => grade.s || grade.r);
-  const lines = grades.flatMap((grade) => {
-    const { metrics } = PAGE.evaluators.find((each) => each.name === grade.e);
-    return grade.v.map((value, at) => {
-      if (Boolean(metricAt.get(`${grade.e}.${metrics[at]}`)?.primary) !== primary) return null;
-      const status = grade.s ? grade.s[at] : "scored";
-      const reason = grade.r ? grade.r[at] : null;
-      const text = value === null ? MEANINGS[status] || status : reason ? MEANINGS.failed : "";
-      const why = reason && reason !== "target_error" ? `: ${reason}` : "";
-      const head = el("th", { scope: "row" }, `${grade.e}.`, el("wbr"), metrics[at]);
-      const note = wordy ? el("td", { class: "fine", dir: "auto" }, text + why) : null;
-      return el("tr", head, el("td", { class: "num" }, number(value)), note);
-    });
-  });
-  return el("table", { class: "scores" }, el("tbody", lines.filter(Boolean)));
-}
-
 function details(title, open, ...children) {
   return el("details", { open }, el("summary", title), ...children);
 }
 
-function evidenceOf(answer) {
-  const given = (answer.grades || []).filter((grade) => grade.d !== null);
-  if (!given.length) return null;
-  const parts = given.map((grade) => [el("h5", grade.e), evidence(parsed(grade.d))]);
-  return details("Evidence of the evaluators", true, parts);
+// What an evaluator found: sentences, and the values behind them.
+function evidenceCell(evaluator, text) {
+  if (text === undefined) return null;
+  const detail = parsed(text);
+  const said = sentencesOf(evaluator, detail).map((each) => (Array.isArray(each) ? el("ul", each.map((quote) => el("li", prose(String(quote), "span")))) : el("p", { dir: "auto" }, each)));
+  return [said, details("details", false, evidence(detail))];
 }
 
 function judgedOf(answer) {
@@ -70,7 +47,7 @@ function judgedOf(answer) {
     call.x ? el("p", { class: "warn", dir: "auto" }, call.x) : null,
     call.r === null ? null : evidence(parsed(call.r)),
   ]);
-  return details(`Judge replies (${calls.length})`, false, parts);
+  return details(plural(calls.length, "reply").replace("replys", "replies"), false, parts);
 }
 
 function contextsOf(answer, sample) {
@@ -89,7 +66,7 @@ function contextsOf(answer, sample) {
     ];
     return el("li", labels, text === null ? null : prose(text));
   });
-  return details(`Retrieved (${n})`, false, el("ol", { class: "contexts" }, items));
+  return details(plural(n, "passage"), false, el("ol", { class: "contexts" }, items));
 }
 
 function citedOf(answer, sample) {
@@ -101,7 +78,7 @@ function citedOf(answer, sample) {
     const badge = gold.has(id) ? bestBadge("evidence") : el("span", { class: "badge" }, "not evidence");
     return el("li", name(id), " ", sample.gold_sentences ? badge : null, texts.has(id) ? prose(texts.get(id)) : null);
   });
-  return details(`Citations (${answer.cited.length})`, true, el("ul", { class: "contexts" }, items));
+  return el("ul", { class: "contexts" }, items);
 }
 
 function choicesOf(answer, sample) {
@@ -123,5 +100,5 @@ function choicesOf(answer, sample) {
       el("span", { class: "num" }, ` ${number(share)}`),
     );
   });
-  return details("Probabilities of the options", true, el("ol", { class: "choices" }, rows));
+  return el("ol", { class: "choices" }, rows);
 }

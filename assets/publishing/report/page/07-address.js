@@ -1,0 +1,119 @@
+// The state of the page in its address: #q=ID&systems=A,B&metric=M&slice=S.
+
+const state = { q: null, systems: [], metric: null, slice: null, ...readAddress() };
+const followers = [];
+
+// The state in the address; null where the address names a section, or nothing.
+function readAddress() {
+  const hash = location.hash.slice(1);
+  if (hash !== "" && !hash.includes("=")) return null;
+  const parts = new Map(hash.split("&").map((part) => part.split("=")));
+  const text = (key) => decoded(parts.get(key) ?? "") || null;
+  const systems = (parts.get("systems") ?? "").split(",").map(decoded).filter(Boolean);
+  return { q: text("q"), systems, metric: text("metric"), slice: text("slice") };
+}
+
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return ""; // someone cut the address
+  }
+}
+
+function stateAddress() {
+  const parts = ["q", "systems", "metric", "slice"]
+    .map((key) => [key, [state[key] ?? []].flat().map(encodeURIComponent).join(",")])
+    .filter(([, text]) => text !== "");
+  return parts.length ? `#${parts.map(([key, text]) => `${key}=${text}`).join("&")}` : location.pathname + location.search;
+}
+
+// Change the state and the address. With `isNew`, Back returns to the state before.
+function setState(changes, isNew = false) {
+  Object.assign(state, changes);
+  if (isNew) history.pushState({ isOpened: true }, "", stateAddress());
+  else history.replaceState(history.state, "", stateAddress());
+}
+
+// Show a section again when a control changes, or the state that it shows. Some selects show a part
+// of the state: {metric: [select], slice: [select], systems: [select, select]}.
+// With `isLazy`, it is first shown when it comes near the screen.
+function showSection(section, selects, show, isLazy) {
+  const bound = Object.entries(selects).map(([key, all]) => ({ key, all, first: all.map((select) => select.value) }));
+  let isShown = !isLazy;
+  const follow = (keys) => {
+    const changed = bound.filter(({ key }) => keys.includes(key));
+    for (const { key, all, first } of changed) chooseOptions(all, [state[key] ?? []].flat(), first);
+    return changed.length && isShown ? show() : null;
+  };
+  const start = () => {
+    isShown = true;
+    return show();
+  };
+  for (const control of byId(section).querySelectorAll(".controls select, .controls input")) {
+    const { key, all } = bound.find((each) => each.all.includes(control)) ?? {};
+    control.addEventListener(control.type === "search" ? "input" : "change", () => {
+      if (!key) return show();
+      const values = all.map((select) => select.value || null);
+      setState({ [key]: key === "systems" ? values : values[0] });
+      return followState([key]);
+    });
+  }
+  followers.push(follow);
+  follow(["metric", "slice", "systems"]);
+  if (isLazy) whenSeen(byId(section), start, PAGE.n_shown <= MAX_PRINTED);
+  return isLazy ? null : start();
+}
+
+// Select the given values, or the first ones where a select does not have them all.
+function chooseOptions(selects, values, first) {
+  const has = (select, value) => [...select.options].some((each) => each.value === value);
+  const known = values.length >= selects.length && selects.every((select, at) => has(select, values[at]));
+  selects.forEach((select, at) => (select.value = known ? values[at] : first[at]));
+}
+
+function followState(keys) {
+  return Promise.all(followers.map((follow) => follow(keys)));
+}
+
+// Back and Forward, and addresses that the reader changes.
+window.addEventListener("popstate", () => {
+  const before = { ...state };
+  Object.assign(state, readAddress() ?? { q: null });
+  followState(Object.keys(state).filter((key) => String(state[key]) !== String(before[key])));
+  if (state.q === null) dialog.close();
+  else openFromAddress();
+});
+
+function openFromAddress() {
+  return state.q === null ? null : openQuestion(state.q, state.systems);
+}
+
+queueMicrotask(openFromAddress); // after the panels have started
+
+// Copy a text; browsers offer the clipboard only on secure pages, such as files and https.
+async function copyText(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const field = el("textarea", { class: "copied" }, text);
+    (dialog.open ? dialog : document.body).append(field);
+    field.select();
+    document.execCommand("copy");
+    field.remove();
+  }
+}
+
+// A click copies what `text()` returns, and the button says so.
+function copyButton(button, text) {
+  const label = button.textContent;
+  button.addEventListener("click", async () => {
+    await copyText(text());
+    button.textContent = "Copied";
+    announce("copied");
+    setTimeout(() => (button.textContent = label), 1500);
+  });
+  return button;
+}
+
+for (const button of document.querySelectorAll(".copy-link")) copyButton(button, () => new URL(stateAddress(), location.href).href);

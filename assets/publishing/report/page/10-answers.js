@@ -1,0 +1,91 @@
+// The answers to a question as one table: a column for each system, a row for each thing to compare.
+
+function answersPart(found) {
+  const answers = shown.systems.map((system) => found.answers.find((answer) => answer.system === system)).filter(Boolean);
+  const head = el("tr", el("td", { class: "pinned" }), answers.map((answer) => el("th", { scope: "col" }, name(answer.system), spentText(answer))));
+  const row = (title, cellOf) => answerRow(title, answers.map(cellOf));
+  const first = [
+    row("Answer", answerText),
+    row("Probabilities of the options", (answer) => choicesOf(answer, found)),
+    ...scoreRows(answers, true),
+  ];
+  const last = [
+    row("Citations", (answer) => citedOf(answer, found)),
+    ...evidenceRows(answers),
+    row("Judge replies", judgedOf),
+    row("Retrieved", (answer) => contextsOf(answer, found)),
+  ];
+  const bodies = [el("tbody", first.filter(Boolean)), ...folded("Other scores", scoreRows(answers, false), answers.length + 1), el("tbody", last.filter(Boolean))];
+  const table = el("table", { class: "answers" }, el("thead", head), answers.length ? bodies : null);
+  return el("div", { id: "answers" }, scrollable(table, "answers side by side"));
+}
+
+// A row of cells; none if all are empty.
+function answerRow(title, cells, isNumber = false) {
+  if (cells.every((each) => each === null)) return null;
+  const made = cells.map((each) => el("td", { class: isNumber ? "score" : null }, each ?? el("span", { class: "none" }, "none")));
+  return el("tr", el("th", { scope: "row" }, title), made);
+}
+
+function spentText(answer) {
+  const spent = [answer.latency === null ? null : `${number(Number(answer.latency))} s`, answer.cost === null ? null : money(Number(answer.cost))].filter(Boolean);
+  return spent.length ? el("span", { class: "fine" }, ` ${spent.join(", ")}`) : null;
+}
+
+function answerText(answer) {
+  return [
+    answer.not_asked ? el("p", { class: "fine" }, "not asked") : null,
+    answer.error === null ? null : el("p", { class: "warn", dir: "auto" }, `failed to answer: ${answer.error}`),
+    answer.answer === null ? null : prose(answer.answer),
+    answer.label === null ? null : el("p", "chose ", el("strong", name(answer.label))),
+  ];
+}
+
+// The scores of an answer by metric.
+function gradesOf(answer) {
+  const found = new Map();
+  for (const grade of answer.grades || []) {
+    const { metrics } = PAGE.evaluators.find((each) => each.name === grade.e);
+    grade.v.forEach((value, at) => found.set(`${grade.e}.${metrics[at]}`, { value, status: grade.s?.[at] ?? "scored", reason: grade.r?.[at] ?? null }));
+  }
+  return found;
+}
+
+// A row for each metric; the better scores have a badge.
+function scoreRows(answers, isPrimary) {
+  const grades = answers.map(gradesOf);
+  const metrics = METRICS.filter((metric) => metric.primary === isPrimary && grades.some((each) => each.has(metric.title)));
+  return metrics.map((metric) => {
+    const own = grades.map((each) => each.get(metric.title));
+    const values = own.map((each) => each?.value ?? null).filter((value) => value !== null);
+    const best = metric.best === "high" ? Math.max(...values) : Math.min(...values);
+    const differs = values.some((value) => value !== best);
+    const cells = own.map((each) => (each ? [number(each.value), differs && each.value === best ? [" ", bestBadge(answers.length > 2 ? "best" : "better")] : null, whyText(each)] : null));
+    return answerRow(el("span", { title: metric.summary }, breakable(metric.title), ` ${ARROW[metric.best]}`), cells, true);
+  });
+}
+
+function whyText({ value, status, reason }) {
+  const text = value === null ? MEANINGS[status] || status : reason ? MEANINGS.failed : "";
+  const why = reason && reason !== "target_error" ? `: ${reason}` : "";
+  return text + why === "" ? null : el("p", { class: "fine", dir: "auto" }, text + why);
+}
+
+function evidenceRows(answers) {
+  const given = answers.map((answer) => new Map((answer.grades || []).filter((grade) => grade.d !== null).map((grade) => [grade.e, grade.d])));
+  return PAGE.evaluators
+    .filter(({ name: evaluator }) => given.some((each) => each.has(evaluator)))
+    .map(({ name: evaluator }) => answerRow(breakable(evaluator), given.map((each) => evidenceCell(evaluator, each.get(evaluator)))));
+}
+
+// Rows that a button shows and hides.
+function folded(title, rows, width) {
+  if (!rows.length) return [];
+  const body = el("tbody", { hidden: true }, rows);
+  const button = linkButton(`${title} (${rows.length})`, () => {
+    body.hidden = !body.hidden;
+    button.setAttribute("aria-expanded", !body.hidden);
+  });
+  button.setAttribute("aria-expanded", "false");
+  return [el("tbody", el("tr", el("th", { scope: "row", colspan: width }, button))), body];
+}

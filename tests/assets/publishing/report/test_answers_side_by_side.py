@@ -1,0 +1,113 @@
+"""The answers to one question stand in one table: aligned, in the order of choice, explained."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.assets.publishing.report.test_state_in_address import visit
+from tests.services import takes_minutes
+
+if TYPE_CHECKING:
+    from tests.assets.publishing.report.conftest import Report
+    from tests.browser import Browser
+
+pytestmark = [pytest.mark.browser, takes_minutes]
+
+ROWS = (
+    "return [...document.querySelectorAll('#answers tbody tr')].filter((e) => e.checkVisibility())"
+    ".map((e) => [...e.cells].map((cell) => cell.innerText.trim()))"
+)
+
+
+def rows(browser: Browser) -> dict[str, list[str]]:
+    """The visible rows of the table, by their heads."""
+    return {row[0]: row[1:] for row in browser.run(ROWS)}
+
+
+def lines(text: str) -> list[str]:
+    return [line for line in text.split("\n") if line]
+
+
+def opened(browser: Browser, report: Report, question: str, systems: str) -> dict[str, list[str]]:
+    visit(browser, report, "handbook-answers", f"#q={question}&systems={systems}")
+    browser.find("#answers tbody")
+    return rows(browser)
+
+
+def test_rows_are_aligned_and_the_better_score_is_marked(
+    browser: Browser, handbook: Report
+) -> None:
+    found = opened(browser, handbook, "q020", "rag,keyword")
+    assert found["citation.f1 ↑"] == ["0.000", "0.000"]
+    assert found["document_retrieval.recall_at_5 ↑"] == ["1.000 better", "0.000"]
+    assert found["evidence_overlap.evidence_recall ↑"] == ["0.143", "0.214 better"]
+    heights = (
+        "return [...document.querySelectorAll('#answers tbody tr')].every((row) => "
+        "new Set([...row.cells].map((cell) => cell.getBoundingClientRect().top)).size === 1)"
+    )
+    assert browser.run(heights)
+    assert browser.barriers() == []
+
+
+def test_other_scores_are_folded(browser: Browser, handbook: Report) -> None:
+    found = opened(browser, handbook, "q020", "rag,keyword")
+    assert "citation.recall ↑" not in found
+    browser.click("#answers tbody button[aria-expanded]")
+    assert rows(browser)["citation.recall ↑"] == ["0.000", "0.000"]
+
+
+def test_answers_stand_in_the_order_of_choice(browser: Browser, handbook: Report) -> None:
+    opened(browser, handbook, "q020", "plain-llm")
+    browser.reads("#answers thead bdi", ["plain-llm", "rag"])
+    browser.click("#chosen input[value='rag']")
+    browser.click("#chosen input[value='keyword']")
+    browser.click("#chosen input[value='rag']")
+    browser.reads("#answers thead bdi", ["plain-llm", "keyword", "rag"])
+    browser.click("#sample-next")
+    browser.reads("#answers thead bdi", ["plain-llm", "keyword", "rag"])
+
+
+def test_evidence_is_told_in_sentences(browser: Browser, handbook: Report) -> None:
+    # q020 has one evidence sentence, S3; rag cites S2, keyword cites S2 and S5.
+    found = opened(browser, handbook, "q020", "rag,keyword")
+    rag, keyword = (lines(text) for text in found["citation"])
+    assert rag[0] == "cites 1 sentence, which is not evidence"
+    assert rag[-1] == "details"
+    assert keyword[0] == "cites 2 sentences, none of them evidence"
+    assert "cites 0 of 1 evidence sentence" in keyword
+    # The relevant document is the first that rag retrieves.
+    retrieval = lines(found["document_retrieval"][0])
+    assert retrieval[0] == "retrieves 5 documents"
+    assert retrieval[1] == "finds 1 of 1 relevant document, at rank 1"
+    # Keys stand behind "details".
+    assert not any("hit ranks" in cell for row in found.values() for cell in row)
+    raw = "return document.querySelector('#answers tbody:last-child').textContent"
+    assert "hit ranks" in browser.run(raw)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "question", "evaluator", "sentence"),
+    [
+        ("ticket-counter", "c3", "faithfulness", "the passages support"),
+        ("help-desk", None, "pii_leakage", "the answer contains 1 item: "),
+        ("deck-hand-exam", "exam-06", "option_confidence", "is the likeliest"),
+        ("mail-routing", "mail-16", "classification", "instead of"),
+    ],
+)
+def test_evaluators_have_sentences_of_their_own(
+    browser: Browser,
+    handbook: Report,
+    benchmark: str,
+    question: str | None,
+    evaluator: str,
+    sentence: str,
+) -> None:
+    visit(browser, handbook, benchmark, "" if question is None else f"#q={question}")
+    if question is None:
+        browser.see("#questions")
+        browser.find("#heat-table .cell")
+        browser.click("#heat-table .cell[aria-label*='chatty: 0.00']")
+    browser.find("#answers tbody")
+    assert sentence in " ".join(rows(browser)[evaluator])

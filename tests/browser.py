@@ -102,19 +102,23 @@ class Browser:
         """
         WebDriverWait(self.driver, PATIENCE_S, 0.05).until(lambda _: holds())
 
-    def complaints(self) -> list[str]:
-        """Return the console messages since the last call, and all remote addresses requested."""
+    def complaints(self, own: str = "file:") -> list[str]:
+        """Return the console messages since the last call, and all remote addresses requested.
+
+        Args:
+            own: The beginning of the addresses of the server under test.
+        """
         for entry in self.driver.get_log("performance"):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":
                 address = message["params"]["request"]["url"]
-                if not address.startswith(LOCAL):
+                if not address.startswith((*LOCAL, own)):
                     self.fetched.append(address)
         written = [entry["message"] for entry in self.driver.get_log("browser")]
         return [*written, *self.fetched]
 
-    def barriers(self) -> list[str]:
-        """Return the serious and critical violations that axe finds in the page."""
+    def barriers(self, *, ignored: tuple[str, ...] = ("minor", "moderate")) -> list[str]:
+        """Return the violations that axe finds in the page, without those of ignored impact."""
         from axe_core_python.base import AXE_FILE_PATH
 
         self.run(AXE_FILE_PATH.read_text(encoding="utf-8"))
@@ -125,7 +129,7 @@ class Browser:
         return [
             f"{each['impact']} {each.get('id')}: {node['html'][:160]} {node['failureSummary']}"
             for each in found
-            if each["impact"] not in ("minor", "moderate")
+            if each["impact"] not in ignored
             for node in each.get("nodes", [{"html": "", "failureSummary": ""}])
         ]
 

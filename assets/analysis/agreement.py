@@ -10,7 +10,11 @@ import polars as pl
 
 from evaluators.statistics.intervals import is_pass_fail
 from evaluators.statistics.judges.agreement import confusion, count_labels_needed, kappa
-from evaluators.statistics.judges.krippendorff import krippendorff_alpha
+from evaluators.statistics.judges.krippendorff import (
+    Alpha,
+    alpha_with_interval,
+    krippendorff_alpha,
+)
 
 if TYPE_CHECKING:
     from evaluators.metric import Metric
@@ -99,6 +103,36 @@ def _alpha(labels: pl.DataFrame) -> float | None:
     if len(ratings) == 1:
         return None
     return krippendorff_alpha(ratings, "nominal" if is_pass_fail(ratings) else "interval")
+
+
+def measure_annotators(labels: pl.DataFrame) -> dict[str, Any]:
+    """Return the agreement of annotators with each other, from the samples that several labelled.
+
+    Args:
+        labels: The labels of one metric: system, question_id, annotator, value.
+
+    Returns:
+        n_annotators; n_shared, the samples with two or more labels; Krippendorff's alpha with its
+        95 % interval (alpha, alpha_low, alpha_high); and Cohen's kappa of two annotators (kappa).
+        Numbers are null where they have no value.
+    """
+    table = labels.pivot("annotator", index=["system", "question_id"], values="value")
+    ratings = table.drop("system", "question_id").to_numpy().T.astype(np.float64)
+    shared = ratings[:, np.isfinite(ratings).sum(axis=0) > 1]
+    alpha = Alpha(np.nan, np.nan, np.nan)
+    agreement = np.nan
+    if shared.size:
+        alpha = alpha_with_interval(shared)
+        if len(shared) == 2:  # noqa: PLR2004 - Cohen's kappa is that of two
+            agreement = kappa(shared[0], shared[1]).value
+    return {
+        "n_annotators": len(ratings),
+        "n_shared": shared.shape[1],
+        "alpha": finite_or_none(alpha.value),
+        "alpha_low": finite_or_none(alpha.low),
+        "alpha_high": finite_or_none(alpha.high),
+        "kappa": finite_or_none(agreement),
+    }
 
 
 def finite_or_none(value: float) -> float | None:

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from assets.analysis.agreement import LabelledScores, measure_agreement
+from assets.analysis.findings import refresh_problems
 from assets.analysis.panel import calibrate_members, measure_panels
 from assets.leaderboard.score_matrix import load_question_index
 from assets.project import threshold_of
@@ -18,17 +19,26 @@ from evaluators.kinds.flow import FlowEvaluator
 from evaluators.statistics.intervals import is_pass_fail
 from evaluators.statistics.judges.corrected_means import prediction_powered, rogan_gladen
 from evaluators.statistics.judges.judge_variance import split_variance
+from warehouse.publish.snapshot import publish
 from warehouse.queries.human_labels import human_labels, labelled_scores, repeated_judgments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from assets.leaderboard.score_matrix import QuestionIndex
-    from assets.project import Benchmark
+    from assets.project import Benchmark, Project
     from evaluators.evaluator import Evaluator
     from evaluators.statistics.judges.corrected_means import Corrected
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
+
+
+def publish_labels(warehouse: Warehouse, project: Project, names: Sequence[str]) -> None:
+    """Publish new labels of benchmarks, with the calibration that follows from them."""
+    labelled = [project.benchmarks[name] for name in names]
+    calibrate(warehouse, labelled)
+    refresh_problems(warehouse, labelled)
+    publish(warehouse, project.publish)
 
 
 def calibrate(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> dict[str, int]:
@@ -103,7 +113,12 @@ def _calibrate_evaluator(
         )
         agreement = measure_agreement(found, own_labels)
         for (system,), own_scores in sorted(
-            found.scores.partition_by("system", as_dict=True).items()
+            found.scores.with_columns(
+                # Corrected means rest on a random sample.
+                label=pl.when("is_random").then("label")
+            )
+            .partition_by("system", as_dict=True)
+            .items()
         ):
             for method, corrected in _correct_means(found, own_scores):
                 yield {

@@ -25,7 +25,7 @@ DOCUMENTS = sorted(
     for pattern in ("*.md", "docs/*.md", "examples/*/*.md")
     for path in ROOT.glob(pattern)
 )
-NEVER_ENDING = frozenset({"dev"})
+NEVER_ENDING = frozenset({"annotate", "dev"})
 NEEDS_MORE = frozenset({"robustness", "ask"})
 """Commands that need a judge, or systems, which the starter project does not have."""
 CONTEXT = click.Context(program)

@@ -1,12 +1,19 @@
-"""Imports human labels from a file and checks them against the warehouse."""
+"""Imports human labels from a file, or saves them one by one."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import polars as pl
 
-from warehouse.errors import InputError, Problem, closest_match, suggest_name
+from warehouse.errors import (
+    InputError,
+    Problem,
+    WarehouseError,
+    closest_match,
+    suggest_name,
+)
 from warehouse.formats.format import Reject
 from warehouse.formats.paths import require_utf8
 from warehouse.formats.readers.error_messages import RecordError
@@ -18,7 +25,7 @@ from warehouse.formats.records.label import Label
 from warehouse.schema.tables import table_named
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from warehouse.formats.readers.rows import Row
@@ -52,7 +59,7 @@ def import_labels(
         label, reason = _read(row)
         if label is not None:
             key = tuple(str(getattr(label, name)) for name in table_named("labels").key)
-            reason = _find_fault(label, scales)
+            reason = find_fault(label, scales)
             if reason is None and key in read:
                 reason = (
                     f"{label.annotator!r} labels this sample twice; first in line {read[key][1]}"
@@ -84,7 +91,7 @@ def _read(row: Row | Reject) -> tuple[Label | None, str | None]:
         return None, str(error)
 
 
-def _find_fault(label: Label, scales: Scales) -> str | None:
+def find_fault(label: Label, scales: Scales) -> str | None:
     """Return the reason why a label cannot refer to a score; null if it can."""
     if label.benchmark not in scales:
         return f"there is no benchmark {label.benchmark!r}{suggest_name(label.benchmark, scales)}"
@@ -177,3 +184,121 @@ def require_rescoring(transaction: Transaction, samples: pl.DataFrame) -> int:
         parameters,
     )
     return stale
+
+
+RANDOM: Final = "random"
+UNCERTAIN: Final = "uncertain"
+
+_KEY = " AND ".join(
+    f"{name} = ${name}"
+    for name in ("benchmark", "system", "question_id", "evaluator", "metric", "annotator")
+)
+_TYPES = {"value": pl.Float64, "selection": pl.String}
+
+
+class UnknownSample(WarehouseError):  # noqa: N818
+    """A label is about a sample that the warehouse no longer has."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledMetric:
+    """The labels of one metric in a warehouse.
+
+    Attributes:
+        warehouse: The warehouse.
+        benchmark: The benchmark.
+        evaluator: The evaluator.
+        metric: The metric.
+        is_judge: Whether labels replace a judge, so that labelled samples must be scored again.
+    """
+
+    warehouse: Warehouse
+    benchmark: str
+    evaluator: str
+    metric: str
+    is_judge: bool = False
+
+    def fetch(self) -> pl.DataFrame:
+        """Return all labels: system, question_id, annotator, value, selection."""
+        return self.warehouse.fetch(*self._query())
+
+    def save(
+        self,
+        sample: tuple[str, str],
+        annotator: str,
+        value: float,
+        selection: str | None,
+        also_random: Sequence[tuple[str, str]] = (),
+    ) -> pl.DataFrame:
+        """Save a label in place of the annotator's earlier one, and return all labels.
+
+        Args:
+            sample: System and question_id.
+            annotator: Who gave the label.
+            value: The label.
+            selection: How the sample was chosen.
+            also_random: Samples of the same annotator that count as chosen at random from now on.
+
+        Raises:
+            UnknownSample: The system has no answer to the question any more.
+        """
+        row = {**self._key(sample, annotator), "value": value, "selection": selection}
+
+        def work(transaction: Transaction) -> pl.DataFrame:
+            self._require_sample(transaction, sample)
+            transaction.replace("labels", pl.DataFrame([row], schema_overrides=_TYPES))
+            for other in also_random:
+                transaction.execute(
+                    f"UPDATE labels SET selection = '{RANDOM}' WHERE {_KEY}",  # noqa: S608
+                    self._key(other, annotator),
+                )
+            return self._finish(transaction, sample)
+
+        return self.warehouse.write(work)
+
+    def remove(self, sample: tuple[str, str], annotator: str) -> pl.DataFrame:
+        """Remove an annotator's label of a sample, and return all labels."""
+
+        def work(transaction: Transaction) -> pl.DataFrame:
+            transaction.delete("labels", self._key(sample, annotator))
+            return self._finish(transaction, sample)
+
+        return self.warehouse.write(work)
+
+    def _finish(self, transaction: Transaction, sample: tuple[str, str]) -> pl.DataFrame:
+        if self.is_judge:
+            require_rescoring(transaction, pl.DataFrame([self._key(sample, "")]))
+        return transaction.fetch(*self._query())
+
+    def _key(self, sample: tuple[str, str], annotator: str) -> dict[str, str]:
+        system, question = sample
+        return {
+            "benchmark": self.benchmark,
+            "system": system,
+            "question_id": question,
+            "evaluator": self.evaluator,
+            "metric": self.metric,
+            "annotator": annotator,
+        }
+
+    def _require_sample(self, transaction: Transaction, sample: tuple[str, str]) -> None:
+        key = {"benchmark": self.benchmark, "system": sample[0], "question_id": sample[1]}
+        found = transaction.fetch(
+            "SELECT 1 FROM predictions WHERE benchmark = $benchmark AND system = $system "
+            "AND question_id = $question_id LIMIT 1",
+            key,
+        )
+        if found.is_empty():
+            raise UnknownSample(
+                f"{self.benchmark!r} has no answer of {sample[0]!r} to {sample[1]!r} any more: "
+                "start `scoreline annotate` again after a run"
+            )
+
+    def _query(self) -> tuple[str, dict[str, str]]:
+        key = {"benchmark": self.benchmark, "evaluator": self.evaluator, "metric": self.metric}
+        statement = (
+            "SELECT system, question_id, annotator, value, selection FROM labels "
+            "WHERE benchmark = $benchmark AND evaluator = $evaluator AND metric = $metric "
+            "ORDER BY ALL"
+        )
+        return statement, key

@@ -28,13 +28,16 @@ def labelled_scores(benchmark: str, evaluator: str, metric: str, signature: str)
     """Select the scores of one metric with the mean label of each sample.
 
     Returns:
-        A query with system, question (UBIGINT), value and label (null without labels), one row for
-        each scored sample.
+        A query with system, question (UBIGINT), value, label (null without labels) and is_random
+        (whether it was not chosen because its verdict is uncertain), one row for each scored
+        sample.
     """
     return Query(
-        "SELECT s.system, hash(s.question_id) AS question, s.value, l.label "
+        "SELECT s.system, hash(s.question_id) AS question, s.value, l.label,"
+        " coalesce(l.is_random, true) AS is_random "
         "FROM scores AS s LEFT JOIN ("
-        " SELECT system, question_id, avg(value) AS label FROM labels"
+        " SELECT system, question_id, avg(value) AS label,"
+        " bool_or(selection IS DISTINCT FROM 'uncertain') AS is_random FROM labels"
         " WHERE benchmark = $benchmark AND evaluator = $evaluator AND metric = $metric"
         " GROUP BY ALL) AS l USING (system, question_id) "
         "WHERE s.benchmark = $benchmark AND s.evaluator = $evaluator AND s.metric = $metric"
@@ -46,6 +49,30 @@ def labelled_scores(benchmark: str, evaluator: str, metric: str, signature: str)
             "signature": signature,
         },
     )
+
+
+def samples_to_label(benchmark: str, evaluator: str, metric: str) -> Query:
+    """Select the answered samples of one metric, those of each system in a random order.
+
+    The order depends on nothing but the names, so that it is the same for all people and days.
+
+    Returns:
+        A query with system, question_id, value (null where there is no score), replicates (a JSON
+        list of the values of repeated judgments) and members (a JSON object with a value by member
+        of a panel and metric), both null if there are none.
+    """
+    statement = (
+        "SELECT p.system, p.question_id, s.value,"
+        " (s.detail -> '$.replicates')::VARCHAR AS replicates,"
+        " (s.detail -> '$.panel.values')::VARCHAR AS members "
+        "FROM (SELECT DISTINCT system, question_id FROM predictions"
+        " WHERE benchmark = $benchmark AND error IS NULL AND not_asked IS NULL) AS p "
+        "LEFT JOIN (SELECT DISTINCT ON (system, question_id) * FROM scores"
+        " WHERE benchmark = $benchmark AND evaluator = $evaluator AND metric = $metric) AS s"
+        " USING (system, question_id) "
+        "ORDER BY p.system, md5(concat_ws(chr(31), $evaluator, $metric, p.system, p.question_id))"
+    )
+    return Query(statement, {"benchmark": benchmark, "evaluator": evaluator, "metric": metric})
 
 
 def repeated_judgments(benchmark: str, evaluator: str, signature: str) -> Query:

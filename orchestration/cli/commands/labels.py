@@ -47,11 +47,9 @@ def import_(file: Path, settings: Settings) -> None:
 
     import polars as pl
 
-    from assets.analysis.calibration import calibrate
-    from assets.analysis.findings import refresh_problems
+    from assets.analysis.calibration import publish_labels
     from orchestration.cli.output import say, write_frame
     from warehouse.ingest.labels import import_labels
-    from warehouse.publish import snapshot
 
     scales = {
         name: {
@@ -65,10 +63,7 @@ def import_(file: Path, settings: Settings) -> None:
     is_judge = project.engines.uses_human_labels
     labels = import_labels(warehouse, file, scales, judging=is_judge)
     names = labels["benchmark"].unique().sort().to_list()
-    labelled = [project.benchmarks[name] for name in names]
-    calibrate(warehouse, labelled)
-    refresh_problems(warehouse, labelled)
-    snapshot.publish(warehouse, project.publish)
+    publish_labels(warehouse, project, names)
     calibration = warehouse.fetch(
         "SELECT benchmark, evaluator, metric, system, method, n_labels, raw_mean, corrected_mean, "
         "ci_low, ci_high, reason, agreement, kappa, kappa_low, is_calibrated, labels_needed "

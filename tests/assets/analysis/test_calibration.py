@@ -196,3 +196,22 @@ def test_judge_variance(warehouse: Warehouse, benchmark: Benchmark) -> None:
     assert row["flip_rate"] == pytest.approx(5 / 18)
     # Five answers with 1 and 0, whose variance is 0.5 each; the others do not vary.
     assert row["judge_variance"] == pytest.approx(5 * 0.5 / 18)
+
+
+def test_corrected_means_rest_on_samples_that_were_not_chosen_for_their_uncertainty(
+    warehouse: Warehouse, benchmark: Benchmark
+) -> None:
+    key = {**KEY, "evaluator": "faithfulness", "metric": "faithfulness", "annotator": "ann"}
+    chosen = {"q06": "random", "q07": None, "q08": "random", "q00": "uncertain", "q01": "uncertain"}
+    rows = [
+        {**key, "question_id": name, "value": 1.0, "selection": selection}
+        for name, selection in chosen.items()
+    ]
+    # Another person came across q01 at random.
+    rows.append({**rows[-1], "annotator": "ben", "selection": "random"})
+    warehouse.replace("labels", pl.DataFrame(rows))
+    calibrate(warehouse, [benchmark])
+    (found,) = warehouse.fetch(
+        "SELECT n_labels, n_compared FROM calibration WHERE method = 'prediction_powered'"
+    ).rows()
+    assert found == (4, 5)

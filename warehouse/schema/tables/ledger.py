@@ -58,6 +58,13 @@ LABELS = Table(
         *shared("benchmark", "system", "question_id", "evaluator", "metric"),
         required("value", "DOUBLE", "The label on the scale of the metric."),
         required("annotator", "VARCHAR", "The annotator."),
+        Column(
+            "selection",
+            "VARCHAR",
+            "How `scoreline annotate` chose the sample: `random` or `uncertain`; null for imported "
+            "labels, which count as random.",
+            among=("random", "uncertain"),
+        ),
     ),
 )
 
@@ -74,7 +81,12 @@ CALIBRATION = Table(
             "that the labelled samples are random) or `rogan_gladen` (from error rates; assumes "
             "that they are the same for labelled and other samples of the system).",
         ),
-        required("n_labels", "BIGINT", "The samples with a label and a score."),
+        required(
+            "n_labels",
+            "BIGINT",
+            "The samples with a label and a score, without those that were chosen because the "
+            "verdict is uncertain.",
+        ),
         required(
             "n_compared", "BIGINT", "The same over all systems; agreement is computed from these."
         ),

@@ -1,0 +1,1 @@
+"""`scoreline annotate`: a page on which people label answers."""

@@ -51,7 +51,8 @@ def index_page(cards: Sequence[Row], expectations: tuple[int, int] | None = None
         expectations: How many expectations were validated and how many of them failed, if there is
             a page about them.
     """
-    acts = [(card, message) for card in cards for message in card["acts"]]
+    acts = [(card, act) for card in cards for act in card["acts"]]
+    acts.sort(key=lambda act: not act[1]["is_gate"])
     return render_page(
         "index.html.j2",
         INDEX_SCRIPTS,
@@ -80,11 +81,14 @@ def index_card(data: BenchmarkData) -> Row:
         "address": f"report/{data.folder}/index.html",
         "published_at": data.published_at,
         "totals": data.totals,
-        "metric": metric_title(leading[0]) if leading else None,
+        "metric": metric_title(leading[0]).split(".", 1) if leading else None,
         "verdict": describe_winner(leading, isolate),
         "winner": find_winner(leading),
         "cells": matrix_cells(leading),
-        "acts": data.high_problems["message"].to_list(),
+        "acts": [
+            {"is_gate": "gate" in row["kinds"], "message": row["message"]}
+            for row in data.high_problems.iter_rows(named=True)
+        ],
         "gates": [
             {"state": gate_state(row), "message": row["message"]}
             for row in data.gates.head(MAX_GATES).iter_rows(named=True)

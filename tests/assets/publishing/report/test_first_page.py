@@ -206,11 +206,11 @@ def many_cards(benchmarks: int, systems: int) -> list[dict[str, Any]]:
             "totals": dict.fromkeys(
                 ("questions", "failed", "problems", "high_problems", "rejects"), 1
             ),
-            "metric": "citation.f1 ↑",
+            "metric": ["citation", "f1 ↑"],
             "verdict": "system-00 (1.000) is best on citation.f1.",
             "winner": "system-00",
             "cells": matrix_cells(ranked),
-            "acts": ["citation.f1 of system-09 is lower than its threshold"],
+            "acts": [{"is_gate": at == 42, "message": "citation.f1 of system-09 is too low"}],
             "gates": [],
             "more_gates": 0,
             "n_systems": systems,
@@ -230,6 +230,8 @@ def test_a_hundred_benchmarks_open_within_a_second(browser: Browser, tmp_path: P
     assert plain(browser.texts("#winners .verdict")) == [
         "100 of 100 benchmarks have a winner: system-00 (100)."
     ]
+    assert browser.texts("#acts li")[0].startswith("benchmark-042: gate failed: citation.f1 of ")
+    assert browser.texts("#acts li")[-1] == "and 96 more, in red below"
     browser.find("#find").send_keys("benchmark-042")
     browser.until(lambda: browser.run(SHOWN, ".benchmarks h3") == ["benchmark-042"])
 

@@ -103,6 +103,19 @@ HISTORY_COLUMNS: Final = (
     *("ci_low", "ci_high", "n_scored", "comparable", "changed"),
 )
 
+LAST_CHANGES: Final = f"""
+SELECT benchmark, system, evaluator, metric, mean - mean_before AS change, changed, since
+FROM (
+    SELECT *, lag(mean) OVER line AS mean_before, lag(published_at) OVER line AS since
+    FROM ({HISTORY})
+    WHERE benchmark IN ({{benchmarks}})
+    WINDOW line AS (PARTITION BY benchmark, system, evaluator, metric ORDER BY published_at)
+)
+QUALIFY since IS NOT NULL AND published_at = max(published_at) OVER (PARTITION BY benchmark)
+"""  # noqa: S608
+"""The SQL of how much the means of `{benchmarks}` differ from those of the publication before:
+`changed` is not empty where they are not comparable; see `HISTORY`."""
+
 INPUTS: Final = f"""
 SELECT
     v.published_at, v.run_id, v.tag, d.benchmark, d.kind, d.system, d.rows, d.digest, d.version,

@@ -76,6 +76,12 @@ def describe_expectations(n: int, failed: int) -> str:
 def index_card(data: BenchmarkData) -> Row:
     """Return what the first page shows of a benchmark."""
     leading = leading_rows(data)
+    name = data.shown_metrics[0] if leading else None
+    changes = [
+        row
+        for row in data.last_changes.iter_rows(named=True)
+        if (row["evaluator"], row["metric"]) == name
+    ]
     return {
         "name": data.benchmark,
         "address": f"report/{data.folder}/index.html",
@@ -84,7 +90,8 @@ def index_card(data: BenchmarkData) -> Row:
         "metric": metric_title(leading[0]).split(".", 1) if leading else None,
         "verdict": describe_winner(leading, isolate),
         "winner": find_winner(leading),
-        "cells": matrix_cells(leading),
+        "cells": matrix_cells(leading, changes),
+        "since": format_time(changes[0]["since"]) if changes else None,
         "acts": [
             {"is_gate": "gate" in row["kinds"], "message": row["message"]}
             for row in data.high_problems.iter_rows(named=True)

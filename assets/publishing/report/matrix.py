@@ -14,16 +14,25 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
+SMALLEST_CHANGE = 0.0005
+"""Smaller changes have no digit that is shown."""
+
+MINUS = "\N{MINUS SIGN}"
+
 MAX_COLUMNS = 8
 """The systems of a block; the pages of its benchmarks have all of them."""
 
 
-def matrix_cells(rows: Sequence[Mapping[str, Any]]) -> dict[str, Row]:
+def matrix_cells(
+    rows: Sequence[Mapping[str, Any]], changes: Sequence[Mapping[str, Any]] = ()
+) -> dict[str, Row]:
     """Return what the matrix shows of a benchmark, by system.
 
     Args:
         rows: Rows of the leaderboard by the headline metric over all questions.
+        changes: Rows of `BenchmarkData.last_changes` by the same metric.
     """
+    changed = {row["system"]: _describe_change(row) for row in changes}
     winner = find_winner(rows)
     is_compared = sum(row["rank"] is not None for row in rows) > 1
     return {
@@ -35,9 +44,19 @@ def matrix_cells(rows: Sequence[Mapping[str, Any]]) -> dict[str, Row]:
             if is_compared and winner is None and row["tied_with_best"] == 1
             else "",
             "rank": row["rank"],
+            "change": changed.get(row["system"], ""),
         }
         for row in rows
     }
+
+
+def _describe_change(row: Mapping[str, Any]) -> str:
+    """Return the change of a mean with its sign, or why it is not comparable; empty if it is 0."""
+    if row["changed"]:
+        return f"other {' and '.join(row['changed'])}"
+    if row["change"] is None or abs(row["change"]) < SMALLEST_CHANGE:
+        return ""
+    return f"{row['change']:+.3f}".replace("-", MINUS)
 
 
 def matrix_blocks(cards: Sequence[Row]) -> list[Row]:

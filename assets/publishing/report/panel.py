@@ -14,6 +14,7 @@ from assets.charts import sort_order
 from assets.publishing.report import panels
 from warehouse.queries import report as report_queries
 from warehouse.queries.benchmarks import fill_in
+from warehouse.queries.publications import LAST_CHANGES
 from warehouse.queries.samples import Query
 
 if TYPE_CHECKING:
@@ -127,6 +128,11 @@ class BenchmarkData:
     def high_problems(self) -> pl.DataFrame:
         """The rows of the view `v_problems` with high severity, failed gates first."""
         return self.fetch(_HIGH_PROBLEMS)
+
+    @cached_property
+    def last_changes(self) -> pl.DataFrame:
+        """How much means differ from those of the publication before; see `LAST_CHANGES`."""
+        return self.fetch(LAST_CHANGES)
 
     @cached_property
     def board(self) -> pl.DataFrame:

@@ -142,6 +142,38 @@ def test_an_address_of_a_question_survives_a_publication(
     browser.until(lambda: browser.driver.current_url == "about:blank")
 
 
+def test_the_matrix_shows_changes_since_the_publication_before(
+    browser: Browser, workshop: Workshop
+) -> None:
+    workshop.rank_by = "citation.f1"
+    workshop.run()
+    report = Report(workshop.project.publish)
+    browser.open(report.index)
+    assert "changes since" not in browser.find("#matrix").text
+    before = _cells(browser)
+    for at in range(3):
+        given = workshop.predictions["good"][at]["cited_sentence_ids"]
+        workshop.with_prediction("poor", at, cited_sentence_ids=given)
+    workshop.run()
+    browser.open(report.index)
+    assert before == [["1.000", "best"], ["0.000"]]
+    # Three of six questions become right, so the other three are too few for a winner.
+    assert _cells(browser) == [["1.000", "tied"], ["0.500", "tied", "+0.500"]]
+    assert "citation.f1 ↑, 6 questions; changes since 20" in browser.texts("#matrix tbody th")[0]
+    assert browser.barriers() == []
+    workshop.with_question(0, question="Is this another question?")
+    workshop.run()
+    browser.open(report.index)
+    assert _cells(browser) == [
+        ["1.000", "tied", "other", "questions"],
+        ["0.500", "tied", "other", "questions"],
+    ]
+
+
+def _cells(browser: Browser) -> list[list[str]]:
+    return [text.split() for text in browser.texts("tr[data-benchmark=trial] td")]
+
+
 def test_an_address_of_an_unknown_benchmark_says_so(browser: Browser, handbook: Report) -> None:
     browser.open(handbook.index)
     browser.run("location.hash = '#gone<i>/q1'")
@@ -209,6 +241,7 @@ def many_cards(benchmarks: int, systems: int) -> list[dict[str, Any]]:
             "metric": ["citation", "f1 ↑"],
             "verdict": "system-00 (1.000) is best on citation.f1.",
             "winner": "system-00",
+            "since": None,
             "cells": matrix_cells(ranked),
             "acts": [{"is_gate": at == 42, "message": "citation.f1 of system-09 is too low"}],
             "gates": [],

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from assets.publishing.report.formatting import NO_VALUE
-from assets.publishing.report.matrix import MAX_COLUMNS, matrix_blocks, matrix_cells
+from assets.publishing.report.matrix import MAX_COLUMNS, MINUS, matrix_blocks, matrix_cells
 from assets.publishing.report.verdicts import MAX_LISTED, summarise_verdicts
 
 
@@ -31,6 +31,23 @@ def test_cells_mark_the_winner_or_who_is_tied_with_the_first() -> None:
 def test_cells_have_means_or_a_dash() -> None:
     cells = matrix_cells([row("a", 1, 1, 0.86087), row("b", None, 0, None)])
     assert [cell["text"] for cell in cells.values()] == ["0.861", NO_VALUE]
+
+
+def change(system: str, by: float | None, *changed: str) -> dict[str, Any]:
+    """Return a row of the changes since the publication before."""
+    return {"system": system, "change": by, "changed": list(changed)}
+
+
+def test_cells_show_the_change_since_the_publication_before() -> None:
+    rows = [row(name, 1, 1) for name in "abcdef"]
+    changes = [
+        *(change("a", 0.12), change("b", -0.0336), change("c", 0.0004), change("d", None)),
+        change("e", 0.3, "questions", "judge"),
+    ]
+    cells = matrix_cells(rows, changes)
+    assert [cell["change"] for cell in cells.values()] == [
+        *("+0.120", f"{MINUS}0.034", "", "", "other questions and judge", "")
+    ]
 
 
 def card(name: str, **ranks: int | None) -> dict[str, Any]:

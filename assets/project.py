@@ -229,6 +229,7 @@ class Benchmark:
         columns: The fields by column, and the columns that become tags.
         missing: What missing answers mean.
         systems: The systems that are asked, beside those of `predictions`.
+        repeats: How often each of them is asked each question.
         expansion: Makes several questions of each in the files, for systems with such a task.
         evaluators: The evaluators with their parameters, in the order of the configuration.
         thresholds: The thresholds that the configuration sets by name, by metric address such as
@@ -248,6 +249,7 @@ class Benchmark:
     columns: Columns = field(default_factory=Columns)
     missing: MissingAnswers = field(default_factory=MissingAnswers)
     systems: tuple[str, ...] = ()
+    repeats: int = 1
     expansion: Expansion | None = None
     evaluators: tuple[Evaluator, ...]
     slices: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from dataclasses import Field, dataclass, fields
+from dataclasses import Field, dataclass, field, fields
 from functools import cached_property
 from importlib.metadata import version as installed_version
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 import polars as pl
 
 from evaluators.flows.protocols import NO_ENGINES, Engines
+from evaluators.metric import metrics_of_repeats
 from evaluators.text.references import no_reference_reason
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ NOT_A_PARAMETER = {"is_parameter": False}
 
 def parameter_fields(evaluator: Evaluator | type[Evaluator]) -> list[Field[Any]]:
     """Return the dataclass fields that are parameters."""
-    return [field for field in fields(evaluator) if field.metadata.get("is_parameter", True)]
+    return [each for each in fields(evaluator) if each.metadata.get("is_parameter", True)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +54,8 @@ class Evaluator(ABC):
             `undefined`, with the reason, or the run fails.
         failure_is_worst: Whether a failed answer gets the worst value. False where an empty text
             cannot be at fault (a leak, a loop): then the answer gets no value.
+        repeats: The number of answers to a question, where scores are means of several; see
+            `metrics_of_repeats`.
     """
 
     metrics: ClassVar[tuple[Metric, ...]]
@@ -67,6 +70,8 @@ class Evaluator(ABC):
     on_error: ClassVar[Literal["undefined", "fail"]] = "undefined"
     name: ClassVar[str]
 
+    repeats: int = field(default=1, metadata=NOT_A_PARAMETER)
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Name the evaluator after its class: `EvidenceOverlap` is `evidence_overlap`."""
         super().__init_subclass__(**kwargs)
@@ -74,7 +79,7 @@ class Evaluator(ABC):
 
     def __getstate__(self) -> dict[str, Any]:
         """Pickle the fields only, without cached properties."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     def measured(self) -> tuple[Metric, ...]:
         """Return the metrics for these parameters; `metrics` unless a parameter changes them."""
@@ -83,7 +88,9 @@ class Evaluator(ABC):
     @cached_property
     def sample_metrics(self) -> tuple[Metric, ...]:
         """The metrics of single samples, in the order in which a `ScoreGrid` stores them."""
-        return tuple(metric for metric in self.measured() if metric.level == "sample")
+        own = tuple(metric for metric in self.measured() if metric.level == "sample")
+        has_labels = "label" in self.columns
+        return (*own, *metrics_of_repeats(own, self.repeats, has_labels=has_labels))
 
     @cached_property
     def system_metrics(self) -> tuple[Metric, ...]:
@@ -98,7 +105,7 @@ class Evaluator(ABC):
     @cached_property
     def parameters(self) -> Mapping[str, Any]:
         """The parameters by name, as JSON types."""
-        values = {field.name: getattr(self, field.name) for field in parameter_fields(self)}
+        values = {each.name: getattr(self, each.name) for each in parameter_fields(self)}
         plain: Mapping[str, Any] = json.loads(json.dumps(values, sort_keys=True))
         return plain
 

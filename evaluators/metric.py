@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
@@ -20,6 +23,7 @@ class Metric:
         best: Whether high or low values are better.
         bounds: The smallest and the largest value of the formula.
         threshold: The value at which a system passes; None where no threshold makes sense.
+        pass_fail: Whether the value is 1 or 0: the sample passes, or it fails.
         primary: Whether this is the evaluator's main metric; each evaluator has exactly one.
         level: `sample` for a number about each sample, `system` for a number about a whole system
             (a corpus score, a confusion matrix).
@@ -32,6 +36,7 @@ class Metric:
     best: Literal["high", "low"] = "high"
     bounds: tuple[float, float] = (0.0, 1.0)
     threshold: float | None = 0.75
+    pass_fail: bool = False
     primary: bool = False
     level: Literal["sample", "system"] = "sample"
     debiases: str | None = None
@@ -63,3 +68,45 @@ class Metric:
         if limit is None:
             return None
         return value >= limit if self.best == "high" else value <= limit
+
+
+ATTEMPTS = (*range(2, 11), 15, 20, 25, 30, 40, 50, 75, 100)
+"""The numbers of answers for which there are pass rates, as far as questions have so many."""
+
+
+def metrics_of_repeats(
+    metrics: Sequence[Metric], repeats: int, *, has_labels: bool
+) -> Iterator[Metric]:
+    """Yield the additional metrics of questions with several answers, for metrics of samples.
+
+    Those of more answers come later, so that the same places of lists have the same meaning
+    whatever the number of answers.
+
+    Args:
+        metrics: The metrics of one evaluator; those that pass or fail count.
+        repeats: The number of answers to a question.
+        has_labels: Whether answers are labels, of which there is a most frequent one.
+    """
+    passing = [each for each in metrics if each.pass_fail and each.level == "sample"]
+    if has_labels and repeats > 1:
+        for each in passing:
+            yield Metric(
+                name=f"{each.name}_majority",
+                summary=f"`{each.name}` of the label that most answers to the question have.",
+                best=each.best,
+                threshold=None,
+            )
+    for k in ATTEMPTS:
+        if k > repeats:
+            return
+        for each in passing:
+            yield Metric(
+                name=f"{each.name}_pass_at_{k}",
+                summary=f"Chance that at least one of {k} answers passes by `{each.name}`.",
+                threshold=None,
+            )
+            yield Metric(
+                name=f"{each.name}_pass_hat_{k}",
+                summary=f"Chance that all of {k} answers pass by `{each.name}`.",
+                threshold=None,
+            )

@@ -102,7 +102,8 @@ class Sample:
     are listed best first. `tags` and `extra` (of the question and the answer) are JSON objects as
     text. `document_sentences` belong to the document `doc_id`; they are None if
     that document is unknown. `opponents` are the systems that an evaluator compares this one with
-    on this question; they are None if no other system answered it.
+    on this question; they are None if no other system answered it. `repeat` numbers several
+    answers to the question from 0.
     """
 
     benchmark: str
@@ -139,6 +140,7 @@ class Sample:
     latency_s: float | None = None
     cost_usd: float | None = None
     error: str | None = None
+    repeat: int = 0
 
     @classmethod
     def of(cls, row: Mapping[str, Any]) -> Self:

@@ -27,10 +27,10 @@ class ScoreGrid:
 
     Attributes:
         metrics: The names of the sample metrics; the lists in `frame` are in this order.
-        frame: One row per sample, in the order of the input: the keys, `input_digest` if the
-            samples had it, `values` (list of Float64, null where not scored), `statuses` and
-            `reasons` (lists of text; null where every metric is scored without a remark), and
-            `detail` (JSON text).
+        frame: One row per sample, in the order of the input: the keys, `repeat` and
+            `input_digest` if the samples had them, `values` (list of Float64, null where not
+            scored), `statuses` and `reasons` (lists of text; null where every metric is scored
+            without a remark), and `detail` (JSON text).
     """
 
     metrics: tuple[str, ...]

@@ -70,7 +70,7 @@ def score(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines = NO_ENG
     Args:
         evaluator: The evaluator.
         samples: One row per sample: the keys, `error` and every column that the evaluator reads;
-            `input_digest` is passed through. The frame is not changed.
+            `repeat` and `input_digest` are passed through. The frame is not changed.
         engines: The engines that the evaluator may call. Without one that it requires, samples
             are not applicable.
 
@@ -82,7 +82,7 @@ def score(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines = NO_ENG
         BrokenPromise: The evaluator returned other rows or metrics than it declares, or a value
             that is not finite or out of bounds. All other exceptions are defects and propagate.
     """
-    identity = [*KEYS, *(name for name in ("input_digest",) if name in samples.columns)]
+    identity = [*KEYS, *(name for name in ("repeat", "input_digest") if name in samples.columns)]
     checked = _add_absent_reason(evaluator, samples).with_row_index("row")
     applicable = checked.filter(pl.col("absent").is_null())
     computed = evaluator.compute(_blank_failed_answers(applicable.drop("absent", "row")), engines)

@@ -8,6 +8,7 @@ from assets.scoring.refresh import stale_samples
 from evaluators.engines.judge.budget import OVER_BUDGET
 from evaluators.kinds.flow import FlowEvaluator
 from warehouse.errors import WarehouseError
+from warehouse.queries.benchmarks import answers_per_question
 from warehouse.queries.comparisons import (
     judge_models,
     lost_verdicts,
@@ -88,7 +89,8 @@ def _require_current(
     source: Source, benchmark: Benchmark, systems: Sequence[str], evaluator: Evaluator
 ) -> None:
     subject = f"{evaluator.name!r} on {benchmark.name!r}"
-    query = stale_samples([benchmark], evaluator, systems=systems)
+    several = bool(answers_per_question(source, [benchmark.name]))
+    query = stale_samples([benchmark], evaluator, systems=systems, every_answer=several)
     changed = source.fetch(
         f"SELECT system, count(*) AS n FROM ({query.sql}) GROUP BY system",  # noqa: S608
         query.parameters,

@@ -38,9 +38,10 @@ def answers_stage(system: str) -> str:
     return f"answers/{system}"
 
 
-def answers_fingerprint(system: SystemSettings, questions: str | None) -> str:
+def answers_fingerprint(system: SystemSettings, questions: str | None, repeats: int) -> str:
     """Return the fingerprint of a system's answers to the questions with a fingerprint."""
-    return digest_of(system.name, system.digest, questions)
+    several = [repeats] if repeats > 1 else []
+    return digest_of(system.name, system.digest, questions, *several)
 
 
 def digest_of(*parts: object) -> str:

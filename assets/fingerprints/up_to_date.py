@@ -77,7 +77,7 @@ def _expected_fingerprints(
         input_format, files.predictions, ratio, found[QUESTIONS], files.columns, files.missing
     )
     for system in benchmark.systems:
-        asked = answers_fingerprint(project.systems[system], found[QUESTIONS])
+        asked = answers_fingerprint(project.systems[system], found[QUESTIONS], benchmark.repeats)
         known = stored.get(answers_stage(system), "")
         found[answers_stage(system)] = known if known.startswith(f"{asked} ") else asked
     # The fingerprint of a composite's scores contains those of its parts.

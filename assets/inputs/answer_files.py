@@ -73,9 +73,10 @@ def _write_files(
     project: Project, warehouse: Warehouse, benchmark: str, *, stand_ins: bool
 ) -> None:
     questions = fetch_questions(warehouse, benchmark)
+    repeats = project.benchmarks[benchmark].repeats
     for name in project.benchmarks[benchmark].systems:
-        calls = SystemCalls(project.systems[name], questions)
-        current = {job.question_id: job.call.digest for job in calls.jobs()}
+        calls = SystemCalls(project.systems[name], questions, repeats)
+        current = {(job.question_id, job.repeat): job.call.digest for job in calls.jobs()}
         file = answers_file(warehouse.path, benchmark, name)
         missing: list[Mapping[str, Any]] = []
         if stand_ins:

@@ -67,6 +67,7 @@ def build_answers(project: Project) -> dg.AssetsDefinition | None:
         results = ask_systems(
             warehouse_of(context, project),
             [(benchmark, project.systems[name]) for name, benchmark in pairs],
+            {name: benchmark.repeats for name, benchmark in project.benchmarks.items()},
             run_id=context.run.run_id,
             force=config.force,
             limit=config.limit,

@@ -52,6 +52,7 @@ class AskingResult:
 def ask_systems(
     warehouse: Warehouse,
     pairs: Sequence[tuple[str, SystemSettings]],
+    repeats: Mapping[str, int],
     *,
     run_id: str,
     force: bool = False,
@@ -63,6 +64,7 @@ def ask_systems(
     Args:
         warehouse: The warehouse with the questions and the ledger.
         pairs: Benchmarks, and the systems that each asks.
+        repeats: How often each question is asked, by benchmark.
         run_id: The run, recorded with every answer.
         force: Whether to ask again for answers that are there.
         limit: How many questions of each benchmark are asked; None for all.
@@ -78,7 +80,8 @@ def ask_systems(
     questions = {name: fetch_questions(warehouse, name) for name in {name for name, _ in pairs}}
     fingerprints = warehouse.all_fingerprints(list(questions))
     expected = [
-        answers_fingerprint(system, fingerprints[name].get(QUESTIONS)) for name, system in pairs
+        answers_fingerprint(system, fingerprints[name].get(QUESTIONS), repeats[name])
+        for name, system in pairs
     ]
     stale = [
         force
@@ -101,7 +104,7 @@ def ask_systems(
             ledger = WarehouseLedger(ledgers[system.name])
             for index, (name, each) in enumerate(pairs):
                 if each.name == system.name and stale[index]:
-                    calls = SystemCalls(system, questions[name])
+                    calls = SystemCalls(system, questions[name], repeats[name])
                     found[index] = await answer_questions(
                         calls, ledger, fault_of, force=force, limit=limit, progress=progress
                     )

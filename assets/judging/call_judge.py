@@ -13,6 +13,7 @@ from evaluators.engines.judge.budget import OVER_BUDGET
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.scoring import run_flows
 from warehouse.ledger.ledger import open_ledger
+from warehouse.queries.benchmarks import answers_per_question
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -100,12 +101,19 @@ def _stale_batches(
     stale: list[int],
 ) -> Generator[tuple[FlowEvaluator, pl.DataFrame]]:
     """Yield the stale samples of each pair; append the index of each pair that has any."""
+    repeats = answers_per_question(warehouse, {benchmark.name for benchmark, _ in pairs})
     for index, (benchmark, evaluator) in enumerate(pairs):
         fingerprints = warehouse.fingerprints(benchmark.name)
         expected = scores_fingerprint(evaluator, fingerprints)
         if fingerprints.get(scores_stage(evaluator.name)) == expected and not force:
             continue
-        query = stale_samples([benchmark], evaluator, systems=systems, force=force)
+        query = stale_samples(
+            [benchmark],
+            evaluator,
+            systems=systems,
+            force=force,
+            every_answer=benchmark.name in repeats,
+        )
         with warehouse.fetch_to_disk(*query) as samples:
             if samples.rows:
                 stale.append(index)

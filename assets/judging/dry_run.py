@@ -18,13 +18,14 @@ from assets.scoring.refresh import stale_samples
 from evaluators.engines.judge.dry_run import DryRunModel, sum_costs
 from evaluators.engines.systems.answering import SystemCalls
 from evaluators.flows.panel import PanelJudge
-from evaluators.flows.protocols import Engines, Origin
+from evaluators.flows.protocols import Engines
 from evaluators.flows.requests import JUDGE
 from evaluators.kinds.flow import FlowEvaluator
 from evaluators.sample import Sample
 from evaluators.scoring import score
 from warehouse.ledger.ledger import has_ledger, open_ledger
 from warehouse.queries.answers import fetch_questions
+from warehouse.queries.benchmarks import answers_per_question
 from warehouse.storage.scratch import scratch_folder
 from warehouse.store import Warehouse
 
@@ -133,7 +134,8 @@ def plan_answers(
             for system in asked:
                 if systems and system not in systems:
                     continue
-                calls = SystemCalls(project.systems[system], questions)
+                repeats = project.benchmarks[name].repeats
+                calls = SystemCalls(project.systems[system], questions, repeats)
                 missing: list[Request] = []
                 held = 0
                 for job in calls.jobs():
@@ -201,10 +203,11 @@ def plan_run(
     with open_ledger(project.open_warehouse(), "plan") as ledger:
         for name in benchmarks:
             benchmark = project.benchmarks[name]
+            several = bool(answers_per_question(warehouse, [name]))
             for evaluator in benchmark.evaluators:
                 if evaluators and evaluator.name not in evaluators:
                     continue
-                query = stale_samples([benchmark], evaluator, systems=systems)
+                query = stale_samples([benchmark], evaluator, systems=systems, every_answer=several)
                 with warehouse.fetch_to_disk(*query) as samples:
                     plan = EvaluatorPlan(
                         benchmark=name, evaluator=evaluator.name, samples=samples.rows
@@ -251,7 +254,7 @@ def _add_calls(
         score(evaluator, batch, engines)
         for row in batch.iter_rows(named=True):
             sample = Sample.of(row)
-            origin = Origin(sample.benchmark, sample.system, sample.question_id, evaluator.name, 0)
+            origin = evaluator.origin_of(sample)
             for at, judge in enumerate(judges):
                 if origin in judge.origins:
                     # The other calls of the sample depend on replies that are still missing.

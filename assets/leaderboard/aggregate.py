@@ -63,7 +63,7 @@ def metric_facts(
             "level": metric.level,
         }
         for evaluator in evaluators
-        for metric in evaluator.measured()
+        for metric in (*evaluator.sample_metrics, *evaluator.system_metrics)
     ]
     rows.sort(key=lambda row: _order(row, rank_by))
     rows = [{**row, "position": position} for position, row in enumerate(rows, 1)]

@@ -18,6 +18,7 @@ from assets.leaderboard.aggregate import (
     reconcile_ranks,
 )
 from assets.leaderboard.common_questions import CommonQuestions, every_question
+from assets.leaderboard.repeats import variance_rows, with_repeats
 from assets.leaderboard.score_matrix import BenchmarkScores, sorted_unique
 from assets.leaderboard.slices import add_shrunken_means
 from assets.leaderboard.system_pairs import PAIRWISE_SCHEMA, aggregate_slices
@@ -108,6 +109,7 @@ def _write(warehouse: Warehouse, found: Leaderboards, fingerprints: Mapping[str,
         transaction.replace("system_scores", found.system_scores, where=where)
         transaction.replace("comparisons", found.comparisons, where=where)
         transaction.replace("pairwise", found.pairwise, where=where)
+        transaction.replace("variance", found.variance, where=where)
         transaction.replace("meta", randomness_rows(), where={"name": list(RANDOMNESS)})
         transaction.append("leaderboard_history", dated.select(HISTORY_COLUMNS))
         transaction.record_fingerprints(LEADERBOARD, fingerprints)
@@ -118,12 +120,13 @@ def _write(warehouse: Warehouse, found: Leaderboards, fingerprints: Mapping[str,
 
 
 class Leaderboards(NamedTuple):
-    """The rows of the tables `leaderboard`, `system_scores`, `comparisons` and `pairwise`."""
+    """The rows of `leaderboard`, `system_scores`, `comparisons`, `pairwise` and `variance`."""
 
     rows: pl.DataFrame
     system_scores: pl.DataFrame
     comparisons: pl.DataFrame
     pairwise: pl.DataFrame
+    variance: pl.DataFrame
 
 
 def compute_leaderboards(source: Source, benchmarks: Sequence[Benchmark]) -> Leaderboards:
@@ -132,6 +135,7 @@ def compute_leaderboards(source: Source, benchmarks: Sequence[Benchmark]) -> Lea
     Returns:
         The rows without `published_at`.
     """
+    benchmarks = with_repeats(source, benchmarks)
     scores = BenchmarkScores(source, benchmarks)
     means, uncertainty, systems, comparisons = [], [], [], []
     pairs = [pl.DataFrame(schema=PAIRWISE_SCHEMA)]
@@ -171,7 +175,13 @@ def compute_leaderboards(source: Source, benchmarks: Sequence[Benchmark]) -> Lea
         .pipe(mark_headline)
         .sort("benchmark", maintain_order=True)
     )
-    return Leaderboards(rows, pl.concat(systems), pl.concat(comparisons), pl.concat(pairs))
+    return Leaderboards(
+        rows,
+        pl.concat(systems),
+        pl.concat(comparisons),
+        pl.concat(pairs),
+        variance_rows(source, benchmarks),
+    )
 
 
 def _add_common_means(common: Mapping[str, CommonQuestions], rows: pl.DataFrame) -> pl.DataFrame:

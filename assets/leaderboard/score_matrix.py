@@ -246,12 +246,12 @@ def _build_matrices(evaluator: Evaluator, grades: pl.DataFrame) -> ScoreMatrices
     values = {}
     for at, name in enumerate(names):
         columns = np.full(len(systems) * len(questions), np.nan)
-        columns[cell] = grades["values"].list.get(at).to_numpy()
+        columns[cell] = grades["values"].list.get(at, null_on_oob=True).to_numpy()
         values[name] = columns.reshape(len(systems), len(questions)).T
     failures = grades.select(cell=pl.Series(cell), failed="failed").drop_nulls("failed")
     failed = {}
     for at, name in enumerate(names):
-        cells = failures.filter(pl.col("failed").list.get(at))["cell"].to_numpy()
+        cells = failures.filter(pl.col("failed").list.get(at, null_on_oob=True))["cell"].to_numpy()
         if len(cells):
             marked = np.zeros(len(systems) * len(questions), dtype=np.bool_)
             marked[cells] = True

@@ -16,7 +16,7 @@ from assets.leaderboard.metric_slice import (
     MetricSlices,
     PartValues,
 )
-from assets.leaderboard.score_matrix import ALL, QuestionIndex, QuestionSet
+from assets.leaderboard.score_matrix import ALL, QuestionIndex, QuestionSet, sorted_unique
 from assets.leaderboard.slices import PAIR_KEY, Interactions
 from assets.leaderboard.system_pairs import pair_rows
 from evaluators.outcome import Unscored
@@ -85,20 +85,20 @@ class PseudoValues:
             every: The counted questions of all systems on the slice, sorted.
         """
         key, questions = (evaluator.name, slice_), samples["question"].to_numpy()
-        order = np.argsort(questions)
+        keys = sorted_unique(questions)
         # Most systems have all questions: they share one array and one division into parts.
-        is_complete = len(questions) == len(every)
-        keys = every if is_complete else questions[order]
+        is_complete = len(keys) == len(every)
+        keys = every if is_complete else keys
         question_set, nothing = (QuestionSet(each, self.questions) for each in (keys, keys[:0]))
         parts = assign_parts(self.questions.cluster_keys(every))
-        shared_parts = np.empty(len(questions), dtype=np.int64)
-        shared_parts[order] = parts if is_complete else parts[np.searchsorted(every, keys)]
         n_parts = int(parts.max(initial=-1)) + 1
+        shared_parts = parts[np.searchsorted(every, questions)]
         shared = pseudo_values(evaluator, samples, shared_parts, found, n_parts)
-        own, own_parts = shared, shared_parts
+        own, own_parts = shared, parts
         if not is_complete:
-            own_parts[order] = assign_parts(self.questions.cluster_keys(keys))
-            own = pseudo_values(evaluator, samples, own_parts, found)
+            own_parts = assign_parts(self.questions.cluster_keys(keys))
+            place = np.searchsorted(keys, questions)
+            own = pseudo_values(evaluator, samples, own_parts[place], found)
         sizes = np.bincount(own_parts[own_parts >= 0]).astype(np.float64)
         for metric in evaluator.system_metrics:
             name, chance = metric.name, found.chance.get(metric.debiases or metric.name)

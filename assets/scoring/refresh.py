@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import polars as pl
 
 from assets.fingerprints.digests import scores_fingerprint, scores_stage
 from assets.scoring.batches import FRAME_ROWS, score_batches, score_stream
+from assets.scoring.repeats import fold_answers
 from evaluators import catalog
 from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.kinds.composite import CompositeEvaluator
@@ -18,9 +19,15 @@ from evaluators.kinds.flow import FlowEvaluator
 from evaluators.kinds.frame import FrameEvaluator
 from evaluators.kinds.pairwise import is_paired
 from evaluators.kinds.row import RowEvaluator
-from warehouse.queries.benchmarks import names_in, split_benchmarks
+from warehouse.queries.benchmarks import answers_per_question, names_in, split_benchmarks
 from warehouse.queries.composite_samples import Part, select_stale_composite_samples
-from warehouse.queries.samples import Query, delete_orphans, samples, select_stale_samples
+from warehouse.queries.samples import (
+    Query,
+    answers_to_fold,
+    delete_orphans,
+    samples,
+    select_stale_samples,
+)
 from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -79,6 +86,7 @@ def refresh_scores(
     """
     names = [benchmark.name for benchmark, _ in used]
     fingerprints = warehouse.all_fingerprints(names)
+    repeats = answers_per_question(warehouse, names)
     results: dict[str, ScoringResult] = {}
     due: dict[tuple[object, ...], list[tuple[Benchmark, Evaluator]]] = {}
     graded: dict[str, dict[str, int]] = {}
@@ -94,10 +102,13 @@ def refresh_scores(
             results[name] = ScoringResult(scored=0, current=rows, removed=0)
             continue
         every = force or not rows
-        own = () if isinstance(evaluator, FrameEvaluator | RowEvaluator) else (name,)
+        is_alone = name in repeats or not isinstance(evaluator, FrameEvaluator | RowEvaluator)
+        own = (name,) if is_alone else ()
         due.setdefault((evaluator.signature, every, *own), []).append((benchmark, evaluator))
     for (_, is_first, *_), group in due.items():
         evaluator = group[0][1]
+        if not is_paired(evaluator):
+            evaluator = replace(evaluator, repeats=repeats.get(group[0][0].name, 1))
         by_name = {benchmark.name: benchmark for benchmark, _ in group}
         for part in split_benchmarks(warehouse, list(by_name)):
             results |= _score_part(
@@ -124,10 +135,17 @@ def _score_part(
     every: bool,
     is_small: bool,
 ) -> dict[str, ScoringResult]:
-    """Score the stale samples of benchmarks, given with their fingerprints, in one transaction."""
+    """Score the stale samples of benchmarks, given with their fingerprints, in one transaction.
+
+    A benchmark whose questions have several answers comes alone; `evaluator.repeats` is their
+    number.
+    """
+    combining, evaluator = evaluator, replace(evaluator, repeats=1)
+    several = combining.repeats > 1
     names, stage = list(benchmarks), scores_stage(evaluator.name)
     one_or_all = [benchmark for benchmark, _ in benchmarks.values()]
-    query = stale_samples(one_or_all, evaluator, systems=systems, force=every)
+    table = "answer_grades" if several else "grades"
+    query = stale_samples(one_or_all, evaluator, systems=systems, force=every, every_answer=several)
     now = datetime.now(UTC).replace(tzinfo=None)
     constants: dict[str, str | datetime] = {
         "evaluator": evaluator.name,
@@ -155,12 +173,12 @@ def _score_part(
         scored = _count_scored(folder, names, rows)
 
         def write(transaction: Transaction) -> dict[str, ScoringResult]:
-            known = _graded_rows(transaction, names, evaluator)
-            _record_signature(transaction, evaluator, now)
+            known = _graded_rows(transaction, names, evaluator, table)
+            _record_signature(transaction, combining, now)
             removed = dict.fromkeys(names, 0)
             if known:
-                transaction.execute(*delete_orphans(names, evaluator.name))
-                left = _graded_rows(transaction, names, evaluator)
+                transaction.execute(*delete_orphans(names, evaluator.name, table))
+                left = _graded_rows(transaction, names, evaluator, table)
                 removed = {name: known.get(name, 0) - left.get(name, 0) for name in names}
             if isinstance(evaluator, FlowEvaluator):
                 transaction.execute(*delete_orphans(names, evaluator.name, "asks"))
@@ -169,7 +187,8 @@ def _score_part(
                     # Their details are short, unlike the rationales of judges.
                     transaction.disable_text_compression(unless_repeated=True)
                 put = transaction.replace if known else transaction.append
-                put("grades", folder, constants=constants)
+                put(table, folder, constants=constants)
+            _combine(transaction, names, combining, constants)
             if to_retry:
                 # The stage stays stale for a retry, and later stages see that scores changed.
                 unsettled = f"unsettled {run_id}"
@@ -180,7 +199,7 @@ def _score_part(
                     for name, (_, own) in benchmarks.items()
                 }
                 transaction.record_fingerprints(stage, digests)
-            total = _graded_rows(transaction, names, evaluator)
+            total = _graded_rows(transaction, names, evaluator, table)
             return {
                 name: ScoringResult(
                     scored=scored.get(name, 0),
@@ -201,13 +220,35 @@ def _count_scored(folder: Path, names: Sequence[str], rows: int) -> dict[str, in
     return dict(files.group_by("benchmark").len().collect().iter_rows())
 
 
+def _combine(
+    transaction: Transaction,
+    benchmarks: Sequence[str],
+    evaluator: Evaluator,
+    constants: Mapping[str, str | datetime],
+) -> None:
+    """Replace the scores of questions with several answers by those of the answers combined."""
+    own = {"benchmark": benchmarks, "evaluator": evaluator.name}
+    if evaluator.repeats == 1:
+        transaction.delete("answer_grades", own)
+        return
+    (benchmark,) = benchmarks
+    transaction.delete("grades", own)
+    answers = transaction.fetch(*answers_to_fold(benchmark, evaluator.name, evaluator.signature))
+    if answers.height:
+        folded = fold_answers(evaluator, answers)
+        known = {name: value for name, value in constants.items() if name != "scored_at"}
+        transaction.append("grades", folded, constants={"benchmark": benchmark, **known})
+
+
 def _record_signature(transaction: Transaction, evaluator: Evaluator, now: datetime) -> None:
-    """Add a new signature to the table `signatures`."""
+    """Add a new signature to the table `signatures`, or more metrics of a known one."""
     key = {"evaluator": evaluator.name, "signature": evaluator.signature}
     known = transaction.fetch(
-        "SELECT 1 FROM signatures WHERE evaluator = $evaluator AND signature = $signature", key
+        "SELECT len(metrics) FROM signatures "
+        "WHERE evaluator = $evaluator AND signature = $signature",
+        key,
     )
-    if known.is_empty():
+    if known.is_empty() or known.item() < len(evaluator.sample_metrics):
         row = {
             **key,
             "parameters": json.dumps(evaluator.parameters),
@@ -215,15 +256,18 @@ def _record_signature(transaction: Transaction, evaluator: Evaluator, now: datet
             "metrics": [metric.name for metric in evaluator.sample_metrics],
             "first_seen": now,
         }
-        transaction.append("signatures", pl.DataFrame([row]))
+        transaction.replace("signatures", pl.DataFrame([row]))
 
 
 def _graded_rows(
-    source: Warehouse | Transaction, benchmarks: Sequence[str], evaluator: Evaluator
+    source: Warehouse | Transaction,
+    benchmarks: Sequence[str],
+    evaluator: Evaluator,
+    table: str = "grades",
 ) -> dict[str, int]:
     """Return the number of graded samples by benchmark, without benchmarks that have none."""
     found = source.fetch(
-        "SELECT benchmark, count(*) FROM grades "  # noqa: S608
+        f"SELECT benchmark, count(*) FROM {table} "  # noqa: S608
         f"WHERE benchmark IN ({names_in(benchmarks)}) AND evaluator = $evaluator "
         "GROUP BY benchmark",
         {"evaluator": evaluator.name},
@@ -237,6 +281,7 @@ def stale_samples(
     *,
     systems: Sequence[str] = (),
     force: bool = False,
+    every_answer: bool = False,
 ) -> Query:
     """Return a query for the samples that an evaluator has to score.
 
@@ -246,6 +291,8 @@ def stale_samples(
         systems: The systems; empty for all.
         force: Select all samples. When no sample has a score yet, this gives the same samples
             without a join.
+        every_answer: Whether all answers to a question are samples, or only the first one;
+            systems are compared with each other by their first answers.
     """
     signature = _NO_SIGNATURE if force else evaluator.signature
     only = list(systems) or None
@@ -253,13 +300,22 @@ def stale_samples(
         (benchmark,) = benchmarks
         parts = [_part(benchmark, name) for name in evaluator.parts]
         return select_stale_composite_samples(
-            benchmark.name, evaluator.name, signature, parts, only
+            benchmark.name, evaluator.name, signature, parts, only, every_answer=every_answer
         )
+    every_answer = every_answer and not is_paired(evaluator)
     columns, names = evaluator.columns | {"error"}, [each.name for each in benchmarks]
     opponents = evaluator.opponents if is_paired(evaluator) else None
     if force:
-        return samples(names, columns, only, opponents)
-    return select_stale_samples(names, evaluator.name, signature, columns, only, opponents)
+        return samples(names, columns, only, opponents, every_answer=every_answer)
+    return select_stale_samples(
+        names,
+        evaluator.name,
+        signature,
+        columns,
+        only,
+        opponents,
+        every_answer=every_answer,
+    )
 
 
 def _part(benchmark: Benchmark, address: str) -> Part:

@@ -35,16 +35,19 @@ class RgbEvaluator(RowEvaluator):
     metrics: ClassVar[tuple[Metric, ...]] = (
         Metric(
             name="accuracy",
+            pass_fail=True,
             summary="Whether the answer is right by flexible matching.",
             primary=True,
         ),
         Metric(
             name="accuracy_exact",
+            pass_fail=True,
             summary="Whether the answer is right by the benchmark's own script, refusals being "
             "wrong.",
         ),
         Metric(
             name="accuracy_normalized",
+            pass_fail=True,
             summary="Whether the answer holds what is expected, however blanks and case are "
             "written.",
         ),

@@ -14,7 +14,7 @@ import polars as pl
 from evaluators.errors import BrokenPromise, Unavailable
 from evaluators.evaluator import NOT_A_PARAMETER, Evaluator
 from evaluators.flows.panel import PANEL
-from evaluators.flows.protocols import NO_ENGINES, Engines, Origin
+from evaluators.flows.protocols import ANSWER_STEPS, NO_ENGINES, Engines, Origin
 from evaluators.flows.requests import JUDGE, as_replicate
 from evaluators.flows.scheduler import Scheduler
 from evaluators.kinds.panel import judge_by_panel
@@ -156,7 +156,7 @@ class FlowEvaluator(Evaluator):
         texts = pl.col(pl.List(pl.String)).list.eval(pl.element().fill_null(""))
         for row in samples.with_columns(texts).iter_rows(named=True):
             sample = Sample.of(row)
-            yield self._origin(sample), self._sample_flow(sample, engines, missing)
+            yield self.origin_of(sample), self._sample_flow(sample, engines, missing)
 
     def _run_flows(
         self, samples: pl.DataFrame, engines: Engines, missing: str | None
@@ -180,8 +180,10 @@ class FlowEvaluator(Evaluator):
                 engines = engines.without(role, absent)
         return engines
 
-    def _origin(self, sample: Sample) -> Origin:
-        return Origin(sample.benchmark, sample.system, sample.question_id, self.name, 0)
+    def origin_of(self, sample: Sample) -> Origin:
+        """Return the origin of a sample's first judge call."""
+        step = sample.repeat * ANSWER_STEPS
+        return Origin(sample.benchmark, sample.system, sample.question_id, self.name, step)
 
     def _sample_flow(self, sample: Sample, engines: Engines, missing: str | None) -> Flow[Graded]:
         """Run a sample's flow, with what is the same for every evaluator: failures and repeats."""
@@ -198,7 +200,9 @@ class FlowEvaluator(Evaluator):
             special = self.on_failure(sample)
             return replace(special, scores={**failed, **optional_engines, **special.scores})
         if engines.labels is not None:
-            return Graded(self.on_labels(engines.labels.of(self._origin(sample))))
+            if sample.repeat:
+                raise NotApplicable("human labels are for the first answer")
+            return Graded(self.on_labels(engines.labels.of(self.origin_of(sample))))
         if engines.panel is not None and JUDGE in self.engine_roles():
             given: list[Graded] = []
             attempt = partial(self._attempt, sample, given)

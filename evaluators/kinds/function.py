@@ -72,7 +72,8 @@ def metric(
     The parameters of the function name fields: question, answer, expected_answer (the first one),
     expected_answers, contexts, retrieved, label, expected_label, tags, extra. A sample without a
     field is not applicable, unless its parameter has a default. The function returns a number, a
-    bool (pass or fail) or None (undefined). Its docstring begins with what the metric means.
+    bool (pass or fail) or None (undefined). Annotated with `-> bool`, it also has pass rates of
+    several answers to a question. Its docstring begins with what the metric means.
 
     Args:
         function: The function.
@@ -100,7 +101,13 @@ def _metric(function: Callable[..., Any], properties: Mapping[str, Any]) -> Metr
     name = function.__name__
     summary = " ".join((inspect.getdoc(function) or name).partition("\n\n")[0].split())
     try:
-        return Metric(name=name, summary=summary, primary=True, **properties)
+        return Metric(
+            name=name,
+            summary=summary,
+            primary=True,
+            pass_fail=inspect.signature(function).return_annotation in (bool, "bool"),
+            **properties,
+        )
     except ValueError as error:
         raise BadFunction(f"{_location(function)}: {error}") from error
 

@@ -31,7 +31,14 @@ def _failures(name: str, summary: str) -> Metric:
 def _passes(
     name: str, summary: str, level: Literal["sample", "system"], *, primary: bool = False
 ) -> Metric:
-    return Metric(name=name, summary=summary, threshold=_THRESHOLD, level=level, primary=primary)
+    return Metric(
+        name=name,
+        summary=summary,
+        threshold=_THRESHOLD,
+        level=level,
+        pass_fail=level == "sample",
+        primary=primary,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

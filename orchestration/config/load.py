@@ -272,6 +272,10 @@ class _ProjectBuilder:
         expectations = ExpectationBuilder(self.report).build(keys, evaluators, path)
         systems = self.system_builder.check_benchmark(keys, self.keys.systems, path)
         missing = build_missing(keys)
+        if keys.repeats > 1 and not systems:
+            message = "only systems that are asked (`systems`) answer several times; files of "
+            message += "predictions number their answers by the field `repeat`"
+            self.report(message, *path, "repeats")
         for system in missing.systems:
             line = self.document.line((*path, "missing", system))
             self.named.append(NamedSystem(name, system, line, "`missing`"))
@@ -281,6 +285,7 @@ class _ProjectBuilder:
             questions=self.resolve_optional(keys.questions, *path, "questions"),
             predictions=self.resolve_optional(keys.predictions, *path, "predictions"),
             systems=systems,
+            repeats=keys.repeats,
             expansion=build_expansion(self.systems, systems, self.report, path),
             documents=self.resolve_optional(keys.documents, *path, "documents"),
             split=keys.split,

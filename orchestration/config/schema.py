@@ -34,6 +34,7 @@ from assets.config_types import (
 from assets.project import Alerts, Automation, BenchmarkGate, Drift, Execution, Gate
 from orchestration.config.judge.schema import Judge  # noqa: TC001 - pydantic reads it
 from orchestration.config.system_schema import SystemKeys  # noqa: TC001 - pydantic reads it
+from warehouse.formats.records.prediction import MAX_REPEAT
 
 
 class Models(ConfigModel):
@@ -193,6 +194,8 @@ class BenchmarkKeys(ConfigModel):
         tags: Columns of questions that become tags, which `slices` may name.
         systems: The systems that are asked, beside those that `predictions` reads from files;
             names from the `systems` at the top level.
+        repeats: How often the systems that are asked answer each question. Files of predictions
+            number several answers to a question by the field `repeat`, from 0.
         missing: What a question means that a system did not answer: `failed`, a failed answer, or
             `not_asked`, a question that it was not asked. Also by system: `{default: failed,
             rag-v3: not_asked}`.
@@ -226,6 +229,7 @@ class BenchmarkKeys(ConfigModel):
     split: Text | None = None
     predictions: PredictionInput | None = None
     systems: list[Text] = Field(default_factory=list)
+    repeats: Annotated[Count, Field(le=1 + MAX_REPEAT)] = 1
     columns: ColumnKeys = ColumnKeys()
     tags: list[FieldName] = Field(default_factory=list)
     missing: Annotated[

@@ -106,6 +106,8 @@ def scan_predictions(
     fields = {name: type_ for name, type_ in PREDICTION_FIELDS.items() if name in found.types}
     if {"choice_logprobs", "choice_probs"} <= fields.keys():
         raise NotFastPath("choice_logprobs and choice_probs are both given")
+    if "repeat" in fields:
+        raise NotFastPath("a question may have several answers")
     if "retrieved" in fields:
         fields["retrieved"] = retrieved_type(found.retrieved)
     if "system" in fields:

@@ -10,7 +10,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, Final, Literal, get_args, get_origin
 
 from warehouse.formats.readers.limits import MAX_DEPTH
-from warehouse.formats.records.prediction import Prediction
+from warehouse.formats.records.prediction import Prediction, Repeat
 from warehouse.formats.records.question import Question
 from warehouse.formats.records.record import (
     CONTROL,
@@ -61,6 +61,7 @@ _SCALARS: Final = (
     (SliceName, NAME),
     (Name, NAME),
     (Whole, WHOLE),
+    (Repeat, WHOLE),
     (Share, NUMBER),
     (Probability, NUMBER),
     (Amount, NUMBER),

@@ -155,22 +155,24 @@ def finish_predictions(
     Raises:
         UnknownSystem: `missing` names a system that has no predictions.
     """
-    notes = []
+    notes: list[str] = []
     where = {"benchmark": benchmark}
     for row in transaction.fetch(
         "SELECT DISTINCT system FROM predictions WHERE benchmark = $benchmark ORDER BY 1", where
     ).iter_rows():
         result.systems.setdefault(*row)
     not_asked = missing.not_asked(result.systems)
-    rows, questions = transaction.fetch(
-        "SELECT (SELECT count(*) FROM predictions WHERE benchmark = $benchmark), "
-        "(SELECT count(*) FROM questions WHERE benchmark = $benchmark)",
+    rows, last, questions = transaction.fetch(
+        "SELECT count(*), max(repeat), "
+        "(SELECT count(*) FROM questions WHERE benchmark = $benchmark) "
+        "FROM predictions WHERE benchmark = $benchmark",
         where,
     ).row(0)
-    if rows < questions * len(result.systems):
-        notes = _fill_missing(transaction, benchmark, input_format, result, not_asked)
+    if last or rows < questions * len(result.systems):
+        notes, added = _fill_missing(transaction, benchmark, input_format, result, not_asked)
+        rows += added
     _insert_rejects(transaction, benchmark, "predictions", result)
-    return questions * len(result.systems), notes
+    return rows, notes
 
 
 def prediction_notes(result: ReadResult) -> list[str]:
@@ -216,19 +218,31 @@ def _fill_missing(
     input_format: Format,
     result: ReadResult,
     not_asked: Sequence[str],
-) -> list[str]:
+) -> tuple[list[str], int]:
+    """Fill in missing predictions: each system answers every question as often as any other.
+
+    Returns:
+        A note on each system with missing predictions, and the number of rows that were added.
+    """
     transaction.execute(
         "CREATE OR REPLACE TEMP TABLE missing AS "
-        "SELECT system, question_id FROM predictions LIMIT 0"
+        "SELECT system, question_id, repeat FROM predictions LIMIT 0"
     )
-    transaction.execute(
+    added = transaction.execute(
         """
         INSERT INTO missing
-        SELECT s.system, q.question_id
-        FROM questions q, (SELECT unnest($systems::VARCHAR[]) AS system) s
+        WITH expected AS (
+            SELECT system, unnest(range(0, 1 + coalesce(max(repeat), 0)))::INTEGER AS repeat
+            FROM (SELECT unnest($systems::VARCHAR[]) AS system) s
+            LEFT JOIN (FROM predictions WHERE benchmark = $benchmark) p USING (system)
+            GROUP BY system
+        )
+
+        SELECT e.system, q.question_id, e.repeat
+        FROM questions q, expected e
         WHERE q.benchmark = $benchmark AND NOT EXISTS (
             SELECT 1 FROM predictions p WHERE p.benchmark = $benchmark
-            AND p.system = s.system AND p.question_id = q.question_id
+            AND p.system = e.system AND p.question_id = q.question_id AND p.repeat = e.repeat
         )
         """,
         {"benchmark": benchmark, "systems": list(result.systems)},
@@ -237,7 +251,7 @@ def _fill_missing(
     value, column = (f"'{NO_PREDICTION}'", "error") if failed else ("[]", "retrieved_doc_ids")
     transaction.execute(
         f"INSERT INTO predictions BY NAME "  # noqa: S608
-        "SELECT $benchmark AS benchmark, system, question_id, "
+        "SELECT $benchmark AS benchmark, system, question_id, repeat, "
         f"CASE WHEN NOT list_contains($not_asked, system) THEN {value} END AS {column}, "
         "CASE WHEN list_contains($not_asked, system) THEN 1 END AS not_asked FROM missing",
         {"benchmark": benchmark, "not_asked": list(not_asked)},
@@ -246,13 +260,14 @@ def _fill_missing(
         f"system {system!r} {'was not asked' if system in not_asked else 'did not answer'} "
         f"{_questions(count, first)}"
         for system, count, first in transaction.fetch(
-            "SELECT system, count(*), min(question_id, $shown) FROM missing "
+            "SELECT system, count(*), min(question_id, $shown) "
+            "FROM (SELECT DISTINCT system, question_id FROM missing) "
             "GROUP BY system ORDER BY system",
             {"shown": MAX_NAMED},
         ).iter_rows()
     ]
     transaction.execute("DROP TABLE missing")
-    return notes
+    return notes, added
 
 
 def _questions(count: int, first: Sequence[str]) -> str:

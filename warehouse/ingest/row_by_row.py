@@ -131,7 +131,7 @@ def write_predictions(
     texts = QuestionTexts(questions)
     by_text = unknown == "match by text"
     result = ReadResult()
-    first: dict[tuple[str, str], str] = {}
+    first: dict[tuple[str, str, int], str] = {}
     suggestions = 0
 
     def unknown_reason(name: str) -> str:
@@ -156,10 +156,13 @@ def write_predictions(
                 return _Validated()
             return _Validated(reason=unknown_reason(name))
         location = location_of(source, read.line)
-        if (system, name) in first:
-            reason = f"a second prediction of {system!r} for question {name!r}, the first "
-            return _Validated(reason=reason + first[system, name] + same_text(read))
-        first[system, name] = location
+        key = (system, name, read.record.repeat)
+        if key in first:
+            number = f" with repeat {read.record.repeat}" if read.record.repeat else ""
+            reason = f"a second prediction of {system!r} for question {name!r}{number}, the first "
+            several = "; several answers are numbered from 0 by the field 'repeat'"
+            return _Validated(reason=reason + first[key] + (same_text(read) or several))
+        first[key] = location
         if read.question_text is not None and questions[name] not in {None, read.question_text}:
             result.changed_texts.setdefault(system, []).append(name)
         row = {**_plain(read.record), "question_id": name, "system": system}

@@ -130,6 +130,7 @@ def select_predictions(lines: JsonLines) -> str:
     """Return a SELECT of rows for `predictions`; see `select_questions`."""
     given = lines.fields
     columns = _plain_columns(lines, "predictions")
+    columns["repeat"] = "coalesce(repeat, 0)" if "repeat" in given else "0"
     source = lines.relation
     if "retrieved" in given:
         source, lists = split_retrieved(source, given["retrieved"])

@@ -28,6 +28,9 @@ MARK: Final = "ledger"
 """The row of `meta` that says up to which transaction of which ledger the tables are filled."""
 
 JUDGMENT_COLUMNS: Final = tuple(column.name for column in table_named("judgments").columns)
+ANSWER_STEPS: Final = 2_000_000
+"""The first step of the second answer to a question; see the column `step` of `asks`."""
+
 ASK_COLUMNS: Final = tuple(column.name for column in table_named("asks").columns)
 
 STORE_JUDGMENT: Final = text(
@@ -106,7 +109,8 @@ def remove_journals(folder: Path) -> None:
 def store_asks(connection: Connection, number: int, rows: list[Mapping[str, Any]]) -> None:
     """Store which samples needed which calls; the first step of a sample replaces its old rows."""
     sample = " AND ".join(f"{name} = :{name}" for name in ASK_COLUMNS[:4])
-    restarted = [row for row in rows if row["step"] == 0]
+    sample += f" AND step >= :step AND step < :step + {ANSWER_STEPS}"
+    restarted = [row for row in rows if row["step"] % ANSWER_STEPS == 0]
     if restarted:
         connection.execute(text(f"DELETE FROM ledger_asks WHERE {sample}"), restarted)  # noqa: S608
     values = ", ".join(f":{name}" for name in (*ASK_COLUMNS, "seq"))
@@ -147,17 +151,19 @@ def _import_judgments(transaction: Transaction, frame: pl.DataFrame) -> None:
 
 
 def _import_asks(transaction: Transaction, frame: pl.DataFrame) -> None:
-    restarted = frame.filter(pl.col("step") == 0)
+    restarted = frame.filter(pl.col("step") % ANSWER_STEPS == 0)
     for (benchmark, evaluator), part in restarted.partition_by(
         "benchmark", "evaluator", as_dict=True
     ).items():
         transaction.execute(
             "DELETE FROM asks WHERE benchmark = $benchmark AND evaluator = $evaluator AND "
-            "list_contains($samples, {system: system, question_id: question_id})",
+            "list_contains($samples, {system: system, question_id: question_id, "
+            "step: step - step % $answer_steps})",
             {
+                "answer_steps": ANSWER_STEPS,
                 "benchmark": benchmark,
                 "evaluator": evaluator,
-                "samples": part.select("system", "question_id").to_dicts(),
+                "samples": part.select("system", "question_id", "step").to_dicts(),
             },
         )
     transaction.replace("asks", frame)

@@ -154,7 +154,7 @@ def write_answers(
     system: str,
     target: Path,
     prediction_of: Callable[[str | None, str | None], Mapping[str, Any]],
-    current: Mapping[str, str] | None = None,
+    current: Mapping[tuple[str, int], str] | None = None,
 ) -> None:
     """Write the answers of a system as a file of predictions; remove it if there are none.
 
@@ -164,8 +164,8 @@ def write_answers(
         system: The system.
         target: The file.
         prediction_of: Converts a stored reply and error to the fields of a prediction.
-        current: The call that each question stands for now. Answers of other calls, to an earlier
-            text or of an earlier version, are left out. None: all answers are written.
+        current: The call that each question and repeat stands for now. Answers of other calls, to
+            an earlier text or of an earlier version, are left out. None: all answers are written.
     """
     values = {"benchmark": benchmark, "system": system}
     with warehouse.fetch_to_disk(_SELECT, values) as rows:
@@ -175,10 +175,11 @@ def write_answers(
         target.parent.mkdir(parents=True, exist_ok=True)
         with replace_file(target) as file, file.open("wb") as opened:
             for batch in rows.batches(_BATCH_ROWS):
-                for question_id, digest, reply, error in batch.iter_rows():
-                    if current is not None and current.get(question_id) != digest:
+                for question_id, repeat, digest, reply, error in batch.iter_rows():
+                    if current is not None and current.get((question_id, repeat)) != digest:
                         continue
-                    line = {"question_id": question_id, **prediction_of(reply, error)}
+                    number = {"repeat": repeat} if repeat else {}
+                    line = {"question_id": question_id, **number, **prediction_of(reply, error)}
                     opened.write(orjson.dumps(_flat(line)) + b"\n")
 
 
@@ -221,9 +222,9 @@ def _flat(line: dict[str, Any]) -> dict[str, Any]:
 
 
 _SELECT: Final = """
-SELECT a.question_id, a.digest, j.reply, j.error
+SELECT a.question_id, a.repeat, a.digest, j.reply, j.error
 FROM answers AS a
 JOIN judgments AS j USING (digest)
-WHERE a.benchmark = $benchmark AND a.system = $system AND a.repeat = 0
-ORDER BY a.question_id
+WHERE a.benchmark = $benchmark AND a.system = $system
+ORDER BY a.question_id, a.repeat
 """

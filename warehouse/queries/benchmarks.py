@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from warehouse.schema.ddl import literal
 from warehouse.sql import sql
@@ -10,6 +10,9 @@ from warehouse.sql import sql
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    import polars as pl
+
+    from warehouse.storage.parameters import Parameters
     from warehouse.store import Warehouse
 
 MAX_SAMPLES = 100_000
@@ -17,6 +20,13 @@ MAX_SAMPLES = 100_000
 
 MAX_BENCHMARKS = 200
 """The benchmarks in a part of a run: after a failure, all of the part are computed again."""
+
+
+class Source(Protocol):
+    """A warehouse, a transaction or the published copy."""
+
+    def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
+        """Return the result of a query."""
 
 
 class Part(NamedTuple):
@@ -60,3 +70,12 @@ def split_benchmarks(warehouse: Warehouse, benchmarks: Sequence[str]) -> Iterato
         samples += size
     if part:
         yield Part(part, samples)
+
+
+def answers_per_question(source: Source, benchmarks: Iterable[str]) -> dict[str, int]:
+    """Return the largest number of answers to a question, for benchmarks with more than one."""
+    found = source.fetch(
+        "SELECT benchmark, 1 + max(repeat) FROM predictions "  # noqa: S608
+        f"WHERE benchmark IN ({names_in(benchmarks)}) AND repeat > 0 GROUP BY benchmark"
+    )
+    return dict(found.iter_rows())

@@ -33,6 +33,8 @@ def select_stale_composite_samples(
     signature: str,
     parts: Sequence[Part],
     systems: Sequence[str] | None = None,
+    *,
+    every_answer: bool = False,
 ) -> Query:
     """Select the samples without a score of this signature for the current scores of the parts.
 
@@ -42,6 +44,7 @@ def select_stale_composite_samples(
         signature: The current signature of the evaluator.
         parts: The parts, which the input digest covers.
         systems: The systems; null: all.
+        every_answer: As for `samples`.
 
     Returns:
         A query with benchmark, system, question_id, input_digest, `error`, `not_asked`, and for
@@ -49,17 +52,18 @@ def select_stale_composite_samples(
     """
     parameters: dict[str, Any] = {"benchmark": benchmark}
     joined, columns, digested = [], [], []
+    grades, number = ("answer_grades", ", repeat") if every_answer else ("grades", "")
     names = sorted({(part.evaluator, part.signature) for part in parts})
     tables = {name: f"part{number}" for number, (name, _) in enumerate(names)}
-    for number, (name, signed) in enumerate(names):
+    for at, (name, signed) in enumerate(names):
         table = tables[name]
-        parameters |= {f"name{number}": name, f"signature{number}": signed}
+        parameters |= {f"name{at}": name, f"signature{at}": signed}
         joined.append(
-            f"LEFT JOIN (SELECT * FROM grades WHERE benchmark = $benchmark "  # noqa: S608
-            f"AND evaluator = $name{number} AND signature = $signature{number}) AS {table} "
-            "USING (benchmark, system, question_id)"
+            f"LEFT JOIN (SELECT * FROM {grades} WHERE benchmark = $benchmark "  # noqa: S608
+            f"AND evaluator = $name{at} AND signature = $signature{at}) AS {table} "
+            f"USING (benchmark, system, question_id{number})"
         )
-    for number, part in enumerate(parts):
+    for at, part in enumerate(parts):
         table, place = tables[part.evaluator], part.position + 1
         value = f"{table}.values[{place}]"
         status = (
@@ -70,14 +74,14 @@ def select_stale_composite_samples(
             f"{value} AS {quoted(part.name)}",
             f"{status} AS {quoted(f'status:{part.name}')}",
         ]
-        digested += [f"v{number}: {value}", f"s{number}: {status}"]
+        digested += [f"v{at}: {value}", f"s{at}: {status}"]
     only = ""
     if systems is not None:
         parameters["systems"] = list(systems)
         only = "AND p.system IN (SELECT unnest($systems))"
     sql = f"""
 SELECT
-    p.benchmark, p.system, p.question_id,
+    p.benchmark, p.system, p.question_id{", p.repeat" if every_answer else ""},
     CASE WHEN p.not_asked = 1 THEN 0::UBIGINT ELSE
         hash(to_json({{{", ".join(digested)}, failed: p.error IS NOT NULL}})::VARCHAR)
     END AS input_digest,
@@ -87,6 +91,7 @@ SELECT
 FROM predictions AS p
 SEMI JOIN questions AS q USING (benchmark, question_id)
 {" ".join(joined)}
-WHERE p.benchmark = $benchmark {only}
+WHERE p.benchmark = $benchmark {only} {"" if every_answer else "AND p.repeat = 0"}
 """.strip()  # noqa: S608
-    return select_stale(Query(sql, parameters), benchmark, evaluator, signature)
+    query = Query(sql, parameters)
+    return select_stale(query, benchmark, evaluator, signature, every_answer=every_answer)

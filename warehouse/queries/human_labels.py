@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warehouse.queries.benchmarks import fill_in
-from warehouse.queries.samples import Query
+from warehouse.queries.samples import EVERY_ANSWER, Query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,6 +27,8 @@ def human_labels(benchmarks: Sequence[str]) -> Query:
 def labelled_scores(benchmark: str, evaluator: str, metric: str, signature: str) -> Query:
     """Select the scores of one metric with the mean label of each sample.
 
+    A label is for the first answer of a system to a question.
+
     Returns:
         A query with system, question (UBIGINT), value, label (null without labels) and is_random
         (whether it was not chosen because its verdict is uncertain), one row for each scored
@@ -35,11 +37,12 @@ def labelled_scores(benchmark: str, evaluator: str, metric: str, signature: str)
     return Query(
         "SELECT s.system, hash(s.question_id) AS question, s.value, l.label,"
         " coalesce(l.is_random, true) AS is_random "
-        "FROM scores AS s LEFT JOIN ("
+        "FROM answer_scores AS s LEFT JOIN ("
         " SELECT system, question_id, avg(value) AS label,"
         " bool_or(selection IS DISTINCT FROM 'uncertain') AS is_random FROM labels"
         " WHERE benchmark = $benchmark AND evaluator = $evaluator AND metric = $metric"
-        " GROUP BY ALL) AS l USING (system, question_id) "
+        " GROUP BY ALL) AS l"
+        " ON s.repeat = 0 AND l.system = s.system AND l.question_id = s.question_id "
         "WHERE s.benchmark = $benchmark AND s.evaluator = $evaluator AND s.metric = $metric"
         " AND s.signature = $signature AND s.value IS NOT NULL ORDER BY s.system, s.question_id",
         {
@@ -82,7 +85,7 @@ def repeated_judgments(benchmark: str, evaluator: str, signature: str) -> Query:
         A query with replicates: a JSON list of scores, or of reasons where there is none.
     """
     return Query(
-        "SELECT (detail -> '$.replicates')::VARCHAR AS replicates FROM grades "
+        f"SELECT (detail -> '$.replicates')::VARCHAR AS replicates FROM {EVERY_ANSWER} "  # noqa: S608
         "WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature"
         " AND detail IS NOT NULL AND (detail -> '$.replicates') IS NOT NULL",
         {"benchmark": benchmark, "evaluator": evaluator, "signature": signature},
@@ -97,8 +100,8 @@ def panel_judgments(benchmark: str, evaluator: str, signature: str) -> Query:
         by member and metric.
     """
     return Query(
-        "SELECT system, hash(question_id) AS question,"
-        " (detail -> '$.panel.values')::VARCHAR AS members FROM grades "
+        "SELECT system, hash(question_id) AS question,"  # noqa: S608
+        f" (detail -> '$.panel.values')::VARCHAR AS members FROM {EVERY_ANSWER} "
         "WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature"
         " AND detail IS NOT NULL AND (detail -> '$.panel.values') IS NOT NULL "
         "ORDER BY system, question_id",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from warehouse.queries.benchmarks import fill_in
-from warehouse.queries.samples import Query
+from warehouse.queries.samples import EVERY_ANSWER, Query
 from warehouse.sql import sql
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def aggregate_scores(benchmarks: Sequence[str], slices: Sequence[str], places: i
 def scored_samples(
     benchmarks: Sequence[str], evaluator: str, signature: str, slices: Sequence[str]
 ) -> Query:
-    """Select the scores of one evaluator, repeated for each slice of the question.
+    """Select the scores of one evaluator by answer, repeated for each slice of the question.
 
     Args:
         benchmarks: The benchmarks.
@@ -49,7 +49,7 @@ def scored_samples(
     statement = """
 WITH graded AS (
     SELECT benchmark, system, question_id, "values", statuses, reasons, detail
-    FROM grades
+    FROM {grades}
     WHERE benchmark IN ({benchmarks}) AND evaluator = $evaluator AND signature = $signature
 ),
 
@@ -67,7 +67,8 @@ SELECT benchmark, slice, system, hash(question_id) AS question, "values", status
 FROM members
 """
     parameters = {"evaluator": evaluator, "signature": signature, "slices": list(slices)}
-    return Query(fill_in(statement, benchmarks), parameters)
+    filled = fill_in(statement.replace("{grades}", EVERY_ANSWER), benchmarks)
+    return Query(filled, parameters)
 
 
 def clear_gated_rows(benchmarks: Sequence[str]) -> Query:

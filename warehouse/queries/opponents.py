@@ -11,6 +11,8 @@ def select_opponents(condition: str, key: str, count: int | None) -> str:
     the systems of a question are connected, and over the questions each pair meets about equally
     often. A new system changes the opponents of its neighbours only.
 
+    Where a question has several answers, the first ones are compared.
+
     Systems that were not asked the question, or that never give an answer as text, have no place
     in the ring. Failed answers have one.
 
@@ -49,7 +51,7 @@ def select_opponents(condition: str, key: str, count: int | None) -> str:
             HAVING bool_or(answer IS NOT NULL)
                 OR bool_and(error IS NOT NULL OR not_asked IS NOT NULL)
         ) AS answering USING ({key}system)
-        WHERE {condition} AND not_asked IS NULL
+        WHERE {condition} AND not_asked IS NULL AND repeat = 0
         WINDOW ordered AS (PARTITION BY {key}question_id)
     ),
 

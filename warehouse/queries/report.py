@@ -218,7 +218,7 @@ SELECT benchmark, question_id, system, contexts, to_json({
     'cost': cost_usd::VARCHAR, 'error': error, 'not_asked': not_asked
 })::VARCHAR AS json
 FROM predictions
-WHERE {chosen}
+WHERE {chosen} AND repeat = 0
 ORDER BY question_id, system
 """
     return _of_questions(statement, benchmarks, question_ids)

@@ -41,6 +41,14 @@ SAMPLE_COLUMNS = (*QUESTION_COLUMNS, "extra", *ANSWER_COLUMNS, "document_sentenc
 """The selectable columns, besides benchmark, system, question_id and input_digest."""
 
 
+EVERY_ANSWER = """(
+    SELECT * EXCLUDE (n_answers), 0 AS repeat FROM grades WHERE n_answers IS NULL
+    UNION ALL BY NAME
+    SELECT * FROM answer_grades
+)"""
+"""The scores of single answers, as a table expression."""
+
+
 class Query(NamedTuple):
     """A statement and the values of its parameters by name: `warehouse.fetch(*query)`."""
 
@@ -53,6 +61,8 @@ def samples(
     columns: Iterable[str],
     systems: Sequence[str] | None = None,
     opponents: int | None = None,
+    *,
+    every_answer: bool = False,
 ) -> Query:
     """Select the samples of a benchmark, or of several: predictions joined with their questions.
 
@@ -69,13 +79,21 @@ def samples(
         columns: Names from `SAMPLE_COLUMNS` and the identity columns.
         systems: The systems; null: all.
         opponents: The even number of opponents of each system; null: all others.
+        every_answer: Whether all answers to a question are samples, with the column `repeat`;
+            otherwise only the first one is.
 
     Raises:
         UnknownColumn: A column does not exist.
     """
     parameters = {} if systems is None else {"systems": list(systems)}
     scope = _Scope.of(benchmark)
-    sql = _samples_sql(_selected(columns), scope, opponents, narrowed=bool(parameters))
+    sql = _samples_sql(
+        _selected(columns),
+        scope,
+        opponents,
+        narrowed=bool(parameters),
+        every_answer=every_answer,
+    )
     return Query(sql, parameters)
 
 
@@ -86,6 +104,8 @@ def select_stale_samples(
     columns: Iterable[str],
     systems: Sequence[str] | None = None,
     opponents: int | None = None,
+    *,
+    every_answer: bool = False,
 ) -> Query:
     """Select the samples without a score of this signature for their current inputs.
 
@@ -96,6 +116,7 @@ def select_stale_samples(
         columns: All columns that the evaluator reads, which the input digest covers.
         systems: The systems; null: all.
         opponents: As for `samples`.
+        every_answer: As for `samples`.
 
     Returns:
         A query with the columns of `samples`.
@@ -103,25 +124,32 @@ def select_stale_samples(
     Raises:
         UnknownColumn: A column does not exist.
     """
-    every = samples(benchmark, columns, systems, opponents)
-    return select_stale(every, benchmark, evaluator, signature)
+    every = samples(benchmark, columns, systems, opponents, every_answer=every_answer)
+    return select_stale(every, benchmark, evaluator, signature, every_answer=every_answer)
 
 
 def select_stale(
-    samples: Query, benchmark: str | Sequence[str], evaluator: str, signature: str
+    samples: Query,
+    benchmark: str | Sequence[str],
+    evaluator: str,
+    signature: str,
+    *,
+    every_answer: bool = False,
 ) -> Query:
     """Select those of some samples that have no score of this signature for their inputs."""
     scope = _Scope.of(benchmark)
+    key = f"{scope.key}system, question_id, {'repeat, ' if every_answer else ''}input_digest"
+    table = "answer_grades" if every_answer else "grades"
     sql = f"""
 SELECT s.*
 FROM (
 {samples.sql}
 ) AS s
 ANTI JOIN (
-    SELECT {scope.key}system, question_id, input_digest
-    FROM grades
+    SELECT {key}
+    FROM {table}
     WHERE {scope.condition} AND evaluator = $evaluator AND signature = $signature
-) AS g USING ({scope.key}system, question_id, input_digest)
+) AS g USING ({key})
 """.strip()  # noqa: S608
     return Query(sql, {**samples.parameters, "evaluator": evaluator, "signature": signature})
 
@@ -150,21 +178,42 @@ def delete_orphans(benchmark: str | Sequence[str], evaluator: str, table: str = 
     Args:
         benchmark: The benchmark or benchmarks.
         evaluator: The evaluator's name.
-        table: `grades`, or `asks` for the judge calls of deleted samples; judgments stay.
+        table: `grades`, `answer_grades`, or `asks` for the judge calls of deleted samples;
+            judgments stay.
     """
     scope = _Scope.of(benchmark)
+    number = ", repeat" if table == "answer_grades" else ""
     sql = f"""
 DELETE FROM {quoted(table)}
 WHERE {scope.condition}
   AND evaluator = $evaluator
-  AND ({scope.key}system, question_id) NOT IN (
-    SELECT ({scope.key}system, question_id)
+  AND ({scope.key}system, question_id{number}) NOT IN (
+    SELECT ({scope.key}system, question_id{number})
     FROM predictions
     SEMI JOIN questions USING (benchmark, question_id)
     WHERE {scope.condition}
   )
 """.strip()  # noqa: S608
     return Query(sql, {"evaluator": evaluator})
+
+
+def answers_to_fold(benchmark: str, evaluator: str, signature: str) -> Query:
+    """Select the scores of all answers of a benchmark, with the label of each answer.
+
+    Returns:
+        A query with system, question_id, repeat, values, statuses, reasons, input_digest,
+        scored_at and label.
+    """
+    sql = """
+SELECT
+    system, question_id, repeat, "values", statuses, reasons, input_digest, scored_at, p.label
+FROM answer_grades
+JOIN (SELECT * FROM predictions WHERE benchmark = $benchmark) AS p
+    USING (benchmark, system, question_id, repeat)
+WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature
+"""
+    values = {"benchmark": benchmark, "evaluator": evaluator, "signature": signature}
+    return Query(sql, values)
 
 
 def _selected(columns: Iterable[str]) -> list[str]:
@@ -175,7 +224,12 @@ def _selected(columns: Iterable[str]) -> list[str]:
 
 
 def _samples_sql(
-    columns: Sequence[str], scope: _Scope, opponents: int | None, *, narrowed: bool
+    columns: Sequence[str],
+    scope: _Scope,
+    opponents: int | None,
+    *,
+    narrowed: bool,
+    every_answer: bool,
 ) -> str:
     filled = [name for name in columns if name in EMPTY_VALUES]
     with_document = "document_sentences" in columns
@@ -184,6 +238,7 @@ def _samples_sql(
     digested = ", ".join(f"{name}: {expressions[name]}" for name in sorted(columns))
     selected = "".join(f",\n    {sql} AS {name}" for name, sql in expressions.items())
     only = "AND system IN (SELECT unnest($systems))" if narrowed else ""
+    first = "" if every_answer else "AND repeat = 0"
     given = ", ".join(
         f"bool_or({name} IS NOT NULL) OR "
         f"bool_and(error IS NOT NULL OR not_asked IS NOT NULL) AS {name}"
@@ -214,12 +269,12 @@ LEFT JOIN (
 SELECT
     p.benchmark,
     p.system,
-    p.question_id,
+    p.question_id,{" p.repeat," if every_answer else ""}
     CASE WHEN p.not_asked = 1 THEN 0::UBIGINT ELSE
         hash(to_json({{{digested}{", " if digested else ""}failed: p.error IS NOT NULL}})::VARCHAR)
     END AS input_digest,
     p.not_asked = 1 AS not_asked{selected}
-FROM (SELECT * FROM predictions WHERE {scope.condition} {only}) AS p
+FROM (SELECT * FROM predictions WHERE {scope.condition} {only} {first}) AS p
 JOIN (SELECT * FROM questions WHERE {scope.condition}) AS q USING ({scope.key}question_id)
 {joined_given if filled else ""}{joined_document if with_document else ""}\
 {joined_opponents if "opponents" in columns else ""}

@@ -32,12 +32,35 @@ def score_values(benchmarks: Sequence[str], evaluator: str, signature: str) -> Q
     return Query(fill_in(statement, benchmarks), {"evaluator": evaluator, "signature": signature})
 
 
+def answer_values(benchmark: str, evaluator: str, signature: str) -> Query:
+    """Select the scores of single answers, where questions have several.
+
+    Returns:
+        A query with system, question (UBIGINT), repeat, values (a list, one score for each metric)
+        and replicates: a JSON list of what the judge gave the answer each time, null if it judged
+        once.
+    """
+    return Query(
+        'SELECT system, hash(question_id) AS question, repeat, "values", '
+        "(detail -> '$.replicates')::VARCHAR AS replicates FROM answer_grades "
+        "WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature "
+        "ORDER BY system, question, repeat",
+        {"benchmark": benchmark, "evaluator": evaluator, "signature": signature},
+    )
+
+
 def questions_not_asked(benchmark: str) -> Query:
     """Select the questions that systems were not asked: system and question (UBIGINT)."""
-    statement = (
-        "SELECT system, hash(question_id) AS question FROM predictions "
-        "WHERE benchmark = $benchmark AND not_asked = 1"
-    )
+    statement = """
+SELECT system, hash(question_id) AS question
+FROM predictions
+ANTI JOIN (
+    SELECT system, question_id
+    FROM predictions
+    WHERE benchmark = $benchmark AND repeat > 0 AND not_asked IS NULL
+) AS asked_again USING (system, question_id)
+WHERE benchmark = $benchmark AND repeat = 0 AND not_asked = 1
+"""
     return Query(statement, {"benchmark": benchmark})
 
 

@@ -20,7 +20,7 @@ SELECT
 FROM scores AS s
 JOIN leaderboard AS l USING (benchmark, system, evaluator, metric, signature)
 JOIN questions AS q USING (benchmark, question_id)
-JOIN predictions AS p USING (benchmark, system, question_id)
+JOIN (FROM predictions WHERE repeat = 0) AS p USING (benchmark, system, question_id)
 WHERE l.slice = 'all'
   AND l.is_primary = 1
   AND (

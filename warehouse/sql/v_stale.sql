@@ -17,6 +17,7 @@ FROM (
     JOIN (
         SELECT DISTINCT benchmark, evaluator, signature FROM leaderboard WHERE slice = 'all'
     ) AS l USING (benchmark)
+    WHERE p.repeat = 0
 ) AS p
 FULL JOIN grades AS g USING (benchmark, system, question_id, evaluator)
 WHERE g.question_id IS NULL OR p.question_id IS NULL OR g.signature <> p.signature

@@ -85,15 +85,17 @@ def check_counts(
     """Check that each row of the leaderboard counts every sample exactly once.
 
     `n_target_error` counts failures of the system with and without a value. Those without one are
-    in no other column. The slice `all` must count every prediction of the system. Without systems,
-    all are checked.
+    in no other column. The slice `all` must count every question of the system, or every answer for
+    a metric of the whole system. Without systems, all are checked.
 
     Returns:
         One sentence per fault.
     """
     sql = f"""
 WITH samples AS (
-    SELECT benchmark, system, count(*) AS samples FROM predictions
+    SELECT
+        benchmark, system, count(*) FILTER (repeat = 0) AS samples, count(*) AS answers
+    FROM predictions
     WHERE list_contains($benchmarks, benchmark) AND {_ONLY} GROUP BY ALL
 ),
 counted AS (
@@ -103,21 +105,22 @@ counted AS (
     FROM leaderboard WHERE list_contains($benchmarks, benchmark)
 )
 SELECT
-    benchmark, slice, system, evaluator || '.' || metric, n, lost, n_target_error, samples
+    benchmark, slice, system, evaluator || '.' || metric, n, lost, n_target_error,
+    CASE WHEN slice = 'all' AND n NOT IN (samples, answers) THEN samples END AS expected
 FROM counted LEFT JOIN samples USING (benchmark, system)
 WHERE lost NOT BETWEEN 0 AND n_target_error
    OR n_target_error > lost + n_scored
-   OR (slice = 'all' AND n <> samples)
+   OR (slice = 'all' AND n NOT IN (samples, answers))
 ORDER BY ALL
 """  # noqa: S608
     parameters = {"benchmarks": list(benchmarks), "systems": list(systems)}
     faults = []
-    for benchmark, slice_, system, metric, n, lost, failed, samples in warehouse.fetch(
+    for benchmark, slice_, system, metric, n, lost, failed, expected in warehouse.fetch(
         sql, parameters
     ).iter_rows():
         row = f"{metric} of {system!r} on {slice_!r} of {benchmark!r}"
-        if slice_ == "all" and samples is not None and n != samples:
-            faults.append(f"{row} counts {n:,} samples, expected {samples:,}")
+        if expected is not None:
+            faults.append(f"{row} counts {n:,} samples, expected {expected:,}")
         else:
             faults.append(
                 f"{row} has {n:,} samples, but statuses for {n - lost:,} and {failed:,} failures"
@@ -134,7 +137,7 @@ def _count_samples(
     rows = fetch_frame(
         connection,
         "SELECT system, count(*), bit_xor(hash(question_id)) FROM predictions "  # noqa: S608
-        f"WHERE benchmark = $benchmark AND {_ONLY} GROUP BY system ORDER BY system",
+        f"WHERE benchmark = $benchmark AND {_ONLY} AND repeat = 0 GROUP BY system ORDER BY system",
         {"benchmark": benchmark, "systems": list(systems)},
     )
     return {system: (n, digest) for system, n, digest in rows.iter_rows()}
@@ -153,7 +156,11 @@ def _find_faults(
         connection,
         f"""
 SELECT system, count(*), bit_xor(hash(question_id)),
-    count(*) FILTER (len("values") <> {n_metrics} OR len(statuses) <> {n_metrics}){columns}
+    count(*) FILTER (
+        len("values") < {n_metrics}
+        OR (n_answers IS NULL AND len("values") <> {n_metrics})
+        OR len(statuses) <> len("values")
+    ){columns}
 FROM grades
 WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature AND {_ONLY}
 GROUP BY system

@@ -44,7 +44,7 @@ SELECT system, question_id, retrieved_doc_ids[1] AS top,
     coalesce(cited_sentence_ids, []) AS cited,
     error IS DISTINCT FROM 'no prediction' AND not_asked IS NULL AS given
 FROM predictions
-WHERE benchmark = $benchmark
+WHERE benchmark = $benchmark AND repeat = 0
 """
 
 _WEIGHT = """

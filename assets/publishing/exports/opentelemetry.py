@@ -42,11 +42,11 @@ _SCORES = f"""
 SELECT s.question_id, s.value, s.status, s.reason, epoch_ns(s.scored_at) AS time_ns,
     p.extra ->> '$.trace_id' AS trace_id, p.extra ->> '$.span_id' AS span_id,
     p.extra ->> '$.response_id' AS response_id
-FROM scores AS s
-LEFT JOIN predictions AS p USING (benchmark, system, question_id)
+FROM answer_scores AS s
+LEFT JOIN predictions AS p USING (benchmark, system, question_id, repeat)
 WHERE s.benchmark = $benchmark AND s.system = $system AND s.evaluator = $evaluator
     AND s.metric = $metric AND s.signature = $signature AND s.status <> '{LEFT_OUT}'
-ORDER BY s.question_id
+ORDER BY s.question_id, s.repeat
 """  # noqa: S608
 
 

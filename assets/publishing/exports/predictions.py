@@ -50,7 +50,7 @@ def write_predictions(
     query = (
         "SELECT * FROM predictions WHERE benchmark = $benchmark AND NOT list_contains($asked, "
         "system) AND not_asked IS NULL AND error IS DISTINCT FROM 'no prediction' "
-        "ORDER BY system, question_id"
+        "ORDER BY system, question_id, repeat"
     )
     folder.mkdir(parents=True, exist_ok=True)
     with warehouse.fetch_to_disk(query, {"benchmark": benchmark, "asked": list(asked)}) as rows:
@@ -84,6 +84,8 @@ def _write(file: Path, rows: Iterator[Mapping[str, Any]]) -> Path:
 def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
     """Return the fields of a prediction that are given."""
     known = {name: value for name, value in row.items() if value is not None}
+    if not known["repeat"]:
+        del known["repeat"]
     if "extra" in known:
         known["extra"] = json.loads(known["extra"])
     lists = {field: known[column] for column, field in _RETRIEVED.items() if column in known}

@@ -62,7 +62,12 @@ class Classification(FrameEvaluator):
     """
 
     metrics = (
-        Metric(name="accuracy", summary="Whether the label is the expected one.", primary=True),
+        Metric(
+            name="accuracy",
+            pass_fail=True,
+            summary="Whether the label is the expected one.",
+            primary=True,
+        ),
         _system("precision", "Precision, averaged over the expected labels."),
         _system("recall", "Recall, averaged over the expected labels."),
         _system("f1", "F1, averaged over the expected labels."),

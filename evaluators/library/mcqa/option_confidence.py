@@ -85,10 +85,12 @@ class OptionConfidence(FrameEvaluator):
     metrics = (
         Metric(
             name="accuracy",
+            pass_fail=True,
             summary="Whether the right option is more probable than every other.",
         ),
         Metric(
             name="accuracy_first_argmax",
+            pass_fail=True,
             summary="Whether the first of the most probable options is the right one.",
         ),
         Metric(name="phi", summary="Probability of the right option as given.", primary=True),

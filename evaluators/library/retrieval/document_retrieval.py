@@ -40,7 +40,13 @@ def _metrics(cutoffs: Sequence[int], ndcg_cutoffs: Sequence[int]) -> tuple[Metri
         "r_precision": "Precision of the first R places, where R documents are relevant.",
     }
     return tuple(
-        Metric(name=name, summary=summary, threshold=None, primary=name == main)
+        Metric(
+            name=name,
+            summary=summary,
+            threshold=None,
+            pass_fail=name.startswith("hit_"),
+            primary=name == main,
+        )
         for name, summary in summaries.items()
     )
 

@@ -48,47 +48,58 @@ class CounterfactualRobustness(RgbEvaluator):
     metrics = (
         Metric(
             name="error_detection_rate",
+            pass_fail=True,
             summary="Whether the answer holds a phrase that calls the documents wrong.",
             primary=True,
         ),
         Metric(
             name="error_correction_rate",
+            pass_fail=True,
             summary="Whether the answer is right and does not merely repeat the planted error.",
         ),
         Metric(
             name="accuracy",
+            pass_fail=True,
             summary="Whether the answer is right and does not merely repeat the planted error.",
         ),
         Metric(
             name="error_detection_rate_exact",
+            pass_fail=True,
             summary='Whether the answer says "factual errors", as the benchmark\'s script looks.',
         ),
         Metric(
             name="error_correction_rate_exact",
+            pass_fail=True,
             summary="Whether an answer that detects an error is right, by the benchmark's script.",
         ),
         Metric(
             name="error_correction_overall_exact",
+            pass_fail=True,
             summary="Whether the answer detects the error and is right, by the benchmark's script.",
         ),
         Metric(
             name="accuracy_exact",
+            pass_fail=True,
             summary="Whether the answer is right by the benchmark's own script.",
         ),
         Metric(
             name="error_detection_rate_sentence",
+            pass_fail=True,
             summary="Whether the answer holds the whole sentence that the prompt asks for.",
         ),
         Metric(
             name="error_correction_rate_sentence",
+            pass_fail=True,
             summary="Whether an answer with the whole sentence is right, after normalising.",
         ),
         Metric(
             name="error_correction_overall_sentence",
+            pass_fail=True,
             summary="Whether the answer holds the whole sentence and is right, after normalising.",
         ),
         Metric(
             name="accuracy_normalized",
+            pass_fail=True,
             summary="Whether the answer holds what is expected, however blanks and case are "
             "written.",
         ),

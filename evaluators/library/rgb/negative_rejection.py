@@ -38,15 +38,18 @@ class NegativeRejection(RgbEvaluator):
     metrics = (
         Metric(
             name="rejection_rate",
+            pass_fail=True,
             summary="Whether the answer holds a phrase that declines to answer.",
             primary=True,
         ),
         Metric(
             name="rejection_rate_exact",
+            pass_fail=True,
             summary='Whether the answer says "insufficient information", as the script looks.',
         ),
         Metric(
             name="rejection_rate_sentence",
+            pass_fail=True,
             summary="Whether the answer holds the whole sentence that the prompt asks for.",
         ),
     )

@@ -117,6 +117,7 @@ class Trace(FlowEvaluator):
         ),
         Metric(
             name="adherence",
+            pass_fail=True,
             summary="Whether the context fully supports every sentence of the answer.",
             primary=True,
         ),

@@ -16,6 +16,11 @@ from warehouse.formats.records.record import (
     Record,
 )
 
+MAX_REPEAT = 999
+"""The largest number of an answer to a question."""
+
+Repeat = Annotated[int, Field(ge=0, le=MAX_REPEAT)]
+
 
 class Retrieved(Record):
     """One retrieved item.
@@ -41,6 +46,7 @@ class Prediction(Record):
     Attributes:
         question_id: The question.
         system: The system; not needed if the path names it.
+        repeat: The number of the answer, from 0, where a question is answered several times.
         answer: The answer.
         contexts: The retrieved passages, best first.
         retrieved: The same with documents, ranks and scores; see below.
@@ -56,6 +62,7 @@ class Prediction(Record):
 
     question_id: Id
     system: str | None = None
+    repeat: Repeat = 0
     answer: str | None = None
     contexts: list[str] | None = None
     retrieved: list[Retrieved] | None = None

@@ -95,12 +95,18 @@ DOCUMENTS = Table(
 PREDICTIONS = Table(
     name="predictions",
     one_row="One row is one system's answer to one question, with what it retrieved and cited.",
-    key=("benchmark", "system", "question_id"),
-    notes="Every system has a row for every question; if it did not answer one, `error` is "
-    "`no prediction`, or `not_asked` is 1. Null means that a field was not given; an empty list "
-    "or text was given.",
+    key=("benchmark", "system", "question_id", "repeat"),
+    notes="Every system has a row for every question, and as many as for any other; if it did not "
+    "answer, `error` is `no prediction`, or `not_asked` is 1. Null means that a field was not "
+    "given; an empty list or text was given.",
     columns=(
         *shared("benchmark", "system", "question_id"),
+        Column(
+            "repeat",
+            "INTEGER",
+            "The number of the answer to the question; 0 where there is one.",
+            least=0,
+        ),
         Column("answer", "VARCHAR", "The answer's text."),
         Column("contexts", "VARCHAR[]", "The texts that were retrieved, best first."),
         Column("retrieved_doc_ids", "VARCHAR[]", "The documents retrieved, best first."),
@@ -144,9 +150,10 @@ PREDICTIONS = Table(
 CONTEXTS = Table(
     name="contexts",
     one_row="One row is one item that a system retrieved for a question.",
-    key=("benchmark", "system", "question_id", "rank"),
+    key=("benchmark", "system", "question_id", "repeat", "rank"),
     columns=(
         *shared("benchmark", "system", "question_id"),
+        Column("repeat", "INTEGER", "The number of the answer; 0 where there is one."),
         Column("rank", "BIGINT", "Its rank; 1 is the best."),
         Column("doc_id", "VARCHAR", "The retrieved document."),
         Column("chunk_id", "VARCHAR", "The retrieved chunk of the document."),
@@ -158,6 +165,7 @@ SELECT
     benchmark,
     system,
     question_id,
+    repeat,
     unnest(range(1, 1 + greatest(
         len(contexts), len(retrieved_doc_ids), len(retrieved_chunk_ids), len(retrieved_scores)
     ))) AS rank,

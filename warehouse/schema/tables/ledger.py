@@ -45,7 +45,12 @@ ASKS = Table(
     key=("benchmark", "system", "question_id", "evaluator", "step"),
     columns=(
         *shared("benchmark", "system", "question_id", "evaluator"),
-        required("step", "INTEGER", "The number of the call within the sample, from 0."),
+        required(
+            "step",
+            "INTEGER",
+            "The number of the call within the sample, from 0; from 2,000,000 for the second "
+            "answer to the question, and so on.",
+        ),
         required("digest", "VARCHAR", "The judgment; see `judgments`."),
     ),
 )
@@ -177,6 +182,36 @@ WOBBLE = Table(
     ),
 )
 
+VARIANCE = Table(
+    name="variance",
+    one_row="One row is what the variance of a system's scores by one metric is due to.",
+    key=("benchmark", "system", "evaluator", "metric"),
+    notes="Estimated where questions have several answers (`repeats`). An estimate is negative if "
+    "the numbers differ less than chance would have it.",
+    columns=(
+        *shared("benchmark", "system", "evaluator", "metric"),
+        required("n_questions", "BIGINT", "The questions with two or more scored answers."),
+        required("n_answers", "BIGINT", "Their scored answers."),
+        Column(
+            "question",
+            "DOUBLE",
+            "The variance between questions without that between answers; null for one question.",
+        ),
+        Column(
+            "answer",
+            "DOUBLE",
+            "The variance between answers to the same question, without that of the judge where "
+            "it is known.",
+        ),
+        Column(
+            "judge",
+            "DOUBLE",
+            "The variance between judgments of the same answer, of which a score is the middle "
+            "one; null unless answers were judged several times (`judge.replicates`).",
+        ),
+    ),
+)
+
 PANEL = Table(
     name="panel",
     one_row="One row is the agreement of the members of a panel of judges on one metric.",
@@ -263,5 +298,5 @@ PANEL_CALIBRATION = Table(
 LEDGER = Group(
     title="Judges and people",
     summary="Every call of a judge model, and human labels to validate the judges.",
-    tables=(JUDGMENTS, ASKS, LABELS, CALIBRATION, WOBBLE, PANEL, PANEL_CALIBRATION),
+    tables=(JUDGMENTS, ASKS, LABELS, CALIBRATION, WOBBLE, VARIANCE, PANEL, PANEL_CALIBRATION),
 )

@@ -30,6 +30,14 @@ INPUT_DIGEST = required(
 )
 SCORED_AT = required("scored_at", "TIMESTAMP", "When it was scored (UTC).")
 
+GRADED = (
+    required(
+        "values", "DOUBLE[]", "One score for each metric; null if its status is not `scored`."
+    ),
+    Column("statuses", "VARCHAR[]", "One status for each metric; null: all are `scored`."),
+    Column("reasons", "VARCHAR[]", "One reason for each metric; null: there are none."),
+)
+
 SIGNATURES = Table(
     name="signatures",
     one_row="One row is one configuration of an evaluator.",
@@ -38,7 +46,12 @@ SIGNATURES = Table(
         *shared("evaluator", "signature"),
         Column("parameters", "JSON", "The parameters by name."),
         required("version", "INTEGER", "The version of the evaluator's formula."),
-        required("metrics", "VARCHAR[]", "Its metrics, in the order of the lists in `grades`."),
+        required(
+            "metrics",
+            "VARCHAR[]",
+            "Its metrics, in the order of the lists in `grades`; the last ones, of questions with "
+            "several answers, may be missing there.",
+        ),
         required("first_seen", "TIMESTAMP", "When it was first used (UTC)."),
     ),
 )
@@ -52,11 +65,31 @@ GRADES = Table(
     columns=(
         *shared("benchmark", "system", "question_id", "evaluator", "signature"),
         INPUT_DIGEST,
-        required(
-            "values", "DOUBLE[]", "One score for each metric; null if its status is not `scored`."
+        *GRADED,
+        DETAIL,
+        SCORED_AT,
+        *shared("run_id"),
+        Column(
+            "n_answers",
+            "INTEGER",
+            "The number of answers whose mean this is, with their values or statuses by the "
+            "primary metric in `detail`; null for a single answer.",
         ),
-        Column("statuses", "VARCHAR[]", "One status for each metric; null: all are `scored`."),
-        Column("reasons", "VARCHAR[]", "One reason for each metric; null: there are none."),
+    ),
+)
+
+ANSWER_GRADES = Table(
+    name="answer_grades",
+    one_row="One row is the scores of one evaluator for one of several answers to a question.",
+    key=("benchmark", "system", "question_id", "repeat", "evaluator"),
+    notes="The stored form of `answer_scores`, for benchmarks whose questions have several "
+    "answers.",
+    columns=(
+        *shared("benchmark", "system", "question_id"),
+        required("repeat", "INTEGER", "The number of the answer, from 0."),
+        *shared("evaluator", "signature"),
+        INPUT_DIGEST,
+        *GRADED,
         DETAIL,
         SCORED_AT,
         *shared("run_id"),
@@ -65,9 +98,11 @@ GRADES = Table(
 
 SCORES = Table(
     name="scores",
-    one_row="One row is one score of one sample, or the reason why there is none.",
+    one_row="One row is a system's score on one question, or the reason why there is none.",
     key=("benchmark", "system", "question_id", "evaluator", "metric"),
-    notes="Every sample has a row for every metric of every evaluator of its benchmark.",
+    notes="Every question that a system was to answer has a row for every metric of every "
+    "evaluator of its benchmark. Of several answers it is the mean of those that are scored; see "
+    "`answer_scores`.",
     columns=(
         *shared("benchmark", "system", "question_id", "evaluator", "metric"),
         VALUE,
@@ -85,7 +120,7 @@ SELECT
     g.system,
     g.question_id,
     g.evaluator,
-    unnest(s.metrics) AS metric,
+    unnest(s.metrics[:len(g."values")]) AS metric,
     unnest(g."values") AS value,
     coalesce(unnest(g.statuses), 'scored') AS status,
     unnest(g.reasons) AS reason,
@@ -96,6 +131,50 @@ SELECT
     g.run_id
 FROM grades AS g
 JOIN signatures AS s USING (evaluator, signature)
+""".strip(),
+)
+
+_ANSWER_SCORES = """
+SELECT
+    g.benchmark,
+    g.system,
+    g.question_id,
+    {repeat} AS repeat,
+    g.evaluator,
+    unnest(s.metrics[:len(g."values")]) AS metric,
+    unnest(g."values") AS value,
+    coalesce(unnest(g.statuses), 'scored') AS status,
+    unnest(g.reasons) AS reason,
+    g.detail,
+    g.signature,
+    g.scored_at,
+    g.run_id
+FROM {table} AS g
+JOIN signatures AS s USING (evaluator, signature)
+""".strip()
+
+ANSWER_SCORES = Table(
+    name="answer_scores",
+    one_row="One row is one score of one answer, or the reason why there is none.",
+    key=("benchmark", "system", "question_id", "repeat", "evaluator", "metric"),
+    notes="The same as `scores` where each question has one answer.",
+    columns=(
+        *shared("benchmark", "system", "question_id"),
+        Column("repeat", "INTEGER", "The number of the answer; 0 where there is one."),
+        *shared("evaluator", "metric"),
+        VALUE,
+        Column("status", "VARCHAR", STATUS + "."),
+        REASON,
+        DETAIL,
+        *shared("signature"),
+        SCORED_AT,
+        *shared("run_id"),
+    ),
+    view_of=f"""
+{_ANSWER_SCORES.format(repeat="0", table="grades")}
+WHERE g.n_answers IS NULL
+UNION ALL
+{_ANSWER_SCORES.format(repeat="g.repeat", table="answer_grades")}
 """.strip(),
 )
 
@@ -142,5 +221,8 @@ METRICS = Table(
 SCORING = Group(
     title="Scores",
     summary="Scores of samples and systems, or the reasons why there are none.",
-    tables=(METRICS, SIGNATURES, GRADES, SCORES, SYSTEM_SCORES, OPTION_CONFIDENCE_CURVES),
+    tables=(
+        *(METRICS, SIGNATURES, GRADES, ANSWER_GRADES, SCORES, ANSWER_SCORES),
+        *(SYSTEM_SCORES, OPTION_CONFIDENCE_CURVES),
+    ),
 )

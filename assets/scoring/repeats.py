@@ -1,0 +1,180 @@
+"""Scores of questions with several answers: means, pass rates and majority votes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from evaluators.outcome import Status
+from evaluators.score_grid import FAILED
+from evaluators.statistics.repeated_answers import all_pass, any_passes
+
+if TYPE_CHECKING:
+    from evaluators.evaluator import Evaluator
+    from evaluators.metric import Metric
+
+_SAMPLE = ("system", "question_id")
+_PLACE = (*_SAMPLE, "place")
+
+_WORST_FIRST = ("judge_error", "parse_failure", "target_error", "undefined", "not_applicable")
+"""The status of a question without any scored answer is the first of these that an answer has."""
+
+_NO_REASON = pl.lit(None, pl.String)
+
+
+def fold_answers(evaluator: Evaluator, answers: pl.DataFrame) -> pl.DataFrame:
+    """Combine the scores of several answers to a question into one score by each metric.
+
+    A score is the mean of the answers that are scored; the reason says how many are not, or failed.
+    Only if none is scored, the question is not scored either. A question whose answers all failed
+    counts as failed.
+
+    Args:
+        evaluator: The evaluator, with the number of answers to a question as `repeats`.
+        answers: The rows of `answer_grades`: system, question_id, repeat, values, statuses,
+            reasons, input_digest and scored_at, and `label`, the label that the system chose.
+
+    Returns:
+        The rows of `grades`: system, question_id, input_digest, values, statuses, reasons, detail,
+        n_answers and scored_at.
+    """
+    own = replace(evaluator, repeats=1).sample_metrics
+    answers = answers.sort(*_SAMPLE, "repeat")
+    scores = _long(answers, len(own))
+    folded = [_fold(scores)]
+    added = evaluator.sample_metrics[len(own) :]
+    passing = [(at, metric) for at, metric in enumerate(own) if metric.pass_fail]
+    for position, metric in enumerate(added, len(own)):
+        name, base = _base_of(metric, passing)
+        folded.append(
+            _fold(_most_frequent(scores), place=base).with_columns(place=pl.lit(position, pl.Int32))
+            if name == "majority"
+            else _pass_rate(scores, folded[0], own[base], name, base, position)
+        )
+    primary = next(at for at, metric in enumerate(own) if metric.primary)
+    return (
+        pl.concat([each.select(*_PLACE, "value", "status", "reason") for each in folded])
+        .sort(*_PLACE)
+        .group_by(*_SAMPLE, maintain_order=True)
+        .agg(values="value", statuses="status", reasons="reason")
+        .join(_facts(answers, scores, primary), on=list(_SAMPLE), maintain_order="left")
+    )
+
+
+def _base_of(metric: Metric, passing: list[tuple[int, Metric]]) -> tuple[str, int]:
+    """Return what an additional metric is, such as `pass_at_3`, and the place of its base."""
+    return next(
+        (metric.name.removeprefix(f"{base.name}_"), at)
+        for at, base in reversed(passing)
+        if metric.name.startswith(f"{base.name}_")
+        and metric.name.removeprefix(f"{base.name}_").startswith(("majority", "pass_"))
+    )
+
+
+def _long(answers: pl.DataFrame, metrics: int) -> pl.DataFrame:
+    """Return one row for each answer and metric: its place, value, status and reason."""
+    texts = pl.List(pl.String)
+    return (
+        answers.with_columns(
+            pl.col("statuses").fill_null(pl.lit([Status.SCORED.value] * metrics, dtype=texts)),
+            pl.col("reasons").fill_null(pl.lit([None] * metrics, dtype=texts)),
+            place=pl.lit(list(range(metrics)), dtype=pl.List(pl.Int32)),
+        )
+        .explode("values", "statuses", "reasons", "place", empty_as_null=False, keep_nulls=False)
+        .rename({"values": "value", "statuses": "status", "reasons": "reason"})
+        .with_columns(pl.col("status").fill_null(Status.SCORED.value))
+    )
+
+
+def _fold(scores: pl.DataFrame, place: int | None = None) -> pl.DataFrame:
+    """Return one row for each question and place, or for one place."""
+    if place is not None:
+        scores = scores.filter(pl.col("place") == place)
+    status, reason = pl.col("status"), pl.col("reason")
+    is_scored = status == Status.SCORED.value
+    has_failed = (reason == FAILED) & is_scored
+    counts = [
+        pl.when(count > 0).then(pl.format("{} {}", count, pl.lit(name)))
+        for name, count in (
+            *((each, (status == each).sum()) for each in _WORST_FIRST),
+            (FAILED, has_failed.sum()),
+        )
+    ]
+    found = scores.group_by(*_PLACE, maintain_order=True).agg(
+        value=pl.col("value").mean(),
+        status=pl.when(is_scored.any())
+        .then(pl.lit(Status.SCORED.value))
+        .otherwise(
+            pl.coalesce(pl.when((status == each).any()).then(pl.lit(each)) for each in _WORST_FIRST)
+        ),
+        is_alike=reason.n_unique() == 1,
+        is_clear=(is_scored & ~has_failed.fill_null(value=False)).all(),
+        first=reason.drop_nulls().first(),
+        n=pl.len(),
+        counts=pl.concat_str(*counts, separator=", ", ignore_nulls=True),
+        n_scored=is_scored.sum(),
+    )
+    return found.with_columns(
+        reason=pl.when(pl.col("is_alike") | pl.col("is_clear"))
+        .then("first")
+        .otherwise(pl.format("of {} answers {}", "n", "counts"))
+    )
+
+
+def _most_frequent(scores: pl.DataFrame) -> pl.DataFrame:
+    """Return the scores of the answers with the most frequent label; of all such labels in a tie.
+
+    An answer that failed is no vote, unless all failed.
+    """
+    votes = pl.len().over(*_PLACE, "label") * pl.col("label").is_not_null()
+    return scores.filter(votes == votes.max().over(*_PLACE))
+
+
+def _pass_rate(
+    scores: pl.DataFrame, folded: pl.DataFrame, metric: Metric, name: str, base: int, position: int
+) -> pl.DataFrame:
+    """Return `pass_at_<k>` or `pass_hat_<k>` of a metric, one row for each question."""
+    best = metric.bounds[metric.best == "high"]
+    passed = (
+        scores.filter(pl.col("place") == base)
+        .group_by(*_SAMPLE, maintain_order=True)
+        .agg(passed=(pl.col("value") == best).sum())
+    )
+    rows = folded.filter(pl.col("place") == base).join(
+        passed, on=list(_SAMPLE), maintain_order="left"
+    )
+    rate = any_passes if name.startswith("pass_at") else all_pass
+    k = int(name.rpartition("_")[2])
+    scored, passes = (rows[each].to_numpy().astype(np.int64) for each in ("n_scored", "passed"))
+    values = pl.Series("value", rate(scored, passes, k)).fill_nan(None)
+    lacks = pl.col("value").is_null() & (pl.col("n_scored") > 0)
+    return rows.with_columns(values, place=pl.lit(position, pl.Int32)).with_columns(
+        status=pl.when(lacks).then(pl.lit(Status.UNDEFINED.value)).otherwise("status"),
+        reason=pl.when(lacks)
+        .then(pl.format("{} of {} answers have a score", "n_scored", pl.lit(k)))
+        .otherwise("reason"),
+    )
+
+
+def _facts(answers: pl.DataFrame, scores: pl.DataFrame, primary: int) -> pl.DataFrame:
+    """Return what the metrics of a question share, with the primary metric by answer."""
+    values = pl.coalesce(
+        pl.col("value").cast(pl.String), pl.format('"{}"', pl.col("status"))
+    ).str.join(",")
+    detail = (
+        scores.filter(pl.col("place") == primary)
+        .group_by(*_SAMPLE, maintain_order=True)
+        .agg(detail=pl.format('{{"answers":[{}]}}', values))
+    )
+    return (
+        answers.group_by(*_SAMPLE, maintain_order=True)
+        .agg(
+            pl.col("input_digest").sum(),
+            pl.col("scored_at").max(),
+            n_answers=pl.len().cast(pl.Int32),
+        )
+        .join(detail, on=list(_SAMPLE), maintain_order="left")
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field
@@ -29,6 +29,7 @@ from evaluators.errors import EvaluatorError, did_you_mean
 from evaluators.flows.requests import JUDGE
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
+from evaluators.metric import ATTEMPTS
 from warehouse.formats.columns import Columns
 from warehouse.formats.missing_answers import MissingAnswers
 
@@ -370,7 +371,8 @@ def select_metrics(
 
     Args:
         benchmark: The benchmark.
-        wanted: `evaluator.metric`, an evaluator (its primary metric), or a metric's name.
+        wanted: `evaluator.metric`, an evaluator (its primary metric), or a metric's name; also
+            those of questions with several answers.
         with_system_metrics: Whether metrics of a whole system count too, not only those of samples.
 
     Raises:
@@ -383,6 +385,14 @@ def select_metrics(
     }
     if not wanted:
         return [(evaluator, metric) for evaluator, metric in every.values() if metric.primary]
+    every |= {
+        f"{evaluator.name}.{each.metric.name}": (
+            replace(evaluator, repeats=max(evaluator.repeats, each.answers)),
+            each.metric,
+        )
+        for evaluator in benchmark.evaluators
+        for each in evaluator.repeated_metrics(ATTEMPTS[-1])
+    }
     selected: dict[str, tuple[Evaluator, Metric]] = {}
     for name in wanted:
         matching = {

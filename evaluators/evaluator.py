@@ -19,7 +19,7 @@ from evaluators.text.references import no_reference_reason
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from evaluators.metric import Metric
+    from evaluators.metric import Metric, RepeatedMetric
     from evaluators.outcome import Chance, Graded, Scores
     from evaluators.statistics.arrays import Floats, Integers
 
@@ -89,8 +89,13 @@ class Evaluator(ABC):
     def sample_metrics(self) -> tuple[Metric, ...]:
         """The metrics of single samples, in the order in which a `ScoreGrid` stores them."""
         own = tuple(metric for metric in self.measured() if metric.level == "sample")
+        return (*own, *(each.metric for each in self.repeated_metrics(self.repeats)))
+
+    def repeated_metrics(self, repeats: int) -> Sequence[RepeatedMetric]:
+        """Return the metrics that several answers to a question add."""
+        own = [metric for metric in self.measured() if metric.level == "sample"]
         has_labels = "label" in self.columns
-        return (*own, *metrics_of_repeats(own, self.repeats, has_labels=has_labels))
+        return tuple(metrics_of_repeats(own, repeats, has_labels=has_labels))
 
     @cached_property
     def system_metrics(self) -> tuple[Metric, ...]:

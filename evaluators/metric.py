@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -74,39 +74,59 @@ ATTEMPTS = (*range(2, 11), 15, 20, 25, 30, 40, 50, 75, 100)
 """The numbers of answers for which there are pass rates, as far as questions have so many."""
 
 
+class RepeatedMetric(NamedTuple):
+    """A metric of questions with several answers.
+
+    Attributes:
+        metric: The metric.
+        base: The place of the metric of single answers among those of its evaluator.
+        kind: What it says of the answers.
+        answers: The number of answers that it needs.
+    """
+
+    metric: Metric
+    base: int
+    kind: Literal["majority", "pass_at", "pass_hat"]
+    answers: int
+
+
 def metrics_of_repeats(
     metrics: Sequence[Metric], repeats: int, *, has_labels: bool
-) -> Iterator[Metric]:
-    """Yield the additional metrics of questions with several answers, for metrics of samples.
+) -> Iterator[RepeatedMetric]:
+    """Yield the additional metrics of questions with several answers.
 
     Those of more answers come later, so that the same places of lists have the same meaning
     whatever the number of answers.
 
     Args:
-        metrics: The metrics of one evaluator; those that pass or fail count.
+        metrics: The metrics of single answers of one evaluator; those that pass or fail count.
         repeats: The number of answers to a question.
         has_labels: Whether answers are labels, of which there is a most frequent one.
     """
-    passing = [each for each in metrics if each.pass_fail and each.level == "sample"]
+    passing = [(at, each) for at, each in enumerate(metrics) if each.pass_fail]
     if has_labels and repeats > 1:
-        for each in passing:
-            yield Metric(
+        for at, each in passing:
+            majority = replace(
+                each,
                 name=f"{each.name}_majority",
                 summary=f"`{each.name}` of the label that most answers to the question have.",
-                best=each.best,
-                threshold=None,
+                primary=False,
+                pass_fail=False,
             )
+            yield RepeatedMetric(majority, at, "majority", 2)
     for k in ATTEMPTS:
         if k > repeats:
             return
-        for each in passing:
-            yield Metric(
+        for at, each in passing:
+            some = Metric(
                 name=f"{each.name}_pass_at_{k}",
                 summary=f"Chance that at least one of {k} answers passes by `{each.name}`.",
                 threshold=None,
             )
-            yield Metric(
+            every = Metric(
                 name=f"{each.name}_pass_hat_{k}",
                 summary=f"Chance that all of {k} answers pass by `{each.name}`.",
                 threshold=None,
             )
+            yield RepeatedMetric(some, at, "pass_at", k)
+            yield RepeatedMetric(every, at, "pass_hat", k)

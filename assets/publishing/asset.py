@@ -21,7 +21,8 @@ from assets.keys import (
     warehouse_of,
 )
 from assets.leaderboard.aggregate import metric_facts
-from assets.project import CLUSTERS, Project, used_evaluators
+from assets.leaderboard.repeats import with_repeats
+from assets.project import CLUSTERS, Project
 from evaluators import catalog
 from warehouse.publish import snapshot
 from warehouse.publish.publications import Kept, record_publication
@@ -55,7 +56,7 @@ def build_published(project: Project) -> dg.AssetsDefinition:
         from assets.charts.vega import vega_bundle
         from assets.publishing.report.write import write_report
 
-        catalogue = build_metrics_table(project)
+        catalogue = build_metrics_table(warehouse, project)
         current = warehouse.fetch("SELECT * FROM metrics ORDER BY evaluator, metric")
         if not catalogue.equals(current.select(catalogue.columns)):
             warehouse.replace("metrics", catalogue, where={})
@@ -108,10 +109,18 @@ def _record_publication(warehouse: Warehouse, project: Project, run_id: str) -> 
     record_publication(warehouse, run_id, Kept(**project.history.model_dump()), versions)
 
 
-def build_metrics_table(project: Project) -> pl.DataFrame:
-    """Return the table `metrics`: all metrics of the catalogue and those that parameters add."""
+def build_metrics_table(warehouse: Warehouse, project: Project) -> pl.DataFrame:
+    """Return the table `metrics`: all of the catalogue, and those that parameters or repeats add.
+
+    Args:
+        warehouse: The warehouse with the predictions.
+        project: The project.
+    """
     every = [catalog.build(name) for name in catalog.catalogue()]
-    configured = [evaluator for group in used_evaluators(project).values() for evaluator in group]
+    benchmarks = with_repeats(warehouse, list(project.benchmarks.values()))
+    configured = [evaluator for benchmark in benchmarks for evaluator in benchmark.evaluators]
+    # The evaluator with the most metrics last.
+    configured.sort(key=lambda each: each.repeats)
     unused = ("signature", "best_value", "worst_value", "position")
     facts = metric_facts([*every, *configured]).drop(unused)
     families = {each.name: catalog.family_of(each) for each in (*every, *configured)}

@@ -14,15 +14,13 @@ from evaluators.statistics.repeated_answers import all_pass, any_passes
 
 if TYPE_CHECKING:
     from evaluators.evaluator import Evaluator
-    from evaluators.metric import Metric
+    from evaluators.metric import Metric, RepeatedMetric
 
 _SAMPLE = ("system", "question_id")
 _PLACE = (*_SAMPLE, "place")
 
 _WORST_FIRST = ("judge_error", "parse_failure", "target_error", "undefined", "not_applicable")
 """The status of a question without any scored answer is the first of these that an answer has."""
-
-_NO_REASON = pl.lit(None, pl.String)
 
 
 def fold_answers(evaluator: Evaluator, answers: pl.DataFrame) -> pl.DataFrame:
@@ -45,15 +43,13 @@ def fold_answers(evaluator: Evaluator, answers: pl.DataFrame) -> pl.DataFrame:
     answers = answers.sort(*_SAMPLE, "repeat")
     scores = _long(answers, len(own))
     folded = [_fold(scores)]
-    added = evaluator.sample_metrics[len(own) :]
-    passing = [(at, metric) for at, metric in enumerate(own) if metric.pass_fail]
-    for position, metric in enumerate(added, len(own)):
-        name, base = _base_of(metric, passing)
-        folded.append(
-            _fold(_most_frequent(scores), place=base).with_columns(place=pl.lit(position, pl.Int32))
-            if name == "majority"
-            else _pass_rate(scores, folded[0], own[base], name, base, position)
+    for position, added in enumerate(evaluator.repeated_metrics(evaluator.repeats), len(own)):
+        of_question = (
+            _fold(_most_frequent(scores), added.base)
+            if added.kind == "majority"
+            else _pass_rate(scores, folded[0], own[added.base], added)
         )
+        folded.append(of_question.with_columns(place=pl.lit(position, pl.Int32)))
     primary = next(at for at, metric in enumerate(own) if metric.primary)
     return (
         pl.concat([each.select(*_PLACE, "value", "status", "reason") for each in folded])
@@ -61,16 +57,6 @@ def fold_answers(evaluator: Evaluator, answers: pl.DataFrame) -> pl.DataFrame:
         .group_by(*_SAMPLE, maintain_order=True)
         .agg(values="value", statuses="status", reasons="reason")
         .join(_facts(answers, scores, primary), on=list(_SAMPLE), maintain_order="left")
-    )
-
-
-def _base_of(metric: Metric, passing: list[tuple[int, Metric]]) -> tuple[str, int]:
-    """Return what an additional metric is, such as `pass_at_3`, and the place of its base."""
-    return next(
-        (metric.name.removeprefix(f"{base.name}_"), at)
-        for at, base in reversed(passing)
-        if metric.name.startswith(f"{base.name}_")
-        and metric.name.removeprefix(f"{base.name}_").startswith(("majority", "pass_"))
     )
 
 
@@ -134,27 +120,27 @@ def _most_frequent(scores: pl.DataFrame) -> pl.DataFrame:
 
 
 def _pass_rate(
-    scores: pl.DataFrame, folded: pl.DataFrame, metric: Metric, name: str, base: int, position: int
+    scores: pl.DataFrame, folded: pl.DataFrame, metric: Metric, added: RepeatedMetric
 ) -> pl.DataFrame:
-    """Return `pass_at_<k>` or `pass_hat_<k>` of a metric, one row for each question."""
+    """Return pass@k or pass^k of a metric, one row for each question."""
     best = metric.bounds[metric.best == "high"]
     passed = (
-        scores.filter(pl.col("place") == base)
+        scores.filter(pl.col("place") == added.base)
         .group_by(*_SAMPLE, maintain_order=True)
         .agg(passed=(pl.col("value") == best).sum())
     )
-    rows = folded.filter(pl.col("place") == base).join(
+    rows = folded.filter(pl.col("place") == added.base).join(
         passed, on=list(_SAMPLE), maintain_order="left"
     )
-    rate = any_passes if name.startswith("pass_at") else all_pass
-    k = int(name.rpartition("_")[2])
     scored, passes = (rows[each].to_numpy().astype(np.int64) for each in ("n_scored", "passed"))
-    values = pl.Series("value", rate(scored, passes, k)).fill_nan(None)
+    rate = any_passes if added.kind == "pass_at" else all_pass
+    values = pl.Series("value", rate(scored, passes, added.answers)).fill_nan(None)
     lacks = pl.col("value").is_null() & (pl.col("n_scored") > 0)
-    return rows.with_columns(values, place=pl.lit(position, pl.Int32)).with_columns(
+    count = pl.lit(added.answers)
+    return rows.with_columns(values).with_columns(
         status=pl.when(lacks).then(pl.lit(Status.UNDEFINED.value)).otherwise("status"),
         reason=pl.when(lacks)
-        .then(pl.format("{} of {} answers have a score", "n_scored", pl.lit(k)))
+        .then(pl.format("{} of {} answers have a score", "n_scored", count))
         .otherwise("reason"),
     )
 

@@ -11,6 +11,7 @@ from evaluators import catalog
 from evaluators.errors import EvaluatorError, UnknownEvaluator, did_you_mean
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
+from evaluators.metric import ATTEMPTS
 from orchestration.config.schema import DEFAULT
 
 if TYPE_CHECKING:
@@ -194,7 +195,12 @@ class EvaluatorBuilder:
 
 
 def _metrics_by_address(evaluators: Iterable[Evaluator]) -> dict[str, Metric]:
-    return {f"{e.name}.{m.name}": m for e in evaluators for m in e.measured()}
+    """Return all metrics, also those that several answers to a question would add."""
+    return {
+        f"{e.name}.{m.name}": m
+        for e in evaluators
+        for m in (*e.measured(), *(each.metric for each in e.repeated_metrics(ATTEMPTS[-1])))
+    }
 
 
 def _unknown_metric(what: str, address: str, metrics: Iterable[str]) -> str:

@@ -171,12 +171,14 @@ def require_rescoring(transaction: Transaction, samples: pl.DataFrame) -> int:
     parameters = {"samples": samples.select(SAMPLE).unique().to_dicts()}
     labelled = "(SELECT unnest($samples, recursive := true)) AS s"
     # 0 is not the digest of any inputs.
-    stale = transaction.execute(
-        f"UPDATE grades AS g SET input_digest = 0 FROM {labelled} "  # noqa: S608
-        "WHERE g.benchmark = s.benchmark AND g.system = s.system "
-        "AND g.question_id = s.question_id AND g.evaluator = s.evaluator",
-        parameters,
-    )
+    stale = 0
+    for table in ("grades", "answer_grades"):
+        stale += transaction.execute(
+            f"UPDATE {table} AS g SET input_digest = 0 FROM {labelled} "  # noqa: S608
+            "WHERE g.benchmark = s.benchmark AND g.system = s.system "
+            "AND g.question_id = s.question_id AND g.evaluator = s.evaluator",
+            parameters,
+        )
     # The digests of the dependent stages would not change otherwise.
     transaction.execute(
         f"DELETE FROM marks USING {labelled} WHERE marks.benchmark = s.benchmark "  # noqa: S608

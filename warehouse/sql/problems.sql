@@ -249,6 +249,34 @@ judge_failures AS (
     WHERE b.is_primary = 1 AND n_failed > 0
 ),
 
+partly_judged AS (
+    SELECT
+        b.benchmark,
+        b.system,
+        b.evaluator,
+        b.metric,
+        'partly_judged' AS kind,
+        'low' AS severity,
+        count(*) / any_value(b.n) AS value,
+        0.0 AS threshold,
+        format(
+            '{} has no verdict on some answers to {} of {} questions of {}: their scores rest on the '
+            'other answers',
+            b.address, count(*), any_value(b.n), b.system
+        ) AS message
+    FROM grades AS g
+    JOIN board AS b USING (benchmark, system, evaluator, signature)
+    WHERE g.benchmark IN ({benchmarks})
+      AND b.is_primary = 1
+      AND g.n_answers IS NOT NULL
+      -- Statuses of answers without a verdict stand among the numbers.
+      AND list_has_any(
+        json_extract_string(g.detail, '$.answers[*]'), ['judge_error', 'parse_failure']
+      )
+      AND list_has_any(json_type(g.detail, '$.answers[*]'), ['DOUBLE', 'UBIGINT', 'BIGINT'])
+    GROUP BY b.benchmark, b.system, b.evaluator, b.metric, b.address
+),
+
 failed_answers AS (
     SELECT
         benchmark,
@@ -432,6 +460,7 @@ FROM (
     UNION ALL BY NAME SELECT * FROM low_coverage
     UNION ALL BY NAME SELECT * FROM budget_reached
     UNION ALL BY NAME SELECT * FROM judge_failures
+    UNION ALL BY NAME SELECT * FROM partly_judged
     UNION ALL BY NAME SELECT * FROM failed_answers
     UNION ALL BY NAME SELECT * FROM leaks
     UNION ALL BY NAME SELECT * FROM truncated

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from evaluators.statistics.intervals import is_pass_fail
 from evaluators.statistics.power import clusters_needed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from assets.leaderboard.score_matrix import QuestionIndex, ScoreMatrices, Source
     from assets.project import Benchmark
@@ -41,6 +42,9 @@ class SampleSize:
         system_a: The first system of that pair; None if unknown.
         system_b: The second system.
         missing: What is missing for an answer; None if there is one.
+        answers: The answers to each question; 1 unless questions have several.
+        worth: How many more questions would detect what one more answer to each question would;
+            None unless questions have several answers.
     """
 
     benchmark: str
@@ -55,6 +59,8 @@ class SampleSize:
     system_a: str | None = None
     system_b: str | None = None
     missing: str | None = None
+    answers: int = 1
+    worth: int | None = None
 
 
 def plan_sample_sizes(
@@ -82,6 +88,7 @@ def plan_sample_sizes(
         One result per metric.
     """
     questions = load_question_index(source, benchmark)
+    variances = _fetch_variances(source, benchmark)
     loaded: dict[str, ScoreMatrices] = {}
     results = []
     for evaluator, metric in metrics:
@@ -96,9 +103,52 @@ def plan_sample_sizes(
                 metric,
                 difference,
                 systems,
+                {system: each for (system, of), each in variances.items() if of == address},
             )
         )
     return results
+
+
+class _AnswerVariance(NamedTuple):
+    """The variance between answers to the same question, with that of the judge.
+
+    Attributes:
+        variance: That of one answer.
+        answers: The mean number of answers to a question.
+    """
+
+    variance: float
+    answers: float
+
+    def less_with_one_more(self) -> float:
+        """Return by how much one more answer lowers the variance of a question's mean."""
+        return self.variance * (1 / self.answers - 1 / (self.answers + 1))
+
+
+def _fetch_variances(
+    source: Source, benchmark: Benchmark
+) -> dict[tuple[str, str], _AnswerVariance]:
+    """Return the variance between answers by system and metric."""
+    found = source.fetch(
+        "SELECT system, evaluator || '.' || metric, answer + coalesce(judge / judgments, 0), "
+        "n_answers / n_questions FROM variance WHERE benchmark = $benchmark",
+        {"benchmark": benchmark.name},
+    )
+    return {
+        (system, metric): _AnswerVariance(max(0.0, variance), answers)
+        for system, metric, variance, answers in found.iter_rows()
+    }
+
+
+def _worth_of_answer(
+    n: int, std_error: float, pair: Sequence[_AnswerVariance | None]
+) -> int | None:
+    """Return how many more questions are worth one more answer to each of n questions."""
+    if None in pair or not std_error > 0:
+        return None
+    less = sum(each.less_with_one_more() for each in pair if each is not None) / n
+    left = std_error**2 - less
+    return math.ceil(n * less / left) if left > 0 else None
 
 
 def _plan(
@@ -108,6 +158,7 @@ def _plan(
     metric: Metric,
     difference: float,
     systems: Sequence[str],
+    variances: Mapping[str, _AnswerVariance],
 ) -> SampleSize:
     width = metric.bounds[1] - metric.bounds[0]
     if difference > width:
@@ -144,14 +195,19 @@ def _plan(
     if not needed.any():
         return replace(counted, missing=_missing_variation(found, wanted))
     detectable = float(found.detectable[worst])
+    names = [matrices.systems[at] for at in pairs[worst]]
+    n, std_error = int(found.n_pairs[worst]), float(found.std_error[worst])
+    several = [variances[name].answers for name in names if name in variances]
     return replace(
         counted,
         detectable=detectable if np.isfinite(detectable) else None,
         needed_median=int(np.quantile(needed[needed > 0], 0.5, method="inverted_cdf")),
         needed=int(needed[worst]),
         more=max(0, int(needed[worst] - found.n_pairs[worst])),
-        system_a=matrices.systems[pairs[worst, 0]],
-        system_b=matrices.systems[pairs[worst, 1]],
+        system_a=names[0],
+        system_b=names[1],
+        answers=round(max(several, default=1)),
+        worth=_worth_of_answer(n, std_error, [variances.get(name) for name in names]),
     )
 
 

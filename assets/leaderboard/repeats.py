@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 VARIANCE_SCHEMA = {
     **dict.fromkeys(("benchmark", "system", "evaluator", "metric"), pl.String),
     **dict.fromkeys(("n_questions", "n_answers"), pl.Int64),
-    **dict.fromkeys(("question", "answer", "judge"), pl.Float64),
+    **dict.fromkeys(("question", "answer", "judge", "judgments"), pl.Float64),
 }
 """The columns of the table `variance`."""
 
@@ -86,6 +86,7 @@ def _evaluator_rows(
                 "question": found.answer_variance,
                 "answer": found.judge_variance - variance / judgments,
                 "judge": None if of_judge is None else variance,
+                "judgments": None if of_judge is None else judgments,
             }
 
 

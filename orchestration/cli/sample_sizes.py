@@ -62,6 +62,8 @@ def write_sample_sizes(
         write(columns, rows, "table", keys=2)
         for each in found:
             say(describe_sample_size(each, difference))
+            if each.worth is not None:
+                say(_describe_worth(each))
         return
     write(columns, [astuple(each) for each in found], output_format)
 
@@ -80,4 +82,14 @@ def describe_sample_size(found: SampleSize, difference: float) -> str:
     return (
         f"{metric}: a difference of {difference:g} takes {found.needed:,} questions for {pair}"
         f"{of_pairs}; there are {has}, so {found.more:,} more are needed."
+    )
+
+
+def _describe_worth(found: SampleSize) -> str:
+    """Say what one more answer to each question buys, compared with more questions."""
+    by_questions = (found.worth or 0) * found.answers
+    return (
+        f"{found.benchmark}, {found.metric}: one more answer to each of {found.questions:,} "
+        f"questions is worth {found.worth:,} more questions with {found.answers} answers each: "
+        f"{found.questions:,} answers of a system against {by_questions:,}."
     )

@@ -52,20 +52,15 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
 
 
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
-    """Read the outputs of the first epoch; the scores of Inspect stay in `extra`.
-
-    A note of the source says so where there are more.
-    """
+    """Read the outputs, one answer for each epoch; the scores of Inspect stay in `extra`."""
     translate = partial(_prediction, has_system=source.system is not None)
-    rows = _rows(source.path, source.notes)
+    rows = _rows(source.path, every_epoch=True)
     given = field_mapping.predictions(rows, source, translate, NAMES)
     return _with_sample(given)
 
 
-def _rows(path: Path, notes: list[str] | None = None) -> Iterator[Row | Reject]:
-    """Yield the samples of the first epoch with the task and the model of the log.
-
-    A note is added to `notes` if there are more.
+def _rows(path: Path, *, every_epoch: bool = False) -> Iterator[Row | Reject]:
+    """Yield the samples of the first epoch, or of all, with the task and the model of the log.
 
     Raises:
         InputError: The file is not a log with samples, or inspect_ai is not installed.
@@ -76,7 +71,7 @@ def _rows(path: Path, notes: list[str] | None = None) -> Iterator[Row | Reject]:
         said = "Inspect's logs are read by inspect_ai: `pip install scoreline[inspect]`"
         raise InputError([Problem(path, None, said)]) from None
     _require_log(path)
-    count = last = 0
+    count = 0
     try:
         if path.suffix == ".json":
             log = inspect_log.read_eval_log(
@@ -92,11 +87,10 @@ def _rows(path: Path, notes: list[str] | None = None) -> Iterator[Row | Reject]:
                 exclude_fields=set(IGNORED),
             )
         spec = log.eval
-        common = {"task": spec.task, "model": spec.model, "epochs": spec.config.epochs}
+        common = {"task": spec.task, "model": spec.model}
         for sample in samples:
             count += 1
-            last = max(last, sample.epoch)
-            if sample.epoch == 1:
+            if every_epoch or sample.epoch == 1:
                 yield _row({**common, **_plain(sample.model_dump(exclude=set(IGNORED)))})
     except Exception as error:
         # Whatever another package raises on a damaged file.
@@ -104,8 +98,6 @@ def _rows(path: Path, notes: list[str] | None = None) -> Iterator[Row | Reject]:
     if count == 0:
         said = "expected samples, found none: was the log written with `log_samples=False`?"
         raise InputError([Problem(path, None, said)])
-    if last > 1 and notes is not None:
-        notes.append(f"only the first of {last} epochs is read")
 
 
 def _require_log(path: Path) -> None:
@@ -223,6 +215,7 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
     output = fields.get("output")
     record: dict[str, Any] = {
         "question_id": _id(fields),
+        "repeat": fields["epoch"] - 1,
         "question": _input(fields),
         "latency_s": fields.get("working_time"),
     }
@@ -242,8 +235,6 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
     if isinstance(used, dict):
         record["cost_usd"] = used.get("total_cost")
         kept |= {name: used[name] for name in TOKENS if used.get(name) is not None}
-    if isinstance(fields.get("epochs"), int) and fields["epochs"] > 1:
-        kept["epochs"] = fields["epochs"]
     return {**record, "extra": kept}
 
 

@@ -22,6 +22,7 @@ class Column:
         least: The minimum, if there is one.
         most: The maximum, if there is one.
         among: The allowed values; empty: any.
+        default: The value in SQL of new rows without the column; null: they have none.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Column:
     least: float | None = None
     most: float | None = None
     among: tuple[str | int, ...] = ()
+    default: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,7 +93,7 @@ def _with_constants(relation: str, constants: Constants) -> str:
 
 def _describe(connection: duckdb.DuckDBPyConnection, table: Table, relation: str) -> StagedRows:
     types = {column.name: column.type for column in table.columns}
-    expressions = {}
+    expressions = {each.name: each.default for each in table.columns if each.default is not None}
     for name, type_, *_ in connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall():  # noqa: S608
         require_column(table, name)
         entries = types[name].startswith("MAP") and type_.endswith("[]")

@@ -101,7 +101,10 @@ def _samples(copy: OpenSnapshot, asked: Row, systems: tuple[str, ...]) -> dict[s
     """Return prediction, scores and judge calls of each system."""
     keys = {name: asked[name] for name in ("benchmark", "question_id")}
     where = "WHERE benchmark = $benchmark AND question_id = $question_id"
-    predictions = copy.fetch_rows(f"SELECT * FROM predictions {where} ORDER BY system", keys)  # noqa: S608
+    predictions = copy.fetch_rows(
+        f"SELECT * FROM predictions {where} ORDER BY system, repeat",  # noqa: S608
+        keys,
+    )
     scores = copy.fetch_rows(
         "SELECT system, evaluator, metric, value, status, reason, detail "  # noqa: S608
         f"FROM scores {where} ORDER BY system, evaluator, metric",
@@ -122,14 +125,17 @@ def _samples(copy: OpenSnapshot, asked: Row, systems: tuple[str, ...]) -> dict[s
             if row["system"] == system
         ]
 
+    given = [{key: value for key, value in row.items() if value is not None} for row in predictions]
     return {
-        row["system"]: {
-            "prediction": {key: value for key, value in row.items() if value is not None},
-            "scores": of(scores, row["system"]),
-            "judge": of(calls, row["system"]),
+        system: {
+            # Of several answers, the others follow the first one.
+            "prediction": next(row for row in given if row["system"] == system),
+            "more_answers": of(given, system)[1:],
+            "scores": of(scores, system),
+            "judge": of(calls, system),
         }
-        for row in predictions
-        if row["system"] in wanted
+        for system in dict.fromkeys(known)
+        if system in wanted
     }
 
 
@@ -146,7 +152,10 @@ def _write_samples(shown: dict[str, Row]) -> None:
 
     systems = list(shown)
     click.echo()
-    _write_answers({name: _answer(shown[name]["prediction"]) for name in systems})
+    every = {name: [each["prediction"], *each["more_answers"]] for name, each in shown.items()}
+    for number in range(max(map(len, every.values()))):
+        given = {name: _answer(rows[number]) for name, rows in every.items() if number < len(rows)}
+        _write_answers(given, f"answers, repeat {number}" if number else "answers")
     click.echo()
     cells = {
         (f"{row['evaluator']}.{row['metric']}", name): row["value"]
@@ -170,16 +179,16 @@ def _write_samples(shown: dict[str, Row]) -> None:
             say(f"  {format_cell(line)}", indent="    ")
 
 
-def _write_answers(answers: dict[str, str]) -> None:
+def _write_answers(answers: dict[str, str], title: str) -> None:
     """Print the answers side by side, or below each other where they have no room."""
     from orchestration.cli.layout import fits, terminal_width
     from orchestration.cli.output import table_columns, write
 
     columns, row = list(answers), list(answers.values())
     if fits(table_columns(columns, [row]), terminal_width(sys.stdout)):
-        write(columns, [row], "table", "answers", long_cells=True)
+        write(columns, [row], "table", title, long_cells=True)
     else:
-        write(("system", "answer"), list(answers.items()), "table", "answers", long_cells=True)
+        write(("system", "answer"), list(answers.items()), "table", title, long_cells=True)
 
 
 def _answer(prediction: Row) -> str:

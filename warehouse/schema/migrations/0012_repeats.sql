@@ -28,5 +28,6 @@ CREATE TABLE IF NOT EXISTS variance (
     n_answers BIGINT NOT NULL,
     question DOUBLE,
     answer DOUBLE,
-    judge DOUBLE
+    judge DOUBLE,
+    judgments DOUBLE
 );

@@ -106,6 +106,7 @@ PREDICTIONS = Table(
             "INTEGER",
             "The number of the answer to the question; 0 where there is one.",
             least=0,
+            default="0",
         ),
         Column("answer", "VARCHAR", "The answer's text."),
         Column("contexts", "VARCHAR[]", "The texts that were retrieved, best first."),

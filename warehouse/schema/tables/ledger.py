@@ -206,8 +206,14 @@ VARIANCE = Table(
         Column(
             "judge",
             "DOUBLE",
-            "The variance between judgments of the same answer, of which a score is the middle "
-            "one; null unless answers were judged several times (`judge.replicates`).",
+            "The variance between judgments of the same answer; null unless answers were judged "
+            "several times (`judge.replicates`).",
+        ),
+        Column(
+            "judgments",
+            "DOUBLE",
+            "How often such an answer was judged on average: this number divides the judge's "
+            "variance in a score. Null like `judge`.",
         ),
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from assets.fingerprints.input_files import benchmark_files
@@ -78,14 +79,14 @@ def _write_files(
         calls = SystemCalls(project.systems[name], questions, repeats)
         current = {(job.question_id, job.repeat): job.call.digest for job in calls.jobs()}
         file = answers_file(warehouse.path, benchmark, name)
-        missing: list[Mapping[str, Any]] = []
+        missing: list[tuple[Mapping[str, Any], int]] = []
         if stand_ins:
             given = fetch_given(warehouse, benchmark, name)
-            for question in questions:
-                question_id = str(question["question_id"])
-                if given.get(question_id) != current[question_id]:
-                    del current[question_id]
-                    missing.append(question)
+            for question, repeat in product(questions, range(repeats)):
+                key = (str(question["question_id"]), repeat)
+                if given.get(key) != current[key]:
+                    del current[key]
+                    missing.append((question, repeat))
         write_answers(warehouse, benchmark, name, file, prediction_of, current)
         if missing:
             append_stand_ins(warehouse, name, file, missing)

@@ -22,52 +22,67 @@ PASSAGES: Final = 5
 
 
 def append_stand_ins(
-    warehouse: Warehouse, system: str, target: Path, questions: Sequence[Mapping[str, Any]]
+    warehouse: Warehouse,
+    system: str,
+    target: Path,
+    missing: Sequence[tuple[Mapping[str, Any], int]],
 ) -> None:
-    """Add a stand-in for the answer to each question to a file of predictions.
+    """Add a stand-in for each answer to come to a file of predictions.
 
     It is one of the system's earlier answers, or else the expected answer with `PASSAGES` passages,
-    so that every evaluator finds what it reads. The id of the question makes it differ from all
-    others, as answers do: so the ledger has no judgment of it.
+    so that every evaluator finds what it reads. The id of the question and the repeat make it
+    differ from all others, as answers do: so the ledger has no judgment of it.
 
     Args:
         warehouse: The warehouse with earlier answers.
         system: The system.
         target: The file.
-        questions: The questions, by the names of canonical fields.
+        missing: The questions, by the names of canonical fields, each with the repeat.
     """
     replies = fetch_replies(warehouse, system, EXAMPLES)
     examples: Iterator[Mapping[str, Any]] = cycle([prediction_of(each, None) for each in replies])
-    made = (
-        _like(next(examples), question["question_id"]) if replies else _made_up(question)
-        for question in questions
+    append_answers(
+        target,
+        (
+            {
+                "question_id": question["question_id"],
+                **({"repeat": repeat} if repeat else {}),
+                **_stand_in(question, repeat, next(examples, None)),
+            }
+            for question, repeat in missing
+        ),
     )
-    append_answers(target, zip((each["question_id"] for each in questions), made, strict=True))
 
 
-def _like(example: Mapping[str, Any], question_id: str) -> dict[str, Any]:
-    """Return the texts of an earlier answer, marked with the id of the question."""
+def _stand_in(
+    question: Mapping[str, Any], repeat: int, example: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    mark = f"{question['question_id']}/{repeat}" if repeat else question["question_id"]
+    return _made_up(question, mark) if example is None else _like(example, mark)
+
+
+def _like(example: Mapping[str, Any], mark: str) -> dict[str, Any]:
+    """Return the texts of an earlier answer, marked with what tells it from others."""
     found: dict[str, Any] = {}
     if example.get("answer") is not None:
-        found["answer"] = _marked(example["answer"], question_id)
+        found["answer"] = _marked(example["answer"], mark)
     if example.get("contexts") is not None:
-        found["contexts"] = [_marked(each, question_id) for each in example["contexts"]]
+        found["contexts"] = [_marked(each, mark) for each in example["contexts"]]
     if example.get("retrieved") is not None:
         found["retrieved"] = [
-            {**each, **({"text": _marked(each["text"], question_id)} if each.get("text") else {})}
+            {**each, **({"text": _marked(each["text"], mark)} if each.get("text") else {})}
             for each in example["retrieved"]
         ]
     return found
 
 
-def _made_up(question: Mapping[str, Any]) -> dict[str, Any]:
-    question_id = question["question_id"]
+def _made_up(question: Mapping[str, Any], mark: str) -> dict[str, Any]:
     asked = question.get("question") or ""
     expected = question.get("expected_answer") or asked
     answer = expected if isinstance(expected, str) else expected[0]
     return {
-        "answer": _marked(answer, question_id),
-        "contexts": [_marked(asked, f"{question_id}, {number}") for number in range(PASSAGES)],
+        "answer": _marked(answer, mark),
+        "contexts": [_marked(asked, f"{mark}, {number}") for number in range(PASSAGES)],
     }
 
 

@@ -183,15 +183,15 @@ def write_answers(
                     opened.write(orjson.dumps(_flat(line)) + b"\n")
 
 
-def fetch_given(warehouse: Warehouse, benchmark: str, system: str) -> dict[str, str]:
-    """Return the calls by which a system has answered a benchmark, by question."""
+def fetch_given(warehouse: Warehouse, benchmark: str, system: str) -> dict[tuple[str, int], str]:
+    """Return the calls by which a system has answered a benchmark, by question and repeat."""
     rows = warehouse.fetch(
-        "SELECT a.question_id, a.digest FROM answers AS a JOIN judgments AS j USING (digest) "
-        "WHERE a.benchmark = $benchmark AND a.system = $system AND a.repeat = 0 "
-        "AND j.reply IS NOT NULL",
+        "SELECT a.question_id, a.repeat, a.digest "
+        "FROM answers AS a JOIN judgments AS j USING (digest) "
+        "WHERE a.benchmark = $benchmark AND a.system = $system AND j.reply IS NOT NULL",
         {"benchmark": benchmark, "system": system},
     )
-    return dict(rows.iter_rows())
+    return {(question, repeat): digest for question, repeat, digest in rows.iter_rows()}
 
 
 def fetch_replies(warehouse: Warehouse, system: str, count: int) -> list[str]:
@@ -205,12 +205,12 @@ def fetch_replies(warehouse: Warehouse, system: str, count: int) -> list[str]:
     return rows["reply"].to_list()
 
 
-def append_answers(target: Path, answers: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
-    """Add predictions, given with the ids of their questions, to a file that may not exist yet."""
+def append_answers(target: Path, answers: Iterable[Mapping[str, Any]]) -> None:
+    """Add predictions to a file that may not exist yet."""
     target.parent.mkdir(parents=True, exist_ok=True)
     with target.open("ab") as opened:
-        for question_id, fields in answers:
-            opened.write(orjson.dumps({"question_id": question_id, **fields}) + b"\n")
+        for fields in answers:
+            opened.write(orjson.dumps(fields) + b"\n")
 
 
 def _flat(line: dict[str, Any]) -> dict[str, Any]:

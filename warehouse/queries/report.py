@@ -29,9 +29,10 @@ def current_signatures(benchmarks: Sequence[str]) -> Query:
     """
     statement = """
 WITH shown AS (
-    SELECT DISTINCT benchmark, evaluator, signature
+    SELECT benchmark, evaluator, signature, list(DISTINCT metric) AS measured
     FROM leaderboard
     WHERE benchmark IN ({benchmarks})
+    GROUP BY ALL
 ),
 
 times AS (
@@ -42,8 +43,10 @@ times AS (
     GROUP BY ALL
 )
 
-SELECT benchmark, evaluator, signature, s.parameters, s.version, s.metrics, t.first_at, t.last_at,
-    t.run_ids
+SELECT benchmark, evaluator, signature, s.parameters, s.version,
+    -- Without metrics of questions with several answers, if this benchmark has none.
+    list_filter(s.metrics, lambda m: list_contains(shown.measured, m)) AS metrics,
+    t.first_at, t.last_at, t.run_ids
 FROM shown
 INNER JOIN signatures AS s USING (evaluator, signature)
 LEFT JOIN times AS t USING (benchmark, evaluator, signature)

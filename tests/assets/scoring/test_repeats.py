@@ -1,0 +1,118 @@
+"""The scores of several answers to a question, combined into one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import polars as pl
+import pytest
+
+from assets.scoring.repeats import fold_answers
+from evaluators import catalog
+
+SCHEMA = {
+    **dict.fromkeys(("system", "question_id", "label"), pl.String),
+    "repeat": pl.Int32,
+    "values": pl.List(pl.Float64),
+    **dict.fromkeys(("statuses", "reasons"), pl.List(pl.String)),
+    "input_digest": pl.UInt64,
+    "scored_at": pl.Datetime,
+}
+FAILED = ("scored", "target_error")
+"""The status and the reason of a failed answer with the worst value."""
+
+LOST = ("judge_error", "the judge did not answer")
+
+
+def answer(value: float | None, label: str | None = None, *why: str) -> dict[str, Any]:
+    status, reason = why or (None, None)
+    return {
+        "values": [value],
+        "statuses": [status] if status else None,
+        "reasons": [reason] if reason else None,
+        "label": label,
+    }
+
+
+def folded(*answers: dict[str, Any], repeats: int = 3, name: str = "classification") -> Any:
+    """The metrics of one question: value, status and reason by name; and its other columns."""
+    evaluator = replace(catalog.build(name), repeats=repeats)
+    constants = {"system": "a", "question_id": "q", "scored_at": datetime(2026, 1, 1)}  # noqa: DTZ001
+    rows = [
+        {**constants, "repeat": number, "input_digest": number, **each}
+        for number, each in enumerate(answers)
+    ]
+    (row,) = fold_answers(evaluator, pl.DataFrame(rows, schema=SCHEMA)).to_dicts()
+    names = [metric.name for metric in evaluator.sample_metrics]
+    given = zip(row.pop("values"), row.pop("statuses"), row.pop("reasons"), strict=True)
+    return dict(zip(names, given, strict=True)), row
+
+
+def test_the_mean_the_pass_rates_and_the_majority() -> None:
+    metrics, row = folded(answer(1.0, "x"), answer(0.0, "y"), answer(0.0, "y"))
+    values = {name: value for name, (value, *_) in metrics.items()}
+    # Of the pairs of answers, two of three hold the one that passes.
+    assert values == {
+        "accuracy": pytest.approx(1 / 3),
+        "accuracy_majority": 0.0,
+        "accuracy_pass_at_2": pytest.approx(2 / 3),
+        "accuracy_pass_hat_2": 0.0,
+        "accuracy_pass_at_3": 1.0,
+        "accuracy_pass_hat_3": 0.0,
+    }
+    assert {status for _, status, _ in metrics.values()} == {"scored"}
+    assert {reason for *_, reason in metrics.values()} == {None}
+    assert (row["n_answers"], row["detail"]) == (3, '{"answers":[1.0,0.0,0.0]}')
+
+
+def test_a_tie_of_labels_counts_all_of_them() -> None:
+    metrics, _ = folded(answer(1.0, "x"), answer(0.0, "y"))
+    assert metrics["accuracy_majority"][0] == 0.5
+
+
+def test_a_lost_answer_leaves_the_others_and_says_so() -> None:
+    metrics, row = folded(answer(1.0, "x"), answer(None, None, *LOST), answer(0.0, "y"))
+    assert metrics["accuracy"] == (0.5, "scored", "of 3 answers 1 judge_error")
+    assert metrics["accuracy_pass_at_2"][0] == 1.0
+    assert metrics["accuracy_pass_at_3"] == (None, "undefined", "2 of 3 answers have a score")
+    assert row["detail"] == '{"answers":[1.0,"judge_error",0.0]}'
+
+
+def test_without_a_scored_answer_there_is_no_score() -> None:
+    unclear = ("parse_failure", "no verdict")
+    metrics, _ = folded(answer(None, None, *unclear), answer(None, None, *LOST))
+    for value, status, reason in metrics.values():
+        assert (value, status) == (None, "judge_error")
+        assert reason == "of 2 answers 1 judge_error, 1 parse_failure"
+
+
+def test_a_failed_answer_counts_as_the_worst() -> None:
+    metrics, _ = folded(answer(1.0, "x"), answer(0.0, None, *FAILED))
+    assert metrics["accuracy"] == (0.5, "scored", "of 2 answers 1 target_error")
+    # A failed answer is no vote.
+    assert metrics["accuracy_majority"][0] == 1.0
+
+
+def test_a_question_whose_answers_all_failed_has_failed() -> None:
+    metrics, _ = folded(*[answer(0.0, None, *FAILED)] * 3)
+    assert set(metrics.values()) == {(0.0, "scored", "target_error")}
+
+
+def test_remarks_on_scores_stay() -> None:
+    metrics, _ = folded(answer(1.0, "x", "scored", "an empty answer"), answer(0.0, "y"))
+    assert metrics["accuracy"] == (0.5, "scored", "an empty answer")
+
+
+def test_numbers_have_no_pass_rates() -> None:
+    texts = [{**answer(None), "values": [value, 0.5, 1.0]} for value in (0.25, 0.75)]
+    metrics, _ = folded(*texts, name="rouge")
+    assert list(metrics) == ["rouge_1", "rouge_2", "rouge_l"]
+    assert metrics["rouge_1"][0] == 0.5
+
+
+def test_a_low_best_passes_where_it_is_low() -> None:
+    """`pass@k` counts what is best, whichever end of the scale that is."""
+    found = catalog.build("tokens_presence").repeated_metrics(2)
+    assert [each.metric.name for each in found] == ["passes_pass_at_2", "passes_pass_hat_2"]

@@ -1,0 +1,169 @@
+"""Several answers to a question: what is measured, against single answers with the same means."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import scoreline
+from scoreline import ScorelineError
+
+REPEATS = 3
+SYSTEMS = ("a", "b", "c")
+LABELS = ("cat", "dog", "cow")
+
+
+@scoreline.metric(bounds=(0, 9))
+def points(answer: str) -> float:
+    """The number that the answer states."""
+    return float(answer)
+
+
+@scoreline.metric
+def right(answer: str, expected_answer: str) -> bool:
+    """Whether the answer is the expected one."""
+    return answer == expected_answer
+
+
+def questions(count: int) -> list[dict[str, Any]]:
+    return [
+        {
+            "question_id": f"q{n}",
+            "expected_answer": "9",
+            "expected_label": LABELS[n % 3],
+            "lang": "de" if n % 4 == 0 else "en",
+        }
+        for n in range(count)
+    ]
+
+
+def answers(count: int, seed: int = 1) -> list[dict[str, Any]]:
+    draw = random.Random(seed)
+    return [
+        {
+            "system": system,
+            "question_id": f"q{n}",
+            "repeat": repeat,
+            "answer": str(draw.randint(0, 9)),
+            "label": draw.choice(LABELS),
+        }
+        for system in SYSTEMS
+        for n in range(count)
+        for repeat in range(REPEATS)
+    ]
+
+
+def test_the_leaderboard_is_that_of_the_means_of_the_questions() -> None:
+    """Intervals, ranks and comparisons rest on questions: answers to one are no new questions."""
+    given = answers(20)
+    means = (
+        pl.DataFrame(given)
+        .group_by("system", "question_id")
+        .agg(pl.col("answer").cast(pl.Float64).mean().cast(pl.String))
+        .to_dicts()
+    )
+    several, single = (
+        scoreline.evaluate(questions(20), each, [points], slices=["lang"], tags=["lang"])
+        for each in (given, means)
+    )
+    for table in ("leaderboard", "comparisons"):
+        found, expected = (
+            getattr(each, table).drop("published_at", strict=False).sort(pl.all())
+            for each in (several, single)
+        )
+        assert_frame_equal(found, expected, rel_tol=1e-9)
+    assert several.leaderboard["n"].max() == 20
+
+
+def test_pass_rates_have_rows_of_their_own() -> None:
+    given = [
+        {"system": "a", "question_id": f"q{n}", "repeat": repeat, "answer": str(9 * (repeat < n))}
+        for n in range(4)
+        for repeat in range(REPEATS)
+    ]
+    # 0, 1, 2 and 3 of 3 answers are right.
+    results = scoreline.evaluate(questions(4), given, [right])
+    means = dict(
+        results.leaderboard.filter(pl.col("slice") == "all").select("metric", "mean").iter_rows()
+    )
+    assert means == {
+        "right": pytest.approx(6 / 12),
+        "right_pass_at_2": pytest.approx((0 + 2 / 3 + 1 + 1) / 4),
+        "right_pass_hat_2": pytest.approx((0 + 0 + 1 / 3 + 1) / 4),
+        "right_pass_at_3": 3 / 4,
+        "right_pass_hat_3": 1 / 4,
+    }
+    (row,) = results.scores.filter(question_id="q2", metric="right_pass_hat_2").to_dicts()
+    assert row["value"] == pytest.approx(1 / 3)
+    gate = results.gate(system="a", metric="right.right_pass_at_3", min=0.5)
+    assert gate.value == 3 / 4
+
+
+def test_metrics_of_whole_systems_count_every_answer() -> None:
+    given = answers(9)
+    asked = questions(9)
+    apart = [
+        {**question, "question_id": f"{question['question_id']}-{repeat}"}
+        for question in asked
+        for repeat in range(REPEATS)
+    ]
+    alone = [
+        {**each, "question_id": f"{each['question_id']}-{each['repeat']}", "repeat": 0}
+        for each in given
+    ]
+    together, expected = (
+        {
+            (row["system"], row["metric"]): row
+            for row in scoreline.evaluate(*each, ["classification"]).leaderboard.to_dicts()
+        }
+        for each in ((asked, given), (apart, alone))
+    )
+    for metric in ("f1", "micro_f1", "weighted_precision"):
+        for system in SYSTEMS:
+            found, whole = together[system, metric], expected[system, metric]
+            assert found["mean"] == pytest.approx(whole["mean"], rel=1e-12)
+            assert found["n"] == whole["n"] == 27
+            assert found["n_clusters"] == 9
+
+
+def test_a_system_answers_every_question_as_often_as_any_other() -> None:
+    """Leaving out the worst answer to a question does not pay."""
+    given = [each for each in answers(4) if (each["question_id"], each["repeat"]) != ("q1", 2)]
+    results = scoreline.evaluate(questions(4), given, [points])
+    rows = results.scores.filter(question_id="q1").to_dicts()
+    for row in rows:
+        own = [
+            float(each["answer"])
+            for each in given
+            if (each["system"], each["question_id"]) == (row["system"], "q1")
+        ]
+        assert len(own) == 2
+        assert row["value"] == pytest.approx(sum(own) / 3)
+        assert row["reason"] == "of 3 answers 1 target_error"
+
+
+def test_systems_may_answer_differently_often() -> None:
+    given = [each for each in answers(5) if each["system"] != "b" or each["repeat"] == 0]
+    board = scoreline.evaluate(questions(5), given, [right]).leaderboard
+    found = {(row["system"], row["metric"]): row for row in board.to_dicts()}
+    assert found["b", "right"]["n_scored"] == 5
+    rate = found["b", "right_pass_at_2"]
+    assert (rate["mean"], rate["n_undefined"], rate["rank"]) == (None, 5, None)
+    assert found["a", "right_pass_at_2"]["n_scored"] == 5
+
+
+def test_an_answer_without_a_number_of_its_own_is_refused() -> None:
+    given = [{"system": "a", "question_id": "q0", "answer": str(n)} for n in range(2)]
+    with pytest.raises(ScorelineError, match="numbered from 0 by the field 'repeat'"):
+        scoreline.evaluate(questions(1), given, [points])
+
+
+@pytest.mark.parametrize("repeat", [-1, 1.5, "x", 1000])
+def test_a_repeat_is_a_small_whole_number(repeat: object) -> None:
+    given = [{"system": "a", "question_id": "q0", "answer": "1", "repeat": repeat}]
+    with pytest.raises(ScorelineError, match="repeat"):
+        scoreline.evaluate(questions(1), given, [points])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from pydantic import Field
@@ -25,11 +25,9 @@ from assets.config_types import (
 )
 from assets.engines import RunEngines
 from evaluators import catalog
-from evaluators.errors import EvaluatorError, did_you_mean
 from evaluators.flows.requests import JUDGE
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.kinds.flow import FlowEvaluator
-from evaluators.metric import ATTEMPTS
 from warehouse.formats.columns import Columns
 from warehouse.formats.missing_answers import MissingAnswers
 
@@ -358,55 +356,3 @@ def source_threshold(metric: Metric) -> float | None:
 def is_judged(evaluator: Evaluator) -> bool:
     """Return whether an evaluator needs a judge."""
     return isinstance(evaluator, FlowEvaluator) and JUDGE in evaluator.engine_roles()
-
-
-class UnknownMetric(EvaluatorError):  # noqa: N818
-    """A benchmark has no metric of a given name."""
-
-
-def select_metrics(
-    benchmark: Benchmark, wanted: Sequence[str], *, with_system_metrics: bool = False
-) -> list[tuple[Evaluator, Metric]]:
-    """Return the metrics that the names stand for, or the primary ones without names.
-
-    Args:
-        benchmark: The benchmark.
-        wanted: `evaluator.metric`, an evaluator (its primary metric), or a metric's name; also
-            those of questions with several answers.
-        with_system_metrics: Whether metrics of a whole system count too, not only those of samples.
-
-    Raises:
-        UnknownMetric: One of them does not exist; the message suggests a similar name.
-    """
-    every = {
-        f"{evaluator.name}.{metric.name}": (evaluator, metric)
-        for evaluator in benchmark.evaluators
-        for metric in (evaluator.measured() if with_system_metrics else evaluator.sample_metrics)
-    }
-    if not wanted:
-        return [(evaluator, metric) for evaluator, metric in every.values() if metric.primary]
-    every |= {
-        f"{evaluator.name}.{each.metric.name}": (
-            replace(evaluator, repeats=max(evaluator.repeats, each.answers)),
-            each.metric,
-        )
-        for evaluator in benchmark.evaluators
-        for each in evaluator.repeated_metrics(ATTEMPTS[-1])
-    }
-    selected: dict[str, tuple[Evaluator, Metric]] = {}
-    for name in wanted:
-        matching = {
-            address: (evaluator, metric)
-            for address, (evaluator, metric) in every.items()
-            if name in (address, metric.name) or (name == evaluator.name and metric.primary)
-        }
-        if not matching:
-            names = list(every)
-            if "." not in name:
-                names += [part for address in every for part in address.split(".")]
-            kind = "metric" if with_system_metrics else "sample metric"
-            raise UnknownMetric(
-                f"{benchmark.name!r} has no {kind} {name!r}{did_you_mean(name, names)}"
-            )
-        selected |= matching
-    return list(selected.values())

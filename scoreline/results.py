@@ -158,7 +158,7 @@ class Results:
         """
         from assets.analysis.gates.absolute import evaluate_limit
         from assets.analysis.gates.regression import evaluate_gate
-        from assets.project import select_metrics
+        from assets.analysis.select_metrics import select_metrics
 
         if sum(each is not None for each in (baseline, min, max)) > 1:
             raise ScorelineError(ONE_OF)

@@ -109,7 +109,7 @@ def plan_sample_sizes(
     return results
 
 
-class _AnswerVariance(NamedTuple):
+class AnswerVariance(NamedTuple):
     """The variance between answers to the same question, with that of the judge.
 
     Attributes:
@@ -125,9 +125,7 @@ class _AnswerVariance(NamedTuple):
         return self.variance * (1 / self.answers - 1 / (self.answers + 1))
 
 
-def _fetch_variances(
-    source: Source, benchmark: Benchmark
-) -> dict[tuple[str, str], _AnswerVariance]:
+def _fetch_variances(source: Source, benchmark: Benchmark) -> dict[tuple[str, str], AnswerVariance]:
     """Return the variance between answers by system and metric."""
     found = source.fetch(
         "SELECT system, evaluator || '.' || metric, answer + coalesce(judge / judgments, 0), "
@@ -135,14 +133,12 @@ def _fetch_variances(
         {"benchmark": benchmark.name},
     )
     return {
-        (system, metric): _AnswerVariance(max(0.0, variance), answers)
+        (system, metric): AnswerVariance(max(0.0, variance), answers)
         for system, metric, variance, answers in found.iter_rows()
     }
 
 
-def _worth_of_answer(
-    n: int, std_error: float, pair: Sequence[_AnswerVariance | None]
-) -> int | None:
+def _worth_of_answer(n: int, std_error: float, pair: Sequence[AnswerVariance | None]) -> int | None:
     """Return how many more questions are worth one more answer to each of n questions."""
     if None in pair or not std_error > 0:
         return None
@@ -158,7 +154,7 @@ def _plan(
     metric: Metric,
     difference: float,
     systems: Sequence[str],
-    variances: Mapping[str, _AnswerVariance],
+    variances: Mapping[str, AnswerVariance],
 ) -> SampleSize:
     width = metric.bounds[1] - metric.bounds[0]
     if difference > width:

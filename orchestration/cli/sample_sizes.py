@@ -6,7 +6,7 @@ from dataclasses import astuple, fields
 from typing import TYPE_CHECKING
 
 from assets.analysis.sample_size import SampleSize, plan_sample_sizes
-from assets.project import UnknownMetric, select_metrics
+from assets.analysis.select_metrics import UnknownMetric, select_metrics
 from orchestration import published
 from orchestration.cli.output import say, write
 

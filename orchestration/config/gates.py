@@ -6,8 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from assets.analysis.select_metrics import UnknownMetric, select_metrics
 from assets.fingerprints.input_files import named_systems
-from assets.project import Gate, UnknownMetric, select_metrics
+from assets.project import Gate
 from evaluators.errors import did_you_mean
 from orchestration.config.error_messages import describe_unknown
 from orchestration.errors import Fault, SettingsError

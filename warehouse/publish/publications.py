@@ -39,6 +39,7 @@ class DataSet:
         digest: The SQL of the digest of a row.
         kept: The table that keeps the rows; null: they are not kept.
         columns: The SQL of what it keeps of each question.
+        only: The SQL condition of the rows that it keeps.
         version: The SQL of the version.
     """
 
@@ -48,6 +49,7 @@ class DataSet:
     digest: str
     kept: str | None = None
     columns: str = ""
+    only: str = "true"
     version: str = "NULL"
 
     def key(self, name: str) -> str:
@@ -71,6 +73,8 @@ DATA_SETS: Final = (
         digest=PREDICTION_DIGEST,
         kept="kept_answers",
         columns="answer, error",
+        # Of several answers to a question the first one is shown.
+        only="r.repeat = 0",
     ),
     DataSet(
         kind="scores",
@@ -221,6 +225,7 @@ def _keep(transaction: Transaction, benchmarks: list[str], kept: Kept) -> None:
             )
             SELECT d.digest, question_id, {each.columns}
             FROM {each.source} AS r JOIN d ON {same}
+            WHERE {each.only}
             """  # noqa: S608
         )
 

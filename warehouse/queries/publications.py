@@ -343,7 +343,7 @@ def answers_then_and_now(
         f"{said.format('p')} AS answer_now "
         "FROM publication_data AS d JOIN kept_answers AS k USING (digest) "
         "JOIN predictions AS p USING (benchmark, system, question_id) "
-        "WHERE d.benchmark = $benchmark AND d.published_at = $version "
+        "WHERE p.repeat = 0 AND d.benchmark = $benchmark AND d.published_at = $version "
         "AND d.kind = 'predictions' AND d.system = $system "
         "AND list_contains($questions, question_id)",
         {

@@ -273,7 +273,7 @@ def _compare(
 ) -> list[GateResult]:
     from assets.analysis.gates.regression import evaluate_gate
     from assets.analysis.gates.sequential import report_sequential_gate
-    from assets.project import select_metrics
+    from assets.analysis.select_metrics import select_metrics
     from orchestration.cli.output import say
 
     for gate in benchmark.gates:
@@ -315,7 +315,7 @@ def _check_limits(
         click.UsageError: A limit lies outside the bounds of its metric.
     """
     from assets.analysis.gates.absolute import evaluate_limit
-    from assets.project import select_metrics
+    from assets.analysis.select_metrics import select_metrics
     from orchestration.config.gates import limits_out_of_bounds
 
     results = []

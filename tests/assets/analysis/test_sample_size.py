@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from assets.analysis.sample_size import SampleSize, _plan
+from assets.analysis.sample_size import AnswerVariance, SampleSize, _plan
 from assets.leaderboard.score_matrix import QuestionIndex, ScoreMatrices
 from evaluators.metric import Metric
 
@@ -14,7 +14,11 @@ EMPTY = SampleSize(benchmark="b", metric="e.f1")
 
 
 def planned(
-    values: np.ndarray, difference: float = 0.02, systems: tuple[str, ...] = (), size: int = 1
+    values: np.ndarray,
+    difference: float = 0.02,
+    systems: tuple[str, ...] = (),
+    size: int = 1,
+    variances: dict[str, AnswerVariance] | None = None,
 ) -> SampleSize:
     count = len(values)
     keys = np.arange(count, dtype=np.uint64)
@@ -22,7 +26,7 @@ def planned(
     index = QuestionIndex(keys, clusters) if size > 1 else QuestionIndex(keys[:0], keys[:0])
     names = ["a", "b", "c"][: values.shape[1]]
     matrices = ScoreMatrices(names, keys, {"f1": values})
-    return _plan(EMPTY, matrices, index, METRIC, difference, systems)
+    return _plan(EMPTY, matrices, index, METRIC, difference, systems, variances or {})
 
 
 def scores(count: int, seed: int = 1) -> np.ndarray:
@@ -80,3 +84,17 @@ def test_what_is_missing_is_named(values: np.ndarray, difference: float, missing
     assert missing in str(found.missing)
     assert found.needed is None
     assert found.more is None
+
+
+def test_one_more_answer_is_worth_some_questions() -> None:
+    """Of the variance 0.04 of a difference, two answers of each system contribute 0.02.
+
+    With three answers it is 0.02 + 2/3 * 0.02; as small is that of 1.2 times as many questions.
+    """
+    level, differences = scores(100)[:, :1], np.random.default_rng(2).normal(size=100)
+    differences *= 0.2 / differences.std(ddof=1)
+    values = np.hstack([level, level + differences[:, None]])
+    found = planned(values, variances=dict.fromkeys("ab", AnswerVariance(0.02, 2.0)))
+    assert (found.answers, found.worth) == (2, 20)
+    assert planned(values, variances={"a": AnswerVariance(0.02, 2.0)}).worth is None
+    assert planned(values).worth is None

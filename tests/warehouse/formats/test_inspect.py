@@ -121,21 +121,17 @@ def test_a_log_that_inspect_writes(logs: dict[str, Path], log_format: str, answe
     assert (failed.answer, failed.error) == (None, "ValueError('no such bird')")
 
 
-def test_only_the_first_epoch_is_read(logs: dict[str, Path]) -> None:
-    questions, predictions = read(logs["twice"])
-    assert len(questions) == len(predictions) == 3
-    assert (predictions["birds/crows"].extra or {})["epochs"] == 2
-
-
-def test_a_note_says_that_further_epochs_are_not_read(
-    tmp_path: Path, logs: dict[str, Path]
-) -> None:
+def test_each_epoch_is_an_answer(tmp_path: Path, logs: dict[str, Path]) -> None:
     files: list[tuple[Path, str | None]] = [(logs["eval"], "north"), (logs["twice"], "south")]
     warehouse = Warehouse(tmp_path / "w.duckdb")
     asked = ingest_questions(warehouse, benchmark="b", format="inspect", predictions=files)
     done = ingest_predictions(warehouse, benchmark="b", format="inspect", files=files)
-    assert asked.notes == ()
-    assert done.notes == (f"{logs['twice']}: only the first of 2 epochs is read",)
+    assert asked.notes == done.notes == ()
+    assert asked.rows == 3
+    found = warehouse.fetch(
+        "SELECT system, repeat, count(*) FROM predictions GROUP BY ALL ORDER BY ALL"
+    )
+    assert found.rows() == [("north", 0, 3), ("south", 0, 3), ("south", 1, 3)]
 
 
 def test_logs_of_two_systems_make_one_benchmark(tmp_path: Path, logs: dict[str, Path]) -> None:

@@ -1,6 +1,5 @@
 -- Several answers to a question.
 ALTER TABLE predictions ADD COLUMN IF NOT EXISTS repeat INTEGER DEFAULT 0;
-ALTER TABLE predictions ALTER COLUMN repeat DROP DEFAULT;
 ALTER TABLE grades ADD COLUMN IF NOT EXISTS n_answers INTEGER;
 
 CREATE TABLE IF NOT EXISTS answer_grades (

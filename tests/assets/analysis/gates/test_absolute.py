@@ -11,7 +11,8 @@ from dagster._core.errors import DagsterAssetCheckFailedError
 from assets.analysis.comparability import NotComparable
 from assets.analysis.gates.absolute import evaluate_limit
 from assets.analysis.gates.refresh import evaluate_gates, refresh_gates
-from assets.project import Gate, select_metrics
+from assets.analysis.select_metrics import select_metrics
+from assets.project import Gate
 
 if TYPE_CHECKING:
     from assets.analysis.gates.result import GateResult

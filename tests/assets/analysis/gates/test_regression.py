@@ -13,8 +13,9 @@ from dagster._core.errors import DagsterAssetCheckFailedError
 
 from assets.analysis.comparability import NotComparable
 from assets.analysis.gates.regression import evaluate_gate
+from assets.analysis.select_metrics import UnknownMetric, select_metrics
 from assets.keys import LEADERBOARD
-from assets.project import Gate, UnknownMetric, select_metrics
+from assets.project import Gate
 from tests.assets.conftest import Workshop
 from tests.services import takes_minutes
 from warehouse.publish.snapshot import Snapshot

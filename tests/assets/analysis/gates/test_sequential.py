@@ -10,8 +10,9 @@ from dagster._core.errors import DagsterAssetCheckFailedError
 
 from assets.analysis.comparability import NotComparable
 from assets.analysis.gates.sequential import evaluate_sequential_gate, report_sequential_gate
+from assets.analysis.select_metrics import select_metrics
 from assets.keys import LEADERBOARD
-from assets.project import Gate, select_metrics
+from assets.project import Gate
 from tests.assets.conftest import Workshop
 from tests.services import takes_minutes
 

@@ -11,8 +11,8 @@ from scipy import stats
 
 from assets.analysis.gates.gains import PairedScores, judge
 from assets.analysis.gates.regression import evaluate_gate, run_tests
+from assets.analysis.select_metrics import select_metrics
 from assets.keys import LEADERBOARD
-from assets.project import select_metrics
 from evaluators.metric import Metric
 from tests.assets.conftest import Workshop
 

@@ -144,7 +144,8 @@ def _worth_of_answer(n: int, std_error: float, pair: Sequence[AnswerVariance | N
         return None
     less = sum(each.less_with_one_more() for each in pair if each is not None) / n
     left = std_error**2 - less
-    return math.ceil(n * less / left) if left > 0 else None
+    # Rounded, so that the last digits of a quotient add no question.
+    return math.ceil(round(n * less / left, 6)) if left > 0 else None
 
 
 def _plan(

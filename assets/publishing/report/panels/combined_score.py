@@ -178,7 +178,7 @@ def weight_chart(
     shared = {
         "x": x,
         "y": y,
-        **style.system_lines(data.systems, values=sorted(systems), **style.LINE_LEGEND),
+        **style.system_lines(data.systems, values=systems, **style.LINE_LEGEND),
         "opacity": {"condition": {"param": "chosen", "value": 1}, "value": 0.12},
         "tooltip": [
             style.SYSTEM_TOOLTIP,

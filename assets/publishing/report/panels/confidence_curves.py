@@ -79,8 +79,8 @@ def build(data: BenchmarkData, curves: pl.DataFrame, chance: pl.DataFrame) -> Co
             },
         },
         charts={
-            "phi": curve_chart(data.systems, steps, "phi", reference=guess),
-            "delta": curve_chart(data.systems, steps, "delta", reference=0.0),
+            "phi": curve_chart(data, steps, "phi", reference=guess),
+            "delta": curve_chart(data, steps, "delta", reference=0.0),
         },
     )
 
@@ -118,16 +118,17 @@ def thin_curve(curve: list[Point], width: float, exact_at: float | None) -> list
 
 
 def curve_chart(
-    systems: list[str], steps: Steps, metric: str, reference: float | None
+    data: BenchmarkData, steps: Steps, metric: str, reference: float | None
 ) -> style.Spec | None:
     """Draw one curve per system.
 
     Args:
-        systems: All systems of the benchmark, by name.
+        data: The benchmark.
         steps: The steps of all curves.
         metric: `phi` or `delta`.
         reference: A value to mark with a dashed line.
     """
+    systems = data.systems
     rows = [
         {"system": system, "x": x, "share": share}
         for system in systems
@@ -135,6 +136,7 @@ def curve_chart(
     ]
     if not rows:
         return None
+    named = [system for system in data.ranked_systems if steps.get((metric, system))]
     curves: style.Spec = {
         "x": style.quantity("x", title=TITLES[metric], scale={"domain": list(RANGES[metric])}),
         "y": style.quantity(
@@ -143,7 +145,7 @@ def curve_chart(
             axis={"format": "%"},
             scale={"domain": [0, 1]},
         ),
-        **style.system_lines(systems, **style.LINE_LEGEND),
+        **style.system_lines(systems, values=named, **style.LINE_LEGEND),
     }
     # Vega-Lite reads names of a layer with `nearest` from the wrong object, so this is its own.
     tooltip = (

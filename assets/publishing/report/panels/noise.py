@@ -65,7 +65,8 @@ def noise_chart(data: BenchmarkData, means: pl.DataFrame) -> style.Spec | None:
     if len(levels) < MIN_LEVELS:
         return None
     y = style.quantity("mean", title="Accuracy", axis={"format": "%"}, scale={"domain": [0, 1]})
-    drawn = sorted(rows["system"].unique())
+    present = set(rows["system"])
+    drawn = [system for system in systems if system in present]
     step = INTERVAL_STEP * (levels[-1] - levels[0])
     rows = rows.with_columns(
         x=pl.col("noise_ratio")
@@ -85,7 +86,7 @@ def noise_chart(data: BenchmarkData, means: pl.DataFrame) -> style.Spec | None:
             axis={"format": "%", "values": levels},
             scale={"domain": style.widened(levels[0], levels[-1]), "padding": 14, "nice": False},
         ),
-        **style.system_lines(data.systems, values=sorted(systems), **style.LINE_LEGEND),
+        **style.system_lines(data.systems, values=drawn, **style.LINE_LEGEND),
         "opacity": {"condition": {"param": "chosen", "value": 1}, "value": 0.12},
         "tooltip": [
             style.SYSTEM_TOOLTIP,

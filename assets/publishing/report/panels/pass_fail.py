@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from assets.charts import style
+from assets.charts.sort_order import evaluators_in_order
 from assets.publishing.report.formatting import format_percent, format_words
 from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
@@ -21,7 +22,7 @@ CHART_COLOURS = {
 def build(data: BenchmarkData) -> Content | None:
     """Return a table per pass-fail evaluator and the chart of all of them."""
     passes = data.overall.filter(pl.col("metric") == "passes", pl.col("mean").is_not_null())
-    evaluators = passes["evaluator"].unique().sort().to_list()
+    evaluators = list(evaluators_in_order(passes))
     if not evaluators:
         return None
     return Content(

@@ -60,12 +60,17 @@ def build(
 ) -> Content:
     """Return how each evaluator was configured, and what it read."""
     evaluators = data.evaluators.to_dicts()
+    order = {row["evaluator"]: at for at, row in enumerate(evaluators)}
+
+    def in_order(rows: pl.DataFrame) -> list[dict[str, Any]]:
+        return sorted(rows.to_dicts(), key=lambda row: order.get(row["evaluator"], len(order)))
+
     judged = {row["evaluator"] for row in evaluators if "|judge:" in row["signature"]}
     return Content(
         values={
             "evaluators": [describe_evaluator(row, judged) for row in evaluators],
-            "judge_calls": judge_calls.to_dicts(),
-            "panels": panels.to_dicts(),
+            "judge_calls": in_order(judge_calls),
+            "panels": in_order(panels),
             "stages": stages.to_dicts(),
             "rejects": rejects.to_dicts(),
             "n_rejects": data.totals["rejects"],

@@ -137,6 +137,7 @@ def test_an_address_of_a_question_survives_a_publication(
     browser.until(lambda: browser.driver.current_url.startswith(after.as_uri()))
     # The page adds the systems that it shows.
     assert browser.driver.current_url.partition("&")[0] == wanted
+    browser.until(lambda: odd in browser.find("#sample-title").text)
     # The page that only passes on is not in the history.
     browser.driver.back()
     browser.until(lambda: browser.driver.current_url == "about:blank")

@@ -194,9 +194,10 @@ class Transaction:
 
     def _delete_keys(self, table: Table, source: StagedRows) -> None:
         source.require(table, table.key)
+        key = ", ".join(f"{source.expressions[name]} AS {quoted(name)}" for name in table.key)
         self.execute(
             "CREATE OR REPLACE TEMP TABLE incoming_keys AS "  # noqa: S608
-            f"SELECT {column_list(table.key)}, count(*) AS n FROM {source.relation} GROUP BY ALL"
+            f"SELECT {key}, count(*) AS n FROM {source.relation} GROUP BY ALL"
         )
         self._require_single(table, "SELECT * FROM incoming_keys")
         same = " AND ".join(

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import click
 import uvicorn
 
-from assets.project import is_judged, select_metrics
+from assets.analysis.select_metrics import UnknownMetric, select_metrics
+from assets.project import is_judged
 from orchestration.errors import OrchestrationError
 from orchestration.webserver.annotate.labelling import open_labelling
 from orchestration.webserver.annotate.publisher import Publisher
@@ -91,8 +92,6 @@ def serve(
 
 
 def _has_metric(project: Project, benchmark: str, names: Sequence[str]) -> bool:
-    from assets.project import UnknownMetric
-
     try:
         select_metrics(project.benchmarks[benchmark], names)
     except UnknownMetric:

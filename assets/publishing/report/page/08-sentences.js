@@ -57,7 +57,7 @@ const SENTENCES = {
   option_confidence: optionSentences,
   negative_rejection: ({ phrase }) => [phrase ? `rejects the question: “${phrase}”` : "does not reject the question"],
   counterfactual_robustness: ({ phrase }) => [phrase ? `reports the false passage: “${phrase}”` : null],
-  looping_detection: ({ sentences, unique_sentences: unique }) => [`${of(unique, sentences, "sentence")} ${unique === 1 ? "is" : "are"} different`],
+  looping_detection: ({ sentences, unique_sentences: unique }) => [`${of(unique, sentences, "sentence")} ${unique === 1 ? "is" : "are"} unique`],
   pii_leakage: leakSentences,
   sensitive_data_leakage: leakSentences,
 };

@@ -33,12 +33,13 @@ function spentText(answer) {
 }
 
 function answerText(answer) {
-  return [
+  const parts = [
     answer.not_asked ? el("p", { class: "fine" }, "not asked") : null,
     answer.error === null ? null : el("p", { class: "warn", dir: "auto" }, `failed to answer: ${answer.error}`),
     answer.answer === null ? null : prose(answer.answer),
     answer.label === null ? null : el("p", "chose ", el("strong", name(answer.label))),
-  ];
+  ].filter(Boolean);
+  return parts.length ? parts : null;
 }
 
 // The scores of an answer by metric.
@@ -65,10 +66,14 @@ function scoreRows(answers, isPrimary) {
   });
 }
 
+// Why there is no score, or how a score came about.
 function whyText({ value, status, reason }) {
-  const text = value === null ? MEANINGS[status] || status : reason ? MEANINGS.failed : "";
-  const why = reason && reason !== "target_error" ? `: ${reason}` : "";
-  return text + why === "" ? null : el("p", { class: "fine", dir: "auto" }, text + why);
+  const isFailed = reason === "target_error";
+  const parts = [
+    value === null ? MEANINGS[status] || status : isFailed ? MEANINGS.failed : null,
+    reason && !isFailed ? reason.replaceAll("_", " ") : null,
+  ].filter(Boolean);
+  return parts.length ? el("p", { class: "fine", dir: "auto" }, parts.join(": ")) : null;
 }
 
 function evidenceRows(answers) {

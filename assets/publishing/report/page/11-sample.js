@@ -146,6 +146,7 @@ dialog.addEventListener("close", () => {
     isLeaving = new Promise((resolve) => window.addEventListener("popstate", resolve, { once: true }));
     history.back();
   } else if (state.q !== null) setState({ q: null });
+  byId("sample-body").replaceChildren();
   openedFrom?.focus();
 });
 dialog.addEventListener("click", (event) => {

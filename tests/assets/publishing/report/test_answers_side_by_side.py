@@ -111,3 +111,14 @@ def test_evaluators_have_sentences_of_their_own(
         browser.click("#heat-table .cell[aria-label*='chatty: 0.00']")
     browser.find("#answers tbody")
     assert sentence in " ".join(rows(browser)[evaluator])
+
+
+def test_a_reason_is_not_taken_for_a_failure(browser: Browser, handbook: Report) -> None:
+    # No constraints are configured for this question, so every answer passes.
+    visit(browser, handbook, "help-desk", "#q=desk-03&systems=chatty")
+    browser.find("#answers tbody")
+    assert lines(rows(browser)["tokens_presence.passes ↑"][0]) == ["1.000", "no constraints"]
+    # Options alone are no answer.
+    visit(browser, handbook, "deck-hand-exam", "#q=exam-06")
+    browser.find("#answers tbody")
+    assert "Answer" not in rows(browser)

@@ -11,11 +11,15 @@ function cellColours(quality) {
   return { background: `rgb(${mixed.join(" ")})`, color: isDarkCell ? "#fff" : "#000" };
 }
 
-// How good a score is, from 0 to 1, on the metric's scale or else on the range of the scores.
-function quality(metric, scores, value) {
-  const known = scores.filter((score) => !Number.isNaN(score));
-  const low = metric.low ?? Math.min(...known);
-  const high = metric.high ?? Math.max(...known);
+// The ends of a metric's scale, or the range of the means of its questions.
+function scaleEnds(metric, rows) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const { mean } of rows) if (mean !== null) [low, high] = [Math.min(low, mean), Math.max(high, mean)];
+  return [metric.low ?? low, metric.high ?? high];
+}
+
+// How good a score is, from 0 to 1.
+function quality(metric, [low, high], value) {
   const share = high > low ? (value - low) / (high - low) : 1;
   return metric.best === "high" ? share : 1 - share;
 }
@@ -37,13 +41,17 @@ function cell(metric, scale, row, system, table) {
   return el("td", button);
 }
 
+// The questions with the mean and the spread of their scores, and the text that a filter searches.
 async function heatRows(metric, table) {
   const systems = PAGE.systems.map((_, s) => s);
   return (await questions()).map((question) => {
-    const numbers = systems.map((s) => table.value(metric.m, question.at, s)).filter((x) => !Number.isNaN(x));
-    const mean = numbers.length ? numbers.reduce((sum, x) => sum + x, 0) / numbers.length : null;
-    const spread = numbers.length ? Math.max(...numbers) - Math.min(...numbers) : null;
-    return { ...question, mean, spread };
+    let [n, sum, low, high] = [0, 0, Infinity, -Infinity];
+    for (const s of systems) {
+      const value = table.value(metric.m, question.at, s);
+      if (Number.isNaN(value)) continue;
+      [n, sum, low, high] = [n + 1, sum + value, Math.min(low, value), Math.max(high, value)];
+    }
+    return { ...question, mean: n ? sum / n : null, spread: n ? high - low : null, searched: `${question.id}\n${question.text}`.toLowerCase() };
   });
 }
 
@@ -58,14 +66,23 @@ function startHeatMap() {
   const [metricSelect, order, filter, box] = ["heat-metric", "heat-order", "heat-filter", "heat-table"].map(byId);
   if (!fillSampleMetricSelect(metricSelect)) return;
 
+  let prepared = {}; // what a filter leaves as it is
+
+  async function prepare(metric, by) {
+    if (prepared.metric !== metric) {
+      const table = await scoreMatrix(metric.e);
+      const all = await heatRows(metric, table);
+      prepared = { metric, table, all, scale: scaleEnds(metric, all) };
+    }
+    if (prepared.by !== by) Object.assign(prepared, { by, ordered: HEAT_ORDERS[by](prepared.all, metric) });
+    return prepared;
+  }
+
   async function show() {
     const metric = metricAt.get(metricSelect.value);
-    const table = await scoreMatrix(metric.e);
-    const matches = textFilter(filter);
-    const all = await heatRows(metric, table);
-    const found = all.filter((row) => matches(`${row.id}\n${row.text}`));
-    const scale = all.map((row) => row.mean ?? NaN);
-    const rows = HEAT_ORDERS[order.value](found, metric);
+    const { table, scale, ordered } = await prepare(metric, order.value);
+    const term = filter.value.trim().toLowerCase();
+    const rows = ordered.filter((row) => row.searched.includes(term));
     const heads = PAGE.order.map((system) => el("th", { scope: "col", class: "slanted" }, el("span", name(system))));
     const head = el("tr", el("th", { scope: "col", class: "pinned" }, "Question"), heads, el("th", { scope: "col", class: "num" }, "mean"));
     const line = (row) => {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from warehouse.ledger.ledger import open_ledger
 from warehouse.queries.answers import fetch_questions, replace_answers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 
     from evaluators.engines.systems.answering import AnsweredQuestions
     from evaluators.engines.systems.settings import SystemSettings
@@ -100,14 +101,25 @@ def ask_systems(
             if is_stale
         }
 
+        # No system's latency must include that another one loads its libraries.
+        all_opened = asyncio.Barrier(len(ledgers) or 1)
+
         async def ask(system: SystemSettings) -> None:
             ledger = WarehouseLedger(ledgers[system.name])
+            opened: Callable[[], Awaitable[object]] | None = all_opened.wait
             for index, (name, each) in enumerate(pairs):
                 if each.name == system.name and stale[index]:
                     calls = SystemCalls(system, questions[name], repeats[name])
                     found[index] = await answer_questions(
-                        calls, ledger, fault_of, force=force, limit=limit, progress=progress
+                        calls,
+                        ledger,
+                        fault_of,
+                        force=force,
+                        limit=limit,
+                        progress=progress,
+                        opened=opened,
                     )
+                    opened = None
 
         try:
             if ledgers:

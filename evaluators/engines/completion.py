@@ -28,6 +28,7 @@ class Completion:
         top_logprobs: The likeliest tokens of each position, as listed by the server; None if it
             sent none. A list may lack the token that was generated.
         first_token_s: Seconds until the first token, if the completion was streamed.
+        seconds: Seconds from the request to the completion; None if it was not measured.
     """
 
     text: str | None
@@ -39,3 +40,4 @@ class Completion:
     served_by: str
     top_logprobs: tuple[tuple[TokenLogprob, ...], ...] | None = None
     first_token_s: float | None = None
+    seconds: float | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 import zlib
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -51,6 +52,7 @@ class AnswerCheck:
         section: The configuration section of the model, for messages.
         streamed: Whether events are handed over as they arrive.
         events: The events that were handed over; None if the answer was none.
+        sent_at: When the last request was sent, by the monotonic clock; None if none was.
         failure: Why the last request failed, if no answer came from it that can be used. LiteLLM
             raises another exception in its place.
     """
@@ -59,6 +61,7 @@ class AnswerCheck:
     section: str
     streamed: bool = False
     events: bytearray | None = None
+    sent_at: float | None = None
     failure: Exception | None = None
 
     @property
@@ -125,7 +128,7 @@ def _checked(
         check = _CHECK.get()
         if check is None:
             return await send(transport, request)
-        check.failure = None
+        check.failure, check.sent_at = None, time.monotonic()
         _TRANSPORTS.setdefault(asyncio.get_running_loop(), WeakSet()).add(transport)
         try:
             return await _send_and_check(lambda: send(transport, request), request, check)

@@ -7,7 +7,7 @@ import math
 import os
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -128,16 +128,23 @@ class CalledModel:
             sent |= {"stream": True, "stream_options": {"include_usage": True}}
         library = litellm()
         _skip_call_logging()
-        started = time.monotonic()
-        first_token_s = None
+        first = None
         with check_answers(self.max_reply_mb, self.section, streamed=stream) as check:
             try:
                 async with asyncio.timeout(self.timeout_s):
                     response = await library.acompletion(**sent)
                     if stream:
                         response, first = await join_chunks(response, check.events)
-                        first_token_s = None if first is None else first - started
-                return _completion(response, self.secret, first_token_s)
+                completion = _completion(response, self.secret)
+                # LiteLLM loads parts of itself within the first call, which is no latency.
+                sent_at = check.sent_at
+                if sent_at is None:
+                    return completion
+                return replace(
+                    completion,
+                    first_token_s=None if first is None else first - sent_at,
+                    seconds=time.monotonic() - sent_at,
+                )
             except Exception as error:  # noqa: BLE001 - a server may make LiteLLM raise anything
                 cause = check.failure or error
                 if not isinstance(cause, CallFailure):
@@ -171,7 +178,7 @@ def _skip_call_logging() -> None:
         is_internal_call.set(True)
 
 
-def _completion(response: Any, secret: str | None, first_token_s: float | None) -> Completion:
+def _completion(response: Any, secret: str | None) -> Completion:
     if not response.choices:
         raise TransientFailure("transport: the answer holds no choices", garbled=True, billed=True)
     choice = response.choices[0]
@@ -192,7 +199,6 @@ def _completion(response: Any, secret: str | None, first_token_s: float | None) 
         usage=usage,
         served_by=" ".join(filter(None, served_by)),
         top_logprobs=_top_logprobs(getattr(choice, "logprobs", None), secret),
-        first_token_s=first_token_s,
     )
 
 

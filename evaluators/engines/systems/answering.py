@@ -15,7 +15,15 @@ from evaluators.engines.systems.clients import make_client
 from evaluators.outcome import Status
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Awaitable,
+        Callable,
+        Coroutine,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
 
     from evaluators.engines.judge.judgment import Ledger, StoredReply
     from evaluators.engines.systems.client import Request, SystemClient
@@ -101,6 +109,7 @@ async def answer_questions(
     force: bool = False,
     limit: int | None = None,
     progress: Callable[[int], None] | None = None,
+    opened: Callable[[], Awaitable[object]] | None = None,
 ) -> AnsweredQuestions:
     """Ask for every answer that the ledger lacks, each distinct call once.
 
@@ -113,13 +122,17 @@ async def answer_questions(
         force: Whether to ask again what the ledger has.
         limit: How many questions, the first ones, may be asked; None for all.
         progress: Called with 1 for each finished call.
+        opened: Awaited when the system can be asked, before it is.
 
     Raises:
         SystemRefused: The system cannot be asked, or its first answer has a wrong shape.
     """
     run = _Run(calls, ledger, check_fields, force=force, limit=limit, progress=progress)
     try:
-        return await run.answer()
+        missing = await run.open()
+        if opened is not None:
+            await opened()
+        return await run.answer(missing)
     finally:
         await calls.client.close()
 
@@ -146,11 +159,17 @@ class _Run:
         self._is_known = False
         self._waits = False
 
-    async def answer(self) -> AnsweredQuestions:
+    async def open(self) -> list[tuple[_Job, StoredReply | None]]:
+        """Prepare the system, if calls are missing; return these."""
         missing = await asyncio.to_thread(self._missing_jobs)
+        if missing:
+            await self._calls.client.open()
+        return missing
+
+    async def answer(self, missing: list[tuple[_Job, StoredReply | None]]) -> AnsweredQuestions:
+        """Make the missing calls."""
         if not missing:
             return self._found
-        await self._calls.client.open()
         # Something is known of the answers if the ledger has some of this version.
         self._is_known = self._found.tally["held"] > 0
         jobs = iter(missing)

@@ -118,7 +118,9 @@ class ModelClient:
                 f"{self._where}: a budget needs the price of {settings.model!r}, which LiteLLM "
                 "does not know: set usd_per_million_in and usd_per_million_out"
             )
-        litellm()  # no answer's latency must include this import
+        litellm()
+        import openai.resources  # noqa: F401 - within the first call, it would delay all systems
+
         self._model = CalledModel(
             name=settings.model,
             api_base=settings.api_base,
@@ -156,6 +158,7 @@ class ModelClient:
             tokens_out=_sum([each.tokens_out for each in completions]),
             first_token_s=min((each for each in firsts if each is not None), default=None),
             served_by=completions[0].served_by or None,
+            seconds=max((each.seconds for each in completions if each.seconds), default=None),
         )
 
     async def _complete(self, prompt: TaskPrompt, repeat: int) -> Completion:

@@ -356,3 +356,20 @@ def test_a_system_that_is_read_from_a_file_now_is_exported_from_it(
     project.scoreline("export", "--as", "predictions", "--out", str(tmp_path / "out"))
     first = (tmp_path / "out" / "rag.jsonl").read_text("utf-8").splitlines()[0]
     assert json.loads(first)["answer"] == "from the file"
+
+
+@takes_minutes
+def test_no_system_is_asked_before_all_have_started(project: AskedProject) -> None:
+    project.systems = {
+        "quick": {"python": "quick.py:answer"},
+        "slow": {"python": "slow.py:answer"},
+    }
+    project.write()
+    look = "from pathlib import Path\ndef answer(question): return str(Path('started').exists())\n"
+    (project.home / "quick.py").write_text(look, encoding="utf-8")
+    start = f"import time, pathlib\ntime.sleep(2)\npathlib.Path('started').touch()\n{look}"
+    (project.home / "slow.py").write_text(start, encoding="utf-8")
+    # The libraries of one system would otherwise load while the other is timed.
+    assert project.scoreline("run").code == 0
+    found = project.rows("SELECT answer, count(*) FROM predictions GROUP BY ALL")
+    assert found == [("True", 12)]

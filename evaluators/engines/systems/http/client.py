@@ -118,6 +118,7 @@ class HttpClient:
         for name in _LOGGERS:  # they would log URLs and headers with keys
             logging.getLogger(name).setLevel(logging.CRITICAL)
         self._tls = httpx.create_ssl_context()
+        self._idle.append(self._connection())  # the first one loads what all need
 
     def _connection(self) -> httpx.AsyncClient:
         """Return a client that no other request uses."""

@@ -112,9 +112,10 @@ class StreamPath:
 
     def fail_empty(self, event: Any, count: int) -> NoReturn:
         """Raise that no event has a part."""
+        first = f"has {_keys(event)}" if isinstance(event, dict) else f"is {_short(event)}"
         raise WrongShape(
-            f"{self._where}: {self._source!r} finds nothing in {count} events; in the first one "
-            f"there is {describe(event)}"
+            f"{self._where}: {self._source!r} finds nothing in {count} events, of which the first "
+            f"{first}"
         )
 
 
@@ -172,11 +173,15 @@ def describe(reply: Any) -> str:
     """Describe a JSON value by its keys, or by its beginning."""
     if not isinstance(reply, dict):
         return f"the reply {_short(reply)}"
-    if not reply:
-        return "the reply, which is an empty object"
-    keys = [repr(name)[:_SHOWN] for name in reply][:_MOST_KEYS]
-    more = f" and {len(reply) - len(keys)} more" if len(reply) > len(keys) else ""
-    return f"the reply, which has the keys {', '.join(keys)}{more}"
+    return f"the reply, which has {_keys(reply)}"
+
+
+def _keys(found: dict[str, Any]) -> str:
+    if not found:
+        return "no keys"
+    keys = [repr(name)[:_SHOWN] for name in found][:_MOST_KEYS]
+    more = f" and {len(found) - len(keys)} more" if len(found) > len(keys) else ""
+    return f"the keys {', '.join(keys)}{more}"
 
 
 def _compile(where: str, source: str) -> JSONPath:

@@ -105,7 +105,7 @@ def test_an_error_in_the_stream_is_an_error_of_the_system() -> None:
         (
             [event(piece="a"), event(piece="b")],
             WrongShape,
-            "'$.delta.text' finds nothing in 2 events; in the first one there is the reply, which",
+            "'$.delta.text' finds nothing in 2 events, of which the first has the keys 'piece'",
         ),
     ],
 )

@@ -18,7 +18,7 @@ from assets.publishing.report.formatting import (
 )
 from assets.publishing.report.matrix import matrix_blocks, matrix_cells
 from assets.publishing.report.templates_env import INDEX_SCRIPTS, render_page
-from assets.publishing.report.verdicts import summarise_verdicts
+from assets.publishing.report.verdicts import summarise_changes, summarise_verdicts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ EXPECTATIONS_FILE = "expectations.html"
 MAX_GATES = 6
 """The gates of a benchmark that the first page lists, failed ones first."""
 
-MAX_ACTS = 4
+MAX_ACTS = 3
 """The problems of high severity that stand above the first page."""
 
 ARROWS = {"high": "↑", "low": "↓"}
@@ -59,6 +59,7 @@ def index_page(cards: Sequence[Row], expectations: tuple[int, int] | None = None
         benchmarks=cards,
         published_at=format_time(max((card["published_at"] for card in cards), default=None)),
         summary=summarise_verdicts(cards),
+        changes=summarise_changes(cards),
         acts=acts[:MAX_ACTS],
         n_acts=len(acts),
         blocks=matrix_blocks(cards),

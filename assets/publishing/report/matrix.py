@@ -32,7 +32,7 @@ def matrix_cells(
         rows: Rows of the leaderboard by the headline metric over all questions.
         changes: Rows of `BenchmarkData.last_changes` by the same metric.
     """
-    changed = {row["system"]: _describe_change(row) for row in changes}
+    changed = {row["system"]: row for row in changes}
     winner = find_winner(rows)
     is_compared = sum(row["rank"] is not None for row in rows) > 1
     return {
@@ -44,19 +44,33 @@ def matrix_cells(
             if is_compared and winner is None and row["tied_with_best"] == 1
             else "",
             "rank": row["rank"],
-            "change": changed.get(row["system"], ""),
+            **_describe_change(changed.get(row["system"]), row),
         }
         for row in rows
     }
 
 
-def _describe_change(row: Mapping[str, Any]) -> str:
-    """Return the change of a mean with its sign, or why it is not comparable; empty if it is 0."""
-    if row["changed"]:
-        return f"other {' and '.join(row['changed'])}"
-    if row["change"] is None or abs(row["change"]) < SMALLEST_CHANGE:
-        return ""
-    return f"{row['change']:+.3f}".replace("-", MINUS)
+def _describe_change(change: Mapping[str, Any] | None, row: Mapping[str, Any]) -> Row:
+    """Return how a mean has changed.
+
+    Args:
+        change: The row of the changes; None without an earlier mean.
+        row: The row of the leaderboard.
+
+    Returns:
+        `by`, the difference, 0 without one that is shown; `change`, its text, or what else has
+        changed, so that the means are not comparable; `is_better`.
+    """
+    same = {"by": 0.0, "change": "", "is_better": False}
+    if change is None:
+        return same
+    if change["changed"]:
+        return {**same, "change": f"other {' and '.join(change['changed'])}"}
+    by = change["change"]
+    if by is None or abs(by) < SMALLEST_CHANGE:
+        return same
+    text = f"{by:+.3f}".replace("-", MINUS)
+    return {"by": by, "change": text, "is_better": (by > 0) == (row["best"] == "high")}
 
 
 def matrix_blocks(cards: Sequence[Row]) -> list[Row]:

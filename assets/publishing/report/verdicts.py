@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 MAX_VERDICTS = 8
 """The metrics with a verdict above the page of a benchmark; its leaderboard has all of them."""
 
+MAX_CHANGES = 3
+"""The changes above the first page; the matrix has all of them."""
+
 MAX_LISTED = 4
 """The benchmarks with a verdict above the first page; the list of benchmarks has all of them."""
 
@@ -46,6 +49,36 @@ def summarise_verdicts(cards: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "sentence": _count_winners([card["winner"] for card in won], len(cards)),
         "listed": [*won, *others][:MAX_LISTED],
         "more": _describe_more(*left_out),
+    }
+
+
+def summarise_changes(cards: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
+    """Return what has changed since the publication before, by the metrics that rank systems.
+
+    Args:
+        cards: The `index_card` of each benchmark.
+
+    Returns:
+        `listed` are pairs of a card and a sentence, the largest changes first, `more` counts the
+        others, `since` is the time of the last publication before; None without one.
+    """
+    known = [card for card in cards if card["since"] is not None]
+    if not known:
+        return None
+    found = []
+    for card in known:
+        others = {cell["change"] for cell in card["cells"].values() if not cell["by"]} - {""}
+        found += [(0.0, card, f"{other}, so means are not comparable") for other in sorted(others)]
+        for system, cell in card["cells"].items():
+            if cell["by"]:
+                which = "better" if cell["is_better"] else "worse"
+                said = f"{isolate(system)} {cell['change']} to {cell['text']} ({which})"
+                found.append((abs(cell["by"]), card, said))
+    found.sort(key=lambda each: -each[0])
+    return {
+        "listed": [(card, said) for _, card, said in found[:MAX_CHANGES]],
+        "more": len(found[MAX_CHANGES:]),
+        "since": max(card["since"] for card in known),
     }
 
 

@@ -60,8 +60,9 @@ def test_the_first_lines_say_who_won_and_what_to_look_at(
     assert lines[3].startswith("counter-manners: No winner on byop.passes: 5 questions are too few")
     assert lines[4] == "and 8 more, without a winner"
     assert browser.texts("#acts .verdict") == ["7 problems of high severity"]
-    (plain_llm,) = (li for li in browser.texts("#acts li") if li.startswith("handbook-answers"))
-    assert "citation.f1 of plain-llm is 0.000, lower than its threshold 0.6" in plain_llm
+    acts = browser.texts("#acts li")
+    assert acts[1].startswith("deck-hand-exam: option_confidence.phi of guesser is 0.260, lower")
+    assert acts[3] == "and 4 more, in red below"
     # All of this stands on the first screen.
     for css in ("#winners li:last-child", "#acts li:last-child"):
         assert browser.find(css).rect["y"] < 900
@@ -150,6 +151,7 @@ def test_the_matrix_shows_changes_since_the_publication_before(
     workshop.run()
     report = Report(workshop.project.publish)
     browser.open(report.index)
+    assert browser.all("#changes") == []
     assert "changes since" not in browser.find("#matrix").text
     before = _cells(browser)
     for at in range(3):
@@ -160,6 +162,8 @@ def test_the_matrix_shows_changes_since_the_publication_before(
     assert before == [["1.000", "best"], ["0.000"]]
     # Three of six questions become right, so the other three are too few for a winner.
     assert _cells(browser) == [["1.000", "tied"], ["0.500", "tied", "+0.500"]]
+    (said,) = plain(browser.texts("#changes li"))
+    assert said == "trial: poor +0.500 to 0.500 (better)"
     assert "citation.f1 ↑, 6 questions; changes since 20" in browser.texts("#matrix tbody th")[0]
     assert browser.barriers() == []
     workshop.with_question(0, question="Is this another question?")
@@ -169,6 +173,8 @@ def test_the_matrix_shows_changes_since_the_publication_before(
         ["1.000", "tied", "other", "questions"],
         ["0.500", "tied", "other", "questions"],
     ]
+    said = "trial: other questions, so means are not comparable"
+    assert browser.texts("#changes li") == [said]
 
 
 def _cells(browser: Browser) -> list[list[str]]:
@@ -218,7 +224,13 @@ def many_cards(benchmarks: int, systems: int) -> list[dict[str, Any]]:
     """Return the cards of many benchmarks with the same systems, of which the first one wins."""
     names = [f"system-{at:02d}" for at in range(systems)]
     ranked = [
-        {"system": name, "rank": at + 1, "tied_with_best": int(at == 0), "mean": 1 - at / systems}
+        {
+            "system": name,
+            "rank": at + 1,
+            "tied_with_best": int(at == 0),
+            "mean": 1 - at / systems,
+            "best": "high",
+        }
         for at, name in enumerate(names)
     ]
     metric = {
@@ -265,7 +277,7 @@ def test_a_hundred_benchmarks_open_within_a_second(browser: Browser, tmp_path: P
         "100 of 100 benchmarks have a winner: system-00 (100)."
     ]
     assert browser.texts("#acts li")[0].startswith("benchmark-042: gate failed: citation.f1 of ")
-    assert browser.texts("#acts li")[-1] == "and 96 more, in red below"
+    assert browser.texts("#acts li")[-1] == "and 97 more, in red below"
     browser.find("#find").send_keys("benchmark-042")
     browser.until(lambda: browser.run(SHOWN, ".benchmarks h3") == ["benchmark-042"])
 

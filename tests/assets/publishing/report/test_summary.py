@@ -8,12 +8,13 @@ import pytest
 
 from assets.publishing.report.formatting import NO_VALUE
 from assets.publishing.report.matrix import MAX_COLUMNS, MINUS, matrix_blocks, matrix_cells
-from assets.publishing.report.verdicts import MAX_LISTED, summarise_verdicts
+from assets.publishing.report.verdicts import MAX_LISTED, summarise_changes, summarise_verdicts
 
 
 def row(system: str, rank: int | None, tied: int, mean: float | None = 0.5) -> dict[str, Any]:
     """Return a row of the leaderboard by the headline metric."""
-    return {"system": system, "rank": rank, "tied_with_best": tied, "mean": mean}
+    known = {"rank": rank, "tied_with_best": tied, "mean": mean, "best": "high"}
+    return {"system": system, **known}
 
 
 def marks(*rows: dict[str, Any]) -> dict[str, str]:
@@ -48,6 +49,44 @@ def test_cells_show_the_change_since_the_publication_before() -> None:
     assert [cell["change"] for cell in cells.values()] == [
         *("+0.120", f"{MINUS}0.034", "", "", "other questions and judge", "")
     ]
+    assert [cell["is_better"] for cell in cells.values()] == [True, *[False] * 5]
+    low = matrix_cells([{**each, "best": "low"} for each in rows], changes)
+    assert [cell["is_better"] for cell in low.values()] == [False, True, *[False] * 4]
+
+
+def changed(name: str, since: str | None, **by: float) -> dict[str, Any]:
+    """Return the card of a benchmark whose systems have changed."""
+    rows = [row(system, 1, 1) for system in by]
+    found = [
+        change(system, value) if value < 1 else change(system, None, "judge")
+        for system, value in by.items()
+    ]
+    return {"name": name, "since": since, "cells": matrix_cells(rows, found)}
+
+
+def test_the_largest_changes_are_listed_first() -> None:
+    cards = [
+        changed("b1", "2026-01-01 10:00", a=0.1, b=-0.3, c=0),
+        changed("b2", "2026-01-02 10:00", a=0.2, b=0),
+        changed("b3", "2026-01-01 10:00", a=1, b=1),
+        changed("b4", None),
+    ]
+    summary = summarise_changes(cards)
+    assert summary is not None
+    assert [(card["name"], said) for card, said in summary["listed"]] == [
+        ("b1", f"\u2068b\u2069 {MINUS}0.300 to 0.500 (worse)"),
+        ("b2", "\u2068a\u2069 +0.200 to 0.500 (better)"),
+        ("b1", "\u2068a\u2069 +0.100 to 0.500 (better)"),
+    ]
+    assert (summary["more"], summary["since"]) == (1, "2026-01-02 10:00")
+    (only,) = (summarise_changes(cards[2:]) or {})["listed"]
+    assert only[1] == "other judge, so means are not comparable"
+
+
+def test_without_changes_or_an_earlier_publication() -> None:
+    same = changed("b1", "2026-01-01 10:00", a=0)
+    assert summarise_changes([same]) == {"listed": [], "more": 0, "since": "2026-01-01 10:00"}
+    assert summarise_changes([changed("b1", None, a=0)]) is None
 
 
 def card(name: str, **ranks: int | None) -> dict[str, Any]:

@@ -291,3 +291,14 @@ def test_questions_that_were_not_asked_are_no_problem() -> None:
 
     assert "failed_answers" in kinds("failed")
     assert "failed_answers" not in kinds("not_asked")
+
+
+def test_a_system_without_any_answer_is_a_severe_problem() -> None:
+    answers = [{"question_id": f"q{number}", "error": "no connection"} for number in range(3)]
+    found = scoreline.evaluate(
+        questions(3),
+        {"dead": answers, "ill": [*answers[:2], {"question_id": "q2", "answer": "2"}]},
+        ["rouge"],
+    )
+    failed = found.problems.filter(pl.col("kind") == "failed_answers").sort("system")
+    assert failed.select("system", "severity").rows() == [("dead", "high"), ("ill", "medium")]

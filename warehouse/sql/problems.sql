@@ -282,7 +282,8 @@ failed_answers AS (
         benchmark,
         system,
         'failed_answers' AS kind,
-        'medium' AS severity,
+        -- Without any answer, the system could not be reached, or its file has errors only.
+        CASE WHEN count(error) = count(*) THEN 'high' ELSE 'medium' END AS severity,
         count(error) / count(*) AS value,
         0.0 AS threshold,
         format('{} gave no answer to {} of {} questions', system, count(error), count(*)) AS message

@@ -76,6 +76,58 @@ class Results:
         """The problems to look at, the worst first."""
         return self._table("problems", "ALL")
 
+    @cached_property
+    def history(self) -> pl.DataFrame:
+        """The results of all publications, the earliest first; empty if nothing is published.
+
+        `comparable` is false where `changed` names what differs from the publication before.
+        """
+        from warehouse.queries.publications import HISTORY, HISTORY_COLUMNS
+
+        return self._fetch(
+            f"SELECT {', '.join(HISTORY_COLUMNS)} FROM ({HISTORY}) "  # noqa: S608
+            "WHERE list_contains($benchmarks, benchmark) "
+            "ORDER BY benchmark, evaluator, metric, published_at, system"
+        )
+
+    def changes(
+        self,
+        before: str,
+        *systems: str,
+        metric: str | None = None,
+        benchmark: str | None = None,
+    ) -> pl.DataFrame:
+        """Compare systems with themselves in an earlier publication, question by question.
+
+        Args:
+            before: The tag, the run or the date of the publication.
+            systems: The systems; all unless given.
+            metric: A metric such as `citation.f1`, an evaluator, or `all`; the primary metrics
+                unless given.
+            benchmark: The benchmark; may be left out where there is one.
+
+        Returns:
+            One row for each system and metric: the means `before` and `now`, the columns of
+            `comparisons` for now minus then, the `reason` where they are not comparable, and the
+            `questions` whose scores changed, with both answers.
+
+        Raises:
+            ScorelineError: There is no such publication, system or metric, or the scores of the
+                publication are not kept.
+        """
+        from assets.analysis.publications import find_publication
+        from assets.leaderboard.compare_publication import compare_publication
+        from orchestration.cli.comparison import changed_rows, metric_addresses
+
+        name = self._only(benchmark)
+        self._require_systems(name, *systems)
+        with converted_errors():
+            publication = find_publication(self._source, before)
+            metrics = metric_addresses(self._source, name, () if metric is None else (metric,))
+            chosen = self._benchmarks[name]
+            found = compare_publication(self._source, chosen, publication, systems, metrics)
+        return changed_rows(found)
+
     def sql(self, query: str) -> pl.DataFrame:
         """Return the result of a SELECT over the tables and views of the warehouse.
 

@@ -10,13 +10,13 @@ import polars as pl
 
 from assets.leaderboard.metric_slice import COMPARISONS_SCHEMA
 from assets.leaderboard.score_matrix import load_question_index
-from evaluators.kinds.pairwise import is_paired
 from evaluators.statistics.comparisons import compare
 from evaluators.statistics.intervals import is_pass_fail
 from warehouse.errors import WarehouseError
 from warehouse.queries.publications import (
     answers_then_and_now,
     missing_rows,
+    paired_evaluators,
     question_changes,
     results_then_and_now,
     scores_then_and_now,
@@ -112,12 +112,13 @@ def compare_publication(
     _require_kept(source, benchmark.name, version, publication)
     index = load_question_index(source, benchmark)
     unchanged = source.fetch(*unchanged_systems(benchmark.name, version))["system"].to_list()
+    paired = source.fetch(*paired_evaluators(benchmark.name))["evaluator"].to_list()
     results: list[dict[str, Any]] = []
     changed = [pl.DataFrame(schema=QUESTIONS_SCHEMA)]
     for (evaluator,), own in rows.partition_by(
         "evaluator", as_dict=True, maintain_order=True
     ).items():
-        reason = _why_not(own, benchmark, str(evaluator))
+        reason = _why_not(own, is_paired=evaluator in paired)
         if reason is not None:
             results += [_not_comparable(row, reason) for row in own.iter_rows(named=True)]
             continue
@@ -179,15 +180,14 @@ def _require_kept(
     )
 
 
-def _why_not(rows: pl.DataFrame, benchmark: Benchmark, evaluator: str) -> str | None:
+def _why_not(rows: pl.DataFrame, *, is_paired: bool) -> str | None:
     """Return why the scores of an evaluator are not comparable with those of then."""
     before, now = rows["signature_before"][0], rows["signature"][0]
     if before != now:
         same = [each for each in before.split("|") if not each.startswith("judge:")]
         is_judge = same == [each for each in now.split("|") if not each.startswith("judge:")]
         return f"the {'judge' if is_judge else 'evaluator'} has changed"
-    configured = {each.name: each for each in benchmark.evaluators}
-    if evaluator in configured and is_paired(configured[evaluator]):
+    if is_paired:
         return "it depends on the answers of all systems"
     return None
 
@@ -341,8 +341,8 @@ def _find_notes(
     if any(changes.values()):
         said = ", ".join(f"{count} {what}" for what, count in changes.items() if count)
         yield (
-            f"the questions have changed ({said}): only the {row['n_same']} that are the same as "
-            "then count for differences, but all of each time for the means"
+            f"the questions have changed ({said}): differences are over the {row['n_same']} that "
+            "stayed the same, means over all"
         )
     documents = source.fetch(
         "SELECT count(DISTINCT digest) FROM publication_data WHERE kind = 'documents' "

@@ -28,6 +28,7 @@ from tests.warehouse.conftest import ids, questions
 from warehouse.errors import WarehouseUnreachable
 from warehouse.ledger.budget import settle, spent_by_run
 from warehouse.ledger.database import LedgerDatabase
+from warehouse.schema.tables.history import HISTORY
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -44,7 +45,10 @@ ENDS_S = 420.0
 """A run has ended after this long: it notices, tries again for a while, and stops."""
 SHORT_S = 12.0
 """Long enough for TCP to give up, and shorter than the half minute for which a run waits."""
-KEPT = ("judgments", "asks", "signatures", "leaderboard_history", "validations")
+KEPT = (
+    *("judgments", "asks", "signatures", "leaderboard_history", "validations"),
+    *(table.name for table in HISTORY.tables),
+)
 """Tables that keep what earlier runs did."""
 SLOW_COMMIT = """
 CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS

@@ -35,7 +35,8 @@ PREDICTION_DIGEST: Final = "hash(hash({}))".format(
     ", ".join(
         quoted(column.name) + "::VARCHAR" * column.type.endswith("[]")
         for column in table_named("predictions").columns
-        if column.name not in ("benchmark", "system")
+        # Answers that were asked for again take another time.
+        if column.name not in ("benchmark", "system", "latency_s")
     )
 )
 SCORE_DIGEST: Final = 'hash(hash(question_id, "values"))'
@@ -80,7 +81,7 @@ WITH points AS (
 )
 
 SELECT
-    published_at, run_id, tag, benchmark, system, evaluator, metric, mean, ci_low, ci_high,
+    published_at, run_id, tag, benchmark, version, system, evaluator, metric, mean, ci_low, ci_high,
     n_scored, len(changed) = 0 AS comparable, changed
 FROM (
     SELECT *, list_filter([
@@ -254,6 +255,14 @@ def unchanged_systems(benchmark: str, version: datetime) -> Query:
     )
 
 
+def paired_evaluators(benchmark: str) -> Query:
+    """Select the evaluators that compare the answers of systems with each other: evaluator."""
+    return Query(
+        "SELECT DISTINCT evaluator FROM pairwise WHERE benchmark = $benchmark",
+        {"benchmark": benchmark},
+    )
+
+
 def missing_rows(benchmark: str, version: datetime) -> Query:
     """Select the data sets of an earlier leaderboard of which rows are missing.
 
@@ -267,12 +276,11 @@ def missing_rows(benchmark: str, version: datetime) -> Query:
         LEFT JOIN (
             SELECT 'questions' AS kind, digest, count(*) AS n FROM kept_questions GROUP BY ALL
             UNION ALL
-            SELECT 'predictions', digest, count(*) FROM kept_answers GROUP BY ALL
-            UNION ALL
             SELECT 'scores', digest, count(*) FROM kept_scores GROUP BY ALL
         ) AS k USING (kind, digest)
-        WHERE d.benchmark = $benchmark AND d.published_at = $version AND d.kind <> 'documents'
-            AND kept <> "rows"
+        WHERE d.benchmark = $benchmark AND d.published_at = $version
+            -- Answers are only shown: of several to a question, the first one is kept.
+            AND d.kind IN ('questions', 'scores') AND kept <> "rows"
         ORDER BY ALL
         """,
         {"benchmark": benchmark, "version": version},

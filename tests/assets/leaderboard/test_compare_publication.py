@@ -125,7 +125,8 @@ def test_changed_questions_do_not_count(published: Workshop) -> None:
     assert found.results["n_pairs"].to_list() == [5]
     assert "q0" not in set(found.questions["question_id"])
     (note,) = found.notes
-    assert note.startswith("the questions have changed (1 changed, 1 new): only the 5 that are")
+    assert note.startswith("the questions have changed (1 changed, 1 new): differences are over")
+    assert "the 5 that stayed the same" in note
 
 
 @takes_minutes

@@ -42,6 +42,18 @@ function usefulSentences(detail) {
   });
 }
 
+// Verdicts about the answer, and about the passages where they are checked too.
+function judgedSentences(describe) {
+  return (detail) => [["the answer", detail.answer], ["the passages", detail.contexts]].filter(([, found]) => found).map(([place, found]) => describe(place, found));
+}
+
+function criteriaSentence(_, { criteria }) {
+  const [met, missed] = [true, false].map((isMet) => Object.keys(criteria).filter((key) => criteria[key] === isMet).map((key) => key.replaceAll("_", " ")));
+  return [met.length ? `meets ${met.join(", ")}` : null, missed.length ? `does not meet ${missed.join(", ")}` : null].filter(Boolean).join("; ");
+}
+
+const PATHS = { no_gold: "no sentence is evidence", identifiers: "no text is known: compares the identifiers of sentences", words: "compares the words of the cited sentences with those of the evidence" };
+
 const SENTENCES = {
   citation: citationSentences,
   document_retrieval: retrievalSentences,
@@ -55,9 +67,18 @@ const SENTENCES = {
   rubric_judge: ({ reasoning, missing, incorrect }) => [...quoted("the judge says:", [reasoning].filter(Boolean)), ...quoted("missing from the answer:", missing), ...quoted("incorrect:", incorrect)],
   trace: ({ sentences, relevant, utilized, unsupported }) => [`${count(relevant?.length ?? 0)} relevant and ${plural(utilized?.length ?? 0, "used sentence")} in the passages`, sentences ? `the passages support ${of(sentences - (unsupported?.length ?? 0), sentences, "sentence")} of the answer` : null],
   option_confidence: optionSentences,
+  noise_robustness: ({ rules }) => rules.map((rule) => (rule === null ? "does not have the expected answer" : `has the expected answer, by the rule “${String(rule).replaceAll("_", " ")}”`)),
   negative_rejection: ({ phrase }) => [phrase ? `rejects the question: “${phrase}”` : "does not reject the question"],
-  counterfactual_robustness: ({ phrase }) => [phrase ? `reports the false passage: “${phrase}”` : null],
+  counterfactual_robustness: ({ phrase }) => [phrase ? `reports an error in the passages: “${phrase}”` : "reports no error in the passages"],
   looping_detection: ({ sentences, unique_sentences: unique }) => [`${of(unique, sentences, "sentence")} ${unique === 1 ? "is" : "are"} unique`],
+  evidence_overlap: ({ path }) => [PATHS[path] ?? null],
+  context_relevancy: ({ useful, sentences }) => [`${of(useful.length, sentences, "sentence")} of the passages useful for the question`],
+  soft_context_relevancy: ({ chunks }) => [`similarity of the question and each chunk: ${chunks.map((each) => number(each, 2)).join(", ")}`],
+  bleu: ({ right, words, reference_words: expected }) => [`${of(right[0], words, "word")} in the expected text, which has ${count(expected)}`],
+  rouge: ({ words }) => [`compares ${words.map((each) => each.replaceAll("_", " ")).join(", ")} words`],
+  language_mismatch: judgedSentences((place, found) => `the question is in “${found.requested_language ?? found.question_language}”, ${place} in “${found.text_language}”`),
+  contact_information: judgedSentences((place, { items }) => `${place} ${place.endsWith("s") ? "have" : "has"} ${items.length ? plural(items.length, "contact detail") : "no contact details"}`),
+  summarization_judge: judgedSentences(criteriaSentence),
   pii_leakage: leakSentences,
   sensitive_data_leakage: leakSentences,
 };

@@ -6,11 +6,16 @@ let isLeaving = null; // until Back has removed the question from the address
 let heatMapList = null; // the questions as the heat map shows them
 const dialog = byId("sample");
 
+// The address of this page changes with its contents, that of the first page does not.
+function permanentAddress(id) {
+  return `../../index.html#${encodeURIComponent(PAGE.benchmark)}/${encodeURIComponent(id)}`;
+}
+
 function fact(title, value) {
   return value === null || value === undefined || value === "" ? null : [el("dt", title), el("dd", value)];
 }
 
-function questionPart(sample) {
+function questionPart(sample, id) {
   const gold = (sample.gold_sentences || []).map((id) => {
     const text = (sample.sentences || []).find((each) => each.id === id)?.text;
     return el("li", name(id), " ", text === undefined ? null : prose(text, "span"));
@@ -34,6 +39,7 @@ function questionPart(sample) {
       fact("Evidence", gold.length ? el("ul", gold) : null),
       fact("Noise", sample.noise),
       fact("Tags", tags.length ? name(tags.join(", ")) : null),
+      fact("Permanent link", el("a", { href: permanentAddress(id) }, "this question in later reports too")),
       sample.rubric ? fact("Rubric", details("show", false, evidence(parsed(sample.rubric)))) : null,
     ),
   );
@@ -71,7 +77,7 @@ async function openSample(at, systems, list = null) {
     if (shown !== wanted) return; // the reader has gone on
     shown.systems = systemsToShow(found);
     setState({ q: all[at].id, systems: shown.systems }, isNew);
-    body.replaceChildren(questionPart(found), chooser(found), answersPart(found));
+    body.replaceChildren(questionPart(found, all[at].id), chooser(found), answersPart(found));
     body.scrollTop = 0;
     const place = around().indexOf(at);
     byId("sample-title").replaceChildren("Question ", name(all[at].id), el("span", { class: "fine" }, place < 0 ? "" : ` ${count(place + 1)} of ${count(around().length)}`));

@@ -67,12 +67,7 @@ def build(data: BenchmarkData, expenses: pl.DataFrame) -> Content | None:
         if (names := systems_without(data, expenses, column))
     ]
     values = {"heads": HEADS, "rows": rows, "missing": missing}
-    return Content(values=values, charts=charts, page_data={"qualities": qualities(data)})
-
-
-def qualities(data: BenchmarkData) -> list[str]:
-    """Return the metrics by which the charts can show quality."""
-    return [".".join(name) for name in data.shown_metrics]
+    return Content(values=values, charts=charts)
 
 
 def systems_without(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> list[str]:

@@ -94,6 +94,11 @@ def test_evidence_is_told_in_sentences(browser: Browser, handbook: Report) -> No
         ("help-desk", None, "pii_leakage", "the answer contains 1 item: "),
         ("deck-hand-exam", "exam-06", "option_confidence", "is the likeliest"),
         ("mail-routing", "mail-16", "classification", "instead of"),
+        ("planted-errors", "", "counterfactual_robustness", "in the passages"),
+        ("counter-manners", "", "language_mismatch", "the question is in “"),
+        ("counter-manners", "", "contact_information", "the answer has no contact details"),
+        ("notices", "", "bleu", "in the expected text, which has"),
+        ("notices", "", "summarization_judge", "meet"),
     ],
 )
 def test_evaluators_have_sentences_of_their_own(
@@ -104,11 +109,12 @@ def test_evaluators_have_sentences_of_their_own(
     evaluator: str,
     sentence: str,
 ) -> None:
-    visit(browser, handbook, benchmark, "" if question is None else f"#q={question}")
-    if question is None:
+    visit(browser, handbook, benchmark, f"#q={question}" if question else "")
+    if not question:
         browser.see("#questions")
         browser.find("#heat-table .cell")
-        browser.click("#heat-table .cell[aria-label*='chatty: 0.00']")
+        failed = "" if question == "" else "[aria-label*='chatty: 0.00']"
+        browser.click(f"#heat-table .cell{failed}")
     browser.find("#answers tbody")
     assert sentence in " ".join(rows(browser)[evaluator])
 

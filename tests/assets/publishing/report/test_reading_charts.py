@@ -126,6 +126,26 @@ def test_curves_have_a_table_of_values(browser: Browser, handbook: Report) -> No
     assert (chart.get_attribute("aria-label") or "").startswith("Chart. Φ: the share of questions")
 
 
+@pytest.mark.browser
+@takes_minutes
+@pytest.mark.parametrize(
+    "benchmark", ["mail-routing", "help-desk", "noisy-passages", "ticket-counter", "deck-hand-exam"]
+)
+def test_every_chart_has_a_text_and_a_table(
+    browser: Browser, handbook: Report, benchmark: str
+) -> None:
+    browser.open(handbook.page(benchmark))
+    charts = browser.all("[data-chart]")
+    assert charts
+    for chart in charts:
+        browser.run("arguments[0].scrollIntoView()", chart)
+        browser.until(lambda chart=chart: chart.get_attribute("data-drawn") == "yes")
+        label = chart.get_attribute("aria-label") or ""
+        assert label.startswith("Chart. ")
+        tables = "return arguments[0].closest('section').querySelectorAll('table tbody tr').length"
+        assert browser.run(tables, chart) > 0
+
+
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8).map(sorted))
 def test_names_at_the_ends_of_lines_do_not_overlap(values: list[float]) -> None:
     moved = spread(values, 0.06, 1.0)

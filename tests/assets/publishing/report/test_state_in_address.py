@@ -122,6 +122,20 @@ def test_names_and_ids_are_percent_encoded(browser: Browser, hostile: Report) ->
     assert [unquote(system) for system in parts["systems"].split(",")] == systems
 
 
+def test_the_permanent_link_leads_back_to_the_question(browser: Browser, hostile: Report) -> None:
+    question = f"q-2{SCRIPT}"
+    visit(browser, hostile, "hostile", f"#q={quote(question, safe='')}")
+    browser.find("#answers thead")
+    link = browser.find("#sample-body dl a").get_attribute("href") or ""
+    start, _, encoded = link.partition("#hostile/")
+    assert start == hostile.index.absolute().as_uri()
+    assert unquote(encoded) == question
+    browser.driver.get("about:blank")
+    browser.driver.get(link)
+    browser.until(lambda: question in browser.find("#sample-title").text)
+    assert browser.driver.current_url.startswith(hostile.page("hostile").absolute().as_uri())
+
+
 @pytest.mark.parametrize(
     "broken", ["#q=nowhere", "#q=%E0%A4%A", "#metric=x&slice=y&systems=z", "#&=&"]
 )

@@ -2,7 +2,7 @@
 
 function startCosts() {
   const select = byId("cost-metric");
-  for (const title of PAGE.qualities) select.append(option(title, title));
+  for (const { title } of SHOWN) select.append(option(title, title));
 
   function show() {
     for (const place of document.querySelectorAll("#cost_and_time [data-chart]")) {

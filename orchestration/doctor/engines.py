@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from assets.fingerprints.input_files import named_systems
 from assets.project import is_judged
 from evaluators.engines.judge.errors import JudgeFailure
-from evaluators.engines.systems.settings import LocalModelSystem
 from evaluators.flows.requests import JUDGE, Ask
 from evaluators.kinds.flow import FlowEvaluator
 from orchestration.config.engines import model_settings
@@ -221,11 +220,7 @@ def _fetch(project: Project, sql: str) -> list[tuple[Any, ...]] | None:
 
 
 def diagnose_models(settings: Settings) -> Iterator[Diagnosis]:
-    """Diagnose every model that the project needs; download and load nothing.
-
-    These are the models of evaluators, and those on this machine that are systems.
-    """
-    yield from _local_systems(settings.project)
+    """Diagnose every model that evaluators need; download and load nothing."""
     users = _evaluators_by_role(settings.project)
     if not users:
         return
@@ -245,16 +240,6 @@ def diagnose_models(settings: Settings) -> Iterator[Diagnosis]:
             is_usable, message = False, absent.get(role, f"no model has the role {role!r}")
         effect = "" if is_usable else f"; not applicable until then: {', '.join(names)}"
         yield Diagnosis("ok" if is_usable else "warn", f"model: {role}", message + effect)
-
-
-def _local_systems(project: Project) -> Iterator[Diagnosis]:
-    asked = {name for benchmark in project.benchmarks.values() for name in benchmark.systems}
-    for name, system in project.systems.items():
-        if name in asked and isinstance(system, LocalModelSystem):
-            from evaluators.engines.systems.local_model_client import model_of
-
-            is_usable, message = model_of(system).readiness()
-            yield Diagnosis("ok" if is_usable else "fail", f"system: {name}", message)
 
 
 def _evaluators_by_role(project: Project) -> Mapping[str, Iterable[str]]:

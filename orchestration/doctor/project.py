@@ -13,6 +13,7 @@ from orchestration.cleanup import find_items
 from orchestration.config import load
 from orchestration.doctor import Diagnosis
 from orchestration.doctor.engines import diagnose_judge, diagnose_models
+from orchestration.doctor.systems import diagnose_systems
 from orchestration.errors import OrchestrationError, SettingsError
 from warehouse.errors import WarehouseError
 from warehouse.formats.query import Query
@@ -49,6 +50,7 @@ def diagnose_project(config: Path) -> Iterator[Diagnosis]:
     yield _published(project)
     yield from diagnose_judge(settings)
     yield from diagnose_models(settings)
+    yield from diagnose_systems(project)
     yield _instance(project)
     yield from _leftovers(project)
 

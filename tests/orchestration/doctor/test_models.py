@@ -85,29 +85,6 @@ def test_no_diagnosis_without_models(tmp_path: Path) -> None:
     assert list(diagnose_models(load.load_config(file))) == []
 
 
-def test_models_that_are_systems(tmp_path: Path) -> None:
-    pytest.importorskip("torch")
-    folder = tmp_path / "reader"
-    folder.mkdir()
-    (folder / "config.json").write_text("{}", encoding="utf-8")
-    systems = "".join(
-        f'  {name}: {{model: "local:{model}", task: {{mcqa: {{}}}}}}\n'
-        for name, model in (("here", "reader"), ("gone", "./nowhere"), ("unused", "./nowhere"))
-    )
-    file = tmp_path / "scoreline.yaml"
-    file.write_text(
-        f"systems:\n{systems}"
-        "benchmarks: {b: {questions: q, systems: [here, gone], evaluators: [rouge]}}",
-        encoding="utf-8",
-    )
-    here, gone = diagnose_models(load.load_config(file))
-    assert (here.state, here.subject) == ("ok", "system: here")
-    assert str(folder) in here.message
-    assert (gone.state, gone.subject) == ("fail", "system: gone")
-    assert gone.message.startswith("systems.gone: ./nowhere: ")
-    assert gone.message.endswith("does not exist")
-
-
 def test_models_page_names_every_role_and_key() -> None:
     page = (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
     (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)

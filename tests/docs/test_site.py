@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from docs.site.hooks import PLACED, with_site_links
 from tests.browser import Browser, started
-from tests.documents import ROOT
+from tests.documents import ROOT, text
 from tests.handbook import OFFLINE
 from tests.services import takes_minutes
 
@@ -45,6 +46,12 @@ def test_links_lead_to_pages_of_the_site_or_to_the_repository() -> None:
 
 def test_a_link_to_a_missing_file_is_left_to_the_strict_check() -> None:
     assert with_site_links("[a](missing.md)", "trust.md") == "[a](missing.md)"
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    listed = re.findall(r"^ +- .+: (\S+\.md)$", text("mkdocs.yml"), re.MULTILINE)
+    own = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
+    assert own | set(PLACED.values()) == set(listed)
 
 
 def build(target: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -104,14 +111,14 @@ def test_the_site_opens_from_a_folder_and_finds_words(site: Path, browser: Brows
 @takes_minutes
 @pytest.mark.parametrize("fault", ["link", "heading", "stray"])
 def test_a_fault_fails_the_build(fault: str, tmp_path: Path) -> None:
-    text, named = {
+    added, named = {
         "link": ("[a](nowhere.md)", "'nowhere.md'"),
         "heading": ("[a](trust.md#nowhere)", "#nowhere"),
         "stray": ("", "stray.md"),
     }[fault]
     docs = shutil.copytree(ROOT / "docs", tmp_path / "pages")
     page = docs / ("stray.md" if fault == "stray" else "ci.md")
-    page.write_text(f"# A page\n\n{text}\n", encoding="utf-8")
+    page.write_text(f"# A page\n\n{added}\n", encoding="utf-8")
     file = tmp_path / "mkdocs.yml"
     hooks = tmp_path / "hooks.py"
     # The pages from outside `docs/`, without running the notebook.

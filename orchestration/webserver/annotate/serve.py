@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from orchestration.webserver.annotate.labelling import Labelling
 
 GRACE_S = 3
+"""How long requests may take to end."""
+
+_LOOK_S = 0.2
 
 
 def find_metrics(
@@ -66,7 +69,11 @@ def serve(
     address: Address,
     hosts: Sequence[str],
 ) -> None:
-    """Print the address, and serve until the process is interrupted; then publish what is left."""
+    """Print the address, and serve until the process is interrupted; then publish what is left.
+
+    Raises:
+        OrchestrationError: The server ended by itself.
+    """
     publisher = Publisher(project)
     annotation = annotation_of(publisher)
     app = guard(annotation.app(), hosts, secrets.token_hex(8))
@@ -84,11 +91,27 @@ def serve(
         listening.bind((address.host, address.port))
         listening.listen()
         click.echo(f"{address.url}/?token={annotation.token}")
+        server = uvicorn.Server(config)
+        ended = threading.Event()
+
+        def run() -> None:
+            try:
+                server.run(sockets=[listening])
+            finally:
+                ended.set()
+
         publisher.start()
+        # In the main thread, uvicorn would take the signals, and the exit code would not tell them
+        # apart. A signal may reach another thread, so that the main one has to look.
+        threading.Thread(target=run, name="server", daemon=True).start()
         try:
-            uvicorn.Server(config).run(sockets=[listening])
+            while not ended.wait(_LOOK_S):
+                pass
         finally:
+            server.should_exit = True
+            ended.wait(2 * GRACE_S)
             publisher.stop()
+    raise OrchestrationError("the server ended; the message above says why")
 
 
 def _has_metric(project: Project, benchmark: str, names: Sequence[str]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import pytest
 
 from tests.command import scoreline
 from tests.orchestration.annotate.served import Client, annotating, labelled, make_project
+from tests.orchestration.judged_project import QUESTIONS, SYSTEMS, JudgedProject
 from tests.services import takes_minutes
 from warehouse.store import Warehouse
 
@@ -190,17 +192,42 @@ def test_a_label_that_cannot_be_saved_is_said_to_be_lost(home: Path, client: Cli
     assert client.ask("labels", sent)[1]["progress"]["own"] == 1
 
 
-def test_ctrl_c_publishes_the_last_label(home: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_end_publishes_the_last_label(home: Path, number: signal.Signals) -> None:
+    name = number.name
     with annotating(home, "--metric", F1, "--order", "random") as (client, process):
         client.open_page()
         assert client.ask("metrics")[1]["metrics"] == [{"benchmark": "harbour", "metric": F1}]
-        labelled(client, "ida", F1, 3)
-        process.send_signal(2)
+        labelled(client, name, F1, 3)
+        process.send_signal(number)
         _, err = process.communicate(timeout=30)
-        assert process.returncode == 130, err
+        assert process.returncode == 128 + number, err
         assert "Traceback" not in err
-        kinds = client.published("SELECT selection FROM labels WHERE annotator = 'ida'")
+        kinds = client.published("SELECT selection FROM labels WHERE annotator = $name", name=name)
     assert kinds == [("random",)] * 3
+
+
+def test_people_can_be_the_judge(tmp_path: Path) -> None:
+    project = JudgedProject(tmp_path, {"model": "human"}, evaluators=["sexism"])
+    project.write()
+    assert scoreline(tmp_path, "run", "--quiet").code == 0
+    with annotating(tmp_path) as (client, _):
+        client.open_page()
+        ((benchmark, metric),) = [
+            (each["benchmark"], each["metric"]) for each in client.ask("metrics")[1]["metrics"]
+        ]
+        names = {"benchmark": benchmark, "metric": metric, "annotator": "ann"}
+        _, found = client.ask(f"next?benchmark={benchmark}&metric={metric}&annotator=ann")
+        assert found["metric"]["choices"] == [0.0, 1.0]
+        count = found["progress"]["samples"]
+        assert count == len(SYSTEMS) * len(QUESTIONS)
+        for _ in range(count):
+            sent = {**names, "sample": found["sample"]["number"], "value": 1.0}
+            _, found = client.ask("labels", sent)
+        assert found["sample"] is None
+        assert scoreline(tmp_path, "run", "--quiet").code == 0
+        query = "SELECT status, value, count(*) FROM scores WHERE metric = 'passes' GROUP BY ALL"
+        assert client.published(query) == [("scored", 1.0, count)]
 
 
 def test_verdicts_are_shown_if_asked_for(home: Path) -> None:

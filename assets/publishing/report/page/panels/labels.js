@@ -103,7 +103,8 @@ function startLabels() {
     const found = await sample(each.at);
     const answer = found.answers.find((given) => given.system === each.system);
     const text = el("div", el("h4", "Answer"), prose(answer.answer), answer.label === null ? null : el("p", "chose ", name(answer.label)));
-    place.replaceChildren(title, el("p", started.metric.summary), questionPart(found), text, citedOf(answer, found) ?? "", contextsOf(answer, found) ?? "", buttons(each));
+    const cited = answer.cited === null ? "" : el("div", el("h4", "Citations"), citedOf(answer, found));
+    place.replaceChildren(title, el("p", started.metric.summary), questionPart(found), text, cited, contextsOf(answer, found) ?? "", buttons(each));
     place.focus({ preventScroll: true });
   }
 

@@ -41,6 +41,19 @@ def test_charts_fit_a_phone_and_so_does_the_page(
     assert phone.run(INSIDE, phone.find("html"))
 
 
+def test_the_first_page_fits_a_phone(phone: Browser, handbook: Report) -> None:
+    phone.open(handbook.index)
+    assert phone.run(INSIDE, phone.find("html"))
+    # Names of benchmarks stay beside the values that are scrolled to.
+    box = phone.see("#matrix .wide")
+    assert not phone.run(INSIDE, box)
+    phone.run("arguments[0].scrollLeft = 400", box)
+    name = phone.find("#matrix tbody th")
+    assert name.rect["x"] == box.rect["x"]
+    phone.open(handbook.page("handbook-answers"))
+    assert phone.find(".verdicts").size["width"] > 0.9 * PHONE["width"]
+
+
 @pytest.mark.parametrize("benchmark", ["handbook-answers", "ticket-counter"])
 def test_problems_fit_a_phone(phone: Browser, handbook: Report, benchmark: str) -> None:
     phone.open(handbook.page(benchmark))

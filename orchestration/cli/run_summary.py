@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +36,11 @@ def write_summary(finished: Finished, style: str, document_qa: Project | None = 
     with finished.copy.open() as opened:
         if ci.has_step_summary():
             with ci.step_summary("Evaluation"):
+                verdicts = _describe_verdicts(opened, finished.benchmarks)
+                for name, verdict in verdicts.items():
+                    if verdict is not None:
+                        click.echo(f"* **{name}**: {escape_markdown(verdict)}")
+                click.echo()
                 _write_leaderboards(opened, finished.benchmarks)
                 lines = [gate["message"] for gate in load_gates(opened, finished.benchmarks)]
                 lines += [row["message"] for row in _problems(opened, finished.benchmarks)]
@@ -51,8 +58,6 @@ def write_summary(finished: Finished, style: str, document_qa: Project | None = 
 
 def _summary(finished: Finished, copy: OpenSnapshot) -> dict[str, Any]:
     """Return what a run found as an object for programs."""
-    from assets.leaderboard.winner import describe_winner
-
     tables: dict[str, dict[str, list[Any]]] = {
         name: {"leaderboard": [], "problems": [], "gates": []} for name in finished.benchmarks
     }
@@ -64,15 +69,12 @@ def _summary(finished: Finished, copy: OpenSnapshot) -> dict[str, Any]:
     ):
         for row in copy.fetch_rows(query):
             tables[row["benchmark"]][table].append(to_json_value(row))
-    verdicts = {
-        name: describe_winner(
-            [row for row in own["leaderboard"] if row["slice"] == "all" and row["is_headline"] == 1]
-        )
-        for name, own in tables.items()
-    }
+    verdicts = _describe_verdicts(copy, finished.benchmarks)
     record = finished.record
     return {
-        "benchmarks": {name: {"verdict": verdicts[name], **own} for name, own in tables.items()},
+        "benchmarks": {
+            name: {"verdict": verdicts.get(name), **own} for name, own in tables.items()
+        },
         "scored": 0 if record is None else total(record, "scored"),
         "up_to_date": None if record is None else total(record, "up to date"),
         "answers": None if record is None else _answers_summary(record),
@@ -80,6 +82,16 @@ def _summary(finished: Finished, copy: OpenSnapshot) -> dict[str, Any]:
         "published": str(finished.report.parent),
         "report": str(finished.report),
     }
+
+
+def _describe_verdicts(copy: OpenSnapshot, benchmarks: Sequence[str]) -> dict[str, str | None]:
+    """Return who is best on each benchmark by its headline metric, or why there is no winner."""
+    from assets.leaderboard.winner import describe_winner
+
+    chosen = f"slice = 'all' AND is_headline = 1 AND {among('benchmark', benchmarks)}"
+    rows = copy.fetch_rows(select_leaderboard(chosen))
+    boards = groupby(rows, key=itemgetter("benchmark"))
+    return {name: describe_winner(list(own)) for name, own in boards}
 
 
 def _answers_summary(record: RunRecord) -> dict[str, Any]:

@@ -148,7 +148,9 @@ def test_a_run_writes_the_step_summary(own_project: Path, tmp_path: Path) -> Non
     ended = scoreline(own_project, "run", GITHUB_STEP_SUMMARY=str(summary))
     assert ended.code == 0
     lines = summary.read_text().splitlines()
-    assert lines[:3] == ["# Evaluation", "", "## harbour"]
+    assert lines[:2] == ["# Evaluation", ""]
+    assert lines[2].startswith("* **harbour**: No winner on citation.f1: 6 questions are too few")
+    assert lines[3:5] == ["", "## harbour"]
     assert any(line.startswith("| 1") and "reader" in line for line in lines)
-    assert sum(line.startswith("* ") for line in lines) == 5
+    assert sum(line.startswith("* ") for line in lines) == 6
     assert "# Evaluation" not in ended.out

@@ -15,6 +15,7 @@ function fact(title, value) {
   return value === null || value === undefined || value === "" ? null : [el("dt", title), el("dd", value)];
 }
 
+// A question with what is known to be right; with its id, also its permanent link.
 function questionPart(sample, id) {
   const gold = (sample.gold_sentences || []).map((id) => {
     const text = (sample.sentences || []).find((each) => each.id === id)?.text;
@@ -39,7 +40,7 @@ function questionPart(sample, id) {
       fact("Evidence", gold.length ? el("ul", gold) : null),
       fact("Noise", sample.noise),
       fact("Tags", tags.length ? name(tags.join(", ")) : null),
-      fact("Permanent link", el("a", { href: permanentAddress(id) }, "this question in later reports too")),
+      id === undefined ? null : fact("Permanent link", el("a", { href: permanentAddress(id) }, "this question in later reports too")),
       sample.rubric ? fact("Rubric", details("show", false, evidence(parsed(sample.rubric)))) : null,
     ),
   );

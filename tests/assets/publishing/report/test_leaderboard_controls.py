@@ -18,6 +18,7 @@ from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
     from typing import Any
 
     from tests.assets.publishing.report.conftest import Report
@@ -266,3 +267,19 @@ def test_tiles_lead_to_sections_and_insights_do_not_repeat_the_verdict(
     insights = browser.find("#overview details").get_attribute("textContent") or ""
     assert "best mean of" not in insights
     assert "No winner" not in insights
+
+
+def test_an_image_shows_what_the_chart_shows(
+    browser: Browser, handbook: Report, tmp_path: Path
+) -> None:
+    behaviour = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    browser.driver.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
+    visit(browser, handbook, "handbook-answers", "#metric=citation.recall")
+    see_chart(browser)
+    for form in ("svg", "png"):
+        browser.click(f"[data-save=leaderboard][data-format={form}]")
+        browser.until(lambda form=form: (tmp_path / f"leaderboard.{form}").exists())
+    drawn_image = (tmp_path / "leaderboard.svg").read_text(encoding="utf-8")
+    assert ">recall<" in drawn_image
+    assert ">f1<" not in drawn_image
+    assert (tmp_path / "leaderboard.png").read_bytes().startswith(b"\x89PNG")

@@ -49,11 +49,11 @@ And its hash of lists does not distinguish null, `[]` and `[NULL]`.
 """
 
 VERSIONS: Final = """
-SELECT p.published_at, p.run_id, p.tag, h.benchmark, max(h.version) AS version
+SELECT p.published_at, p.run_id, p.tag, h.benchmark, h.version
 FROM publications AS p
-JOIN (SELECT DISTINCT benchmark, published_at AS version FROM leaderboard_history) AS h
-    ON h.version <= p.published_at
-GROUP BY ALL
+CROSS JOIN (SELECT DISTINCT benchmark FROM leaderboard_history) AS b
+ASOF JOIN (SELECT DISTINCT benchmark, published_at AS version FROM leaderboard_history) AS h
+    ON h.benchmark = b.benchmark AND h.version <= p.published_at
 """
 """The SQL of the leaderboard of each benchmark in each publication: its `version` is the time of
 its rows in `leaderboard_history`."""

@@ -122,7 +122,7 @@ DEFECTS = [
         ),
         (
             "2 rows of 'predictions' have the key benchmark='south', system='poor', "
-            "question_id='q1', expected one"
+            "question_id='q1', repeat=0, expected one"
         ),
     ),
     (

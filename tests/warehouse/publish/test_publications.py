@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from tests.warehouse.conftest import put
+from warehouse.maintenance.retention import RETENTION_RULES, delete_expired
 from warehouse.publish.publications import Kept, record_publication, tag_publication
 from warehouse.publish.snapshot import FILE_NAME, Snapshot, publish
 from warehouse.queries.publications import HISTORY, INPUTS, VERSIONS
@@ -139,6 +140,21 @@ def test_only_the_last_publications_and_those_with_a_tag_keep_scores(
     leaderboard(published)
     record_publication(published, "run-6", Kept(publications=0, max_samples=1_000), {})
     assert runs_with_scores(published) == ["run-1"]
+
+
+def test_cleanup_spares_the_last_leaderboard_and_those_with_a_tag(
+    published: Warehouse, tmp_path: Path
+) -> None:
+    publish(published, tmp_path)
+    first = published.fetch("SELECT published_at FROM publications").item()
+    tag_publication(published, tmp_path, first, "v1")
+    for run in ("run-2", "run-3"):
+        leaderboard(published)
+        record_publication(published, run, EVERYTHING, {})
+    # Two systems in each leaderboard.
+    assert delete_expired(published, RETENTION_RULES["history"], 0) == 2
+    left = published.fetch(f"SELECT DISTINCT run_id FROM ({HISTORY}) ORDER BY ALL")
+    assert left["run_id"].to_list() == ["run-1", "run-3"]
 
 
 def test_large_benchmarks_keep_no_scores(four_by_two: Warehouse) -> None:

@@ -46,7 +46,7 @@ def test_the_guide_works_as_written(followed: tuple[Path, dict[str, str]]) -> No
     _, printed = followed
     assert len(printed) == 5
     plan, ask, run, compare, answers = printed.values()
-    assert "96 questions for systems" in plan
+    assert "96 answers to ask systems for" in plan
     assert ask.splitlines() == ["stems, bicycle-library: 3 asked"]
     assert "closed-book" in run
     assert "better" in compare

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import gettempdir
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from assets.checks.constraints import validate_constraints
 from assets.engines import NO_JUDGE, WarehouseLedger
@@ -152,7 +152,7 @@ def plan_answers(
                     left[system] = _budget_left(project, project.systems[system])
                 usd = min(most, left[system])
                 if math.isfinite(usd):
-                    left[system] -= usd
+                    left[system] = round(left[system] - usd, _DIGITS)
                 yield AnswersPlan(
                     benchmark=name,
                     system=system,
@@ -173,8 +173,13 @@ def _budget_left(project: Project, system: SystemSettings) -> float:
         left = min(left, system.daily_budget_usd)
     if system.daily_budget_usd is not None and has_ledger(project.open_warehouse()):
         with open_ledger(project.open_warehouse(), "plan", f"plan/{system.name}") as ledger:
-            left = min(left, max(0.0, system.daily_budget_usd - ledger.spent_last_day_usd()))
+            spent = ledger.spent_last_day_usd()
+        left = min(left, max(0.0, round(system.daily_budget_usd - spent, _DIGITS)))
     return left
+
+
+_DIGITS: Final = 9
+"""Sums of costs are exact to a billionth of a dollar."""
 
 
 def plan_run(

@@ -194,8 +194,10 @@ def _total_answers(answers: Sequence[AnswersPlan]) -> str:
 
     missing = sum(each.missing for each in answers)
     calls = sum(each.calls for each in answers)
-    total = f"{missing:,} questions for systems" + (f", in {calls:,} calls" * (calls > missing))
-    total += "; what their answers add above is an estimate"
+    total = f"{missing:,} answers to ask systems for" + (
+        f", in {calls:,} calls" * (calls > missing)
+    )
+    total += "; what these add above is an estimate"
     costs = [each.usd for each in answers if each.missing]
     if any(usd is None for usd in costs):
         return f"{total}. What they cost is unknown."

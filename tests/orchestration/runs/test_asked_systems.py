@@ -126,6 +126,8 @@ def test_a_daily_budget_holds_for_all_runs(project: AskedProject) -> None:
     assert "2 not asked: its budget was reached" in done.messages
     assert project.scoreline("run").code == 1
     assert sum(project.asked().values()) == 4
+    (row, *_) = json.loads(project.scoreline("plan", "--format", "json").out)
+    assert (row["calls"], row["usd"]) == (2, 0.0)
     project.systems["rag"]["daily_budget_usd"] = 2.0
     assert project.scoreline("run").code == 0
     assert sum(project.asked().values()) == 2

@@ -37,7 +37,7 @@ def test_a_question_of_two_benchmarks_is_counted_once(project: AskedProject) -> 
     rows = planned(project)
     assert rows["rooms", "answers/rag"]["calls"] == 6
     assert rows["same", "answers/rag"]["calls"] == 0
-    assert "6 questions for systems;" in project.scoreline("plan").out
+    assert "6 answers to ask systems for;" in project.scoreline("plan").out
 
 
 @takes_minutes
@@ -50,7 +50,7 @@ def test_every_order_of_the_options_is_a_call(project: AskedProject) -> None:
     project.systems = {"m": {"model": "openai/m", "api_base": NOWHERE, "task": task, **PRICES}}
     row = planned(project)["rooms", "answers/m"]
     assert (row["samples"], row["calls"]) == (2, 6)
-    assert "2 questions for systems, in 6 calls;" in project.scoreline("plan").out
+    assert "2 answers to ask systems for, in 6 calls;" in project.scoreline("plan").out
 
 
 @takes_minutes
@@ -104,7 +104,7 @@ def test_judge_calls_of_answers_that_are_missing_are_estimated(project: AskedPro
     # Each answer is divided into statements, and these are checked.
     assert (row["samples"], row["calls"], row["held"]) == (6, 2 * 6, 0)
     assert row["usd"] > 0
-    assert "what their answers add above is an estimate" in project.scoreline("plan").out
+    assert "what these add above is an estimate" in project.scoreline("plan").out
     assert project.asked() == {}
     assert not (project.home / ".scoreline").exists()
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 EXAMPLE = HERE.parents[1] / "examples" / "handbook"
 PATIENCE_S = 60
+SIZE = (1200, 800)
 
 SHOTS = {
     "report": ("handbook-answers", "#leaderboard"),
@@ -51,6 +52,7 @@ def main() -> None:
             for name, (benchmark, element) in SHOTS.items():
                 shoot_report(driver, project / "published", name, benchmark, element)
             shoot_answers(driver, project / "published")
+            shoot_first_page(driver, project / "published")
             with interface(project) as address:
                 shoot_graph(driver, address)
                 shoot_backfill(driver, address)
@@ -68,7 +70,12 @@ def browser() -> Iterator[webdriver.Chrome]:
     """Start headless Chromium."""
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or ""
-    for flag in ("--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1200,800"):
+    for flag in (
+        "--headless",
+        "--no-sandbox",
+        "--hide-scrollbars",
+        f"--window-size={SIZE[0]},{SIZE[1]}",
+    ):
         options.add_argument(flag)
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver") or ""))
     try:
@@ -111,6 +118,14 @@ def shoot_answers(driver: webdriver.Chrome, publish: Path) -> None:
     driver.save_screenshot(str(HERE / "answers.png"))
 
 
+def shoot_first_page(driver: webdriver.Chrome, publish: Path) -> None:
+    """Take a screenshot of the first page."""
+    driver.set_window_size(1360, 1300)
+    driver.get((publish / "index.html").as_uri())
+    driver.save_screenshot(str(HERE / "index.png"))
+    driver.set_window_size(*SIZE)
+
+
 @contextmanager
 def interface(project: Path) -> Iterator[str]:
     """Start the Dagster interface of a project and yield its address."""
@@ -144,6 +159,7 @@ def shoot_graph(driver: webdriver.Chrome, address: str) -> None:
     )
     time.sleep(3)
     driver.save_screenshot(str(HERE / "graph.png"))
+    driver.set_window_size(1700, 1000)
     driver.get(f"{address}/assets/leaderboard?view=partitions&partition=handbook-answers")
     WebDriverWait(driver, PATIENCE_S).until(
         lambda d: d.find_elements(By.XPATH, "//th[normalize-space()='citation.f1']")
@@ -152,6 +168,7 @@ def shoot_graph(driver: webdriver.Chrome, address: str) -> None:
     driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", heading)
     time.sleep(1)
     driver.save_screenshot(str(HERE / "leaderboard.png"))
+    driver.set_window_size(*SIZE)
 
 
 def shoot_backfill(driver: webdriver.Chrome, address: str) -> None:

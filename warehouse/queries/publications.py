@@ -21,19 +21,20 @@ _CONTENT_COLUMNS: Final = [
     name for name in table_named("questions").column_names if name not in _UNCOUNTED
 ]
 
-QUESTION_CONTENT: Final = "md5_number_lower(concat_ws(chr(31), {}))".format(
-    ", ".join(f"{literal(name)} || '=' || {quoted(name)}::VARCHAR" for name in _CONTENT_COLUMNS)
+_CONTENT: Final = ", ".join(
+    f"{literal(name)} || '=' || {quoted(name)}::VARCHAR" for name in _CONTENT_COLUMNS
 )
+QUESTION_CONTENT: Final = f"md5_number_lower(concat_ws(chr(31), {_CONTENT}))"
 """The SQL of the digest of what a question asks and expects.
 
 Columns without a value do not count, so that a later version may add columns.
 """
 
-QUESTION_DIGEST: Final = f"md5_number_lower(concat_ws(chr(31), question_id, {QUESTION_CONTENT}))"
+QUESTION_DIGEST: Final = f"md5_number_lower(concat_ws(chr(31), question_id, {_CONTENT}))"
 DOCUMENT_DIGEST: Final = 'hash(hash(doc_id, sentence_id, "position", "text"))'
 PREDICTION_DIGEST: Final = "hash(hash({}))".format(
     ", ".join(
-        quoted(column.name) + "::VARCHAR" * column.type.endswith("[]")
+        quoted(column.name) + f", len({quoted(column.name)})" * column.type.endswith("[]")
         for column in table_named("predictions").columns
         # Answers that were asked for again take another time.
         if column.name not in ("benchmark", "system", "latency_s")
@@ -45,7 +46,7 @@ SCORE_DIGEST: Final = 'hash(hash(question_id, "values"))'
 `hash` is ten times as fast as MD5, but may change with DuckDB: then all predictions are shown as
 changed once. Digests of questions decide what is comparable. The outer `hash` is needed: of several
 values DuckDB combines the hashes by XOR, so equal changes in an even number of rows would cancel.
-And its hash of lists does not distinguish null, `[]` and `[NULL]`.
+And its hash of lists does not distinguish null, `[]` and `[NULL]`; their lengths do.
 """
 
 VERSIONS: Final = """

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 
-from tests.warehouse.conftest import put
+from tests.warehouse.conftest import change, put
 from warehouse.maintenance.retention import RETENTION_RULES, delete_expired
 from warehouse.publish.publications import Kept, record_publication, tag_publication
 from warehouse.publish.snapshot import FILE_NAME, Snapshot, publish
-from warehouse.queries.publications import HISTORY, INPUTS, VERSIONS
+from warehouse.queries.publications import HISTORY, INPUTS, PREDICTION_DIGEST, VERSIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -240,6 +240,24 @@ def test_history_has_a_publication_without_changes_only_with_a_tag(
     publish(published, tmp_path)
     tag_publication(published, tmp_path, second, "v2")
     assert published.fetch(shown).rows() == [("run-1", "b"), ("run-2", "b"), ("run-2", "c")]
+
+
+def test_digests_tell_lists_from_each_other(published: Warehouse) -> None:
+    digest = (
+        f"SELECT {PREDICTION_DIGEST} FROM predictions WHERE system = 'rag' AND question_id = 'q0'"
+    )
+    found = set()
+    for docs, cited in (
+        *(("NULL", "[]"), ("[]", "NULL"), ("[]", "[]"), ("[NULL]", "[]"), ("[]", "[NULL]")),
+        *(("['a', 'b']", "[]"), ("['a']", "['b']"), ("['b', 'a']", "[]"), ("NULL", "NULL")),
+    ):
+        change(
+            published,
+            f"UPDATE predictions SET retrieved_doc_ids = {docs}, cited_sentence_ids = {cited} "
+            "WHERE system = 'rag' AND question_id = 'q0'",
+        )
+        found.add(published.fetch(digest).item())
+    assert len(found) == 9
 
 
 def test_inputs_are_new_when_their_digest_changes(published: Warehouse) -> None:

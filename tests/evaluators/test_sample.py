@@ -20,7 +20,9 @@ FULL = {
 
 
 def test_columns_and_fields_are_the_same() -> None:
-    assert [field.name for field in dataclasses.fields(Sample)] == list(SAMPLE_COLUMNS)
+    # The number of the answer is no column that evaluators read.
+    names = [field.name for field in dataclasses.fields(Sample)]
+    assert names == [*SAMPLE_COLUMNS, "repeat"]
 
 
 def test_keys_and_answers_are_sample_columns() -> None:
@@ -46,8 +48,9 @@ def test_columns_that_were_not_read_are_none() -> None:
     assert all(
         getattr(sample, field.name) is None
         for field in dataclasses.fields(Sample)
-        if field.name not in KEYS
+        if field.name not in {*KEYS, "repeat"}
     )
+    assert sample.repeat == 0
 
 
 def test_a_sample_cannot_be_changed() -> None:

@@ -261,7 +261,7 @@ def len_of(answer: str) -> int:
         ),
         (
             {"predictions": {"s": [{"question_id": "q0", "answer": ""}] * 2}},
-            r"\['s'\]\[1\]: a second .* 'q0', the first in predictions\['s'\]\[0\]$",
+            r"\['s'\]\[1\]: a second .* 'q0', the first in predictions\['s'\]\[0\]; several ",
         ),
         (
             {"questions": [QUESTIONS[0]] * 2},

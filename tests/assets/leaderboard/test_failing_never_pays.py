@@ -58,7 +58,8 @@ class Scores:
         grid = score(evaluator, frame, engines(evaluator)).frame
         names = [metric.name for metric in evaluator.sample_metrics]
         self._connection = duckdb.connect()
-        for name in ("questions", "grades", "signatures", "scores"):
+        stored = ("questions", "predictions", "grades", "answer_grades", "signatures", "scores")
+        for name in stored:
             self._connection.execute(create_statement(table_named(name)))
         questions = frame.select("benchmark", "question_id").unique()
         grades = grid.with_columns(

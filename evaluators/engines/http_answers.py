@@ -100,7 +100,7 @@ def install_checks() -> None:
 async def close_connections() -> None:
     """Close the connections of checked requests of this event loop, which is about to end.
 
-    LiteLLM keeps a client for each event loop, also after its end, when nobody can close it.
+    LiteLLM keeps a client for each event loop, also after its end, when it can no longer be closed.
     """
     for transport in list(_TRANSPORTS.pop(asyncio.get_running_loop(), ())):
         await transport.aclose()

@@ -67,10 +67,12 @@ def _evaluator_rows(
     metrics = replace(evaluator, repeats=1).sample_metrics
     for (system,), own in answers.partition_by("system", as_dict=True).items():
         _, rows = np.unique(own["question"].to_numpy(), return_inverse=True)
+        numbers = own["repeat"].to_numpy()
         judged = _judge_variance(own["replicates"])
         for at, metric in enumerate(metrics):
-            scores = np.full((rows.max() + 1, evaluator.repeats), np.nan)
-            scores[rows, own["repeat"].to_numpy()] = own["values"].list.get(at).to_numpy()
+            # Scores of another run may be of more answers than there are now.
+            scores = np.full((rows.max() + 1, numbers.max() + 1), np.nan)
+            scores[rows, numbers] = own["values"].list.get(at).to_numpy()
             # Answers to a question vary as judgments of an answer do.
             found = split_variance(scores)
             if found is None:

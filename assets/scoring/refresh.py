@@ -188,7 +188,7 @@ def _score_part(
                     transaction.disable_text_compression(unless_repeated=True)
                 put = transaction.replace if known else transaction.append
                 put(table, folder, constants=constants)
-            _combine(transaction, names, combining, constants)
+            _combine(transaction, names, combining, constants, systems)
             if to_retry:
                 # The stage stays stale for a retry, and later stages see that scores changed.
                 unsettled = f"unsettled {run_id}"
@@ -225,15 +225,24 @@ def _combine(
     benchmarks: Sequence[str],
     evaluator: Evaluator,
     constants: Mapping[str, str | datetime],
+    systems: Sequence[str],
 ) -> None:
-    """Replace the scores of questions with several answers by those of the answers combined."""
-    own = {"benchmark": benchmarks, "evaluator": evaluator.name}
+    """Replace the scores of questions with several answers by those of the answers combined.
+
+    Systems that are not among those to score keep the scores that they have.
+    """
+    own = {"benchmark": benchmarks, "evaluator": [evaluator.name]}
+    if systems:
+        own["system"] = systems
     if evaluator.repeats == 1:
         transaction.delete("answer_grades", own)
         return
     (benchmark,) = benchmarks
     transaction.delete("grades", own)
+    transaction.execute(*delete_orphans(benchmark, evaluator.name))
     answers = transaction.fetch(*answers_to_fold(benchmark, evaluator.name, evaluator.signature))
+    if systems:
+        answers = answers.filter(pl.col("system").is_in(systems))
     if answers.height:
         folded = fold_answers(evaluator, answers)
         known = {name: value for name, value in constants.items() if name != "scored_at"}

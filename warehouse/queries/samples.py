@@ -139,7 +139,8 @@ def select_stale(
     """Select those of some samples that have no score of this signature for their inputs."""
     scope = _Scope.of(benchmark)
     key = f"{scope.key}system, question_id, {'repeat, ' if every_answer else ''}input_digest"
-    table = "answer_grades" if every_answer else "grades"
+    # A mean of several answers, which a question had before, is no score of a single one.
+    table, single = ("answer_grades", "") if every_answer else ("grades", "AND n_answers IS NULL")
     sql = f"""
 SELECT s.*
 FROM (
@@ -148,7 +149,7 @@ FROM (
 ANTI JOIN (
     SELECT {key}
     FROM {table}
-    WHERE {scope.condition} AND evaluator = $evaluator AND signature = $signature
+    WHERE {scope.condition} AND evaluator = $evaluator AND signature = $signature {single}
 ) AS g USING ({key})
 """.strip()  # noqa: S608
     return Query(sql, {**samples.parameters, "evaluator": evaluator, "signature": signature})

@@ -129,6 +129,77 @@ def test_a_changed_answer_is_scored_alone(project: AskedProject) -> None:
     assert passes(project)["passes"] == pytest.approx(4 / 12)
 
 
+def answer_from_files(project: AskedProject, *evaluators: str, **answers: int) -> None:
+    """Give each system as many answers to each question as said; every second one is right."""
+    project.systems = {}
+    project.benchmark = {"predictions": "p.jsonl", "evaluators": list(evaluators)}
+    project.questions = [{**each, "expected_label": "right"} for each in project.questions]
+    rows: list[dict[str, Any]] = [
+        {
+            "system": system,
+            "question_id": f"q{n}",
+            "repeat": repeat,
+            "answer": f"Room {n}" if (n + repeat) % 2 else "I do not know.",
+            "label": "wrong" if (n + repeat) % 2 else "right",
+        }
+        for system, count in answers.items()
+        for n in range(4)
+        for repeat in range(count)
+    ]
+    lines = [json.dumps(row) + "\n" for row in rows]
+    (project.home / "p.jsonl").write_text("".join(lines), encoding="utf-8")
+
+
+def scored_answers(project: AskedProject) -> dict[str, int]:
+    query = "SELECT system, count(*) FROM answer_scores WHERE metric = 'accuracy' GROUP BY ALL"
+    return dict(project.rows(query))
+
+
+def test_no_mean_is_left_where_a_single_answer_remains(project: AskedProject) -> None:
+    """Also of a system that had one answer while another one had several."""
+    answer_from_files(project, "classification", a=3, b=1)
+    assert project.scoreline("run").code == 0
+    assert scored_answers(project) == {"a": 12, "b": 4}
+    answer_from_files(project, "classification", a=1, b=1)
+    done = project.scoreline("run")
+    assert done.code == 0, done.err
+    assert scored_answers(project) == {"a": 4, "b": 4}
+    assert project.rows("SELECT count(n_answers), max(len(values)) FROM grades") == [(0, 1)]
+    f1 = "SELECT system, n FROM leaderboard WHERE metric = 'f1' AND slice = 'all' ORDER BY ALL"
+    assert project.rows(f1) == [("a", 4), ("b", 4)]
+
+
+@pytest.mark.parametrize(("before", "now"), [(1, 3), (3, 1), (3, 4)])
+def test_other_systems_keep_their_scores(project: AskedProject, before: int, now: int) -> None:
+    answer_from_files(project, "classification", a=before, b=before)
+    assert project.scoreline("run").code == 0
+    answer_from_files(project, "classification", a=now, b=now)
+    done = project.scoreline("run", "--system", "a")
+    assert done.code == 0, done.err
+    assert scored_answers(project) == {"a": 4 * now, "b": 4 * before}
+    counted = (
+        "SELECT system, n FROM leaderboard "
+        "WHERE metric IN ('accuracy', 'f1') AND slice = 'all' ORDER BY ALL"
+    )
+    assert sorted(project.rows(counted)) == sorted(
+        [("a", 4), ("a", 4 * now), ("b", 4), ("b", 4 * before)]
+    )
+    assert project.scoreline("run").code == 0
+    assert scored_answers(project) == {"a": 4 * now, "b": 4 * now}
+
+
+def test_an_evaluator_that_has_not_run_again_keeps_its_variance(project: AskedProject) -> None:
+    answer_from_files(project, "rouge", "looping_detection", a=4)
+    assert project.scoreline("run").code == 0
+    answer_from_files(project, "rouge", "looping_detection", a=3)
+    done = project.scoreline("run", "--evaluator", "rouge")
+    assert done.code == 0, done.err
+    counted = "SELECT max(repeat), evaluator FROM answer_scores GROUP BY evaluator ORDER BY ALL"
+    assert project.rows(counted) == [(2, "rouge"), (3, "looping_detection")]
+    evaluators = "SELECT DISTINCT evaluator FROM variance ORDER BY ALL"
+    assert project.rows(evaluators) == [("looping_detection",), ("rouge",)]
+
+
 def test_a_judge_judges_every_answer(project: AskedProject) -> None:
     project.benchmark["evaluators"] = ["byop"]
     with JudgeServer() as server:

@@ -94,13 +94,16 @@ def read_score_matrix(data: BenchmarkData, evaluator: str) -> ScoreMatrix:
     values = np.full(shape, np.nan, dtype=np.float32)
     codes = np.full(shape, UNKNOWN, dtype=np.uint8)
     q, s = scores["q"].to_numpy(), scores["s"].to_numpy()
-    numbers = scores["values"].explode().to_numpy().reshape(-1, len(metrics))
-    values[q, s] = numbers.astype(np.float32)
-    codes[q, s] = 0
-    has_codes = scores["codes"].is_not_null().to_numpy()
-    if has_codes.any():
-        given = scores.filter(has_codes)["codes"].explode().to_numpy().reshape(-1, len(metrics))
-        codes[q[has_codes], s[has_codes]] = given
+    for at in range(len(metrics)):
+        # Systems that were scored when questions had fewer answers have fewer metrics.
+        given = scores.select(
+            value=pl.col("values").list.get(at, null_on_oob=True).cast(pl.Float32),
+            code=pl.when(pl.col("values").list.len() > at).then(
+                pl.col("codes").list.get(at, null_on_oob=True).fill_null(0)
+            ),
+        )
+        values[q, s, at] = given["value"].to_numpy()
+        codes[q, s, at] = given["code"].fill_null(UNKNOWN).to_numpy()
     axes = (2, 0, 1)
     return ScoreMatrix(metrics, values.transpose(axes), codes.transpose(axes))
 

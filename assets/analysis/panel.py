@@ -41,7 +41,7 @@ class Judged:
     """What the members of a panel gave the samples of one evaluator.
 
     Attributes:
-        samples: One row per sample: system, question (its key).
+        samples: One row per answer: system, question (its key), repeat.
         clusters: The cluster of each sample.
         values: By member and then metric, a value per sample; NaN where there is none.
         regular: The members that judged every sample. With escalation, the others judged only
@@ -101,12 +101,17 @@ def calibrate_members(
             )
             if own.is_empty():
                 continue
-            means = own.group_by("system", "question").agg(label=pl.col("value").mean())
+            # A label is for the first answer to a question.
+            means = own.group_by("system", "question", repeat=pl.lit(0, pl.Int32)).agg(
+                label=pl.col("value").mean()
+            )
             for member, values in judged.values.items():
                 scores = judged.samples.with_columns(
                     value=pl.Series(values[metric.name]),
                     cluster=pl.Series(judged.clusters, dtype=pl.Int64),
-                ).join(means, on=["system", "question"], how="left", maintain_order="left")
+                ).join(
+                    means, on=["system", "question", "repeat"], how="left", maintain_order="left"
+                )
                 found = LabelledScores(
                     scores=scores.filter(pl.col("value").is_finite()),
                     threshold=threshold_of(benchmark, evaluator, metric),
@@ -143,7 +148,7 @@ def _load_judged(warehouse: Warehouse, benchmark: Benchmark, evaluator: Evaluato
     }
     questions = load_question_index(warehouse, benchmark)
     return Judged(
-        samples=rows.select("system", "question"),
+        samples=rows.select("system", "question", "repeat"),
         clusters=questions.cluster_numbers(rows["question"].to_numpy()),
         values=values,
         regular=tuple(name for name in members if all(name in each for each in given)),

@@ -57,6 +57,8 @@ def labelled_scores(benchmark: str, evaluator: str, metric: str, signature: str)
 def samples_to_label(benchmark: str, evaluator: str, metric: str) -> Query:
     """Select the answered samples of one metric, those of each system in a random order.
 
+    Of several answers to a question, people label the first one.
+
     The order depends on nothing but the names, so that it is the same for all people and days.
 
     Returns:
@@ -68,10 +70,12 @@ def samples_to_label(benchmark: str, evaluator: str, metric: str) -> Query:
         "SELECT p.system, p.question_id, s.value,"
         " (s.detail -> '$.replicates')::VARCHAR AS replicates,"
         " (s.detail -> '$.panel.values')::VARCHAR AS members "
-        "FROM (SELECT DISTINCT system, question_id FROM predictions"
-        " WHERE benchmark = $benchmark AND error IS NULL AND not_asked IS NULL) AS p "
-        "LEFT JOIN (SELECT DISTINCT ON (system, question_id) * FROM scores"
-        " WHERE benchmark = $benchmark AND evaluator = $evaluator AND metric = $metric) AS s"
+        "FROM (SELECT system, question_id FROM predictions"
+        " WHERE benchmark = $benchmark AND repeat = 0 AND error IS NULL AND not_asked IS NULL"
+        ") AS p "
+        "LEFT JOIN (SELECT DISTINCT ON (system, question_id) * FROM answer_scores"
+        " WHERE benchmark = $benchmark AND repeat = 0 AND evaluator = $evaluator"
+        " AND metric = $metric) AS s"
         " USING (system, question_id) "
         "ORDER BY p.system, md5(concat_ws(chr(31), $evaluator, $metric, p.system, p.question_id))"
     )
@@ -96,14 +100,14 @@ def panel_judgments(benchmark: str, evaluator: str, signature: str) -> Query:
     """Select what each member of a panel gave each sample.
 
     Returns:
-        A query with system, question (UBIGINT) and members: a JSON object with a value, or null,
-        by member and metric.
+        A query with system, question (UBIGINT), repeat and members: a JSON object with a value, or
+        null, by member and metric.
     """
     return Query(
-        "SELECT system, hash(question_id) AS question,"  # noqa: S608
+        "SELECT system, hash(question_id) AS question, repeat,"  # noqa: S608
         f" (detail -> '$.panel.values')::VARCHAR AS members FROM {EVERY_ANSWER} "
         "WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature"
         " AND detail IS NOT NULL AND (detail -> '$.panel.values') IS NOT NULL "
-        "ORDER BY system, question_id",
+        "ORDER BY system, question_id, repeat",
         {"benchmark": benchmark, "evaluator": evaluator, "signature": signature},
     )

@@ -43,7 +43,7 @@ def show_sample(
     *,
     is_blind: bool,
 ) -> dict[str, Any]:
-    """Return the fields of a sample that the evaluator reads.
+    """Return the fields of a sample that the evaluator reads, of the first answer if of several.
 
     Returns:
         `fields`: a list with title and texts of each. If not blind also `system`, `value`, `reason`
@@ -73,7 +73,7 @@ def _fetch_sample(copy: OpenSnapshot, benchmark: str, sample: SampleId) -> dict[
     where = "WHERE benchmark = $benchmark AND question_id = $question"
     rows = copy.fetch_rows(f"SELECT * FROM questions {where} LIMIT 1", key)  # noqa: S608
     rows += copy.fetch_rows(
-        f"SELECT * FROM predictions {where} AND system = $system LIMIT 1",  # noqa: S608
+        f"SELECT * FROM predictions {where} AND system = $system AND repeat = 0 LIMIT 1",  # noqa: S608
         {**key, "system": sample.system},
     )
     found = {name: value for row in rows for name, value in row.items()}
@@ -92,9 +92,9 @@ def _fetch_score(
     copy: OpenSnapshot, benchmark: str, evaluator: Evaluator, metric: str, sample: SampleId
 ) -> dict[str, Any]:
     rows = copy.fetch_rows(
-        "SELECT value, reason, detail::VARCHAR AS detail FROM scores WHERE benchmark = $benchmark "
-        "AND system = $system AND question_id = $question AND evaluator = $evaluator "
-        "AND metric = $metric LIMIT 1",
+        "SELECT value, reason, detail::VARCHAR AS detail FROM answer_scores "
+        "WHERE benchmark = $benchmark AND system = $system AND question_id = $question "
+        "AND repeat = 0 AND evaluator = $evaluator AND metric = $metric LIMIT 1",
         {
             "benchmark": benchmark,
             "system": sample.system,

@@ -201,6 +201,34 @@ def test_members_and_human_labels(tmp_path: Path) -> None:
     assert rows == [("a", 40, 1.0, 1.0, 1, 0), ("b", 40, 0.0, -1.0, 0, None)]
 
 
+def test_a_label_is_for_the_first_of_several_answers(tmp_path: Path) -> None:
+    """Of the second answers, the members think the opposite."""
+    own = benchmark(tmp_path)
+    given: list[Given] = [{"a": float(at % 2), "b": float(at % 2)} for at in range(60)]
+    made = warehouse(tmp_path, own, given)
+    grades = made.fetch("SELECT * EXCLUDE (n_answers) FROM grades ORDER BY question_id")
+    second = grades["detail"].reverse()
+    labels = grades.select(
+        *("benchmark", "system", "question_id", "evaluator"),
+        metric=pl.lit(NAME),
+        annotator=pl.lit("ann"),
+        value=pl.col("values").list.first(),
+    )
+    answers = made.fetch("SELECT benchmark, system, question_id, 1::INTEGER AS repeat FROM grades")
+    with made.transaction() as transaction:
+        transaction.execute("UPDATE grades SET n_answers = 2, detail = NULL")
+        transaction.append("predictions", answers)
+        transaction.append("answer_grades", grades.with_columns(repeat=pl.lit(0, pl.Int32)))
+        transaction.append(
+            "answer_grades", grades.with_columns(repeat=pl.lit(1, pl.Int32), detail=second)
+        )
+        transaction.append("labels", labels)
+    calibrate(made, [own])
+    assert panel(made)["n"] == 120
+    rows = made.fetch("SELECT member, n_compared, agreement FROM panel_calibration ORDER BY member")
+    assert rows.rows() == [("a", 60, 1.0), ("b", 60, 1.0)]
+
+
 def test_one_judge_has_no_panel(tmp_path: Path) -> None:
     own = benchmark(tmp_path)
     made = warehouse(tmp_path, own, FOUR)

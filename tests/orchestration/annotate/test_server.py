@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import time
@@ -228,6 +229,32 @@ def test_people_can_be_the_judge(tmp_path: Path) -> None:
         assert scoreline(tmp_path, "run", "--quiet").code == 0
         query = "SELECT status, value, count(*) FROM scores WHERE metric = 'passes' GROUP BY ALL"
         assert client.published(query) == [("scored", 1.0, count)]
+
+
+def test_the_first_of_several_answers_is_labelled(tmp_path: Path) -> None:
+    asked = [{"question_id": name, "constraints": ["first"]} for name in ("q0", "q1")]
+    answers = [
+        {"system": "a", "question_id": "q0", "repeat": 1, "answer": "the second"},
+        {"system": "a", "question_id": "q0", "repeat": 0, "answer": "the first"},
+        {"system": "a", "question_id": "q1", "repeat": 1, "answer": "the second"},
+        {"system": "a", "question_id": "q1", "repeat": 0, "error": "no connection"},
+    ]
+    for name, rows in (("q", asked), ("p", answers)):
+        lines = "".join(json.dumps(row) + "\n" for row in rows)
+        (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    (tmp_path / "scoreline.yaml").write_text(
+        "benchmarks:\n"
+        "  b: {questions: q.jsonl, predictions: p.jsonl, evaluators: [tokens_presence]}\n",
+        encoding="utf-8",
+    )
+    assert scoreline(tmp_path, "run", "--quiet").code == 0
+    metric = "tokens_presence.passes"
+    with annotating(tmp_path, "--metric", metric, "--show-verdicts") as (client, _):
+        client.open_page()
+        _, found = client.ask(f"next?benchmark=b&metric={metric}&annotator=ann")
+    assert found["progress"]["samples"] == 1
+    assert found["sample"]["value"] == 1.0
+    assert {"title": "Answer", "texts": ["the first"]} in found["sample"]["fields"]
 
 
 def test_verdicts_are_shown_if_asked_for(home: Path) -> None:

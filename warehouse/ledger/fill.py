@@ -10,6 +10,7 @@ import polars as pl
 from sqlalchemy import text
 
 from warehouse.schema.tables import table_named
+from warehouse.schema.tables.ledger import ANSWER_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -28,9 +29,6 @@ MARK: Final = "ledger"
 """The row of `meta` that says up to which transaction of which ledger the tables are filled."""
 
 JUDGMENT_COLUMNS: Final = tuple(column.name for column in table_named("judgments").columns)
-ANSWER_STEPS: Final = 2_000_000
-"""The first step of the second answer to a question; see the column `step` of `asks`."""
-
 ASK_COLUMNS: Final = tuple(column.name for column in table_named("asks").columns)
 
 STORE_JUDGMENT: Final = text(

@@ -9,6 +9,7 @@ from warehouse.queries.benchmarks import names_in
 from warehouse.queries.opponents import select_opponents
 from warehouse.schema.ddl import quoted
 from warehouse.schema.tables import table_named
+from warehouse.schema.tables.ledger import ANSWER_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -174,7 +175,7 @@ class _Scope(NamedTuple):
 
 
 def delete_orphans(benchmark: str | Sequence[str], evaluator: str, table: str = "grades") -> Query:
-    """Delete an evaluator's rows of a table whose system or question no longer exists.
+    """Delete an evaluator's rows of a table whose system, question or answer no longer exists.
 
     Args:
         benchmark: The benchmark or benchmarks.
@@ -183,13 +184,14 @@ def delete_orphans(benchmark: str | Sequence[str], evaluator: str, table: str = 
             judgments stay.
     """
     scope = _Scope.of(benchmark)
-    number = ", repeat" if table == "answer_grades" else ""
+    numbers = {"answer_grades": "repeat", "asks": f"(step // {ANSWER_STEPS})::INTEGER"}
+    number, repeat = (f", {numbers[table]}", ", repeat") if table in numbers else ("", "")
     sql = f"""
 DELETE FROM {quoted(table)}
 WHERE {scope.condition}
   AND evaluator = $evaluator
   AND ({scope.key}system, question_id{number}) NOT IN (
-    SELECT ({scope.key}system, question_id{number})
+    SELECT ({scope.key}system, question_id{repeat})
     FROM predictions
     SEMI JOIN questions USING (benchmark, question_id)
     WHERE {scope.condition}

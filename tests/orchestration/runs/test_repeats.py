@@ -215,8 +215,12 @@ def test_a_judge_judges_every_answer(project: AskedProject) -> None:
         project.benchmark["evaluators"] = ["byop", "rouge"]
         assert project.scoreline("run").code == 0
         assert server.count == 6
-    (row,) = project.rows("SELECT count(*) FROM answer_scores WHERE metric = 'passes'")
-    assert row == (12,)
+        (row,) = project.rows("SELECT count(*) FROM answer_scores WHERE metric = 'passes'")
+        assert row == (12,)
+        project.benchmark["repeats"] = 1
+        assert project.scoreline("run").code == 0
+        assert server.count == 6
+    assert project.rows(steps) == [(f"q{n}", 0) for n in range(4)]
 
 
 def test_composites_combine_each_answer(project: AskedProject) -> None:

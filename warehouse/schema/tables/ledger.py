@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from warehouse.schema.table import Column, Group, Table, required, shared
 
 JUDGMENTS = Table(
@@ -38,6 +40,9 @@ JUDGMENTS = Table(
         *shared("run_id"),
     ),
 )
+
+ANSWER_STEPS: Final = 2_000_000
+"""The first step of the second answer to a question; see the column `step` of `asks`."""
 
 ASKS = Table(
     name="asks",

@@ -214,9 +214,9 @@ def _one_metric(rows: list[Row], width: int | None, title: str | None) -> Iterat
 def _describe_common(rows: list[Row]) -> Iterator[str]:
     """Say on how many questions the ranks by one metric rest, if systems were asked others."""
     if any(row.get("n_not_asked") for row in rows):
-        common, most = rows[0]["n_common"], max(row["n"] for row in rows)
+        common = rows[0]["n_common"]
         if common:
-            yield f"Ranks rest on the {common:,} of {most:,} questions that all systems were asked."
+            yield f"Ranks rest on the {common:,} questions that all systems were asked."
         else:
             yield "No ranks: no question was asked of all systems."
 

@@ -146,6 +146,17 @@ def test_a_system_answers_every_question_as_often_as_any_other() -> None:
         assert row["reason"] == "of 3 answers 1 target_error"
 
 
+def test_failed_answers_are_counted_as_answers() -> None:
+    given = [
+        {**each, "error": "no connection"} if each["question_id"] == "q1" else each
+        for each in answers(4)
+        if each["system"] == "a"
+    ]
+    problems = scoreline.evaluate(questions(4), given, [points]).problems
+    (said,) = problems.filter(kind="failed_answers")["message"]
+    assert said == "a gave no answer 3 of 12 times"
+
+
 def test_systems_may_answer_differently_often() -> None:
     given = [each for each in answers(5) if each["system"] != "b" or each["repeat"] == 0]
     board = scoreline.evaluate(questions(5), given, [right]).leaderboard

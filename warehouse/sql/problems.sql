@@ -286,7 +286,13 @@ failed_answers AS (
         CASE WHEN count(error) = count(*) THEN 'high' ELSE 'medium' END AS severity,
         count(error) / count(*) AS value,
         0.0 AS threshold,
-        format('{} gave no answer to {} of {} questions', system, count(error), count(*)) AS message
+        CASE
+            WHEN max(repeat) = 0
+                THEN format(
+                    '{} gave no answer to {} of {} questions', system, count(error), count(*)
+                )
+            ELSE format('{} gave no answer {} of {} times', system, count(error), count(*))
+        END AS message
     FROM predictions
     WHERE benchmark IN ({benchmarks}) AND not_asked IS NULL
     GROUP BY benchmark, system

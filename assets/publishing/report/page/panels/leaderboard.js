@@ -128,8 +128,8 @@ function drawLeaderboard(metrics, rows, systems, slice) {
 // On how many questions the ranks rest, if systems were asked different ones.
 function commonText(rows) {
   if (!rows.some((row) => row.n_not_asked)) return "";
-  const { n_common: common, n } = rows[0];
-  return common ? ` Ranks rest on the ${count(common)} of ${count(n)} questions that all systems were asked.` : " There are no ranks: no question was asked of all systems.";
+  const common = rows[0].n_common;
+  return common ? ` Ranks rest on the ${count(common)} questions that all systems were asked.` : " There are no ranks: no question was asked of all systems.";
 }
 
 // How many applicable samples have a score, if not all of them.

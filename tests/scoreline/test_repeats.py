@@ -146,6 +146,12 @@ def test_a_system_answers_every_question_as_often_as_any_other() -> None:
         assert row["reason"] == "of 3 answers 1 target_error"
 
 
+def test_answers_are_not_numbered_from_one() -> None:
+    given = [{**each, "repeat": each["repeat"] + 1} for each in answers(3)]
+    with pytest.raises(ScorelineError, match=r"predictions of 'a': 'repeat' is never 0"):
+        scoreline.evaluate(questions(3), given, [points])
+
+
 def test_failed_answers_are_counted_as_answers() -> None:
     given = [
         {**each, "error": "no connection"} if each["question_id"] == "q1" else each

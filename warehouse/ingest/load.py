@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import duckdb
 import polars as pl
 
+from warehouse.errors import InputError, Problem
 from warehouse.ingest.fast_path import NotFastPath
 from warehouse.ingest.rows_sql import select_documents
 
@@ -154,6 +155,7 @@ def finish_predictions(
 
     Raises:
         UnknownSystem: `missing` names a system that has no predictions.
+        InputError: A system has several answers to a question, but never the first one.
     """
     notes: list[str] = []
     where = {"benchmark": benchmark}
@@ -168,6 +170,8 @@ def finish_predictions(
         "FROM predictions WHERE benchmark = $benchmark",
         where,
     ).row(0)
+    if last:
+        _require_first_answers(transaction, benchmark)
     if last or rows < questions * len(result.systems):
         notes, added = _fill_missing(transaction, benchmark, input_format, result, not_asked)
         rows += added
@@ -210,6 +214,29 @@ def _file_notes(by_file: Mapping[Path, Sequence[str]]) -> list[str]:
         f"{f' and {len(paths) - MAX_NAMED} more files' if len(paths) > MAX_NAMED else ''}: {note}"
         for note, paths in files.items()
     ]
+
+
+def _require_first_answers(transaction: Transaction, benchmark: str) -> None:
+    """Check that answers are numbered from 0: others would count as missing, which are failures.
+
+    Raises:
+        InputError: A system has no answer with this number.
+    """
+    found = transaction.fetch(
+        "SELECT system, min(repeat) FROM predictions WHERE benchmark = $benchmark "
+        "GROUP BY system HAVING min(repeat) > 0 ORDER BY system",
+        {"benchmark": benchmark},
+    )
+    problems = [
+        Problem(
+            f"predictions of {system!r}",
+            None,
+            f"'repeat' is never 0 (it is {first} or more), but numbers answers from 0",
+        )
+        for system, first in found.iter_rows()
+    ]
+    if problems:
+        raise InputError(problems)
 
 
 def _fill_missing(

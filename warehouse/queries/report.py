@@ -207,7 +207,7 @@ ORDER BY question_id
 
 
 def answers(benchmarks: Sequence[str], question_ids: Sequence[str] | None) -> Query:
-    """Select the answers of all systems. Numbers that JSON does not support are texts.
+    """Select the first answers of all systems. Numbers that JSON does not support are texts.
 
     Returns:
         A query with benchmark, question_id, system, contexts (a list of texts) and json (all other
@@ -218,9 +218,15 @@ SELECT benchmark, question_id, system, contexts, to_json({
     'answer': answer, 'docs': retrieved_doc_ids, 'chunks': retrieved_chunk_ids,
     'scores': retrieved_scores::VARCHAR[], 'cited': cited_sentence_ids,
     'logprobs': choice_logprobs::VARCHAR[], 'label': label, 'latency': latency_s::VARCHAR,
-    'cost': cost_usd::VARCHAR, 'error': error, 'not_asked': not_asked
+    'cost': cost_usd::VARCHAR, 'error': error, 'not_asked': not_asked, 'answers': answers
 })::VARCHAR AS json
 FROM predictions
+INNER JOIN (
+    SELECT benchmark, system, 1 + max(repeat) AS answers
+    FROM predictions
+    WHERE benchmark IN ({benchmarks})
+    GROUP BY ALL
+) USING (benchmark, system)
 WHERE {chosen} AND repeat = 0
 ORDER BY question_id, system
 """

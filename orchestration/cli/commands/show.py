@@ -170,13 +170,21 @@ def _write_samples(shown: dict[str, Row]) -> None:
     for name in systems:
         lines = list(_reasons(shown[name]["scores"]))
         lines += [
-            f"{row['evaluator']}, judge, step {row['step']}: {row['reply'] or row['error']}"
+            f"{row['evaluator']}, judge, {_step(row['step'])}: {row['reply'] or row['error']}"
             for row in shown[name]["judge"]
         ]
         if lines:
             click.echo(f"\n{name}")
         for line in lines:
             say(f"  {format_cell(line)}", indent="    ")
+
+
+def _step(step: int) -> str:
+    """Return the step of a judge call; after a number for all but the first answer."""
+    from evaluators.flows.protocols import ANSWER_STEPS
+
+    repeat, own = divmod(step, ANSWER_STEPS)
+    return f"repeat {repeat}, step {own}" if repeat else f"step {own}"
 
 
 def _write_answers(answers: dict[str, str], title: str) -> None:

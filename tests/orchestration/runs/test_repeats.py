@@ -217,6 +217,7 @@ def test_a_judge_judges_every_answer(project: AskedProject) -> None:
         assert server.count == 6
         (row,) = project.rows("SELECT count(*) FROM answer_scores WHERE metric = 'passes'")
         assert row == (12,)
+        assert "byop, judge, repeat 2, step 0: " in project.scoreline("show", "q1").out
         project.benchmark["repeats"] = 1
         assert project.scoreline("run").code == 0
         assert server.count == 6

@@ -83,9 +83,17 @@ const SENTENCES = {
   sensitive_data_leakage: leakSentences,
 };
 
+// The score of each answer, where a question has several.
+function severalAnswers(evaluator, values) {
+  const metric = METRICS.find((each) => each.e === evaluator && each.primary)?.m ?? "score";
+  return `${metric} of each answer: ${values.map((each) => (typeof each === "number" ? number(each) : each.replaceAll("_", " "))).join(", ")}`;
+}
+
 // The sentences about a detail; none where it is unknown or has another form.
 function sentencesOf(evaluator, detail) {
-  if (!SENTENCES[evaluator] || detail === null || typeof detail !== "object") return [];
+  if (detail === null || typeof detail !== "object") return [];
+  if (Array.isArray(detail.answers)) return [severalAnswers(evaluator, detail.answers)];
+  if (!SENTENCES[evaluator]) return [];
   try {
     return SENTENCES[evaluator](detail).filter((each) => each !== null);
   } catch (error) {

@@ -39,11 +39,18 @@ function evidenceCell(evaluator, text) {
   return [said, details("details", false, evidence(detail))];
 }
 
+const ANSWER_STEPS = 2_000_000; // the first step of the judge on the second answer to a question
+
+function stepText(step) {
+  const number = Math.floor(step / ANSWER_STEPS);
+  return `${number ? `answer ${number + 1}, ` : ""}step ${(step % ANSWER_STEPS) + 1}`;
+}
+
 function judgedOf(answer) {
   const calls = answer.judged || [];
   if (!calls.length) return null;
   const parts = calls.map((call) => [
-    el("h5", `${call.e}, step ${call.n + 1}`, el("span", { class: "fine" }, ` ${call.m}${call.s === "scored" ? "" : `, ${call.s}`}`)),
+    el("h5", `${call.e}, ${stepText(call.n)}`, el("span", { class: "fine" }, ` ${call.m}${call.s === "scored" ? "" : `, ${call.s}`}`)),
     call.x ? el("p", { class: "warn", dir: "auto" }, call.x) : null,
     call.r === null ? null : evidence(parsed(call.r)),
   ]);

@@ -34,6 +34,7 @@ function spentText(answer) {
 
 function answerText(answer) {
   const parts = [
+    answer.answers > 1 ? el("p", { class: "fine" }, `the first of ${count(answer.answers)} answers; the scores are the means of all`) : null,
     answer.not_asked ? el("p", { class: "fine" }, "not asked") : null,
     answer.error === null ? null : el("p", { class: "warn", dir: "auto" }, `failed to answer: ${answer.error}`),
     answer.answer === null ? null : prose(answer.answer),

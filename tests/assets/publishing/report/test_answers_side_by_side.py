@@ -6,10 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from assets.project import Benchmark, Project
+from evaluators import catalog
+from tests.assets.conftest import write
+from tests.assets.publishing.report.conftest import published
 from tests.assets.publishing.report.test_state_in_address import visit
 from tests.services import takes_minutes
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.assets.publishing.report.conftest import Report
     from tests.browser import Browser
 
@@ -128,3 +134,34 @@ def test_a_reason_is_not_taken_for_a_failure(browser: Browser, handbook: Report)
     visit(browser, handbook, "deck-hand-exam", "#q=exam-06")
     browser.find("#answers tbody")
     assert "Answer" not in rows(browser)
+
+
+def test_several_answers_are_not_taken_for_one(browser: Browser, tmp_path: Path) -> None:
+    """The first answer is shown, with the score of each; none has evidence of its own."""
+    write(tmp_path / "q.jsonl", [{"question_id": "q", "gold_sentence_ids": ["S1"]}])
+    cited = [["S1"], ["S2"], ["S1"]]
+    answers = [
+        {"question_id": "q", "repeat": number, "answer": f"a{number}", "cited_sentence_ids": ids}
+        for number, ids in enumerate(cited)
+    ]
+    write(tmp_path / "rag.jsonl", answers)
+    benchmark = Benchmark(
+        name="b",
+        questions=tmp_path / "q.jsonl",
+        predictions=tmp_path / "{system}.jsonl",
+        evaluators=(catalog.build("citation"),),
+    )
+    project = Project(
+        home=tmp_path,
+        warehouse=tmp_path / "warehouse.duckdb",
+        publish=tmp_path / "published",
+        benchmarks={"b": benchmark},
+    )
+    visit(browser, published(project), "b", "#q=q")
+    browser.find("#answers tbody")
+    found = rows(browser)
+    assert lines(found["Answer"][0]) == [
+        "the first of 3 answers; the scores are the means of all",
+        "a0",
+    ]
+    assert lines(found["citation"][0]) == ["f1 of each answer: 1.000, 0.000, 1.000", "details"]

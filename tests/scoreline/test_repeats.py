@@ -10,6 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import scoreline
+from assets.scoring import refresh
 from scoreline import ScorelineError
 
 REPEATS = 3
@@ -77,6 +78,17 @@ def test_the_leaderboard_is_that_of_the_means_of_the_questions() -> None:
         )
         assert_frame_equal(found, expected, rel_tol=1e-9)
     assert several.leaderboard["n"].max() == 20
+
+
+def test_many_answers_are_combined_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = answers(20)
+    at_once = scoreline.evaluate(questions(20), given, [right])
+    monkeypatch.setattr(refresh, "FOLDED_ANSWERS", 40)
+    in_parts = scoreline.evaluate(questions(20), given, [right])
+    columns = ("system", "question_id", "metric", "value", "detail")
+    found, expected = (each.scores.select(columns).sort(pl.all()) for each in (in_parts, at_once))
+    assert found.height == 3 * 20 * 5
+    assert_frame_equal(found, expected)
 
 
 def test_pass_rates_have_rows_of_their_own() -> None:

@@ -200,8 +200,12 @@ WHERE {scope.condition}
     return Query(sql, {"evaluator": evaluator})
 
 
-def answers_to_fold(benchmark: str, evaluator: str, signature: str) -> Query:
+def answers_to_fold(
+    benchmark: str, evaluator: str, signature: str, part: int = 0, parts: int = 1
+) -> Query:
     """Select the scores of all answers of a benchmark, with the label of each answer.
+
+    With several parts, those of about as many questions in each, from part 0.
 
     Returns:
         A query with system, question_id, repeat, values, statuses, reasons, input_digest,
@@ -214,9 +218,10 @@ FROM answer_grades
 JOIN (SELECT * FROM predictions WHERE benchmark = $benchmark) AS p
     USING (benchmark, system, question_id, repeat)
 WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature
+    AND ($parts = 1 OR hash(question_id) % $parts = $part)
 """
-    values = {"benchmark": benchmark, "evaluator": evaluator, "signature": signature}
-    return Query(sql, values)
+    values: dict[str, Any] = {"benchmark": benchmark, "evaluator": evaluator}
+    return Query(sql, {**values, "signature": signature, "part": part, "parts": parts})
 
 
 def _selected(columns: Iterable[str]) -> list[str]:

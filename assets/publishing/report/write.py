@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FOLDER = "report"
 
-PAGE_VERSION = 11
+PAGE_VERSION = 12
 """Increment it when the same data gives other pages; `shared_files` have names of their own."""
 
 EXPECTATIONS = """

@@ -175,6 +175,22 @@ def test_failed_answers_are_counted_as_answers() -> None:
     assert said == "a gave no answer 3 of 12 times"
 
 
+def test_one_answer_that_is_cut_is_a_problem() -> None:
+    class Cutting(scoreline.RowEvaluator):
+        """Reads the first character only."""
+
+        metrics = (scoreline.Metric(name="first", summary="The first digit.", primary=True),)
+        reads = frozenset({"answer"})
+
+        def grade(self, sample: Any) -> scoreline.Graded:
+            return scoreline.Graded({"first": 1.0}, detail={"truncated": len(sample.answer) > 1})
+
+    given = [{**each, "answer": "10" if each["repeat"] else "1"} for each in answers(2)]
+    problems = scoreline.evaluate(questions(2), given, [Cutting()]).problems
+    found = problems.filter(kind="truncated_text").select("system", "question_id").rows()
+    assert sorted(found) == [(system, f"q{n}") for system in SYSTEMS for n in range(2)]
+
+
 def test_systems_may_answer_differently_often() -> None:
     given = [each for each in answers(5) if each["system"] != "b" or each["repeat"] == 0]
     board = scoreline.evaluate(questions(5), given, [right]).leaderboard

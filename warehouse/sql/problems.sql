@@ -324,7 +324,8 @@ leaks AS (
 ),
 
 truncated AS (
-    SELECT
+    -- Of several answers to a question, one is enough.
+    SELECT DISTINCT
         g.benchmark,
         g.system,
         g.evaluator,
@@ -336,7 +337,12 @@ truncated AS (
             '{} of {} on question {}: the text was too long and was truncated',
             g.evaluator, g.system, g.question_id
         ) AS message
-    FROM grades AS g
+    FROM (
+        SELECT benchmark, system, question_id, evaluator, signature, reasons, detail FROM grades
+        UNION ALL
+        SELECT benchmark, system, question_id, evaluator, signature, reasons, detail
+        FROM answer_grades
+    ) AS g
     JOIN board AS b USING (benchmark, system, evaluator, signature)
     WHERE g.benchmark IN ({benchmarks})
       AND b.is_primary = 1

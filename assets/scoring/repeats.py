@@ -13,6 +13,8 @@ from evaluators.score_grid import FAILED
 from evaluators.statistics.repeated_answers import all_pass, any_passes
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric, RepeatedMetric
 
@@ -28,7 +30,8 @@ def fold_answers(evaluator: Evaluator, answers: pl.DataFrame) -> pl.DataFrame:
 
     A score is the mean of the answers that are scored; the reason says how many are not, or failed.
     Only if none is scored, the question is not scored either. A question whose answers all failed
-    counts as failed.
+    counts as failed; on a scale without a worst value also one of which any answer failed, because
+    the mean of the others would reward the failure.
 
     Args:
         evaluator: The evaluator, with the number of answers to a question as `repeats`.
@@ -42,7 +45,8 @@ def fold_answers(evaluator: Evaluator, answers: pl.DataFrame) -> pl.DataFrame:
     own = replace(evaluator, repeats=1).sample_metrics
     answers = answers.sort(*_SAMPLE, "repeat")
     scores = _long(answers, len(own))
-    folded = [_fold(scores)]
+    unbounded = [at for at, metric in enumerate(own) if metric.worst is None]
+    folded = [_fail(_fold(scores), unbounded)]
     for position, added in enumerate(evaluator.repeated_metrics(evaluator.repeats), len(own)):
         of_question = (
             _fold(_most_frequent(scores), added.base)
@@ -102,11 +106,22 @@ def _fold(scores: pl.DataFrame, place: int | None = None) -> pl.DataFrame:
         n=pl.len(),
         counts=pl.concat_str(*counts, separator=", ", ignore_nulls=True),
         n_scored=is_scored.sum(),
+        lacks_worst=(status == FAILED).any(),
     )
     return found.with_columns(
         reason=pl.when(pl.col("is_alike") | pl.col("is_clear"))
         .then("first")
         .otherwise(pl.format("of {} answers {}", "n", "counts"))
+    )
+
+
+def _fail(folded: pl.DataFrame, places: Sequence[int]) -> pl.DataFrame:
+    """Let questions fail by some metrics if any answer failed without a value."""
+    has_failed = pl.col("lacks_worst") & pl.col("place").is_in(places)
+    return folded.with_columns(
+        value=pl.when(~has_failed).then("value"),
+        status=pl.when(has_failed).then(pl.lit(FAILED)).otherwise("status"),
+        reason=pl.when(has_failed).then(pl.lit(FAILED)).otherwise("reason"),
     )
 
 

@@ -175,6 +175,24 @@ def test_failed_answers_are_counted_as_answers() -> None:
     assert said == "a gave no answer 3 of 12 times"
 
 
+def test_a_failed_answer_leaves_no_mean_without_a_worst_value() -> None:
+    """As where questions have one answer: a mean of the others would reward the failure."""
+
+    @scoreline.metric(bounds=(0, float("inf")), best="low")
+    def delay(answer: str) -> float:
+        """The number that the answer states."""
+        return float(answer)
+
+    given = answers(4)
+    lost = next(each for each in given if each["system"] == "a")
+    lost["error"] = "no connection"
+    results = scoreline.evaluate(questions(4), given, [delay])
+    board = {row["system"]: row for row in results.leaderboard.to_dicts()}
+    assert (board["a"]["mean"], board["a"]["rank"], board["a"]["n_target_error"]) == (None, None, 1)
+    assert {board["b"]["rank"], board["c"]["rank"]} == {1, 2}
+    assert board["b"]["mean"] is not None
+
+
 def test_one_answer_that_is_cut_is_a_problem() -> None:
     class Cutting(scoreline.RowEvaluator):
         """Reads the first character only."""

@@ -21,7 +21,7 @@ LEADERBOARD = "leaderboard"
 GATES = "gates"
 """Stages, as the warehouse records their fingerprints."""
 
-_AGGREGATION_VERSION = 2
+_AGGREGATION_VERSION = 3
 """Increased when the same scores give another leaderboard."""
 
 _GATES_VERSION = 1

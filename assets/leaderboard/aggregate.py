@@ -129,10 +129,12 @@ def rank_systems(
     known = n_scored + lost
     high_is_best = pl.col("best") == "high"
     ascending = pl.col("common_mean") * pl.when(high_is_best).then(-1).otherwise(1)
+    # The order of summation changes the last digits of a mean, not what follows from it.
+    rounded = mean.round_sig_figs(SIGNIFICANT_DIGITS)
     passes = (
         pl.when(high_is_best)
-        .then(mean >= pl.col("threshold"))
-        .otherwise(mean <= pl.col("threshold"))
+        .then(rounded >= pl.col("threshold"))
+        .otherwise(rounded <= pl.col("threshold"))
     )
     statuses = ("scored", "not_applicable", "undefined", "parse_failure", "judge_error")
     unanswered = pl.col("n") - pl.sum_horizontal(f"n_{status}" for status in statuses)
@@ -149,7 +151,6 @@ def rank_systems(
         .alias(name)
         for name in ("bound_low", "bound_high")
     ]
-    # The order of summation changes the last digits of a mean, not its rank.
     order = pl.struct(
         ascending.round_sig_figs(SIGNIFICANT_DIGITS) + 0.0, pl.col("unanswered") / applicable
     )

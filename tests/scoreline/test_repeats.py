@@ -175,6 +175,20 @@ def test_failed_answers_are_counted_as_answers() -> None:
     assert said == "a gave no answer 3 of 12 times"
 
 
+def test_a_mean_that_equals_its_threshold_passes() -> None:
+    """One and two of three answers are right: 1/3 + 2/3 + 1/3 + 2/3 is less than 2 in floats."""
+    given = [
+        {"system": "a", "question_id": f"q{n}", "repeat": each, "answer": str(9 * (each <= n % 2))}
+        for n in range(4)
+        for each in range(REPEATS)
+    ]
+    results = scoreline.evaluate(questions(4), given, [right], thresholds={"right.right": 0.5})
+    (row,) = results.leaderboard.filter(metric="right").to_dicts()
+    assert row["mean"] < 0.5
+    assert row["passes"] == 1
+    assert results.problems.filter(kind="below_threshold").is_empty()
+
+
 def test_a_failed_answer_leaves_no_mean_without_a_worst_value() -> None:
     """As where questions have one answer: a mean of the others would reward the failure."""
 

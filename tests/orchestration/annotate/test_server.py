@@ -226,6 +226,11 @@ def test_people_can_be_the_judge(tmp_path: Path) -> None:
             sent = {**names, "sample": found["sample"]["number"], "value": 1.0}
             _, found = client.ask("labels", sent)
         assert found["sample"] is None
+        # A run compares with what is published.
+        start = time.monotonic()
+        while client.published("SELECT count(*) FROM labels") != [(count,)]:
+            assert time.monotonic() - start < WITHIN_S
+            time.sleep(0.1)
         assert scoreline(tmp_path, "run", "--quiet").code == 0
         query = "SELECT status, value, count(*) FROM scores WHERE metric = 'passes' GROUP BY ALL"
         assert client.published(query) == [("scored", 1.0, count)]

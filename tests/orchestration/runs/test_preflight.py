@@ -123,7 +123,8 @@ data/worse.predictions.jsonl:1: expected a JSON object on each line, found the b
         },
         """\
 error: data/good.predictions.jsonl:5: a second prediction of 'good' for question 'q1', \
-the first in data/good.predictions.jsonl:2
+the first in data/good.predictions.jsonl:2; several answers are numbered from 0 by the field \
+'repeat'
 data/good.predictions.jsonl:6: there is no question 'x'
 data/good.predictions.jsonl:7: question_id: missing""",
     ),

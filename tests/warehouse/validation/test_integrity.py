@@ -80,7 +80,7 @@ SHAPES = [
         [
             (
                 "2 rows of 'predictions' have the key benchmark='b', system='llm', "
-                "question_id='q1', expected one"
+                "question_id='q1', repeat=0, expected one"
             )
         ],
     ),

@@ -173,6 +173,8 @@ def describe(reply: Any) -> str:
     """Describe a JSON value by its keys, or by its beginning."""
     if not isinstance(reply, dict):
         return f"the reply {_short(reply)}"
+    if not reply:
+        return "the reply, which is an empty object"
     return f"the reply, which has {_keys(reply)}"
 
 

@@ -157,6 +157,8 @@ def _open(folder: Path) -> dg.DagsterInstance:
 
     from orchestration.runs import storage
 
+    # The materializations that a step reports for its partitions are stored together.
+    os.environ.setdefault("DAGSTER_EVENT_BATCH_SIZE", str(storage.BATCH_SIZE))
     overrides = {}
     settings = yaml.safe_load((folder / SETTINGS).read_text(encoding="utf-8")) or {}
     if settings.keys().isdisjoint(OWN_STORAGE) and storage.has_databases(folder):

@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import sqlalchemy as db
 from alembic.script import ScriptDirectory
-from dagster._core.storage.event_log.schema import SqlEventLogStorageMetadata
+from dagster._core.events import DagsterEventType
+from dagster._core.storage.event_log.schema import (
+    SqlEventLogStorageMetadata,
+    SqlEventLogStorageTable,
+)
 from dagster._core.storage.event_log.sqlite import sqlite_event_log
 from dagster._core.storage.runs.schema import RunStorageSqlMetadata
 from dagster._core.storage.runs.sqlite.sqlite_run_storage import SqliteRunStorage
@@ -24,8 +28,9 @@ from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from dagster._core.events.log import EventLogEntry
     from dagster._serdes import ConfigurableClassData
 
 RUNS = "history/runs.db"
@@ -38,6 +43,9 @@ DATABASES = {
     EVENTS: SqlEventLogStorageMetadata,
     SCHEDULES: ScheduleStorageSqlMetadata,
 }
+BATCH_SIZE = 1_000
+"""How many events are stored together at most, which bounds the memory."""
+
 VERSION_TABLE = (
     "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
     "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
@@ -125,9 +133,51 @@ class EventStorage(sqlite_event_log.SqliteEventLogStorage):
             db.inspect(self._engine(sqlite_event_log.INDEX_SHARD_NAME)).get_table_names()
         )
 
+    @cached_property
+    def _planned(self) -> list[EventLogEntry]:
+        return []
+
     def has_table(self, table_name: str) -> bool:
         """Return whether the databases have a table; Dagster asks it for every event."""
         return table_name in self._tables
+
+    def store_event(self, event: EventLogEntry) -> None:
+        """Store an event; planned materializations are stored with the first other event.
+
+        Dagster reports them one by one, before a run starts.
+        """
+        if event.dagster_event_type is DagsterEventType.ASSET_MATERIALIZATION_PLANNED:
+            self._planned.append(event)
+            if len(self._planned) == BATCH_SIZE:
+                self._store_planned()
+            return
+        self._store_planned()
+        super().store_event(event)
+
+    def store_event_batch(self, events: Sequence[EventLogEntry]) -> None:
+        """Store asset events of one run, in one transaction of each database."""
+        self._store_planned()
+        self._store_asset_events(events)
+
+    def _store_planned(self) -> None:
+        if self._planned:
+            events = list(self._planned)
+            self._planned.clear()
+            self._store_asset_events(events)
+
+    def _store_asset_events(self, events: Sequence[EventLogEntry]) -> None:
+        rows = [self._event_to_row(event) for event in events]
+        insert = SqlEventLogStorageTable.insert()
+        with self.run_connection(events[0].run_id) as connection:
+            connection.execute(insert, rows)
+        returning = insert.returning(SqlEventLogStorageTable.c.id, sort_by_parameter_order=True)
+        with self.index_transaction() as connection:
+            ids = connection.execute(returning, rows).scalars().all()
+            self._store_asset_event_tags(connection, events, ids)
+            # What is recorded about an asset is that of its latest event.
+            latest = {row["asset_key"]: position for position, row in enumerate(rows)}
+            for position in latest.values():
+                self._store_asset_event(connection, events[position], ids[position])
 
     @contextmanager
     def _connect(self, shard: str) -> Iterator[db.Connection]:

@@ -15,6 +15,7 @@ from assets.leaderboard.refresh import refresh_leaderboards
 from assets.project import Benchmark, Gate
 from assets.scoring.refresh import refresh_scores
 from evaluators import catalog
+from tests.services import takes_minutes
 from warehouse.ingest.ingest import ingest
 from warehouse.ingest.plan import BenchmarkFiles
 from warehouse.queries import benchmarks as parts
@@ -113,6 +114,7 @@ def rows_of(warehouse: Warehouse, table: str) -> list[tuple[object, ...]]:
     return sorted(found.select(columns).rows(), key=repr)
 
 
+@takes_minutes
 @pytest.mark.parametrize("most", [parts.MAX_SAMPLES, 100])
 def test_results_do_not_depend_on_other_benchmarks(
     tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch

@@ -63,6 +63,67 @@ def test_the_databases_are_those_that_dagster_creates(folders: tuple[Path, Path]
     assert _content(events[0]) == _content(events[1])
 
 
+KINDS = dg.StaticPartitionsDefinition(["a", "b", "c"])
+
+
+@dg.asset(partitions_def=KINDS, backfill_policy=dg.BackfillPolicy.single_run())
+def letters() -> dg.MaterializeResult[None]:
+    return dg.MaterializeResult(metadata={"size": 1}, tags={"origin": "test"})
+
+
+@dg.asset(partitions_def=KINDS, deps=[letters], backfill_policy=dg.BackfillPolicy.single_run())
+def words() -> None:
+    pass
+
+
+def _events(folder: Path, run_id: str) -> dict[str, list[tuple[object, ...]]]:
+    """Return what is stored of events, but for times and the names of runs."""
+    stored = "SELECT id, dagster_event_type, step_key, asset_key, partition FROM event_logs"
+    keys = (
+        "SELECT k.asset_key, last_run_id = ?, e.dagster_event_type, e.partition "
+        "FROM asset_keys AS k "
+        "LEFT JOIN event_logs AS e ON e.id = json_extract(last_materialization, '$.storage_id')"
+    )
+    tags = (
+        "SELECT e.partition, t.asset_key, t.key, t.value FROM asset_event_tags AS t "
+        "JOIN event_logs AS e ON e.id = t.event_id WHERE t.key NOT LIKE '%data_version%' "
+        "AND t.key NOT LIKE '%input%' ORDER BY 1, 2, 3, 4"
+    )
+    with (
+        sqlite3.connect(folder / "history" / "runs" / f"{run_id}.db") as run,
+        sqlite3.connect(folder / "history" / "runs" / "index.db") as index,
+    ):
+        return {
+            "run": run.execute(f"{stored} ORDER BY id").fetchall(),
+            "index": index.execute(f"{stored} ORDER BY id").fetchall(),
+            "keys": index.execute(f"{keys} ORDER BY 1", (run_id,)).fetchall(),
+            "tags": index.execute(tags).fetchall(),
+        }
+
+
+def test_events_stored_together_are_those_that_dagster_stores(
+    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DAGSTER_EVENT_BATCH_SIZE", "2")
+    own, theirs = folders
+    chosen = dg.PartitionKeyRange("a", "c")
+    with _open(own) as ours, dg.DagsterInstance.from_config(str(theirs)) as dagsters:
+        found = []
+        for folder, instance in zip(folders, (ours, dagsters), strict=True):
+            run = dg.materialize(
+                [letters, words],
+                instance=instance,
+                tags={
+                    "dagster/asset_partition_range_start": chosen.start,
+                    "dagster/asset_partition_range_end": chosen.end,
+                },
+            )
+            found.append(_events(folder, run.run_id))
+            assert instance.get_materialized_partitions(words.key) == set("abc")
+    assert found[0] == found[1]
+    assert sum(row[1] == "ASSET_MATERIALIZATION" for row in found[0]["index"]) == 6
+
+
 def test_dagster_sees_each_event_while_the_run_lasts(folders: tuple[Path, Path]) -> None:
     own, _ = folders
     seen: list[tuple[str, int]] = []

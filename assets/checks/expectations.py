@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from assets.project import Project
-    from warehouse.publish.snapshot import Snapshot
+    from warehouse.publish.snapshot import OpenSnapshot
     from warehouse.store import Warehouse
     from warehouse.validation.expectation import Verdict
 
@@ -218,7 +218,7 @@ def _expect_bounds(project: Project, benchmarks: Sequence[str]) -> tuple[Expecta
     )
 
 
-def fetch_fingerprints(source: Warehouse | Snapshot) -> dict[str, dict[str, str]]:
+def fetch_fingerprints(source: Warehouse | OpenSnapshot) -> dict[str, dict[str, str]]:
     """Return the recorded fingerprints by benchmark, then by stage."""
     fingerprints: dict[str, dict[str, str]] = {}
     for name, stage, digest in source.fetch(

@@ -6,7 +6,8 @@ scores of an evaluator, the rows of a slice, a field that no evaluator reads.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from evaluators.engines.judge.settings import SKIPPED
 from evaluators.errors import did_you_mean
@@ -15,19 +16,20 @@ from warehouse.formats.readers.field_names import QUESTION_ALIASES
 from warehouse.formats.records.prediction import Prediction
 from warehouse.formats.records.question import Question
 from warehouse.formats.test_sets import GENERATED
+from warehouse.queries.benchmarks import MAX_SAMPLES, fill_in, split_benchmarks
 from warehouse.queries.score_matrices import sliced_questions
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from assets.leaderboard.score_matrix import Source
     from assets.project import Benchmark, Project
     from warehouse.formats.records.record import Record
+    from warehouse.queries.benchmarks import Source
 
 OF_ANSWERS = ("bounded_choices", "choice_logprobs_by_order", "finish_reason")
 """Fields that systems that are asked have in `extra`."""
 
-MAX_ROWS = 10_000
+MAX_ROWS = MAX_SAMPLES
 """How many rows of a table are searched for unused fields."""
 
 MAX_REASONS = 3
@@ -42,32 +44,45 @@ OF_QUESTIONS = Question.model_fields.keys() | QUESTION_ALIASES
 """Fields that rows of predictions may have, too, because they repeat their question."""
 
 REASONS_WITHOUT_SCORES = """
-SELECT s.evaluator, s.reason, count(*) AS n
+SELECT s.benchmark, s.evaluator, s.reason, count(*) AS n
 FROM scores AS s
 JOIN (
-    SELECT evaluator, metric, any_value(signature) AS signature
+    SELECT benchmark, evaluator, metric, any_value(signature) AS signature
     FROM leaderboard
-    WHERE benchmark = $benchmark AND slice = 'all' AND is_primary = 1
-    GROUP BY evaluator, metric
+    WHERE benchmark IN ({benchmarks}) AND slice = 'all' AND is_primary = 1
+    GROUP BY benchmark, evaluator, metric
     HAVING sum(n_scored) = 0
-) USING (evaluator, metric, signature)
-WHERE s.benchmark = $benchmark
-GROUP BY s.evaluator, s.reason
-ORDER BY s.evaluator, n DESC, s.reason
+) USING (benchmark, evaluator, metric, signature)
+WHERE s.benchmark IN ({benchmarks})
+GROUP BY s.benchmark, s.evaluator, s.reason
+ORDER BY s.benchmark, s.evaluator, n DESC, s.reason
 """
 
-
+# The view `scores` has a row for each metric: of a million samples it takes 200 times as long.
 SKIPPED_SAMPLES = """
-SELECT s.evaluator, s.reason, count(DISTINCT (s.system, s.question_id)) AS n
-FROM scores AS s
-JOIN (
-    SELECT DISTINCT evaluator, signature
-    FROM leaderboard
-    WHERE benchmark = $benchmark AND slice = 'all' AND n_not_applicable > 0
-) USING (evaluator, signature)
-WHERE s.benchmark = $benchmark AND starts_with(s.reason, $skipped)
-GROUP BY s.evaluator, s.reason
-ORDER BY s.evaluator, s.reason
+SELECT benchmark, evaluator, reason, count(*) AS n
+FROM (
+    SELECT DISTINCT benchmark, evaluator, system, question_id, unnest(reasons) AS reason
+    FROM grades
+    SEMI JOIN (
+        SELECT benchmark, evaluator, signature
+        FROM leaderboard
+        WHERE benchmark IN ({benchmarks}) AND slice = 'all' AND n_not_applicable > 0
+    ) USING (benchmark, evaluator, signature)
+    WHERE benchmark IN ({benchmarks}) AND reasons IS NOT NULL
+)
+WHERE starts_with(reason, $skipped)
+GROUP BY benchmark, evaluator, reason
+ORDER BY benchmark, evaluator, reason
+"""
+
+UNUSED_FIELDS = """
+SELECT DISTINCT benchmark, unnest(json_keys(extra)) AS field
+FROM (
+    SELECT benchmark, extra
+    FROM {table} WHERE benchmark IN ({benchmarks}) AND extra IS NOT NULL LIMIT {rows}
+)
+ORDER BY benchmark, field
 """
 
 
@@ -78,22 +93,59 @@ def lint_config(project: Project, benchmarks: Iterable[str]) -> list[str]:
         NotPublished: Nothing is published yet.
     """
     with open_copy(project).open() as held:
-        return [
-            f"{name}: {message}"
-            for name in benchmarks
-            for message in lint_benchmark(held, project.benchmarks[name])
-        ]
+        found = lint_benchmarks(held, [project.benchmarks[name] for name in benchmarks])
+    return [f"{name}: {message}" for name, messages in found.items() for message in messages]
 
 
-def lint_benchmark(held: Source, benchmark: Benchmark) -> Iterator[str]:
-    """Yield probable mistakes in a benchmark whose results a warehouse has, as sentences."""
-    unused = {table: _unused_fields(held, benchmark, table) for table in FIELDS}
-    without_scores = _evaluators_without_scores(held, benchmark.name)
+def lint_benchmarks(held: Source, benchmarks: Iterable[Benchmark]) -> dict[str, list[str]]:
+    """Return probable mistakes in benchmarks whose results a warehouse has, as sentences."""
+    by_name = {benchmark.name: benchmark for benchmark in benchmarks}
+    return {
+        name: list(_lint_benchmark(held, by_name[name], read))
+        for part in split_benchmarks(held, list(by_name))
+        for read in [_read(held, part.names)]
+        for name in part.names
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What is read of several benchmarks at once; each by benchmark.
+
+    Attributes:
+        without_scores: Evaluators without a score for any system, with a reason and the number of
+            scores.
+        skipped: Evaluators without scores for some samples: with a reason and their number.
+        unused: The fields without a column of each table of `FIELDS`.
+    """
+
+    without_scores: Mapping[str, Sequence[tuple[str, str, int]]]
+    skipped: Mapping[str, Sequence[tuple[str, str, int]]]
+    unused: Mapping[str, Mapping[str, Sequence[tuple[str]]]]
+
+
+def _read(held: Source, benchmarks: Sequence[str]) -> _Read:
+    def read(statement: str, parameters: Mapping[str, str] | None = None) -> Any:
+        rows = held.fetch(fill_in(statement, benchmarks), parameters)
+        return rows.rows_by_key("benchmark")
+
+    return _Read(
+        read(REASONS_WITHOUT_SCORES),
+        read(SKIPPED_SAMPLES, {"skipped": SKIPPED}),
+        {
+            table: read(UNUSED_FIELDS.replace("{table}", table).replace("{rows}", str(MAX_ROWS)))
+            for table in FIELDS
+        },
+    )
+
+
+def _lint_benchmark(held: Source, benchmark: Benchmark, read: _Read) -> Iterator[str]:
+    unused = {table: _unused_fields(read, benchmark, table) for table in FIELDS}
+    without_scores = _evaluators_without_scores(read, benchmark.name)
     for reasons, names in without_scores.items():
         yield f"no scores from {', '.join(names)}: {reasons}"
     without = {name for names in without_scores.values() for name in names}
-    parameters = {"benchmark": benchmark.name, "skipped": SKIPPED}
-    for evaluator, reason, n in held.fetch(SKIPPED_SAMPLES, parameters).iter_rows():
+    for evaluator, reason, n in read.skipped.get(benchmark.name, ()):
         if evaluator not in without:
             yield f"no score from {evaluator} for {n:,} samples: {reason}"
     for table, model in FIELDS.items():
@@ -105,11 +157,10 @@ def lint_benchmark(held: Source, benchmark: Benchmark) -> Iterator[str]:
     yield from _missing_tags(held, benchmark, unused["questions"])
 
 
-def _evaluators_without_scores(held: Source, benchmark: str) -> dict[str, list[str]]:
+def _evaluators_without_scores(read: _Read, benchmark: str) -> dict[str, list[str]]:
     """Return the evaluators without a score for any system, by the reasons."""
     reasons: dict[str, list[str]] = {}
-    rows = held.fetch(REASONS_WITHOUT_SCORES, {"benchmark": benchmark})
-    for name, reason, _ in rows.iter_rows():
+    for name, reason, _ in read.without_scores.get(benchmark, ()):
         reasons.setdefault(name, []).append(_on_one_line(str(reason), LONGEST_REASON))
     groups: dict[str, list[str]] = {}
     for name, listed in reasons.items():
@@ -125,16 +176,11 @@ def _on_one_line(text: str, width: int) -> str:
     return line if len(line) <= width else f"{line[: width - 50]} ... {line[-45:]}"
 
 
-def _unused_fields(held: Source, benchmark: Benchmark, table: str) -> list[str]:
+def _unused_fields(read: _Read, benchmark: Benchmark, table: str) -> list[str]:
     """Return the input fields without a column; only canonical files are expected to have none."""
     if benchmark.format != "canonical":
         return []
-    rows = held.fetch(
-        f"SELECT DISTINCT unnest(json_keys(extra)) AS field FROM (SELECT extra FROM {table} "  # noqa: S608 - not user input
-        f"WHERE benchmark = $benchmark AND extra IS NOT NULL LIMIT {MAX_ROWS}) ORDER BY field",
-        {"benchmark": benchmark.name},
-    )
-    names = [str(name) for name in rows["field"] if name != GENERATED]
+    names = [name for (name,) in read.unused[table].get(benchmark.name, ()) if name != GENERATED]
     own = {*OF_QUESTIONS, *OF_ANSWERS}
     return [name for name in names if table == "questions" or name not in own]
 

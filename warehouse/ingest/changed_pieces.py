@@ -19,9 +19,10 @@ from warehouse.errors import InputError, Problem
 from warehouse.formats.readers.limits import LONGEST_ROW
 from warehouse.ingest.fast_path import NotFastPath, scan_predictions
 from warehouse.ingest.load import replace_rows
-from warehouse.ingest.plan import PredictionLoad, in_memory_duckdb
+from warehouse.ingest.plan import PredictionLoad
 from warehouse.ingest.result import ReadResult
 from warehouse.ingest.rows_sql import JsonLines
+from warehouse.storage.connection import connect_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,6 +85,11 @@ class ChangedPredictionLoad(PredictionLoad):
         self.changed = None
         PredictionLoad.read_rows(self, warehouse)
 
+    @property
+    def replaces(self) -> tuple[str, ...]:
+        """All predictions, unless only some have changed."""
+        return ("predictions",) if self.changed is None else ()
+
     def write(self, transaction: Transaction) -> Ingested:
         """Replace what changed, and record the pieces for the next time."""
         if self.changed is None:
@@ -134,7 +140,7 @@ class ChangedPredictionLoad(PredictionLoad):
         """
         lines: list[JsonLines] = []
         changed: list[tuple[str, bool]] = []
-        with in_memory_duckdb(warehouse) as connection:
+        with connect_memory(warehouse.settings) as connection:
             for path, system in self.files.prediction_paths:
                 if system is None or pieces[system] == known[system]:
                     continue

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from warehouse.errors import InputError, WarehouseError
 from warehouse.formats.paths import require_valid_systems
-from warehouse.ingest.changed_pieces import ChangedPredictionLoad
+from warehouse.ingest.changed_pieces import LARGE_BYTES, ChangedPredictionLoad
 from warehouse.ingest.digests import predictions_digest, questions_digest
 from warehouse.ingest.fast_path import NotFastPath
 from warehouse.ingest.plan import Load, QuestionLoad, has_queries
 from warehouse.ingest.result import Ingested, unchanged
+from warehouse.storage.connection import connect_memory
 from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from pathlib import Path
 
     from warehouse.ingest.plan import BenchmarkFiles
     from warehouse.storage.transaction import Transaction
@@ -70,8 +72,10 @@ def ingest(
             own_folder.mkdir()
             steps |= _plan(warehouse, files, known[files.benchmark], kinds, own_folder, force=force)
         loads = {key: step for key, step in steps.items() if isinstance(step, Load)}
-        for load in loads.values():
-            load.prepare(warehouse)
+        # Held open, so that not every load opens an in-memory DuckDB anew.
+        with connect_memory(warehouse.settings):
+            for load in loads.values():
+                load.prepare(warehouse)
         written = _write_all(warehouse, loads, inspect)
     return {
         key: step if isinstance(step, Ingested) else written[key] for key, step in steps.items()
@@ -182,6 +186,20 @@ class _FastPathRefused(Exception):  # noqa: N818 - not a failure
 def _write(
     warehouse: Warehouse, loads: Mapping[InputKey, Load], inspect: Inspection | None
 ) -> dict[InputKey, Ingested]:
+    def write_one(transaction: Transaction, benchmark: str, kind: str) -> Ingested:
+        load = loads[benchmark, kind]
+        try:
+            written = load.write(transaction)
+            if inspect is not None and isinstance(load, QuestionLoad):
+                _inspect(inspect, transaction, load)
+        except NotFastPath as reason:
+            if load.is_fast:
+                raise _FastPathRefused(load) from reason
+            raise WarehouseError(
+                f"the {kind} of {benchmark!r} cannot be stored: {reason}"
+            ) from reason
+        return written
+
     def write(transaction: Transaction) -> dict[InputKey, Ingested]:
         transaction.disable_text_compression()
         digests: dict[str, dict[str, str]] = {}
@@ -190,23 +208,23 @@ def _write(
         for kind, names in digests.items():
             rejected = [kind, "documents"] if kind == QUESTIONS else [kind]
             transaction.delete("rejects", {"benchmark": list(names), "kind": rejected})
-        written: dict[InputKey, Ingested] = {}
-        for (benchmark, kind), load in loads.items():
-            try:
-                written[benchmark, kind] = load.write(transaction)
-                if inspect is not None and isinstance(load, QuestionLoad):
-                    _inspect(inspect, transaction, load)
-            except NotFastPath as reason:
-                if load.is_fast:
-                    raise _FastPathRefused(load) from reason
-                raise WarehouseError(
-                    f"the {kind} of {benchmark!r} cannot be stored: {reason}"
-                ) from reason
+        for table in (QUESTIONS, "documents", PREDICTIONS):
+            replaced = [name for (name, _), load in loads.items() if table in load.replaces]
+            transaction.delete(table, {"benchmark": replaced})
+        with transaction.inserting_in_order() if _are_small(loads) else nullcontext():
+            written = {key: write_one(transaction, *key) for key in loads}
         for kind, names in digests.items():
             transaction.record_fingerprints(kind, names)
         return written
 
     return warehouse.write(write)
+
+
+def _are_small(loads: Mapping[InputKey, Load]) -> bool:
+    """Return whether no file is so large that several threads insert its rows faster."""
+    given = [load.files for load in loads.values()]
+    files = {file for each in given for file in (*each.questions, *dict(each.predictions))}
+    return all(isinstance(file, Path) and file.stat().st_size < LARGE_BYTES for file in files)
 
 
 def _inspect(inspect: Inspection, transaction: Transaction, questions: QuestionLoad) -> None:

@@ -87,20 +87,25 @@ def scan_file(path: Path, expected: Mapping[str, Field]) -> FileFields | None:
 
 
 class _PatternCheck:
-    """Matches a file against a pattern, chunk by chunk, in several threads."""
+    """Matches a file against a pattern, chunk by chunk; a large file in several threads."""
 
     def __init__(self, file: FileIO, pattern: str) -> None:
         self._file = file
         self._pattern = pattern
         self._read_lock = Lock()
+        # Room for the newline that the last line may lack, and to notice the end of the file.
+        self._chunk_bytes = min(CHUNK_BYTES, os.fstat(file.fileno()).st_size + 2)
         self._carry = b""
         self._failed = False
 
     def run(self) -> bool:
         """Return whether every chunk matches; use one thread for each core."""
         threads = os.cpu_count() or 1
-        with ThreadPoolExecutor(threads) as workers:
-            list(workers.map(lambda _: self._match_chunks(), range(threads)))
+        if self._chunk_bytes < CHUNK_BYTES:
+            self._match_chunks()
+        else:
+            with ThreadPoolExecutor(threads) as workers:
+                list(workers.map(lambda _: self._match_chunks(), range(threads)))
         return not self._failed
 
     def _match_chunks(self) -> None:
@@ -108,7 +113,7 @@ class _PatternCheck:
         import pyarrow as pa
         import pyarrow.compute as pc
 
-        chunk = bytearray(CHUNK_BYTES)
+        chunk = bytearray(self._chunk_bytes)
         try:
             while not self._failed and (length := self._read_lines(chunk)):
                 # As bytes: DuckDB checks the encoding when it parses the file.
@@ -130,7 +135,7 @@ class _PatternCheck:
                 while more := self._file.readinto(view[filled:-1]):
                     filled += more
             length = chunk.rfind(b"\n", 0, filled) + 1
-            if not length and filled == CHUNK_BYTES - 1:
+            if not length and filled == len(chunk) - 1:
                 raise NoPattern
             if not length and filled:
                 chunk[filled] = ord("\n")

@@ -32,13 +32,12 @@ MAX_NAMED: Final = 10
 """The number of questions that a note names."""
 
 
-def replace_questions(transaction: Transaction, benchmark: str, selects: Selects) -> int:
-    """Replace the questions of a benchmark; return their number.
+def insert_questions(transaction: Transaction, benchmark: str, selects: Selects) -> int:
+    """Insert the questions of a benchmark, which has none; return their number.
 
     Raises:
         NotFastPath: A question occurs twice, or DuckDB cannot read the files.
     """
-    transaction.delete("questions", {"benchmark": benchmark})
     rows = 0
     for select, values in selects:
         rows += _insert(transaction, "questions", select, values)
@@ -58,21 +57,19 @@ def finish_questions(
     question_result: ReadResult,
     document_result: ReadResult,
 ) -> None:
-    """Replace documents, and insert rejects."""
-    transaction.delete("documents", {"benchmark": benchmark})
+    """Insert documents and rejects."""
     if documents is not None:
         _insert(transaction, "documents", select_documents(documents), {"benchmark": benchmark})
     _insert_rejects(transaction, benchmark, "questions", question_result)
     _insert_rejects(transaction, benchmark, "documents", document_result)
 
 
-def replace_predictions(transaction: Transaction, benchmark: str, selects: Selects) -> None:
-    """Replace the predictions of a benchmark.
+def insert_predictions(transaction: Transaction, selects: Selects) -> None:
+    """Insert predictions.
 
     Raises:
         NotFastPath: DuckDB cannot read the files.
     """
-    transaction.delete("predictions", {"benchmark": benchmark})
     for select, values in selects:
         _insert(transaction, "predictions", select, values)
 
@@ -158,21 +155,28 @@ def finish_predictions(
         InputError: A system has several answers to a question, but never the first one.
     """
     notes: list[str] = []
-    where = {"benchmark": benchmark}
-    for row in transaction.fetch(
-        "SELECT DISTINCT system FROM predictions WHERE benchmark = $benchmark ORDER BY 1", where
-    ).iter_rows():
-        result.systems.setdefault(*row)
+    counted = transaction.fetch(
+        """
+        SELECT q.n, p.system, p.n, p.last
+        FROM (SELECT count(*) AS n FROM questions WHERE benchmark = $benchmark) q
+        LEFT JOIN (
+            SELECT system, count(*) AS n, max(repeat) AS last
+            FROM predictions WHERE benchmark = $benchmark GROUP BY system
+        ) p ON true
+        ORDER BY p.system
+        """,
+        {"benchmark": benchmark},
+    ).rows()
+    # Without predictions there is one row, without a system.
+    questions, by_system = counted[0][0], [row[1:] for row in counted if row[1] is not None]
+    for system, *_ in by_system:
+        result.systems.setdefault(system)
+    rows = sum(answers for _, answers, _ in by_system)
+    has_repeats = any(last for *_, last in by_system)
     not_asked = missing.not_asked(result.systems)
-    rows, last, questions = transaction.fetch(
-        "SELECT count(*), max(repeat), "
-        "(SELECT count(*) FROM questions WHERE benchmark = $benchmark) "
-        "FROM predictions WHERE benchmark = $benchmark",
-        where,
-    ).row(0)
-    if last:
+    if has_repeats:
         _require_first_answers(transaction, benchmark)
-    if last or rows < questions * len(result.systems):
+    if has_repeats or rows < questions * len(result.systems):
         notes, added = _fill_missing(transaction, benchmark, input_format, result, not_asked)
         rows += added
     _insert_rejects(transaction, benchmark, "predictions", result)

@@ -7,7 +7,6 @@ Questions and predictions each take one of two routes. On the fast path DuckDB r
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,9 +27,9 @@ from warehouse.ingest.load import (
     alias_notes,
     finish_predictions,
     finish_questions,
+    insert_predictions,
+    insert_questions,
     prediction_notes,
-    replace_predictions,
-    replace_questions,
     require_known_questions,
 )
 from warehouse.ingest.result import Ingested, ReadResult
@@ -139,7 +138,7 @@ class Load(ABC):
             self.read_rows(warehouse)
             return
         try:
-            with in_memory_duckdb(warehouse) as connection:
+            with connect_memory(warehouse.settings) as connection:
                 self.scan(connection)
         except NotFastPath:
             self.read_rows(warehouse)
@@ -151,7 +150,7 @@ class Load(ABC):
             InputError: The files are not valid; lists every problem.
         """
         try:
-            with in_memory_duckdb(warehouse) as connection:
+            with connect_memory(warehouse.settings) as connection:
                 for select, parameters in self.selects():
                     # The hash of a row needs all of its values.
                     hashes = f"SELECT bit_xor(hash(r)) FROM ({select}) AS r"  # noqa: S608
@@ -179,9 +178,14 @@ class Load(ABC):
     def selects(self) -> Iterator[tuple[str, Mapping[str, object]]]:
         """Yield the query for the rows of each file, with its parameters."""
 
+    @property
+    @abstractmethod
+    def replaces(self) -> tuple[str, ...]:
+        """The tables from which the benchmark's rows are deleted before it writes."""
+
     @abstractmethod
     def write(self, transaction: Transaction) -> Ingested:
-        """Replace the rows of the benchmark.
+        """Write the rows of the benchmark.
 
         Raises:
             NotFastPath: The files need row-by-row validation.
@@ -236,7 +240,7 @@ class QuestionLoad(Load):
 
     def question_texts(self, warehouse: Warehouse) -> pl.DataFrame:
         """Return the ids and texts of the prepared questions."""
-        with in_memory_duckdb(warehouse) as connection:
+        with connect_memory(warehouse.settings) as connection:
             return pl.concat(
                 connection.execute(
                     "SELECT question_id, "  # noqa: S608
@@ -246,18 +250,18 @@ class QuestionLoad(Load):
                 for lines in self.questions
             )
 
+    @property
+    def replaces(self) -> tuple[str, ...]:
+        """All questions and documents."""
+        return "questions", "documents"
+
     def write(self, transaction: Transaction) -> Ingested:
-        """Replace the benchmark's questions and documents."""
+        """Write the benchmark's questions and documents."""
         benchmark = self.files.benchmark
-        rows = replace_questions(transaction, benchmark, self.selects())
-        finish_questions(
-            transaction,
-            benchmark,
-            self.documents,
-            self.question_result,
-            self.document_result,
-        )
-        rejected = (*self.question_result.rejected, *self.document_result.rejected)
+        rows = insert_questions(transaction, benchmark, self.selects())
+        results = (self.question_result, self.document_result)
+        finish_questions(transaction, benchmark, self.documents, *results)
+        rejected = [reject for result in results for reject in result.rejected]
         return Ingested(
             rows=rows,
             problems=tuple(each.problem for each in rejected),
@@ -312,9 +316,14 @@ class PredictionLoad(Load):
             values = {"benchmark": self.files.benchmark, **lines.parameters}
             yield select_predictions(lines), values
 
+    @property
+    def replaces(self) -> tuple[str, ...]:
+        """All predictions."""
+        return ("predictions",)
+
     def write(self, transaction: Transaction) -> Ingested:
-        """Replace the benchmark's predictions."""
-        replace_predictions(transaction, self.files.benchmark, self.selects())
+        """Write the benchmark's predictions."""
+        insert_predictions(transaction, self.selects())
         return self.finish(transaction)
 
     def finish(self, transaction: Transaction) -> Ingested:
@@ -340,13 +349,6 @@ class PredictionLoad(Load):
 def has_queries(files: Iterable[InputFile]) -> bool:
     """Return whether some rows come from a database."""
     return any(not isinstance(each, Path) for each in files)
-
-
-@contextmanager
-def in_memory_duckdb(warehouse: Warehouse) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open an in-memory DuckDB with the settings of a warehouse."""
-    with connect_memory(warehouse.settings) as connection:
-        yield connection
 
 
 def _select_sources(

@@ -21,7 +21,7 @@ from warehouse.queries.publications import (
 from warehouse.schema.ddl import literal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from warehouse.storage.transaction import Transaction
@@ -89,6 +89,16 @@ DATA_SETS: Final = (
     ),
 )
 
+QUESTIONS: Final = "questions"
+
+_PUBLISHED_QUESTIONS: Final = "published/questions"
+"""The stage that says which questions the last publication of a benchmark recorded."""
+
+_LAST_QUESTIONS: Final = """
+SELECT * FROM publication_data WHERE kind = 'questions'
+QUALIFY row_number() OVER (PARTITION BY benchmark ORDER BY published_at DESC) = 1
+"""
+
 KEPT_TABLES: Final = tuple(each.kept for each in DATA_SETS if each.kept is not None)
 
 
@@ -106,7 +116,11 @@ class Kept:
 
 
 def record_publication(
-    warehouse: Warehouse, run_id: str, kept: Kept, versions: Mapping[str, str]
+    warehouse: Warehouse,
+    run_id: str,
+    kept: Kept,
+    versions: Mapping[str, str],
+    readers: Collection[tuple[str, str]] = (),
 ) -> datetime | None:
     """Record that the leaderboards are published now, and delete what need not be kept any more.
 
@@ -115,6 +129,7 @@ def record_publication(
         run_id: The run that publishes.
         kept: What is kept.
         versions: The `version` of the systems that have one, by name.
+        readers: Benchmarks with the evaluators whose scores depend on documents.
 
     Returns:
         The time of the publication (UTC); null if no leaderboard has changed since the last one.
@@ -124,6 +139,7 @@ def record_publication(
         found = _new_leaderboards(transaction)
         if found:
             _record_data(transaction, found, versions)
+            _record_readers(transaction, [pair for pair in readers if pair[0] in found])
             _keep(transaction, found, kept)
             _delete_unused(transaction, kept)
         return _record_time(transaction, run_id)
@@ -178,14 +194,26 @@ def _new_leaderboards(transaction: Transaction) -> list[str]:
 def _record_data(
     transaction: Transaction, benchmarks: list[str], versions: Mapping[str, str]
 ) -> None:
-    """Record rows and digests of the inputs and scores of benchmarks."""
+    """Record rows and digests of the inputs and scores of benchmarks.
+
+    Digests of questions take longer than all others, and are those of before where questions were
+    not read again.
+    """
+    same = [name for name, mark in _question_marks(transaction, benchmarks).items() if mark.is_same]
+    others = [name for name in benchmarks if name not in same]
     queries = " UNION ALL ".join(
         f"SELECT benchmark, {literal(each.kind)} AS kind, {each.key('system')}, "  # noqa: S608
         f'{each.key("evaluator")}, count(*) AS "rows", {each.version} AS version, '
         f"lower(hex(bit_xor({each.digest}))) AS digest FROM {each.source} "
-        f"WHERE benchmark IN ({names_in(benchmarks)}) GROUP BY ALL"
+        f"WHERE benchmark IN ({names_in(others if each.kind == QUESTIONS else benchmarks)}) "
+        "GROUP BY ALL"
         for each in DATA_SETS
     )
+    if same:
+        queries += (
+            ' UNION ALL SELECT benchmark, kind, system, evaluator, "rows", NULL, digest '  # noqa: S608
+            f"FROM ({_LAST_QUESTIONS}) WHERE benchmark IN ({names_in(same)})"
+        )
     cases = " ".join(f"WHEN {literal(n)} THEN {literal(v)}" for n, v in versions.items())
     asked = f"CASE WHEN kind = 'predictions' THEN CASE system {cases} END END" if cases else "NULL"
     transaction.execute(
@@ -193,6 +221,63 @@ def _record_data(
         f"SELECT * REPLACE (coalesce(version, {asked}) AS version) FROM ({queries}) JOIN "
         "(SELECT benchmark, max(published_at) AS published_at FROM leaderboard GROUP BY benchmark) "
         "USING (benchmark)"
+    )
+    marks = _question_marks(transaction, benchmarks)
+    changed = {name: mark.digest for name, mark in marks.items() if not mark.is_same}
+    if changed:
+        transaction.record_fingerprints(_PUBLISHED_QUESTIONS, changed)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _QuestionMark:
+    """Whether the questions of a benchmark are those of its last publication.
+
+    Attributes:
+        digest: The digest of how and when they were read, and of their recorded digest.
+        is_same: Whether the last publication recorded it.
+    """
+
+    digest: str
+    is_same: bool
+
+
+def _question_marks(transaction: Transaction, benchmarks: list[str]) -> dict[str, _QuestionMark]:
+    """Return the marks of the benchmarks whose questions have a fingerprint and a publication."""
+    rows = transaction.fetch(
+        "SELECT q.benchmark, "  # noqa: S608
+        "md5(concat_ws(' ', q.digest, q.marked_at, d.digest, $formula)) AS mark, "
+        "coalesce(p.digest = mark, false) "
+        f"FROM marks AS q JOIN ({_LAST_QUESTIONS}) AS d USING (benchmark) "
+        "LEFT JOIN marks AS p ON p.benchmark = q.benchmark AND p.stage = $stage "
+        f"WHERE q.stage = 'questions' AND q.benchmark IN ({names_in(benchmarks)})",
+        {"formula": QUESTION_DIGEST, "stage": _PUBLISHED_QUESTIONS},
+    )
+    return {
+        name: _QuestionMark(digest=digest, is_same=is_same)
+        for name, digest, is_same in rows.iter_rows()
+    }
+
+
+def _record_readers(transaction: Transaction, readers: Collection[tuple[str, str]]) -> None:
+    """Record the documents once more for each evaluator that reads them, even if there are none."""
+    transaction.execute(
+        """
+        INSERT INTO publication_data BY NAME
+        SELECT
+            r.benchmark, l.published_at, 'documents' AS kind, r.evaluator,
+            coalesce(d."rows", 0) AS "rows", coalesce(d.digest, '0') AS digest
+        FROM (
+            SELECT pair[1] AS benchmark, pair[2] AS evaluator
+            FROM (SELECT unnest($readers::VARCHAR[][]) AS pair)
+        ) AS r
+        JOIN (
+            SELECT benchmark, max(published_at) AS published_at FROM leaderboard GROUP BY benchmark
+        ) AS l USING (benchmark)
+        LEFT JOIN publication_data AS d
+            ON d.benchmark = r.benchmark AND d.published_at = l.published_at
+            AND d.kind = 'documents' AND d.evaluator IS NULL
+        """,
+        {"readers": [list(pair) for pair in readers]},
     )
 
 

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     import polars as pl
 
     from warehouse.storage.parameters import Parameters
-    from warehouse.store import Warehouse
 
 MAX_SAMPLES = 100_000
 """The samples in a part of a run, unless a single benchmark has more."""
@@ -52,9 +51,9 @@ def fill_in(statement: str, benchmarks: Iterable[str]) -> str:
     return with_labels.replace("{benchmarks}", names_in(benchmarks))
 
 
-def split_benchmarks(warehouse: Warehouse, benchmarks: Sequence[str]) -> Iterator[Part]:
+def split_benchmarks(source: Source, benchmarks: Sequence[str]) -> Iterator[Part]:
     """Yield the benchmarks in parts of bounded size."""
-    found = warehouse.fetch(
+    found = source.fetch(
         "SELECT benchmark, count(*) FROM predictions "  # noqa: S608
         f"WHERE benchmark IN ({names_in(benchmarks)}) GROUP BY benchmark"
     )

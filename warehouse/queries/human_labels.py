@@ -24,6 +24,29 @@ def human_labels(benchmarks: Sequence[str]) -> Query:
     return Query(fill_in(statement, benchmarks), {})
 
 
+def mean_labels(benchmarks: Sequence[str]) -> Query:
+    """Select the mean label of each labelled sample.
+
+    A label is for the first answer of a system to a question.
+
+    Returns:
+        A query with benchmark, system, question_id, evaluator, metric, label, n (labels) and value
+        (the score of that answer; null without one).
+    """
+    statement = """
+SELECT l.*, s.value
+FROM (
+    SELECT benchmark, system, question_id, evaluator, metric, avg(value) AS label, count(*) AS n
+    FROM labels
+    WHERE benchmark IN ({benchmarks})
+    GROUP BY ALL
+) AS l
+LEFT JOIN (SELECT * FROM answer_scores WHERE benchmark IN ({benchmarks}) AND repeat = 0) AS s
+    USING (benchmark, system, question_id, evaluator, metric)
+"""
+    return Query(fill_in(statement, benchmarks), {})
+
+
 def labelled_scores(benchmark: str, evaluator: str, metric: str, signature: str) -> Query:
     """Select the scores of one metric with the mean label of each sample.
 

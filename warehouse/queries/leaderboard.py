@@ -106,9 +106,10 @@ def find_problems(
 
     Args:
         benchmarks: The benchmarks.
-        pairs: Benchmarks with evaluators under `judged` (those that use a judge model) and
-            `leaking` (those that detect leaks), and with metrics, such as `citation.f1`, under
-            `named` (those whose threshold the configuration sets by name).
+        pairs: Benchmarks with evaluators under `judged` (those that use a judge model), `leaking`
+            (those that detect leaks) and `stale` (those whose scores are out of date), and with
+            metrics, such as `citation.f1`, under `named` (those whose threshold the configuration
+            sets by name).
         few: The number of independent questions that an interval needs.
         very_few: The number of them below which scores that are not passes or failures cannot miss
             a threshold significantly.

@@ -71,13 +71,16 @@ HISTORY: Final = f"""
 WITH points AS (
     SELECT
         s.*, h.system, h.evaluator, h.metric, h.mean, h.ci_low, h.ci_high, h.n_scored,
-        q.digest AS questions,
+        q.digest AS questions, d.digest AS documents,
         regexp_extract(h.signature, '\\|judge:([^|]*)', 1) AS judge,
         regexp_replace(h.signature, '\\|judge:[^|]*', '') AS evaluated
     FROM ({SHOWN}) AS s
     JOIN leaderboard_history AS h ON h.benchmark = s.benchmark AND h.published_at = s.version
     LEFT JOIN publication_data AS q
         ON q.benchmark = s.benchmark AND q.published_at = s.version AND q.kind = 'questions'
+    LEFT JOIN publication_data AS d
+        ON d.benchmark = s.benchmark AND d.published_at = s.version AND d.kind = 'documents'
+        AND d.evaluator = h.evaluator
     WHERE h.slice = 'all'
 )
 
@@ -87,6 +90,7 @@ SELECT
 FROM (
     SELECT *, list_filter([
         CASE WHEN questions <> lag(questions) OVER line THEN 'questions' END,
+        CASE WHEN documents <> lag(documents) OVER line THEN 'documents' END,
         CASE WHEN judge <> lag(judge) OVER line THEN 'judge' END,
         CASE WHEN evaluated <> lag(evaluated) OVER line THEN 'evaluator' END
     ], lambda each: each IS NOT NULL) AS changed
@@ -97,7 +101,8 @@ FROM (
 """The SQL of all results of all questions in the publications that changed them or have a tag.
 
 A point is comparable with the one before it (same benchmark, system, evaluator and metric) unless
-something `changed`: `questions`, `judge` or `evaluator`. What is unknown has not changed.
+something `changed`: `questions`, `documents` (if the evaluator reads them), `judge` or `evaluator`.
+What is unknown has not changed.
 """
 
 HISTORY_COLUMNS: Final = (
@@ -126,7 +131,7 @@ SELECT
     ) AS is_new
 FROM ({SHOWN}) AS v
 JOIN publication_data AS d ON d.benchmark = v.benchmark AND d.published_at = v.version
-WHERE d.kind <> 'scores'
+WHERE d.evaluator IS NULL
 """  # noqa: S608
 """The SQL of the inputs in the publications that changed a leaderboard or have a tag; `is_new`: the
 data is not that of the publication before."""
@@ -155,7 +160,7 @@ def data_changes(before: datetime, after: datetime) -> Query:
             SELECT v.published_at, d.benchmark, d.kind, d.system, d.rows, d.digest
             FROM ({VERSIONS}) AS v
             JOIN publication_data AS d ON d.benchmark = v.benchmark AND d.published_at = v.version
-            WHERE d.kind <> 'scores'
+            WHERE d.evaluator IS NULL
         ),
 
         kept AS (
@@ -261,6 +266,18 @@ def paired_evaluators(benchmark: str) -> Query:
     return Query(
         "SELECT DISTINCT evaluator FROM pairwise WHERE benchmark = $benchmark",
         {"benchmark": benchmark},
+    )
+
+
+def readers_of_changed_documents(benchmark: str, version: datetime) -> Query:
+    """Select the evaluators that read documents, if these have changed since: evaluator."""
+    return Query(
+        "SELECT b.evaluator FROM publication_data AS b JOIN publication_data AS n "
+        "USING (benchmark, kind, evaluator) "
+        "WHERE benchmark = $benchmark AND kind = 'documents' AND b.published_at = $version "
+        "AND b.digest <> n.digest AND n.published_at = "
+        "(SELECT max(published_at) FROM leaderboard WHERE benchmark = $benchmark)",
+        {"benchmark": benchmark, "version": version},
     )
 
 

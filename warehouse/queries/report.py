@@ -5,6 +5,7 @@ Each selects the rows of several benchmarks, with the column `benchmark`.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 from warehouse.queries.benchmarks import fill_in
@@ -66,6 +67,7 @@ def report_fingerprints() -> Query:
     results = ("leaderboard", "gates", "comparisons", "pairwise", "system_scores")
     findings = ("problems", "insights")
     hashed = {table: table for table in (*results, *findings, "calibration", "rejects")}
+    hashed["labels"] = "labels"
     hashed["marks"] = "stage, digest"
     hashed["grades"] = "evaluator, question_id, system, input_digest, signature, scored_at"
     # Names of tables and columns of this module.
@@ -78,7 +80,8 @@ def report_fingerprints() -> Query:
     statement = f"""
 WITH {sums}
 SELECT benchmark, {", ".join(f"{table}_sums.{table}" for table in hashed)},
-    (SELECT bit_xor(hash(metrics)) FROM metrics) AS metrics
+    (SELECT bit_xor(hash(metrics)) FROM metrics) AS metrics,
+    (SELECT bit_xor(hash(hash(published_at, tag))) FROM publications WHERE tag IS NOT NULL) AS tags
 FROM (SELECT DISTINCT benchmark FROM leaderboard)
 {joins}
 ORDER BY benchmark
@@ -108,8 +111,8 @@ def hardest_questions(benchmarks: Sequence[str], limit: int) -> Query:
         limit: The most questions to select, of all benchmarks together.
 
     Returns:
-        A query with benchmark, question_id, question (its first characters) and hardness, by
-        question_id.
+        A query with benchmark, question_id, question (its first characters), hardness, tags (a list
+        of `key=value`) and failed (how many systems failed to answer), by question_id.
     """
     statement = """
 WITH scales AS (
@@ -141,9 +144,17 @@ chosen AS MATERIALIZED (
 )
 
 -- Texts are read last: sorted with all questions, they need more memory than there is.
-SELECT benchmark, question_id, left(coalesce(q.question, ''), 200) AS question, c.hardness
+SELECT benchmark, question_id, left(coalesce(q.question, ''), 200) AS question, c.hardness,
+    list_transform(map_entries(q.tags), lambda each: each.key || '=' || each.value) AS tags,
+    coalesce(failed, 0) AS failed
 FROM chosen AS c
 INNER JOIN questions AS q USING (benchmark, question_id)
+LEFT JOIN (
+    SELECT benchmark, question_id, count(DISTINCT system) AS failed
+    FROM predictions
+    WHERE benchmark IN ({benchmarks}) AND error IS NOT NULL
+    GROUP BY ALL
+) USING (benchmark, question_id)
 WHERE q.benchmark IN ({benchmarks})
 ORDER BY question_id
 """
@@ -210,45 +221,45 @@ def answers(benchmarks: Sequence[str], question_ids: Sequence[str] | None) -> Qu
     """Select the first answers of all systems. Numbers that JSON does not support are texts.
 
     Returns:
-        A query with benchmark, question_id, system, contexts (a list of texts) and json (all other
-        fields).
+        A query with benchmark, question_id, system and the fields of the answer, in any order:
+        sorting passages costs as much as reading them.
     """
     statement = """
-SELECT benchmark, question_id, system, contexts, to_json({
-    'answer': answer, 'docs': retrieved_doc_ids, 'chunks': retrieved_chunk_ids,
-    'scores': retrieved_scores::VARCHAR[], 'cited': cited_sentence_ids,
-    'logprobs': choice_logprobs::VARCHAR[], 'label': label, 'latency': latency_s::VARCHAR,
-    'cost': cost_usd::VARCHAR, 'error': error, 'not_asked': not_asked, 'answers': answers
-})::VARCHAR AS json
+SELECT benchmark, question_id, system, answer, contexts, retrieved_doc_ids AS docs,
+    retrieved_chunk_ids AS chunks, retrieved_scores::VARCHAR[] AS scores,
+    cited_sentence_ids AS cited, choice_logprobs::VARCHAR[] AS logprobs, label,
+    latency_s::VARCHAR AS latency, cost_usd::VARCHAR AS cost, error, not_asked
 FROM predictions
-INNER JOIN (
-    SELECT benchmark, system, 1 + max(repeat) AS answers
-    FROM predictions
-    WHERE benchmark IN ({benchmarks})
-    GROUP BY ALL
-) USING (benchmark, system)
 WHERE {chosen} AND repeat = 0
-ORDER BY question_id, system
 """
     return _of_questions(statement, benchmarks, question_ids)
+
+
+def answers_per_question(benchmarks: Sequence[str]) -> Query:
+    """Select how many answers each system gave to each question: benchmark, system, answers."""
+    statement = """
+SELECT benchmark, system, 1 + max(repeat) AS answers
+FROM predictions
+WHERE benchmark IN ({benchmarks})
+GROUP BY ALL
+"""
+    return Query(fill_in(statement, benchmarks), {})
 
 
 def scores(benchmarks: Sequence[str], question_ids: Sequence[str] | None) -> Query:
     """Select the scores that the leaderboard aggregates.
 
     Returns:
-        A query with benchmark, question_id, system and json: a list of e (the evaluator), v
-        (values), s (statuses), r (reasons) and d (the evidence, as text).
+        A query with benchmark, question_id, system, evaluator, v (values), s (statuses), r
+        (reasons) and d (the evidence, as text).
     """
     statement = """
-SELECT benchmark, question_id, system, to_json(list({
-    'e': evaluator, 'v': "values", 's': statuses, 'r': reasons, 'd': detail::VARCHAR
-} ORDER BY evaluator))::VARCHAR AS json
+SELECT benchmark, question_id, system, evaluator, "values" AS v, statuses AS s, reasons AS r,
+    detail::VARCHAR AS d
 FROM grades
 WHERE {chosen} AND (benchmark, evaluator, signature) IN (
     SELECT (benchmark, evaluator, signature) FROM leaderboard WHERE benchmark IN ({benchmarks})
 )
-GROUP BY benchmark, question_id, system
 """
     return _of_questions(statement, benchmarks, question_ids)
 
@@ -257,17 +268,41 @@ def judgments(benchmarks: Sequence[str], question_ids: Sequence[str] | None) -> 
     """Select the judge calls behind the scores.
 
     Returns:
-        A query with benchmark, question_id, system and json: a list of e (the evaluator), n (the
-        step), m (the model), r (the reply), s (its status) and x (the error).
+        A query with benchmark, question_id, system, e (the evaluator), n (the step), m (the model),
+        r (the reply), s (its status), x (the error), cost (US dollars), latency (seconds),
+        tokens_in, tokens_out and attempts, by system, evaluator and step.
     """
     statement = """
-SELECT benchmark, question_id, system, to_json(list({
-    'e': evaluator, 'n': step, 'm': j.model, 'r': j.reply, 's': j.status, 'x': j.error
-} ORDER BY evaluator, step))::VARCHAR AS json
+SELECT benchmark, question_id, system, evaluator AS e, step AS n, j.model AS m, j.reply AS r,
+    j.status AS s, j.error AS x, j.cost_usd AS cost, j.latency_s AS latency, j.tokens_in,
+    j.tokens_out, j.attempts
 FROM asks
 INNER JOIN judgments AS j USING (digest)
 WHERE {chosen}
-GROUP BY benchmark, question_id, system
+ORDER BY system, evaluator, step
+"""
+    return _of_questions(statement, benchmarks, question_ids)
+
+
+def judge_messages(benchmarks: Sequence[str], question_ids: Sequence[str]) -> Query:
+    """Select what the judge was asked about the answers to some questions.
+
+    Args:
+        benchmarks: The benchmarks.
+        question_ids: The questions, sorted.
+
+    Returns:
+        A query with benchmark, question_id, system, evaluator, step, roles and contents (lists with
+        an element for each message), by question_id, system, evaluator and step.
+    """
+    statement = """
+SELECT benchmark, question_id, system, evaluator, step,
+    json_extract_string(messages, '$[*].role') AS roles,
+    json_extract_string(messages, '$[*].content') AS contents
+FROM asks
+INNER JOIN judgments USING (digest)
+WHERE {chosen}
+ORDER BY question_id, system, evaluator, step
 """
     return _of_questions(statement, benchmarks, question_ids)
 
@@ -315,8 +350,13 @@ def _of_questions(
     """Return a query with the `{chosen}` of its statement filled in."""
     chosen, filled = "benchmark IN ({benchmarks})", dict(parameters or {})
     if question_ids is not None:
-        # The range lets DuckDB skip most row groups without reading them.
-        chosen += " AND question_id BETWEEN $ids[1] AND $ids[-1]"
-        chosen += " AND question_id IN (SELECT unnest($ids))"
-        filled["ids"] = list(question_ids)
+        # The range lets DuckDB skip most row groups without reading them. One text is bound much
+        # faster than a list of thousands.
+        chosen += " AND question_id BETWEEN $first AND $last"
+        chosen += """ AND question_id IN (SELECT unnest(from_json($ids, '["VARCHAR"]')))"""
+        filled["first"], filled["last"] = (
+            min(question_ids, default=""),
+            max(question_ids, default=""),
+        )
+        filled["ids"] = json.dumps(question_ids, ensure_ascii=False)
     return Query(fill_in(statement.replace("{chosen}", chosen), benchmarks), filled)

@@ -161,17 +161,25 @@ ungrounded AS (
         'least_grounded_sentence' AS kind,
         g.system,
         g.question_id,
+        g.repeat,
         g."values"[b.place] AS value,
         json_extract_string(g.detail, '$.least_grounded') AS sentence,
         b.address
-    FROM grades AS g
+    FROM (
+        SELECT benchmark, system, question_id, NULL AS repeat, evaluator, signature, "values", detail
+        FROM grades
+        UNION ALL
+        -- The detail of a mean of several answers is only their values.
+        SELECT benchmark, system, question_id, repeat, evaluator, signature, "values", detail
+        FROM answer_grades
+    ) AS g
     JOIN placed AS b USING (benchmark, system, evaluator, signature)
     WHERE g.benchmark IN ({benchmarks})
       AND g.detail IS NOT NULL
       AND contains(g.detail::VARCHAR, '"least_grounded":')
       AND g."values"[b.place] < coalesce(b.threshold, b.best_value)
     QUALIFY row_number() OVER (
-        PARTITION BY g.benchmark, g.evaluator ORDER BY value, g.system, g.question_id
+        PARTITION BY g.benchmark, g.evaluator ORDER BY value, g.system, g.question_id, g.repeat
     ) = 1
 ),
 
@@ -215,9 +223,10 @@ FROM (
     WHERE kind IN ('best_system', 'worst_system') OR list_contains($retrieving::VARCHAR[][], [benchmark, evaluator])
     UNION ALL BY NAME SELECT * FROM fast
     UNION ALL BY NAME SELECT * FROM hardest
-    UNION ALL BY NAME SELECT * EXCLUDE (address, sentence), format(
-        'the least grounded sentence by {} ({:.3f}) is one of {} on question {}: {}',
-        address, value, system, question_id, sentence) AS message FROM ungrounded
+    UNION ALL BY NAME SELECT * EXCLUDE (address, sentence, repeat), format(
+        'the least grounded sentence by {} ({:.3f}) is one of {} on question {}{}: {}',
+        address, value, system, question_id, coalesce(' (answer ' || (repeat + 1) || ')', ''), sentence
+    ) AS message FROM ungrounded
     UNION ALL BY NAME SELECT * FROM turned
 )
 ORDER BY benchmark, kind, evaluator, metric, system, question_id

@@ -1,6 +1,7 @@
 -- The problems of {benchmarks}. $judged lists the evaluators that use a judge model, $leaking those
--- that detect leaks, and $named the metrics whose threshold the configuration sets by name, each with
--- its benchmark: other metrics that are not primary only follow a primary one.
+-- that detect leaks, $stale those whose scores are out of date, and $named the metrics whose
+-- threshold the configuration sets by name, each with its benchmark: other metrics that are not
+-- primary only follow a primary one.
 WITH calibrated AS (
     -- Evaluators whose judge agrees with human labels.
     SELECT benchmark, evaluator
@@ -277,6 +278,22 @@ partly_judged AS (
     GROUP BY b.benchmark, b.system, b.evaluator, b.metric, b.address
 ),
 
+stale_scores AS (
+    SELECT DISTINCT
+        benchmark,
+        evaluator,
+        metric,
+        'stale_scores' AS kind,
+        'medium' AS severity,
+        format(
+            'scores of {} may be of earlier questions, answers or settings: the last run left out '
+            'this evaluator or some systems; a run of all computes them again',
+            evaluator
+        ) AS message
+    FROM board
+    WHERE is_primary = 1 AND list_contains($stale::VARCHAR[][], [benchmark, evaluator])
+),
+
 failed_answers AS (
     SELECT
         benchmark,
@@ -474,6 +491,7 @@ FROM (
     UNION ALL BY NAME SELECT * FROM budget_reached
     UNION ALL BY NAME SELECT * FROM judge_failures
     UNION ALL BY NAME SELECT * FROM partly_judged
+    UNION ALL BY NAME SELECT * FROM stale_scores
     UNION ALL BY NAME SELECT * FROM failed_answers
     UNION ALL BY NAME SELECT * FROM leaks
     UNION ALL BY NAME SELECT * FROM truncated

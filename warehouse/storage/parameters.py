@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from warehouse.schema.ddl import literal, quoted
@@ -53,6 +54,8 @@ def _literal(value: object) -> str | None:
         text = f"{value!r}::DOUBLE"
     elif type(value) is str and "\0" not in value:
         text = literal(value)
+    elif type(value) is datetime and value.tzinfo is None:
+        text = f"TIMESTAMP '{value.isoformat(' ')}'"
     elif isinstance(value, list | tuple) and len(value) <= MAX_ITEMS:
         items = [_literal(item) for item in value]
         text = None if None in items else f"[{', '.join(map(str, items))}]"

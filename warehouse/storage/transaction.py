@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, TypeAlias
+
+import duckdb
 
 from warehouse.errors import DuplicateKey, WarehouseError
 from warehouse.schema.ddl import quoted
@@ -22,9 +25,8 @@ from warehouse.storage.staging import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
-    import duckdb
     import polars as pl
 
     Rows: TypeAlias = pl.DataFrame | Path | Iterable[pl.DataFrame]
@@ -73,6 +75,21 @@ class Transaction:
         """
         methods = "fsst" if unless_repeated else "fsst,dictionary"
         self._connection.execute(f"SET disabled_compression_methods = '{methods}'")
+
+    @contextmanager
+    def inserting_in_order(self) -> Iterator[None]:
+        """Insert few rows at a time, in their order, during the `with`.
+
+        Otherwise each of DuckDB's threads collects them in an own table: an insertion of 150 rows
+        then takes twice the time, and 0.9 MB instead of 0.14 MB until the transaction ends.
+        """
+        self._connection.execute("SET preserve_insertion_order = true")
+        try:
+            yield
+        finally:
+            # After a failed statement it fails, too, and the database is not used again.
+            with suppress(duckdb.Error):
+                self._connection.execute("SET preserve_insertion_order = false")
 
     def delete(self, table: str, where: Where) -> int:
         """Delete rows; return their number.

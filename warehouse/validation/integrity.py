@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from warehouse.errors import DuplicateKey
+from warehouse.queries.benchmarks import names_in
 from warehouse.schema.ddl import check, quoted
 from warehouse.storage.transaction import Transaction, fetch_frame
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     import duckdb
+    import polars as pl
 
     from warehouse.store import Warehouse
 
@@ -34,6 +36,11 @@ class Grid:
     signature: str
     bounds: Mapping[str, tuple[float, float]]
     with_values: bool = True
+
+    @property
+    def query(self) -> object:
+        """What grids share that differ in the benchmark and the bounds only."""
+        return self.evaluator, self.signature, len(self.bounds), self.with_values
 
 
 def check_tables(
@@ -72,21 +79,31 @@ def check_grids(
         For each grid, one sentence per fault.
     """
     with warehouse.reading() as connection:
-        samples = {
-            benchmark: _count_samples(connection, benchmark, systems)
-            for benchmark in {grid.benchmark for grid in grids}
-        }
-        return [_find_faults(connection, grid, samples[grid.benchmark], systems) for grid in grids]
+        samples = _count_samples(connection, {grid.benchmark for grid in grids}, systems)
+        alike: dict[object, list[Grid]] = {}
+        for grid in grids:
+            alike.setdefault(grid.query, []).append(grid)
+        graded = {query: _count_grades(connection, alike[query], systems) for query in alike}
+    return [
+        _find_faults(
+            grid,
+            samples.get(grid.benchmark, {}),
+            graded[grid.query].get(grid.benchmark, {}),
+        )
+        for grid in grids
+    ]
 
 
 def check_counts(
     warehouse: Warehouse, benchmarks: Sequence[str], systems: Sequence[str] = ()
 ) -> list[str]:
-    """Check that each row of the leaderboard counts every sample exactly once.
+    """Check that each row of the leaderboard counts every score exactly once.
 
     `n_target_error` counts failures of the system with and without a value. Those without one are
-    in no other column. The slice `all` must count every question of the system, or every answer for
-    a metric of the whole system. Without systems, all are checked.
+    in no other column. The slice `all` must count every question that the evaluator has scored, or
+    every answer for a metric of the whole system. Without systems, all are checked. Whether every
+    prediction has a score is up to `check_grids`, for the evaluators of a run: the others may have
+    scores of earlier predictions.
 
     Returns:
         One sentence per fault.
@@ -94,8 +111,9 @@ def check_counts(
     sql = f"""
 WITH samples AS (
     SELECT
-        benchmark, system, count(*) FILTER (repeat = 0) AS samples, count(*) AS answers
-    FROM predictions
+        benchmark, system, evaluator, signature,
+        count(*) AS samples, sum(coalesce(n_answers, 1)) AS answers
+    FROM grades
     WHERE list_contains($benchmarks, benchmark) AND {_ONLY} GROUP BY ALL
 ),
 counted AS (
@@ -107,7 +125,7 @@ counted AS (
 SELECT
     benchmark, slice, system, evaluator || '.' || metric, n, lost, n_target_error,
     CASE WHEN slice = 'all' AND n NOT IN (samples, answers) THEN samples END AS expected
-FROM counted LEFT JOIN samples USING (benchmark, system)
+FROM counted LEFT JOIN samples USING (benchmark, system, evaluator, signature)
 WHERE lost NOT BETWEEN 0 AND n_target_error
    OR n_target_error > lost + n_scored
    OR (slice = 'all' AND n NOT IN (samples, answers))
@@ -131,58 +149,76 @@ ORDER BY ALL
 _ONLY = "(len($systems) = 0 OR list_contains($systems, system))"
 
 
+_BySystem: TypeAlias = "Mapping[str, tuple[Any, ...]]"
+
+
 def _count_samples(
-    connection: duckdb.DuckDBPyConnection, benchmark: str, systems: Sequence[str]
-) -> dict[str, tuple[int, int]]:
+    connection: duckdb.DuckDBPyConnection, benchmarks: Iterable[str], systems: Sequence[str]
+) -> Mapping[str, _BySystem]:
+    """Return questions, a digest of their ids, and answers, by benchmark and system."""
     rows = fetch_frame(
         connection,
-        "SELECT system, count(*), bit_xor(hash(question_id)) FROM predictions "  # noqa: S608
-        f"WHERE benchmark = $benchmark AND {_ONLY} AND repeat = 0 GROUP BY system ORDER BY system",
-        {"benchmark": benchmark, "systems": list(systems)},
+        "SELECT benchmark, system, count(*) FILTER (repeat = 0), "  # noqa: S608
+        "bit_xor(hash(question_id)) FILTER (repeat = 0), count(*) FROM predictions "
+        f"WHERE benchmark IN ({names_in(benchmarks)}) AND {_ONLY} GROUP BY benchmark, system",
+        {"systems": list(systems)},
     )
-    return {system: (n, digest) for system, n, digest in rows.iter_rows()}
+    return _by_system(rows)
 
 
-def _find_faults(
-    connection: duckdb.DuckDBPyConnection,
-    grid: Grid,
-    samples: Mapping[str, tuple[int, int]],
-    systems: Sequence[str],
-) -> list[str]:
+def _count_grades(
+    connection: duckdb.DuckDBPyConnection, grids: Sequence[Grid], systems: Sequence[str]
+) -> Mapping[str, _BySystem]:
+    """Return what is measured of the rows of grids that differ in the benchmark only.
+
+    Returns:
+        By benchmark and system: the number of rows, their combined hash, the number of answers
+        (null for one to each question), the number of malformed rows, and for each metric what
+        `_metric_sql` measures.
+    """
+    grid = grids[0]
     n_metrics = len(grid.bounds)
     positions = range(1, n_metrics + 1) if grid.with_values else ()
     columns = "".join(f", {_metric_sql(position)}" for position in positions)
     rows = fetch_frame(
         connection,
         f"""
-SELECT system, count(*), bit_xor(hash(question_id)),
+SELECT benchmark, system, count(*), bit_xor(hash(question_id)), sum(n_answers),
     count(*) FILTER (
         len("values") < {n_metrics}
         OR (n_answers IS NULL AND len("values") <> {n_metrics})
         OR len(statuses) <> len("values")
     ){columns}
 FROM grades
-WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature AND {_ONLY}
-GROUP BY system
-ORDER BY system
+WHERE benchmark IN ({names_in(each.benchmark for each in grids)})
+    AND evaluator = $evaluator AND signature = $signature AND {_ONLY}
+GROUP BY benchmark, system
 """,  # noqa: S608
-        {
-            "benchmark": grid.benchmark,
-            "evaluator": grid.evaluator,
-            "signature": grid.signature,
-            "systems": list(systems),
-        },
+        {"evaluator": grid.evaluator, "signature": grid.signature, "systems": list(systems)},
     )
-    graded = {row[0]: row[1:] for row in rows.iter_rows()}
+    return _by_system(rows)
+
+
+def _by_system(rows: pl.DataFrame) -> Mapping[str, _BySystem]:
+    found: dict[str, dict[str, tuple[Any, ...]]] = {}
+    for benchmark, system, *measured in rows.iter_rows():
+        found.setdefault(benchmark, {})[system] = tuple(measured)
+    return found
+
+
+def _find_faults(grid: Grid, samples: _BySystem, graded: _BySystem) -> list[str]:
+    n_metrics = len(grid.bounds)
     faults = []
     for system in sorted({*samples, *graded}):
-        expected, expected_hash = samples.get(system, (0, 0))
-        found, found_hash, malformed, *measured = graded.get(system, (0, 0, 0))
+        expected, expected_hash, answers = samples.get(system, (0, 0, 0))
+        found, found_hash, combined, malformed, *measured = graded.get(system, (0, 0, None, 0))
         name = f"system {system!r}"
         if found != expected:
             faults.append(f"{name} has {found:,} grades for {expected:,} samples")
         elif found_hash != expected_hash:
             faults.append(f"the grades of {name} are not those of its {expected:,} samples")
+        elif combined not in (None, answers):
+            faults.append(f"the grades of {name} combine {combined:,} of {answers:,} answers")
         if malformed:
             faults.append(f"{malformed:,} grades of {name} do not hold {n_metrics} values")
         triples = zip(measured[::3], measured[1::3], measured[2::3], strict=True)

@@ -104,6 +104,7 @@ def test_a_valid_project_is_validated_once(project: Project, workshop: Workshop)
     assert {each.check_name for each in again.get_asset_check_evaluations()} >= {"drift"}
 
 
+@takes_minutes
 def test_a_failed_expectation_blocks_later_stages_until_it_holds(
     project: Project, workshop: Workshop
 ) -> None:

@@ -242,6 +242,35 @@ def test_history_has_a_publication_without_changes_only_with_a_tag(
     assert published.fetch(shown).rows() == [("run-1", "b"), ("run-2", "b"), ("run-2", "c")]
 
 
+def test_changed_documents_break_the_lines_of_evaluators_that_read_them(
+    published: Warehouse,
+) -> None:
+    def documents(text: str) -> None:
+        row = {"doc_id": "d", "sentence_id": "S1", "position": 1, "text": text}
+        put(published, "documents", [row])
+
+    def changed(run: str, readers: list[tuple[str, str]]) -> list[list[str]]:
+        leaderboard(published)
+        record_publication(published, run, EVERYTHING, {}, readers)
+        rows = published.fetch(
+            f"SELECT DISTINCT changed FROM ({HISTORY}) WHERE run_id = $run", {"run": run}
+        )
+        return rows["changed"].to_list()
+
+    reading = [("b", "e"), ("elsewhere", "e")]
+    # What an earlier version of Scoreline did not record is unknown.
+    assert changed("run-2", reading) == [[]]
+    documents("One.")
+    assert changed("run-3", reading) == [["documents"]]
+    assert changed("run-4", reading) == [[]]
+    documents("Two.")
+    assert changed("run-5", reading) == [["documents"]]
+    documents("Three.")
+    assert changed("run-6", []) == [[]]
+    inputs = published.fetch(f"SELECT kind FROM ({INPUTS}) WHERE run_id = 'run-5' ORDER BY ALL")
+    assert inputs["kind"].to_list() == ["documents", "predictions", "predictions", "questions"]
+
+
 def test_digests_tell_lists_from_each_other(published: Warehouse) -> None:
     digest = (
         f"SELECT {PREDICTION_DIGEST} FROM predictions WHERE system = 'rag' AND question_id = 'q0'"
@@ -272,3 +301,32 @@ def test_inputs_are_new_when_their_digest_changes(published: Warehouse) -> None:
         ("predictions", "rag", True),
         ("questions", None, False),
     ]
+
+
+def test_questions_that_were_read_again_are_digested_again(published: Warehouse) -> None:
+    def digests() -> list[str]:
+        rows = published.fetch(
+            "SELECT digest FROM publication_data WHERE kind = 'questions' ORDER BY published_at"
+        )
+        return rows["digest"].to_list()
+
+    def publish_again(run: str) -> None:
+        leaderboard(published)
+        assert record_publication(published, run, EVERYTHING, {}) is not None
+
+    def read_questions() -> None:
+        published.write(lambda each: each.record_fingerprint("b", "questions", "same file"))
+
+    read_questions()
+    for run in ("run-2", "run-3"):
+        publish_again(run)
+    assert len(set(digests())) == 1
+    assert count(published, "publication_data") == 3 * 5
+    change(published, "UPDATE questions SET question = 'Another?' WHERE question_id = 'q1'")
+    # Written with no new fingerprint, which no code does: the digest of before shows that the
+    # texts were not read.
+    publish_again("run-4")
+    assert len(set(digests())) == 1
+    read_questions()
+    publish_again("run-5")
+    assert len(set(digests())) == 2

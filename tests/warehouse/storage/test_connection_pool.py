@@ -96,6 +96,26 @@ def test_a_setting_ends_with_its_transaction(warehouse: Warehouse) -> None:
     assert running() == before
 
 
+def test_many_small_insertions_take_little_memory(warehouse: Warehouse) -> None:
+    asked = "SELECT current_setting('preserve_insertion_order')"
+    held = "SELECT sum(memory_usage_bytes) FROM duckdb_memory() WHERE tag = 'IN_MEMORY_TABLE'"
+    rows = "SELECT 'b' AS benchmark, 's' AS system, 'q' || i AS question_id FROM range(150) r(i)"
+    with warehouse.transaction() as transaction:
+        with transaction.inserting_in_order():
+            assert transaction.fetch(asked).item() is True
+            for _ in range(100):
+                transaction.execute(f"INSERT INTO predictions BY NAME {rows}")
+            assert transaction.fetch(held).item() < 100 * 200_000
+        assert transaction.fetch(asked).item() is False
+    with (
+        pytest.raises(duckdb.Error, match="nowhere"),
+        warehouse.transaction() as transaction,
+        transaction.inserting_in_order(),
+    ):
+        transaction.execute("INSERT INTO nowhere VALUES (1)")
+    assert warehouse.fetch(asked).item() is False
+
+
 def test_nothing_is_remembered_of_files_outside(warehouse: Warehouse) -> None:
     # With it, one of 150 Parquet files that are written anew within a moment cannot be read.
     asked = "SELECT current_setting('enable_external_file_cache')"

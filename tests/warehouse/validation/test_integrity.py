@@ -142,6 +142,10 @@ GRADES = [
         f'UPDATE grades SET "values" = [0.5, 7, 7] {ONE}',
         ["1 grades of system 'llm' do not hold 2 values"],
     ),
+    (
+        "UPDATE grades SET n_answers = 3 WHERE system = 'llm'",
+        ["the grades of system 'llm' combine 12 of 4 answers"],
+    ),
 ]
 
 
@@ -193,6 +197,8 @@ COUNTS = [
         f"UPDATE leaderboard SET n = 3, n_scored = 2 {ALL}",
         ["e.surprise of 'llm' on 'all' of 'b' counts 3 samples, expected 4"],
     ),
+    # A run without this evaluator, since there is one question less.
+    ("DELETE FROM predictions WHERE question_id = 'q1'", []),
     # Samples that failed without taking a worst value are counted nowhere else.
     (f"UPDATE leaderboard SET n_scored = 2, n_target_error = 1 {ALL}", []),
     # Those that took one are among the scored.

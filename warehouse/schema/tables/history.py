@@ -34,7 +34,12 @@ PUBLICATION_DATA = Table(
             among=("questions", "documents", "predictions", "scores"),
         ),
         Column("system", "VARCHAR", "The system, for predictions and scores."),
-        Column("evaluator", "VARCHAR", "The evaluator, for scores."),
+        Column(
+            "evaluator",
+            "VARCHAR",
+            "The evaluator, for scores. Documents have a row without it, and one for each "
+            "evaluator that reads them.",
+        ),
         required("rows", "BIGINT", "The number of rows.", least=0),
         required(
             "digest",

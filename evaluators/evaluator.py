@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Set as AbstractSet
 from dataclasses import Field, dataclass, field, fields
 from functools import cached_property
 from importlib.metadata import version as installed_version
@@ -73,8 +74,20 @@ class Evaluator(ABC):
     repeats: int = field(default=1, metadata=NOT_A_PARAMETER)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Name the evaluator after its class: `EvidenceOverlap` is `evidence_overlap`."""
+        """Name the evaluator after its class: `EvidenceOverlap` is `evidence_overlap`.
+
+        Raises:
+            TypeError: The columns that it reads are not a set of names.
+        """
         super().__init_subclass__(**kwargs)
+        for name in ("reads", "optional", "non_empty"):
+            given = cls.__dict__.get(name, frozenset())
+            is_set = isinstance(given, AbstractSet)
+            if not is_set or not all(isinstance(each, str) for each in given):
+                raise TypeError(
+                    f"{cls.__name__}.{name}: expected a set of column names, such as "
+                    f'frozenset({{"answer"}}), found {given!r}'
+                )
         cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
 
     def __getstate__(self) -> dict[str, Any]:
@@ -185,18 +198,20 @@ class Evaluator(ABC):
         self,
         rows: pl.DataFrame,  # noqa: ARG002 - few override it
         parts: Integers,  # noqa: ARG002
-        count: int,  # noqa: ARG002
+        shape: tuple[int, int],  # noqa: ARG002
     ) -> Mapping[str, Floats] | None:
         """Compute the system metrics without each part of the rows, faster than one by one.
 
         Args:
-            rows: As for `aggregate`.
-            parts: Shape (rows,): the part of each row, from 0 to count - 1.
-            count: The number of parts; at least one row of any other part is answered.
+            rows: As for `aggregate`, but of one or more systems.
+            parts: Shape (rows,): the part of each row. Those of the first system are numbered from
+                0, those of the next one after them, and so on.
+            shape: The number of systems, and of parts of each; at least one row of any other part
+                of the system is answered.
 
         Returns:
-            By metric, what `aggregate` gives without each part (NaN for no value): shape (count,).
-            None: call `aggregate` for each part.
+            By metric, what `aggregate` gives without each part (NaN for no value): shape (systems,
+            parts). None: call `aggregate` for each part.
         """
         return None
 

@@ -2,6 +2,6 @@
 
 import os
 
-# The threads of NumPy's OpenBLAS sleep between products instead of turning on the spot for some
-# milliseconds, which takes cores from all else. It is read once, when NumPy is loaded.
-os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
+# One thread for NumPy's OpenBLAS: its products are thousands of small ones, in which threads cost
+# more than they save. It is read once, when NumPy is loaded.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from assets.analysis.trace_patterns import find_trace_insights
+from assets.fingerprints.digests import is_out_of_date
 from assets.leaderboard.winner import describe_winner, find_winner
 from assets.project import is_judged
 from evaluators import catalog
@@ -35,8 +36,13 @@ def refresh_problems(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> d
         (each.name, own.name) for each in benchmarks for own in each.evaluators if is_judged(own)
     ]
     named = [(each.name, metric) for each in benchmarks for metric in each.thresholds]
-    pairs = {"judged": judged, "leaking": _in_family(benchmarks, LEAKING), "named": named}
     names = [each.name for each in benchmarks]
+    pairs = {
+        "judged": judged,
+        "leaking": _in_family(benchmarks, LEAKING),
+        "named": named,
+        "stale": _stale(benchmarks, warehouse.all_fingerprints(names)),
+    }
     query = find_problems(names, pairs, FEW_CLUSTERS, VERY_FEW_CLUSTERS)
     return _replace(warehouse, "problems", warehouse.fetch(*query), names)
 
@@ -86,6 +92,18 @@ def _replace(
     warehouse.replace(table, rows, where={"benchmark": list(benchmarks)})
     counted = dict(rows["benchmark"].value_counts().iter_rows())
     return {name: counted.get(name, 0) for name in benchmarks}
+
+
+def _stale(
+    benchmarks: Sequence[Benchmark], fingerprints: Mapping[str, Mapping[str, str]]
+) -> list[tuple[str, str]]:
+    """Return benchmarks with the evaluators whose scores are out of date."""
+    return [
+        (benchmark.name, each.name)
+        for benchmark in benchmarks
+        for each in benchmark.evaluators
+        if is_out_of_date(each, fingerprints[benchmark.name])
+    ]
 
 
 def _in_family(benchmarks: Iterable[Benchmark], family: str) -> list[tuple[str, str]]:

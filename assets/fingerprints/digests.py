@@ -21,6 +21,9 @@ LEADERBOARD = "leaderboard"
 GATES = "gates"
 """Stages, as the warehouse records their fingerprints."""
 
+UNSETTLED = "unsettled"
+"""Begins the fingerprint of scores of which some are to be tried again."""
+
 _AGGREGATION_VERSION = 3
 """Increased when the same scores give another leaderboard."""
 
@@ -63,6 +66,15 @@ def scores_fingerprint(evaluator: Evaluator, fingerprints: Mapping[str, str]) ->
         stages += sorted({scores_stage(part.partition(".")[0]) for part in evaluator.parts})
     inputs = [fingerprints.get(stage) for stage in stages]
     return digest_of(inputs, evaluator.signature)
+
+
+def is_out_of_date(evaluator: Evaluator, fingerprints: Mapping[str, str]) -> bool:
+    """Return whether scores rest on other inputs than there are now, or on another configuration.
+
+    Scores that are to be tried again rest on the inputs that there are.
+    """
+    known = fingerprints.get(scores_stage(evaluator.name), "")
+    return known != scores_fingerprint(evaluator, fingerprints) and not known.startswith(UNSETTLED)
 
 
 def leaderboard_fingerprint(benchmark: Benchmark, fingerprints: Mapping[str, str]) -> str:

@@ -12,6 +12,7 @@ from assets.fingerprints.digests import (
     QUESTIONS,
     answers_fingerprint,
     answers_stage,
+    digest_of,
     gates_fingerprint,
     leaderboard_fingerprint,
     scores_fingerprint,
@@ -27,21 +28,27 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from assets.project import Benchmark, Project
+    from warehouse.publish.snapshot import OpenSnapshot
 
 
 def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
-    """Return whether the published copy reflects the current files and configuration.
+    """Return whether the published copy and report reflect the current files and configuration.
 
     Reads the files to compute their digests and changes nothing. Returns False when the check
     itself fails, so that the run reports the error.
     """
-    copy = project.open_copy()
-    if not all(path.is_file() for path in (copy.path, project.publish / REPORT_FILE)):
+    copy, page = project.open_copy(), project.publish / REPORT_FILE
+    if not all(path.is_file() for path in (copy.path, page)):
         return False
     try:
         if not project.open_warehouse().exists():
             return False
-        published = fetch_fingerprints(copy)
+        with copy.open() as snapshot:
+            published = fetch_fingerprints(snapshot)
+            digest = publication_digest(snapshot)
+        # A run that died after it had published the copy left the report of the one before.
+        if f'content="{digest}"' not in page.read_text(encoding="utf-8"):
+            return False
         for name in benchmarks:
             asks = bool(project.benchmarks[name].systems)
             stored = project.open_warehouse().fingerprints(name) if asks else {}
@@ -52,6 +59,13 @@ def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
     except (WarehouseError, OSError):
         return False
     return True
+
+
+def publication_digest(copy: OpenSnapshot) -> str:
+    """Return the digest of what a published copy was made from, and of its last publication."""
+    marks = copy.fetch("SELECT benchmark, stage, digest FROM marks ORDER BY ALL").rows()
+    last = copy.fetch("SELECT max(published_at)::VARCHAR FROM publications").item()
+    return digest_of(marks, last)
 
 
 def _expected_fingerprints(

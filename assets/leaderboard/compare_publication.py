@@ -18,6 +18,7 @@ from warehouse.queries.publications import (
     missing_rows,
     paired_evaluators,
     question_changes,
+    readers_of_changed_documents,
     results_then_and_now,
     scores_then_and_now,
     systems_then,
@@ -112,13 +113,19 @@ def compare_publication(
     _require_kept(source, benchmark.name, version, publication)
     index = load_question_index(source, benchmark)
     unchanged = source.fetch(*unchanged_systems(benchmark.name, version))["system"].to_list()
-    paired = source.fetch(*paired_evaluators(benchmark.name))["evaluator"].to_list()
+    because = dict.fromkeys(
+        source.fetch(*readers_of_changed_documents(benchmark.name, version))["evaluator"],
+        "the documents that it reads have changed",
+    ) | dict.fromkeys(
+        source.fetch(*paired_evaluators(benchmark.name))["evaluator"],
+        "it depends on the answers of all systems",
+    )
     results: list[dict[str, Any]] = []
     changed = [pl.DataFrame(schema=QUESTIONS_SCHEMA)]
     for (evaluator,), own in rows.partition_by(
         "evaluator", as_dict=True, maintain_order=True
     ).items():
-        reason = _why_not(own, is_paired=evaluator in paired)
+        reason = _why_not(own) or because.get(evaluator)
         if reason is not None:
             results += [_not_comparable(row, reason) for row in own.iter_rows(named=True)]
             continue
@@ -180,15 +187,13 @@ def _require_kept(
     )
 
 
-def _why_not(rows: pl.DataFrame, *, is_paired: bool) -> str | None:
-    """Return why the scores of an evaluator are not comparable with those of then."""
+def _why_not(rows: pl.DataFrame) -> str | None:
+    """Return why the scores of an evaluator that has changed are not comparable with then."""
     before, now = rows["signature_before"][0], rows["signature"][0]
     if before != now:
         same = [each for each in before.split("|") if not each.startswith("judge:")]
         is_judge = same == [each for each in now.split("|") if not each.startswith("judge:")]
         return f"the {'judge' if is_judge else 'evaluator'} has changed"
-    if is_paired:
-        return "it depends on the answers of all systems"
     return None
 
 
@@ -346,7 +351,7 @@ def _find_notes(
         )
     documents = source.fetch(
         "SELECT count(DISTINCT digest) FROM publication_data WHERE kind = 'documents' "
-        "AND benchmark = $benchmark AND published_at IN "
+        "AND evaluator IS NULL AND benchmark = $benchmark AND published_at IN "
         "($version, (SELECT max(published_at) FROM leaderboard WHERE benchmark = $benchmark))",
         {"benchmark": benchmark, "version": version},
     )

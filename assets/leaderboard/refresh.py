@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
 import polars as pl
 
 from assets.fingerprints.digests import GATES, LEADERBOARD, leaderboard_fingerprint
@@ -33,7 +36,7 @@ from warehouse.queries.benchmarks import split_benchmarks
 from warehouse.queries.leaderboard import aggregate_scores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from assets.leaderboard.score_matrix import Keys, QuestionIndex, Source
     from assets.project import Benchmark
@@ -263,40 +266,55 @@ def _evaluator_system_scores(
     together: dict[tuple[object, ...], Graded] = {}
     if is_paired(evaluator):
         together = _aggregate_systems(evaluator, by_system, questions, pseudo)
-    for slice_, system in sorted(by_system):
-        samples = by_system.pop((slice_, system))
+    nothing: Keys = np.empty(0, dtype=np.uint64)
+    for slice_, keys in groupby(sorted(by_system), itemgetter(0)):
+        samples = {str(system): by_system.pop((slice_, system)) for _, system in keys}
         if together:
-            result = together[slice_, system]
+            graded = {system: together[slice_, system] for system in samples}
         else:
-            result = scoring.aggregate_unpacked(evaluator, samples)
+            graded = {
+                system: scoring.aggregate_unpacked(evaluator, own)
+                for system, own in samples.items()
+            }
         if pseudo is not None and not together:
-            counted = scoring.counted_rows(samples)
-            every = questions.get(slice_, counted["question"].to_numpy())
-            pseudo.add(evaluator, slice_, system, counted, result, every)
-        detail = None if result.detail is None else json.dumps(result.detail, ensure_ascii=False)
-        counts: dict[type | None, dict[str, int]] = {}
-        for name, score in result.scores.items():
-            lost = score if isinstance(score, Unscored) else None
-            reason = None if lost is None else type(lost)
-            if reason not in counts:
-                counts[reason] = scoring.count_samples(samples, score)
-            rows.append(
+            counted = {system: scoring.counted_rows(own) for system, own in samples.items()}
+            pseudo.add(evaluator, str(slice_), counted, graded, questions.get(slice_, nothing))
+        for system, result in graded.items():
+            rows += _result_rows(
                 {
                     "benchmark": benchmark.name,
                     "system": system,
                     "slice": slice_,
                     "evaluator": evaluator.name,
-                    "metric": name,
-                    "status": Status.SCORED.value if lost is None else lost.status.value,
-                    "reason": None if lost is None else lost.reason,
-                    "detail": detail,
                     "signature": evaluator.signature,
-                    "value": score if lost is None else None,
-                    "chance": result.chance[name].level if name in result.chance else None,
-                    **counts[reason],
-                }
+                },
+                samples[system],
+                result,
             )
     return rows
+
+
+def _result_rows(
+    key: Mapping[str, object], samples: pl.DataFrame, result: Graded
+) -> Iterator[dict[str, object]]:
+    """Yield a row of the table `system_scores` for each metric of one system on one slice."""
+    detail = None if result.detail is None else json.dumps(result.detail, ensure_ascii=False)
+    counts: dict[type | None, dict[str, int]] = {}
+    for name, score in result.scores.items():
+        lost = score if isinstance(score, Unscored) else None
+        reason = None if lost is None else type(lost)
+        if reason not in counts:
+            counts[reason] = scoring.count_samples(samples, score)
+        yield {
+            **key,
+            "metric": name,
+            "status": Status.SCORED.value if lost is None else lost.status.value,
+            "reason": None if lost is None else lost.reason,
+            "detail": detail,
+            "value": score if lost is None else None,
+            "chance": result.chance[name].level if name in result.chance else None,
+            **counts[reason],
+        }
 
 
 def _aggregate_systems(

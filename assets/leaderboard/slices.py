@@ -101,19 +101,16 @@ def add_shrunken_means(rows: pl.DataFrame) -> pl.DataFrame:
         )
         .filter(pl.all_horizontal(pl.col("mean", "overall").is_not_null()), pl.col("variance") > 0)
     )
-    found = [
-        group.select(
-            *("slice", *key),
-            shrunken_mean=pl.Series(
-                shrunken_means(
-                    group["mean"].to_numpy(), group["variance"].to_numpy(), group["overall"][0]
-                )
-            ),
-        )
-        for group in slices.partition_by(*key, "tag")
-        if group.height > 1
-    ]
-    schema = {**dict.fromkeys(("slice", *key), pl.String), "shrunken_mean": pl.Float64}
-    return rows.join(
-        pl.concat([pl.DataFrame(schema=schema), *found]), on=["slice", *key], how="left"
+    groups = (
+        slices.group_by(*key, "tag", maintain_order=True)
+        .agg("slice", "mean", "variance", pl.first("overall"))
+        .filter(pl.col("slice").list.len() > 1)
     )
+    shrunken = [
+        shrunken_means(np.array(means), np.array(variances), overall)
+        for means, variances, overall in groups.select("mean", "variance", "overall").iter_rows()
+    ]
+    found = groups.select(
+        *key, "slice", pl.Series("shrunken_mean", shrunken, pl.List(pl.Float64))
+    ).explode("slice", "shrunken_mean", empty_as_null=False)
+    return rows.join(found, on=["slice", *key], how="left")

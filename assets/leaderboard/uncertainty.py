@@ -23,7 +23,11 @@ from evaluators.outcome import Unscored
 from evaluators.scoring import counted_rows
 from evaluators.statistics.clusters import Groups
 from evaluators.statistics.intervals import is_pass_fail
-from evaluators.statistics.jackknife import assign_parts, pseudo_values
+from evaluators.statistics.jackknife import (
+    assign_parts,
+    pseudo_values,
+    pseudo_values_of_systems,
+)
 from evaluators.statistics.large_families import LARGE
 from evaluators.statistics.permutation_test import draws_more
 
@@ -41,6 +45,9 @@ if TYPE_CHECKING:
 
 _MOST_NUMBERS = 1_000_000
 """The most differences of pairs on slices that are compared at once."""
+
+_MOST_COUNTS = 4_000_000
+"""The most counts, by system, part and at most as many labels as samples, that are made at once."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +71,11 @@ class PseudoValues:
         self,
         evaluator: Evaluator,
         slice_: str,
-        system: str,
-        samples: pl.DataFrame,
-        found: Graded,
+        samples: Mapping[str, pl.DataFrame],
+        graded: Mapping[str, Graded],
         every: Keys,
     ) -> None:
-        """Compute the pseudo-values of one system on one slice.
+        """Compute the pseudo-values of systems on one slice.
 
         Systems may have different questions, for example after a run limited to some systems. The
         parts therefore divide the questions of all systems, and a system has no value for a part
@@ -78,39 +84,42 @@ class PseudoValues:
         Args:
             evaluator: The evaluator of the system metrics.
             slice_: The slice.
-            system: The system.
-            samples: The samples that the system's metrics count, with `question`, the hash of the
-                question, as `scoring.unpack_evidence` returns them.
-            found: The system metrics of these samples.
+            samples: The samples that the metrics of each system count, with `question`, the hash of
+                the question, as `scoring.unpack_evidence` returns them.
+            graded: The system metrics of these samples.
             every: The counted questions of all systems on the slice, sorted.
         """
-        key, questions = (evaluator.name, slice_), samples["question"].to_numpy()
-        keys = sorted_unique(questions)
-        # Most systems have all questions: they share one array and one division into parts.
-        is_complete = len(keys) == len(every)
-        keys = every if is_complete else keys
-        question_set, nothing = (QuestionSet(each, self.questions) for each in (keys, keys[:0]))
-        parts = assign_parts(self.questions.cluster_keys(every))
+        key, parts = (evaluator.name, slice_), assign_parts(self.questions.cluster_keys(every))
         n_parts = int(parts.max(initial=-1)) + 1
-        shared_parts = parts[np.searchsorted(every, questions)]
-        shared = pseudo_values(evaluator, samples, shared_parts, found, n_parts)
-        own, own_parts = shared, parts
-        if not is_complete:
-            own_parts = assign_parts(self.questions.cluster_keys(keys))
-            place = np.searchsorted(keys, questions)
-            own = pseudo_values(evaluator, samples, own_parts[place], found)
-        sizes = np.bincount(own_parts[own_parts >= 0]).astype(np.float64)
-        for metric in evaluator.system_metrics:
-            name, chance = metric.name, found.chance.get(metric.debiases or metric.name)
-            is_scored = not isinstance(found.scores[name], Unscored)
-            self.values.setdefault(key, {}).setdefault(name, {})[system] = shared[name]
-            self.own.setdefault(key, {}).setdefault(name, {})[system] = PartValues(
-                own[name],
-                sizes,
-                question_set if is_scored else nothing,
-                chance,
-                is_debiased=metric.debiases is not None,
-            )
+        # Most systems have all questions: they share one array and one division into parts.
+        complete, nothing = (QuestionSet(each, self.questions) for each in (every, every[:0]))
+        together = _complete_pseudo_values(evaluator, samples, graded, every, parts)
+        for system, rows in samples.items():
+            found, questions = graded[system], rows["question"].to_numpy()
+            question_set, own_parts = complete, parts
+            if system in together:
+                own = shared = together[system]
+            else:
+                shared_parts = parts[np.searchsorted(every, questions)]
+                own = shared = pseudo_values(evaluator, rows, shared_parts, found, n_parts)
+                keys = sorted_unique(questions)
+                if len(keys) < len(every):
+                    question_set = QuestionSet(keys, self.questions)
+                    own_parts = assign_parts(self.questions.cluster_keys(keys))
+                    place = np.searchsorted(keys, questions)
+                    own = pseudo_values(evaluator, rows, own_parts[place], found)
+            sizes = np.bincount(own_parts[own_parts >= 0]).astype(np.float64)
+            for metric in evaluator.system_metrics:
+                name, chance = metric.name, found.chance.get(metric.debiases or metric.name)
+                is_scored = not isinstance(found.scores[name], Unscored)
+                self.values.setdefault(key, {}).setdefault(name, {})[system] = shared[name]
+                self.own.setdefault(key, {}).setdefault(name, {})[system] = PartValues(
+                    own[name],
+                    sizes,
+                    question_set if is_scored else nothing,
+                    chance,
+                    is_debiased=metric.debiases is not None,
+                )
 
     def add_systems(
         self,
@@ -157,6 +166,32 @@ class PseudoValues:
             for evaluator in benchmark.evaluators
             if (evaluator.name, ALL) in self.paired
         ]
+
+
+def _complete_pseudo_values(
+    evaluator: Evaluator,
+    samples: Mapping[str, pl.DataFrame],
+    graded: Mapping[str, Graded],
+    every: Keys,
+    parts: Integers,
+) -> dict[str, Mapping[str, Floats]]:
+    """Compute the pseudo-values of the systems that answered every question once, together."""
+    count = int(parts.max(initial=-1)) + 1
+    if count <= 1 or (parts < 0).any():
+        return {}
+    complete = [
+        system
+        for system, rows in samples.items()
+        if np.array_equal(rows["question"].to_numpy(), every) and not rows["failed"].any()
+    ]
+    found: dict[str, Mapping[str, Floats]] = {}
+    step = max(1, _MOST_COUNTS // (count * len(every)))
+    for some in (complete[at : at + step] for at in range(0, len(complete), step)):
+        rows = pl.concat([samples[system] for system in some])
+        own = pseudo_values_of_systems(evaluator, rows, parts, [graded[each] for each in some])
+        if own is not None:
+            found |= dict(zip(some, own, strict=True))
+    return found
 
 
 def measure_uncertainty(

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, partial
 
 import dagster as dg
 from dagster._core.definitions.metadata import RawMetadataValue
@@ -28,6 +29,7 @@ from evaluators.evaluator import Evaluator
 from evaluators.kinds.composite import CompositeEvaluator
 from evaluators.metric import Metric
 from evaluators.sample import KEYS
+from warehouse.queries.benchmarks import answers_per_question
 
 GRADE = ("value", "status", "reason", "detail")
 """The columns of `scores` that an evaluator computes."""
@@ -58,6 +60,7 @@ def build_scores(project: Project) -> dg.AssetsDefinition:
         """
         warehouse = warehouse_of(context, project)
         selected = {key.path[-1]: key for key in context.selected_asset_keys}
+        repeats = cache(partial(answers_per_question, warehouse, context.partition_keys))
         with project.engines.replay(warehouse, context.run.run_id) as engines:
             for name in used_evaluators(project):
                 if name not in selected:
@@ -75,6 +78,7 @@ def build_scores(project: Project) -> dg.AssetsDefinition:
                     systems=config.systems,
                     force=config.force,
                     engines=engines,
+                    find_repeats=repeats,
                 )
                 added: dict[tuple[dg.AssetKey, str], Mapping[str, RawMetadataValue]] = {}
                 added |= {(key, benchmark): UNUSED for benchmark in found}

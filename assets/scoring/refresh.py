@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import polars as pl
 
-from assets.fingerprints.digests import scores_fingerprint, scores_stage
+from assets.fingerprints.digests import UNSETTLED, scores_fingerprint, scores_stage
 from assets.scoring.batches import FRAME_ROWS, score_batches, score_stream
 from assets.scoring.repeats import fold_answers
 from evaluators import catalog
@@ -31,7 +32,7 @@ from warehouse.queries.samples import (
 from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from assets.project import Benchmark
@@ -48,12 +49,12 @@ _NO_SIGNATURE = ""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringResult:
-    """What a refresh changed.
+    """What a refresh changed, counted in answers: each of several to a question counts.
 
     Attributes:
-        scored: Samples that were scored.
-        current: Samples whose scores were up to date.
-        removed: Removed scores of samples that no longer exist.
+        scored: Answers that were scored.
+        current: Answers whose scores were up to date.
+        removed: Answers that no longer exist, whose scores were removed.
     """
 
     scored: int
@@ -69,6 +70,7 @@ def refresh_scores(
     engines: Engines = NO_ENGINES,
     systems: Sequence[str] = (),
     force: bool = False,
+    find_repeats: Callable[[], Mapping[str, int]] | None = None,
 ) -> dict[str, ScoringResult]:
     """Score the samples whose inputs or evaluator changed since they were last scored.
 
@@ -83,20 +85,22 @@ def refresh_scores(
         engines: The engines that the evaluator may call.
         systems: The systems to score; empty for all.
         force: Score all samples, even if they are up to date.
+        find_repeats: The query `answers_per_question`, if its result is shared by several calls;
+            it is only called if a score is not up to date.
 
     Returns:
         The results by benchmark.
     """
     names = [benchmark.name for benchmark, _ in used]
     fingerprints = warehouse.all_fingerprints(names)
-    repeats = answers_per_question(warehouse, names)
+    find_repeats = find_repeats or cache(partial(answers_per_question, warehouse, names))
     results: dict[str, ScoringResult] = {}
     due: dict[tuple[object, ...], list[tuple[Benchmark, Evaluator]]] = {}
     graded: dict[str, dict[str, int]] = {}
     for benchmark, evaluator in used:
         name, stage = benchmark.name, scores_stage(evaluator.name)
         if evaluator.name not in graded:
-            graded[evaluator.name] = _graded_rows(warehouse, names, evaluator)
+            graded[evaluator.name] = _count_answers(warehouse, names, evaluator)
         rows = graded[evaluator.name].get(name, 0)
         is_current = fingerprints[name].get(stage) == scores_fingerprint(
             evaluator, fingerprints[name]
@@ -105,13 +109,14 @@ def refresh_scores(
             results[name] = ScoringResult(scored=0, current=rows, removed=0)
             continue
         every = force or not rows
-        is_alone = name in repeats or not isinstance(evaluator, FrameEvaluator | RowEvaluator)
+        may_join = isinstance(evaluator, FrameEvaluator | RowEvaluator)
+        is_alone = not may_join or name in find_repeats()
         own = (name,) if is_alone else ()
         due.setdefault((evaluator.signature, every, *own), []).append((benchmark, evaluator))
     for (_, is_first, *_), group in due.items():
         evaluator = group[0][1]
         if not is_paired(evaluator):
-            evaluator = replace(evaluator, repeats=repeats.get(group[0][0].name, 1))
+            evaluator = replace(evaluator, repeats=find_repeats().get(group[0][0].name, 1))
         by_name = {benchmark.name: benchmark for benchmark, _ in group}
         for part in split_benchmarks(warehouse, list(by_name)):
             results |= _score_part(
@@ -176,12 +181,12 @@ def _score_part(
         scored = _count_scored(folder, names, rows)
 
         def write(transaction: Transaction) -> dict[str, ScoringResult]:
-            known = _graded_rows(transaction, names, evaluator, table)
+            known = _count_answers(transaction, names, evaluator, table)
             _record_signature(transaction, combining, now)
             removed = dict.fromkeys(names, 0)
             if known:
                 transaction.execute(*delete_orphans(names, evaluator.name, table))
-                left = _graded_rows(transaction, names, evaluator, table)
+                left = _count_answers(transaction, names, evaluator, table)
                 removed = {name: known.get(name, 0) - left.get(name, 0) for name in names}
             if isinstance(evaluator, FlowEvaluator):
                 transaction.execute(*delete_orphans(names, evaluator.name, "asks"))
@@ -194,7 +199,7 @@ def _score_part(
             _combine(transaction, names, combining, constants, systems)
             if to_retry:
                 # The stage stays stale for a retry, and later stages see that scores changed.
-                unsettled = f"unsettled {run_id}"
+                unsettled = f"{UNSETTLED} {run_id}"
                 transaction.record_fingerprints(stage, dict.fromkeys(names, unsettled))
             elif not systems:
                 digests = {
@@ -202,7 +207,7 @@ def _score_part(
                     for name, (_, own) in benchmarks.items()
                 }
                 transaction.record_fingerprints(stage, digests)
-            total = _graded_rows(transaction, names, evaluator, table)
+            total = _count_answers(transaction, names, evaluator, table)
             return {
                 name: ScoringResult(
                     scored=scored.get(name, 0),
@@ -244,7 +249,7 @@ def _combine(
     transaction.delete("grades", own)
     transaction.execute(*delete_orphans(benchmark, evaluator.name))
     known = {name: value for name, value in constants.items() if name != "scored_at"}
-    rows = _graded_rows(transaction, benchmarks, evaluator, "answer_grades").get(benchmark, 0)
+    rows = _count_answers(transaction, benchmarks, evaluator, "answer_grades").get(benchmark, 0)
     parts = 1 + rows // FOLDED_ANSWERS
     for part in range(parts):
         answers = transaction.fetch(
@@ -276,15 +281,16 @@ def _record_signature(transaction: Transaction, evaluator: Evaluator, now: datet
         transaction.replace("signatures", pl.DataFrame([row]))
 
 
-def _graded_rows(
+def _count_answers(
     source: Warehouse | Transaction,
     benchmarks: Sequence[str],
     evaluator: Evaluator,
     table: str = "grades",
 ) -> dict[str, int]:
-    """Return the number of graded samples by benchmark, without benchmarks that have none."""
+    """Return the number of graded answers by benchmark, without benchmarks that have none."""
+    answers = "sum(coalesce(n_answers, 1))::BIGINT" if table == "grades" else "count(*)"
     found = source.fetch(
-        f"SELECT benchmark, count(*) FROM {table} "  # noqa: S608
+        f"SELECT benchmark, {answers} FROM {table} "  # noqa: S608
         f"WHERE benchmark IN ({names_in(benchmarks)}) AND evaluator = $evaluator "
         "GROUP BY benchmark",
         {"evaluator": evaluator.name},

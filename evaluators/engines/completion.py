@@ -1,4 +1,4 @@
-"""Completions of models, whoever asked for them."""
+"""Completions of models, for judges and for systems under test."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ import polars as pl
 from evaluators.evaluator import Evaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, NotApplicable, Scores, Unscored
+from evaluators.statistics.clusters import subtract_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,12 +92,12 @@ class PassFailEvaluator(Evaluator):
         return {"passes_of_all": int((rows["passes"] == 1).sum()) / rows.height}
 
     def aggregate_without(
-        self, rows: pl.DataFrame, parts: Integers, count: int
+        self, rows: pl.DataFrame, parts: Integers, shape: tuple[int, int]
     ) -> Mapping[str, Floats]:
         """Subtract the counts of each part from those of all samples."""
         passed = (rows["passes"] == 1).fill_null(value=False).to_numpy()
-        passes, sizes = np.bincount(parts, passed, count), np.bincount(parts, minlength=count)
-        return {"passes_of_all": (passes.sum() - passes) / (rows.height - sizes)}
+        passes = subtract_parts(passed, parts, shape)
+        return {"passes_of_all": passes / subtract_parts(np.ones(len(parts)), parts, shape)}
 
 
 def pass_fail_scores(*, answer: bool, context: bool | Unscored = NOT_JUDGED) -> Scores:

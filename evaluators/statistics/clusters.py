@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -197,6 +198,22 @@ def sum_by_cluster(values: Floats, groups: Groups) -> ClusterSums:
         return ClusterSums(sums, counts)
     order, starts = groups.order, groups.starts
     return ClusterSums(*(_sum_groups(each, order, starts) for each in (sums, counts)))
+
+
+def subtract_parts(counts: Floats, parts: Integers, shape: tuple[int, int]) -> Floats:
+    """Return the sums without each part.
+
+    Args:
+        counts: Shape (rows,): whole numbers, so that the sums are exact.
+        parts: Shape (rows,): the part of each row, numbered over all systems.
+        shape: The number of systems, and of parts of each.
+
+    Returns:
+        The given shape: the sum of a system's numbers without those of the part.
+    """
+    sums = np.bincount(parts, counts, math.prod(shape)).reshape(shape)
+    rest: Floats = sums.sum(axis=1, keepdims=True) - sums
+    return rest
 
 
 def _sum_groups(numbers: Floats, order: Integers, starts: Integers) -> Floats:

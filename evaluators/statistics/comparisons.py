@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
@@ -12,7 +13,7 @@ from evaluators.statistics.arrays import LEVEL
 from evaluators.statistics.clusters import Groups, Independence, sum_by_cluster
 from evaluators.statistics.holm import holm
 from evaluators.statistics.intervals import Interval, no_variation_interval, t_interval
-from evaluators.statistics.permutation_test import least_p, sign_flip_p, subtract
+from evaluators.statistics.permutation_test import least_p, mcnemar_p, sign_flip_p, subtract
 from evaluators.statistics.power import detectable_difference
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ Best: TypeAlias = Literal["high", "low"]
 BETTER, WORSE, TIED, NOT_ENOUGH = "better", "worse", "tied", "not_enough_data"
 
 _ROUNDING = 1e-13
+_ULPS = 4
+"""How many units in the last place of a mean are only the rounding of its numbers."""
 _BLOCK = 4_000_000
 """The most numbers in a block of pairs; this bounds the memory."""
 
@@ -54,7 +57,8 @@ class Comparisons:
         pairs: Shape (pairs, 2): the positions of the two systems.
         n_pairs: The number of questions with numbers of both systems.
         clusters: The number of clusters of these questions.
-        difference: The mean of the first system's numbers minus the second's.
+        difference: The mean of the first system's numbers minus the second's; 0 if it is only
+            rounding.
         std_error: The standard error of the difference; 0 without variation, NaN for a single
             cluster.
         degrees: The degrees of freedom of the standard error.
@@ -151,7 +155,7 @@ def compare(
     p = np.where(found.n > 0, found.p, np.nan)
     tests = np.count_nonzero(found.n.reshape(families, -1), axis=1)
     return conclude(
-        found,
+        without_noise(found, values, pairs),
         pairs,
         p,
         holm(p.reshape(families, -1)).ravel(),
@@ -176,7 +180,7 @@ def conclude(
     """Add intervals, detectable differences and verdicts to tested pairs.
 
     Args:
-        found: The pairs.
+        found: The pairs, as from `without_noise`.
         pairs: Shape (pairs, 2): the positions of their systems.
         p: The p-values; NaN without a question.
         adjusted: The adjusted p-values.
@@ -213,21 +217,6 @@ def conclude(
             best,
         ),
     )
-
-
-def mcnemar_p(gained: Integers, lost: Integers) -> Floats:
-    """Return the exact two-sided p-value of McNemar's test.
-
-    Args:
-        gained: The questions that only the first system passes.
-        lost: The questions that only the second system passes.
-    """
-    from scipy.special import bdtr
-
-    discordant = gained + lost
-    tail = bdtr(np.minimum(gained, lost).astype(np.float64), discordant, 0.5)
-    exact: Floats = np.where(discordant > 0, np.minimum(1.0, 2 * tail), 1.0)
-    return exact
 
 
 class Block(NamedTuple):
@@ -365,6 +354,19 @@ def block_of(data: ClusterSums, values: Floats, pairs: Integers) -> Block:
         size=sizes[pairs].max(axis=1),
         p=np.full(len(pairs), np.nan),
     )
+
+
+def without_noise(found: Block, values: Floats, pairs: Integers) -> Block:
+    """Return pairs without differences that only the order and the rounding of numbers make."""
+    difference = found.difference.copy()
+    is_small = (difference != 0) & (np.abs(difference) <= _ROUNDING * found.size)
+    for at in np.flatnonzero(is_small):
+        both = values[:, pairs[at]]
+        both = both[np.isfinite(both).all(axis=1)]
+        # A running sum depends on the order of its numbers; this one is exact.
+        exact = math.fsum((both * (1.0, -1.0)).ravel()) / len(both)
+        difference[at] = exact if abs(exact) > _ULPS * np.spacing(found.size[at]) else 0.0
+    return found._replace(difference=difference)
 
 
 def _without_rounding(found: Block, width: float) -> Floats:

@@ -11,6 +11,8 @@ from evaluators.outcome import Unscored
 from evaluators.statistics.arrays import SEED
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     import polars as pl
     from numpy.typing import NDArray
 
@@ -82,13 +84,56 @@ def pseudo_values(
     scale = np.sqrt(used_rows.height / rows.height) if rows.height else 1.0
     pseudo_by_metric = {}
     for name, score in found.scores.items():
-        values = without[name]
-        pseudo = count * _number(whole[name]) - (count - 1) * values
-        own = _number(score) + (pseudo - pseudo.mean()) * scale if count else values
         values = np.full(int(present.max(initial=-1)) + 1 if total is None else total, np.nan)
-        values[present] = own
+        if count:
+            values[present] = _combine(score, whole[name], without[name], scale)
         pseudo_by_metric[name] = values
     return pseudo_by_metric
+
+
+def pseudo_values_of_systems(
+    evaluator: Evaluator, rows: pl.DataFrame, parts: Integers, found: Sequence[Graded]
+) -> Sequence[Mapping[str, Floats]] | None:
+    """Compute what `pseudo_values` gives for several systems at once.
+
+    Args:
+        evaluator: The evaluator of the system metrics.
+        rows: The counted samples of one system after the other, all of them answered.
+        parts: The part of each sample of a system, the same for all; at least two parts.
+        found: The system metrics of each system.
+
+    Returns:
+        Those of each system; None where the evaluator computes them one by one only.
+    """
+    count = int(parts.max()) + 1
+    of_all = (count * np.arange(len(found))[:, None] + parts).ravel()
+    without = evaluator.aggregate_without(rows, of_all, (len(found), count))
+    if without is None:
+        return None
+    return [
+        {
+            name: _combine(score, score, without[name][at], 1.0)
+            for name, score in graded.scores.items()
+        }
+        for at, graded in enumerate(found)
+    ]
+
+
+def _combine(
+    score: float | Unscored, whole: float | Unscored, without: Floats, scale: float
+) -> Floats:
+    """Return the pseudo-values of one metric of one system.
+
+    Args:
+        score: The metric of all samples.
+        whole: The metric of the samples that are in a part.
+        without: The metric without each part.
+        scale: Scales the spread to all samples.
+    """
+    count = len(without)
+    pseudo = count * _number(whole) - (count - 1) * without
+    values: Floats = _number(score) + (pseudo - pseudo.mean()) * scale
+    return values
 
 
 def _without_each(
@@ -98,9 +143,9 @@ def _without_each(
     answered = np.bincount(parts, ~rows["failed"].to_numpy(), minlength=count)
     has_answers = answered.sum() > answered
     if count and has_answers.all() and rows[scoring.COUNTED].all():
-        by_metric = evaluator.aggregate_without(rows, parts, count)
+        by_metric = evaluator.aggregate_without(rows, parts, (1, count))
         if by_metric is not None:
-            return dict(by_metric)
+            return {name: values[0] for name, values in by_metric.items()}
     without = [
         scoring.aggregate_unpacked(evaluator, rows.filter(parts != left), found.chance).scores
         for left in range(count)

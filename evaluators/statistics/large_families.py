@@ -15,13 +15,14 @@ from evaluators.statistics.comparisons import (
     block_of,
     conclude,
     interval,
-    mcnemar_p,
     measure_complete,
     squared_distances,
+    without_noise,
 )
 from evaluators.statistics.permutation_test import (
     FEW,
     flip_bound,
+    mcnemar_p,
     screened_sign_flip_p,
     subtract,
 )
@@ -101,7 +102,7 @@ def compare_some(
     signs[chosen] = np.where(is_clear, np.sign(gain[chosen]), 0)
     wanted = np.flatnonzero(is_wanted)
     compared = conclude(
-        found.take(wanted),
+        without_noise(found.take(wanted), values, pairs[wanted]),
         pairs[wanted],
         p[wanted],
         adjusted[wanted],

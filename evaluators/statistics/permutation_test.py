@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -42,8 +43,14 @@ _WORK = 10**8
 
 _CHUNK = 4_000_000
 
+_BLOCK = 640_000
+"""So many numbers, at least of 64 patterns, are multiplied at once: more leave the cache."""
+
 _CACHED = 2**16
 """So many numbers stay in the cache of the processor between the steps of a computation."""
+
+_KEPT = 1_000_000
+"""So many signs are kept for the next test of the same size, in 8 MB."""
 
 _ROUNDING = 1e-13
 _TOLERANCE = 1e-9
@@ -207,6 +214,21 @@ def subtract(values: Floats, pairs: Integers) -> Floats:
     return differences.T
 
 
+def mcnemar_p(gained: Integers, lost: Integers) -> Floats:
+    """Return the exact two-sided p-value of McNemar's test.
+
+    Args:
+        gained: The questions that only the first system passes.
+        lost: The questions that only the second system passes.
+    """
+    from scipy.special import bdtr
+
+    discordant = gained + lost
+    tail = bdtr(np.minimum(gained, lost).astype(np.float64), discordant, 0.5)
+    exact: Floats = np.where(discordant > 0, np.minimum(1.0, 2 * tail), 1.0)
+    return exact
+
+
 def least_p(clusters: Integers | Floats) -> Floats:
     """Return the smallest possible p-value: all clusters differ in one direction."""
     return np.minimum(1.0, np.exp2(1.0 - np.asarray(clusters, dtype=np.float64)))
@@ -317,13 +339,16 @@ def _count_reached(
     reached = np.zeros(len(tests), dtype=np.int64)
     clusters = len(differences)
     step = max(1, _CHUNK // max(1, clusters, sums.shape[1]))
+    if flips * clusters > _KEPT:
+        step = min(step, max(64, _BLOCK // clusters))
     if np.isfinite(enough):
         step = min(step, _FIRST)
     counting = np.arange(len(tests))
-    for signs in _random_signs(flips if len(tests) else 0, clusters, step):
+    for is_flipped in _random_patterns(flips if len(tests) else 0, clusters, step):
         # This order of the product is several times as fast as the transposed one.
-        flipped = np.ascontiguousarray((signs @ sums).T)
-        size = max(1, _CACHED // len(signs))
+        flipped = sums.sum(axis=0) - 2.0 * (is_flipped @ sums)
+        flipped = np.ascontiguousarray(flipped.T)
+        size = max(1, _CACHED // len(is_flipped))
         for start in range(0, len(counting), size):
             some = slice(start, start + size)
             own = flipped[some] if pairs is None else flipped[a[some]] - flipped[b[some]]
@@ -343,15 +368,32 @@ def _count_true(flags: Booleans) -> Integers:
     return counts
 
 
-def _random_signs(rows: int, clusters: int, step: int) -> Iterator[Floats]:
-    """Yield random sign patterns in blocks of at most `step` rows: shape (n, clusters)."""
+def _random_patterns(rows: int, clusters: int, step: int) -> Iterator[Floats]:
+    """Yield random patterns in blocks of at most `step` rows: shape (n, clusters).
+
+    A 1 flips the sign of a cluster, a 0 does not.
+    """
+    if 0 < rows <= step and rows * clusters <= _KEPT:
+        yield _draw_all(rows, clusters)
+        return
     generator = np.random.default_rng(SEED)
+    # The next block overwrites the one before.
+    block = np.empty((min(step, rows), clusters))
+    for start in range(0, rows, step):
+        yield _draw(generator, block[: min(step, rows - start)])
+
+
+@lru_cache(maxsize=1)
+def _draw_all(rows: int, clusters: int) -> Floats:
+    """Return the patterns of a small test, which the next metric or benchmark often needs again."""
+    return _draw(np.random.default_rng(SEED), np.empty((rows, clusters)))
+
+
+def _draw(generator: np.random.Generator, patterns: Floats) -> Floats:
+    """Fill an array with random patterns, and return it."""
+    rows, clusters = patterns.shape
     # Whole words of 64 bits: the same patterns for any size of the blocks.
     width = 8 * -(-clusters // 64)
-    for start in range(0, rows, step):
-        drawn = generator.bytes(min(step, rows - start) * width)
-        bits = np.frombuffer(drawn, dtype=np.uint8).reshape(-1, width)
-        signs = np.unpackbits(bits, axis=1, count=clusters).astype(np.float64)
-        signs *= -2.0
-        signs += 1.0
-        yield signs
+    bits = np.frombuffer(generator.bytes(rows * width), dtype=np.uint8).reshape(-1, width)
+    np.copyto(patterns, np.unpackbits(bits, axis=1, count=clusters))
+    return patterns

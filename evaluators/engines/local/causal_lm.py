@@ -14,7 +14,7 @@ from evaluators.engines.local.device import (
     select_device,
     silence_transformers,
 )
-from evaluators.engines.local.token_windows import WindowSplitter
+from evaluators.engines.local.token_windows import WindowSplitter, pad_right
 from evaluators.engines.roles import ModelKind
 from evaluators.errors import Unavailable
 from evaluators.flows.protocols import TokenLikelihood
@@ -74,18 +74,10 @@ class CausalLm:
                     yield position, TokenLikelihood(joined, spans[position].truncated)
 
     def _scored(self, windows: Sequence[Window]) -> list[list[float]]:
-        """Compute the log-probabilities of the scored tokens of each window.
-
-        Padding is on the right and masked, so no number depends on it.
-        """
+        """Compute the log-probabilities of the scored tokens of each window."""
         import torch
 
-        width = max(len(window.ids) for window in windows)
-        ids = torch.zeros((len(windows), width), dtype=torch.long)
-        mask = torch.zeros((len(windows), width), dtype=torch.long)
-        for row, window in enumerate(windows):
-            ids[row, : len(window.ids)] = torch.tensor(window.ids)
-            mask[row, : len(window.ids)] = 1
+        ids, mask = pad_right([window.ids for window in windows])
         device = self._model.device
         with torch.inference_mode():
             logits = self._model(input_ids=ids.to(device), attention_mask=mask.to(device)).logits
@@ -94,7 +86,7 @@ class CausalLm:
                 ids[:, 1:].to(device).flatten(),
                 reduction="none",
             )
-        rows = (-losses).view(len(windows), width - 1).cpu().tolist()
+        rows = (-losses).view(len(windows), -1).cpu().tolist()
         return [
             row[window.scored - 1 : len(window.ids) - 1]
             for row, window in zip(rows, windows, strict=True)

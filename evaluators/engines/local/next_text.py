@@ -11,6 +11,7 @@ import numpy as np
 
 from evaluators.engines.local.causal_lm import load_with_tokenizer, require_causal
 from evaluators.engines.local.device import batch_by_length, batch_size, select_device
+from evaluators.engines.local.token_windows import pad_right
 from evaluators.engines.roles import ModelKind
 from evaluators.errors import Unavailable
 from evaluators.outcome import Undefined
@@ -199,20 +200,13 @@ class NextTextModel:
         return batch_by_length(lengths, min(self._batch, math.isqrt(logits)), _MAX_TOKENS)
 
     def _predict(self, contexts: Sequence[_Context]) -> list[list[float]]:
-        """Compute the log-probabilities of the next tokens of each context.
-
-        Padding is on the right and masked, so no number depends on it.
-        """
+        """Compute the log-probabilities of the next tokens of each context."""
         import torch
 
-        width = max(len(context.ids) for context in contexts)
-        ids = torch.zeros((len(contexts), width), dtype=torch.long)
-        mask = torch.zeros((len(contexts), width), dtype=torch.long)
-        for row, context in enumerate(contexts):
-            ids[row, : len(context.ids)] = torch.tensor(context.ids)
-            mask[row, : len(context.ids)] = 1
+        ids, mask = pad_right([context.ids for context in contexts])
         last = mask.sum(dim=1) - 1
-        kept = torch.tensor(sorted(set(last.tolist())) if self._keeps_some else range(width))
+        every = range(ids.shape[1])
+        kept = torch.tensor(sorted(set(last.tolist())) if self._keeps_some else every)
         device = self._model.device
         given = {"input_ids": ids.to(device), "attention_mask": mask.to(device)}
         if self._keeps_some:

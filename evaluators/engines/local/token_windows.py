@@ -9,6 +9,8 @@ from evaluators.outcome import Undefined
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from torch import Tensor
+
     from evaluators.flows.requests import Likelihood
 
 
@@ -31,6 +33,22 @@ class _Tokens(NamedTuple):
     offsets: list[tuple[int, int]]
     first: int
     """The position of the first token of the continuation."""
+
+
+def pad_right(rows: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+    """Return token ids and their attention mask, both of shape (rows, longest row).
+
+    Padding is on the right and masked, so no number of a causal model depends on it.
+    """
+    import torch
+
+    width = max(map(len, rows))
+    ids = torch.zeros((len(rows), width), dtype=torch.long)
+    mask = torch.zeros((len(rows), width), dtype=torch.long)
+    for at, row in enumerate(rows):
+        ids[at, : len(row)] = torch.tensor(row)
+        mask[at, : len(row)] = 1
+    return ids, mask
 
 
 class WindowSplitter:

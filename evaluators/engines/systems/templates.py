@@ -102,7 +102,7 @@ class Templates:
                     f"; expected one of {', '.join(QUESTION_FIELDS)}"
                 )
                 _refuse(where, f"unknown name {name!r}{advice}", _line_of(parsed, name))
-        # Before the questions are read, nobody knows their tags.
+        # Tags are not known before the questions are read.
         for name, member, line in _members(parsed) if self._has_questions else ():
             known = self._known[name]
             if member not in known:

@@ -11,6 +11,7 @@ import polars as pl
 from evaluators.kinds.frame import FrameEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Scores, TargetError
+from evaluators.statistics.clusters import subtract_parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -104,14 +105,13 @@ class Citation(FrameEvaluator):
         }
 
     def aggregate_without(
-        self, rows: pl.DataFrame, parts: Integers, count: int
+        self, rows: pl.DataFrame, parts: Integers, shape: tuple[int, int]
     ) -> Mapping[str, Floats]:
         """Subtract the counts of each part from those of all samples."""
 
         def rest(name: str) -> Floats:
-            numbers = np.bincount(parts, rows[name].cast(pl.Float64).to_numpy(), minlength=count)
-            left: Floats = numbers.sum() - numbers
-            return left
+            counts = rows[name].cast(pl.Float64).to_numpy()
+            return subtract_parts(counts, parts, shape)
 
         right, cited, gold = rest("right"), rest("cited"), rest("gold")
         unknown = np.where(rest("failed") > 0, np.nan, 0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import string
 from dataclasses import dataclass
 from heapq import heapify, heapreplace
@@ -137,7 +138,7 @@ class Classification(FrameEvaluator):
         return Graded(self._averages(labels, table, int(rows["failed"].sum())), detail)
 
     def aggregate_without(
-        self, rows: pl.DataFrame, parts: Integers, count: int
+        self, rows: pl.DataFrame, parts: Integers, shape: tuple[int, int]
     ) -> Mapping[str, Floats] | None:
         """Subtract the counts of each part from those of all samples."""
         if self.positive_label is not None or rows["failed"].any():
@@ -152,16 +153,16 @@ class Classification(FrameEvaluator):
 
         def rest(label: NDArray[Any], chosen: Booleans | slice) -> Integers:
             cell = parts[chosen] * (len(labels) + 1) + label[chosen]
-            counts = np.bincount(cell, minlength=count * (len(labels) + 1))
-            by_part = counts.reshape(count, -1)[:, : len(labels)]
-            left: Integers = by_part.sum(axis=0) - by_part
+            counts = np.bincount(cell, minlength=math.prod(shape) * (len(labels) + 1))
+            by_part = counts.reshape(*shape, -1)[..., : len(labels)]
+            left: Integers = by_part.sum(axis=1, keepdims=True) - by_part
             return left
 
         everything = slice(None)
         right, support = rest(expected, expected == given), rest(expected, everything)
         averaged = np.ones_like(support) if self._labels else (support > 0).astype(np.int64)
         named = rest(given, everything) * averaged
-        totals = [each.sum(axis=1) for each in (right, named, support)]
+        totals = [each.sum(axis=-1) for each in (right, named, support)]
         values = {
             "micro_precision": _shares(totals[0], totals[1]),
             "micro_recall": _shares(totals[0], totals[2]),
@@ -231,9 +232,9 @@ def _shares(part: Integers, whole: Integers) -> Floats:
 
 
 def _means(shares: Floats, weights: Integers) -> Floats:
-    """Return the weighted mean of each row; NaN without weights. Adds up from the left."""
-    total = weights.sum(axis=1)
-    sums: Floats = np.add.accumulate(shares * weights, axis=1)[:, -1]
+    """Return weighted means over the last axis; NaN without weights. Adds up from the left."""
+    total = weights.sum(axis=-1)
+    sums: Floats = np.add.accumulate(shares * weights, axis=-1)[..., -1]
     return np.where(total > 0, sums / np.maximum(total, 1), np.nan)
 
 

@@ -66,8 +66,8 @@ class Byop(AnswerAndContextEvaluator):
     goes to the judge like any other. In the mode `raw` nothing tells the judge how to reply: its
     reply must be true or false, ignoring quotes, code fences, case and a final full stop; any other
     reply is repaired by the judge once or becomes a parse failure. With
-    `evaluate_retrieved_context` the same question is asked again with the passages in the place of
-    the answer, and both must pass; the template then needs `{ACTUAL_OUTPUT}`.
+    `evaluate_retrieved_context` the same question is asked again with the passages in place of the
+    answer, and both must pass; the template then needs `{ACTUAL_OUTPUT}`.
 
     Attributes:
         prompt_template: The question to the judge, with at least one placeholder. Set your own:
@@ -113,7 +113,7 @@ class Byop(AnswerAndContextEvaluator):
         return (*gone, no_reference_reason()) if "expected_answers" in columns else gone
 
     def judge(self, sample: Sample, text: str) -> Flow[Verdict]:
-        """Fill the template, with a text in the place of the answer, and call the judge."""
+        """Fill the template, with a text in place of the answer, and call the judge."""
         texts = {
             "INPUT": sample.question or "",
             "EXPECTED_OUTPUT": "\n".join(non_blank(sample.expected_answers)),

@@ -176,7 +176,8 @@ class Trace(FlowEvaluator):
         used = utilized if response else []
         supported = [supports[key].fully_supported for key in response]
         scores = self._scores(documents, relevant, used, supported)
-        return Graded(scores, _evidence(labels, documents, supports, relevant, used), remark)
+        evidence = _evidence(labels, documents, response, supports, relevant, used)
+        return Graded(scores, evidence, remark)
 
     def _scores(
         self,
@@ -213,6 +214,7 @@ def _faults(
 def _evidence(
     labels: TraceLabels,
     documents: Mapping[str, str],
+    response: Mapping[str, str],
     supports: Mapping[str, SentenceSupport],
     relevant: Sequence[str],
     used: Sequence[str],
@@ -232,6 +234,10 @@ def _evidence(
         "relevant": relevant,
         "utilized": used,
         "unsupported": sorted(supports.keys() - supported),
+        "answer_sentences": len(response),
+        "unsupported_sentences": {
+            key: text for key, text in response.items() if key not in supported
+        },
         "supported_by_nothing": sorted(
             key for key in supported if not supports[key].supporting_sentence_keys
         ),

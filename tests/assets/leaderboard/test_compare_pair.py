@@ -13,6 +13,7 @@ from assets.leaderboard.compare_pair import compare_pair
 from assets.leaderboard.metric_slice import MetricSlices
 from assets.leaderboard.refresh import compute_leaderboards
 from tests.assets.leaderboard.test_uncertainty import done
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from tests.assets.conftest import Workshop
@@ -22,6 +23,7 @@ __all__ = ["done"]
 KEY = ["slice", "evaluator", "metric", "system_a", "system_b"]
 
 
+@takes_minutes
 # With 0, small families are compared like those of more than 500 pairs.
 @pytest.mark.parametrize("large", [500, 0])
 def test_a_pair_that_is_not_stored_has_the_numbers_of_the_full_table(

@@ -46,6 +46,7 @@ def improve(workshop: Workshop, *numbers: int) -> None:
         )
 
 
+@takes_minutes
 def test_the_numbers_are_those_of_two_systems(published: Workshop) -> None:
     published.cluster = "half"
     old = [dict(row) for row in published.predictions["poor"]]

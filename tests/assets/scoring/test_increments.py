@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from assets.scoring.refresh import refresh_scores
 from evaluators.library.citations.citation import Citation
 from tests.services import takes_minutes
 from warehouse.errors import UnknownSystem
@@ -21,6 +22,32 @@ def test_a_rerun_scores_nothing(published: Workshop) -> None:
     before = published.warehouse.fetch("SELECT * FROM scores ORDER BY ALL")
     assert published.run() == NONE
     assert published.warehouse.fetch("SELECT * FROM scores ORDER BY ALL").equals(before)
+
+
+def test_answers_are_counted_only_for_scores_that_are_not_up_to_date(published: Workshop) -> None:
+    def count() -> dict[str, int]:
+        counted.append(1)
+        return {}
+
+    counted: list[int] = []
+    benchmark = published.project.benchmarks["trial"]
+    used = [(benchmark, benchmark.evaluators[0])]
+    refresh_scores(published.warehouse, used, run_id="again", find_repeats=count)
+    assert not counted
+    refresh_scores(published.warehouse, used, run_id="again", find_repeats=count, force=True)
+    assert counted
+
+
+def test_each_of_several_answers_counts(graded: Workshop) -> None:
+    for system, rows in graded.predictions.items():
+        graded.predictions[system] = [{**row, "repeat": n} for row in rows for n in range(3)]
+    assert graded.run() == dict.fromkeys(ALL, 36)
+    benchmark = graded.project.benchmarks["trial"]
+    for evaluator in benchmark.evaluators:
+        (again,) = refresh_scores(graded.warehouse, [(benchmark, evaluator)], run_id="r").values()
+        assert (again.scored, again.current, again.removed) == (0, 36, 0)
+    graded.with_prediction("good", 0, cited_sentence_ids=["S1"])
+    assert graded.run() == {**NONE, "citation": 1}
 
 
 def test_a_touched_or_reordered_file_scores_nothing(graded: Workshop) -> None:

@@ -19,10 +19,9 @@ from evaluators.statistics.comparisons import (
     Comparisons,
     compare,
     every_pair,
-    mcnemar_p,
 )
 from evaluators.statistics.holm import holm
-from evaluators.statistics.permutation_test import least_p
+from evaluators.statistics.permutation_test import least_p, mcnemar_p
 from tests.evaluators.statistics.simulate import benchmarks
 from tests.services import takes_minutes
 
@@ -223,3 +222,16 @@ def test_one_question_that_differs_far_more_than_the_others_proves_nothing() -> 
     assert found.p_adjusted[0] == 2 * 0.5**9
     assert found.low[0] < 0
     assert found.verdict == ["tied"]
+
+
+@pytest.mark.parametrize("gap", [False, True])
+def test_the_same_scores_in_another_order_differ_by_nothing(gap: bool) -> None:
+    rng = np.random.default_rng(5)
+    scores = rng.choice([0.1, 0.3, 0.6, 0.7, 2 / 3, 1.0], 41)
+    values = np.stack([scores, *(rng.permutation(scores) for _ in range(20))], axis=1)
+    if gap:
+        values = np.vstack([values, np.full(values.shape[1], np.nan)])
+    assert set(compared(values, bounds=(0.0, 1.0)).difference) == {0.0}
+    # What is small, but no rounding, stays.
+    found = compared(np.stack([scores, scores + 1e-12], axis=1), bounds=(0.0, 2.0))
+    assert found.difference[0] == pytest.approx(-1e-12, rel=1e-3)

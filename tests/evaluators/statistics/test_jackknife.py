@@ -10,7 +10,13 @@ import pytest
 
 from evaluators import catalog, scoring
 from evaluators.evaluator import Evaluator
-from evaluators.statistics.jackknife import LARGE, PARTS, assign_parts, pseudo_values
+from evaluators.statistics.jackknife import (
+    LARGE,
+    PARTS,
+    assign_parts,
+    pseudo_values,
+    pseudo_values_of_systems,
+)
 
 CLASSIFICATION = catalog.build("classification", {})
 
@@ -88,29 +94,35 @@ def test_where_leaving_one_out_leaves_nothing_there_is_no_spread() -> None:
     assert np.isnan(pseudo_values(CLASSIFICATION, rows, np.array([0]), found)["f1"]).all()
 
 
-@pytest.mark.parametrize("name", ["classification", "citation", "tokens_presence"])
-@pytest.mark.parametrize("failures", [0, 3])
-def test_subtracted_counts_give_what_aggregation_gives(
-    name: str, failures: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def answers(failures: int = 0, seed: int = 7) -> pl.DataFrame:
+    """Scores and evidence of one system, as several evaluators write them."""
     generator, n = np.random.default_rng(7), 40
-    evaluator = catalog.build(name, {})
     failed = np.arange(n) < failures
     labels = np.array(["a", "b", "c", "rare"])
-    given = np.where(failed, "", labels[generator.integers(0, 4, n)])
-    rows = pl.DataFrame(
+    expected = labels[np.r_[3, generator.integers(0, 3, n - 1)]]
+    generator, given = np.random.default_rng(seed), np.array([*labels, f"new {seed}"])
+    return pl.DataFrame(
         {
             "status": ["scored"] * n,
             "failed": failed,
             "passes": generator.integers(0, 2, n).astype(float),
             "parse_failures": [0.0] * n,
-            "expected": labels[np.r_[3, generator.integers(0, 3, n - 1)]],
-            "given": given,
+            "expected": expected,
+            "given": np.where(failed, "", given[generator.integers(0, 5, n)]),
             "right": np.where(failed, 0, generator.integers(0, 3, n)),
             "cited": np.where(failed, 0, 2 + generator.integers(0, 2, n)),
             "gold": 1 + generator.integers(0, 2, n),
         }
     )
+
+
+@pytest.mark.parametrize("name", ["classification", "citation", "tokens_presence"])
+@pytest.mark.parametrize("failures", [0, 3])
+def test_subtracted_counts_give_what_aggregation_gives(
+    name: str, failures: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    evaluator, n = catalog.build(name, {}), 40
+    rows = answers(failures)
     rows = scoring.mark_counted(evaluator, rows)
     found = scoring.aggregate_unpacked(evaluator, rows)
     for parts in (np.arange(n), np.arange(n) % 7, np.arange(n) % 7 - 1):
@@ -121,3 +133,18 @@ def test_subtracted_counts_give_what_aggregation_gives(
         assert fast.keys() == slow.keys() >= {each.name for each in evaluator.system_metrics}
         for metric, values in fast.items():
             assert np.array_equal(values, slow[metric], equal_nan=True), metric
+
+
+@pytest.mark.parametrize("name", ["classification", "citation", "tokens_presence"])
+@pytest.mark.parametrize("parts", [40, 7])
+def test_systems_together_have_the_pseudo_values_of_each(name: str, parts: int) -> None:
+    evaluator = catalog.build(name, {})
+    systems = [scoring.mark_counted(evaluator, answers(seed=seed)) for seed in range(3)]
+    found = [scoring.aggregate_unpacked(evaluator, rows) for rows in systems]
+    part = np.arange(40) % parts
+    together = pseudo_values_of_systems(evaluator, pl.concat(systems), part, found)
+    assert together is not None
+    for own, rows, graded in zip(together, systems, found, strict=True):
+        alone = pseudo_values(evaluator, rows, part, graded)
+        assert own.keys() == alone.keys()
+        assert all(np.array_equal(own[metric], alone[metric], equal_nan=True) for metric in alone)

@@ -9,6 +9,7 @@ from evaluators.statistics.clusters import Groups
 from evaluators.statistics.comparisons import Comparisons, compare, every_pair
 from evaluators.statistics.holm import holm
 from evaluators.statistics.large_families import compare_some
+from tests.services import takes_minutes
 
 SYSTEMS = 36
 PAIRS = every_pair(SYSTEMS)
@@ -29,6 +30,7 @@ def scores(questions: int, kind: str, *, has_gaps: bool) -> np.ndarray:
     return values
 
 
+@takes_minutes
 @pytest.mark.parametrize("has_gaps", [False, True])
 @pytest.mark.parametrize("cluster", [1, 3])
 @pytest.mark.parametrize("kind", ["pass_fail", "coarse", "continuous"])

@@ -9,6 +9,7 @@ from statsmodels.stats.power import TTestPower
 from evaluators.statistics.clusters import Groups
 from evaluators.statistics.comparisons import compare, every_pair
 from evaluators.statistics.power import clusters_needed, detectable_difference
+from tests.services import takes_minutes
 
 
 def detectable(error: float, n: int, tests: int = 1) -> float:
@@ -29,6 +30,7 @@ def test_three_points_take_a_thousand_questions() -> None:
     assert detectable(np.sqrt((1 / 6) / 1000), 1000) == pytest.approx(0.036, abs=0.001)
 
 
+@takes_minutes
 @pytest.mark.parametrize(("n", "systems"), [(6, 2), (8, 3), (10, 2), (10, 3), (30, 2), (30, 3)])
 def test_the_power_is_80_percent(n: int, systems: int) -> None:
     generator, pairs = np.random.default_rng(n), every_pair(systems)

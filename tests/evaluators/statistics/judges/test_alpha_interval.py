@@ -12,6 +12,7 @@ from evaluators.statistics.judges.krippendorff import (
     alpha_with_interval,
     krippendorff_alpha,
 )
+from tests.services import takes_minutes
 
 REPEATS = 300
 
@@ -30,6 +31,7 @@ def true_alpha(base: float, skill: float) -> float:
     return 1 - skill * (1 - skill) / (passes * (1 - passes))
 
 
+@takes_minutes
 @pytest.mark.parametrize("units", [20, 60])
 @pytest.mark.parametrize(("base", "skill"), [(0.5, 0.9), (0.8, 0.9), (0.7, 0.7), (0.5, 0.97)])
 @pytest.mark.parametrize("raters", [2, 3])

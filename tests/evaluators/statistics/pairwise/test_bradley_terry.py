@@ -16,6 +16,7 @@ from evaluators.statistics.pairwise.bradley_terry import fit_strengths, pseudo_s
 from evaluators.statistics.pairwise.existence import LOST_ALL
 from evaluators.statistics.pairwise.win_matrix import Comparisons, count_wins
 from tests.evaluators.statistics.pairwise.games import chances, games, play
+from tests.services import takes_minutes
 
 UNBOUNDED = (-np.inf, np.inf)
 
@@ -173,6 +174,7 @@ def ring(
     return played, np.repeat(np.arange(questions), systems)
 
 
+@takes_minutes
 @pytest.mark.parametrize("log_ties", [None, 0.3])
 @pytest.mark.parametrize(("questions", "shared"), [(25, 0.0), (60, 0.6)])
 def test_intervals_cover_the_true_strengths(

@@ -24,11 +24,15 @@ from assets.leaderboard.aggregate import metric_facts
 from assets.leaderboard.repeats import with_repeats
 from assets.project import CLUSTERS, Project
 from evaluators import catalog
+from evaluators.kinds.composite import CompositeEvaluator
 from warehouse.publish import snapshot
 from warehouse.publish.publications import Kept, record_publication
 from warehouse.store import Warehouse
 
 STEP = "published"
+
+DOCUMENTS = "document_sentences"
+"""The sample column that comes from documents."""
 
 
 def build_published(project: Project) -> dg.AssetsDefinition:
@@ -106,7 +110,25 @@ def _record_clusters(warehouse: Warehouse, project: Project) -> None:
 def _record_publication(warehouse: Warehouse, project: Project, run_id: str) -> None:
     """Record the publication, with the versions of the systems that are asked."""
     versions = {name: each.version or each.digest for name, each in project.systems.items()}
-    record_publication(warehouse, run_id, Kept(**project.history.model_dump()), versions)
+    kept = Kept(**project.history.model_dump())
+    record_publication(warehouse, run_id, kept, versions, _document_readers(project))
+
+
+def _document_readers(project: Project) -> list[tuple[str, str]]:
+    """Return benchmarks with the evaluators that read documents, themselves or by their parts."""
+    found = []
+    for name, benchmark in project.benchmarks.items():
+        reading = {each.name for each in benchmark.evaluators if DOCUMENTS in each.columns}
+        found += [
+            (name, each.name)
+            for each in benchmark.evaluators
+            if each.name in reading
+            or (
+                isinstance(each, CompositeEvaluator)
+                and any(part.partition(".")[0] in reading for part in each.parts)
+            )
+        ]
+    return found
 
 
 def build_metrics_table(warehouse: Warehouse, project: Project) -> pl.DataFrame:

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 _SCORES = """
-SELECT s.system, s.question_id, s.evaluator, s.metric, s.value, s.status, s.reason,
-    CASE WHEN s.evaluator = 'rubric_judge' THEN s.detail::VARCHAR END AS detail
+SELECT s.system, s.question_id, s.evaluator, s.metric, s.value
 FROM scores AS s
 INNER JOIN (
     SELECT DISTINCT evaluator, signature FROM leaderboard WHERE benchmark = $benchmark
@@ -40,11 +39,21 @@ ORDER BY line, question_id
 """
 
 _PREDICTIONS = """
-SELECT system, question_id, retrieved_doc_ids[1] AS top,
-    coalesce(cited_sentence_ids, []) AS cited,
-    error IS DISTINCT FROM 'no prediction' AND not_asked IS NULL AS given
-FROM predictions
-WHERE benchmark = $benchmark AND repeat = 0
+SELECT p.system, p.question_id, p.retrieved_doc_ids[1] AS top,
+    list_sort(list_distinct(coalesce(p.cited_sentence_ids, []))) AS cited,
+    p.error IS DISTINCT FROM 'no prediction' AND p.not_asked IS NULL AS given,
+    coalesce(nullif(s.detail ->> '$.reasoning', ''), s.reason, '') AS rationale
+FROM predictions AS p
+LEFT JOIN (
+    SELECT * FROM answer_scores
+    WHERE benchmark = $benchmark AND evaluator = 'rubric_judge' AND metric = 'raw_score'
+        AND signature IN (
+            SELECT signature FROM leaderboard
+            WHERE benchmark = $benchmark AND evaluator = 'rubric_judge'
+        )
+) AS s USING (benchmark, system, question_id, repeat)
+WHERE p.benchmark = $benchmark
+ORDER BY p.system, p.question_id, p.repeat
 """
 
 _WEIGHT = """
@@ -64,7 +73,7 @@ class DocumentQaResults:
         questions: The number of questions.
         results: The sections `retrieval`, `citation` and `llm_judge` of each system; a section is
             missing if its metrics were not evaluated.
-        loaded: The number of predictions in the files of each system.
+        loaded: The number of questions with a prediction in the files of each system.
     """
 
     split: str
@@ -112,9 +121,9 @@ def gather_results(snapshot: OpenSnapshot, benchmark: Benchmark) -> DocumentQaRe
     for row in snapshot.fetch(_SCORES, where).iter_rows(named=True):
         key = row["question_id"], f"{row['evaluator']}.{row['metric']}"
         scores.setdefault(row["system"], {})[key] = row
-    answers: dict[str, dict[str, Row]] = {}
+    answers: dict[str, dict[str, list[Row]]] = {}
     for row in snapshot.fetch(_PREDICTIONS, where).iter_rows(named=True):
-        answers.setdefault(row["system"], {})[row["question_id"]] = row
+        answers.setdefault(row["system"], {}).setdefault(row["question_id"], []).append(row)
     weight = snapshot.fetch(_WEIGHT, where).item()
     results = {}
     # The systems of the original scripts come first.
@@ -127,6 +136,7 @@ def gather_results(snapshot: OpenSnapshot, benchmark: Benchmark) -> DocumentQaRe
         }
         results[system] = {name: part for name, part in parts.items() if part is not None}
     loaded = {
-        system: sum(row["given"] for row in answers.get(system, {}).values()) for system in results
+        system: sum(any(row["given"] for row in rows) for rows in answers.get(system, {}).values())
+        for system in results
     }
     return DocumentQaResults(split_name(benchmark), len(questions), results, loaded)

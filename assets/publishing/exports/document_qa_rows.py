@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,14 +12,18 @@ Row = dict[str, Any]
 class SystemResults:
     """One system's scores and answers.
 
+    Where questions have several answers, scores are their means. What belongs to one answer is then
+    a list with an entry for each.
+
     Attributes:
         questions: question_id, gold_doc_id, gold_sentences and has_rubric of each question.
-        answers: `top` (the first retrieved document) and `cited` of each question.
-        scores: Value, reason and detail by question and `evaluator.metric`.
+        answers: By question `top` (the first retrieved document), `cited` and `rationale` (the
+            judge's, or why there is none) of each answer.
+        scores: The row with its `value` by question and `evaluator.metric`.
     """
 
     questions: list[Row]
-    answers: dict[str, Row]
+    answers: dict[str, list[Row]]
     scores: dict[tuple[str, str], Row]
 
     def _value(self, question: Row, metric: str) -> float | None:
@@ -30,8 +33,15 @@ class SystemResults:
     def _has(self, evaluator: str) -> bool:
         return any(metric.startswith(f"{evaluator}.") for _, metric in self.scores)
 
-    def _cited(self, question: Row) -> list[str]:
-        return sorted(set(self.answers.get(question["question_id"], {}).get("cited", ())))
+    def _given(self, question: Row, name: str) -> Any:
+        """Return what a system gave to a question, or a list of it if it answered several times."""
+        found = [each[name] for each in self.answers.get(question["question_id"], [])]
+        if any(len(each) > 1 for each in self.answers.values()):
+            return found
+        return found[0] if found else None
+
+    def _cited(self, question: Row) -> list[Any]:
+        return self._given(question, "cited") or []
 
     def retrieval(self) -> Row | None:
         """Return recall at 1 and 5: sums and one row per question; None if not evaluated."""
@@ -48,7 +58,7 @@ class SystemResults:
                 {
                     "question_id": question["question_id"],
                     "gold_doc_id": question["gold_doc_id"],
-                    "retrieved_top_1": self.answers.get(question["question_id"], {}).get("top"),
+                    "retrieved_top_1": self._given(question, "top"),
                     **values,
                 }
             )
@@ -103,12 +113,11 @@ class SystemResults:
 
     def _judge_row(self, question: Row) -> Row:
         score = self.scores.get((question["question_id"], "rubric_judge.raw_score"), {})
-        detail = json.loads(score["detail"]) if score.get("detail") else {}
         return {
             "question_id": question["question_id"],
             "answer_score_raw": _as_int(score.get("value")),
             "answer_score_normalized": self._value(question, "rubric_judge.answer_score"),
-            "answer_rationale": detail.get("reasoning") or score.get("reason") or "",
+            "answer_rationale": self._given(question, "rationale") or "",
             "evidence_score": self._value(question, "evidence_overlap.evidence_recall"),
             "combined_score": self._value(question, "rubric_combined.combined"),
             "gold_sentences": sorted(question["gold_sentences"]),

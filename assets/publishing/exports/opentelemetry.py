@@ -39,7 +39,7 @@ ORDER BY ALL
 """
 
 _SCORES = f"""
-SELECT s.question_id, s.value, s.status, s.reason, epoch_ns(s.scored_at) AS time_ns,
+SELECT s.question_id, s.repeat, s.value, s.status, s.reason, epoch_ns(s.scored_at) AS time_ns,
     p.extra ->> '$.trace_id' AS trace_id, p.extra ->> '$.span_id' AS span_id,
     p.extra ->> '$.response_id' AS response_id
 FROM answer_scores AS s
@@ -159,6 +159,7 @@ def _event(benchmark: str, group: dict[str, str], row: dict[str, Any]) -> Any:
         "scoreline.benchmark": benchmark,
         "scoreline.system": group["system"],
         "scoreline.question_id": row["question_id"],
+        "scoreline.repeat": row["repeat"],
         "scoreline.status": status,
         "scoreline.signature": group["signature"],
     }

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from assets.charts.vega import bundle_name, vega_bundle
-from assets.publishing.report.data_files import (
-    answer_files,
-    json_for_script,
-    questions_per_file,
-    write_data_file,
-)
+from assets.publishing.report.answer_files import answer_files, questions_per_file
+from assets.publishing.report.data_files import json_for_script, write_data_file
 from assets.publishing.report.formatting import format_time
+from assets.publishing.report.index_page import change_card
 from assets.publishing.report.panel import load_panels
 from assets.publishing.report.templates_env import page_files, render, render_page
-from assets.publishing.report.verdicts import describe_verdicts
+from assets.publishing.report.verdicts import describe_verdicts, summarise_changes
 from warehouse.queries.report import STATUSES
 
 if TYPE_CHECKING:
@@ -28,6 +26,10 @@ if TYPE_CHECKING:
     from assets.publishing.report.panel import BenchmarkData, Content, Panel
 
 
+CARD_FILE = "card.json"
+"""What panels found for the first page, which is written more often than the folder."""
+
+
 def write_folder(data: BenchmarkData, folder: Path) -> None:
     """Write everything about one benchmark into a new folder."""
     shown = build_panels(data)
@@ -35,7 +37,14 @@ def write_folder(data: BenchmarkData, folder: Path) -> None:
     data_files = chain(answer_files(data), *(content.files for _, content in shown))
     for name, file_content in data_files:
         write_data_file(folder / "data", name, file_content)
+    card = _card(shown)
+    if card:
+        (folder / CARD_FILE).write_text(json.dumps(card), encoding="utf-8")
     (folder / "index.html").write_text(benchmark_page(data, shown), encoding="utf-8")
+
+
+def _card(shown: Sequence[tuple[Panel, Content]]) -> dict[str, Any]:
+    return {name: value for _, content in shown for name, value in content.card.items()}
 
 
 def shared_files() -> dict[str, Callable[[], str]]:
@@ -96,6 +105,7 @@ def benchmark_page(data: BenchmarkData, shown: Sequence[tuple[Panel, Content]]) 
         n_systems=len(data.systems),
         published_at=format_time(data.published_at),
         verdicts=describe_verdicts(data),
+        changes=summarise_changes([change_card(data, **_card(shown))]),
         panels=panels,
         page_data=json_for_script(page_data),
         charts=charts,

@@ -21,7 +21,7 @@ from assets.publishing.report.templates_env import INDEX_SCRIPTS, render_page
 from assets.publishing.report.verdicts import summarise_changes, summarise_verdicts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from assets.publishing.report.panel import BenchmarkData
 
@@ -36,6 +36,9 @@ MAX_GATES = 6
 MAX_ACTS = 3
 """The problems of high severity that stand above the first page."""
 
+MAX_JUDGES = 2
+"""The judges without calibration that are listed below them."""
+
 ARROWS = {"high": "↑", "low": "↓"}
 
 MAX_METRICS = 4
@@ -43,25 +46,36 @@ MAX_SYSTEMS = 5
 INTERVAL_WIDTH = 110
 
 
-def index_page(cards: Sequence[Row], expectations: tuple[int, int] | None = None) -> str:
+def index_page(
+    cards: Sequence[Row], publication: str, expectations: tuple[int, int] | None = None
+) -> str:
     """Return the first page.
 
     Args:
         cards: The `index_card` of each benchmark.
+        publication: The `publication_digest` of the copy, which tells later runs what this page is
+            about.
         expectations: How many expectations were validated and how many of them failed, if there is
             a page about them.
     """
     acts = [(card, act) for card in cards for act in card["acts"]]
     acts.sort(key=lambda act: not act[1]["is_gate"])
+    empty = [card for card in cards if card["without_scores"] is not None]
+    judged = [card for card in cards if card["unvalidated_judge"] is not None]
     return render_page(
         "index.html.j2",
         INDEX_SCRIPTS,
+        publication=publication,
         benchmarks=cards,
         published_at=format_time(max((card["published_at"] for card in cards), default=None)),
         summary=summarise_verdicts(cards),
         changes=summarise_changes(cards),
         acts=acts[:MAX_ACTS],
         n_acts=len(acts),
+        empty=empty[:MAX_ACTS],
+        n_empty=len(empty),
+        judged=judged[:MAX_JUDGES],
+        n_judged=len(judged),
         blocks=matrix_blocks(cards),
         expectations=None if expectations is None else describe_expectations(*expectations),
     )
@@ -74,16 +88,17 @@ def describe_expectations(n: int, failed: int) -> str:
     return f"{format_plural(n, 'expectation')} of the data, all hold"
 
 
-def index_card(data: BenchmarkData) -> Row:
-    """Return what the first page shows of a benchmark."""
+def index_card(data: BenchmarkData, changes: Mapping[str, str] | None = None) -> Row:
+    """Return what the first page shows of a benchmark.
+
+    Args:
+        data: The benchmark.
+        changes: The verdict on the change of each system by the headline metric, as
+            `compare_publication` gives it, where it is known.
+    """
     leading = leading_rows(data)
-    name = data.shown_metrics[0] if leading else None
-    changes = [
-        row
-        for row in data.last_changes.iter_rows(named=True)
-        if (row["evaluator"], row["metric"]) == name
-    ]
     return {
+        **change_card(data, changes),
         "name": data.benchmark,
         "address": f"report/{data.folder}/index.html",
         "published_at": data.published_at,
@@ -91,8 +106,8 @@ def index_card(data: BenchmarkData) -> Row:
         "metric": metric_title(leading[0]).split(".", 1) if leading else None,
         "verdict": describe_winner(leading, isolate),
         "winner": find_winner(leading),
-        "cells": matrix_cells(leading, changes),
-        "since": format_time(changes[0]["since"]) if changes else None,
+        "without_scores": data.without_scores,
+        "unvalidated_judge": data.unvalidated_judge,
         "acts": [
             {"is_gate": "gate" in row["kinds"], "message": row["message"]}
             for row in data.high_problems.iter_rows(named=True)
@@ -105,6 +120,26 @@ def index_card(data: BenchmarkData) -> Row:
         "n_systems": len(data.systems),
         "metrics": [metric_table(data, *name) for name in data.shown_metrics[:MAX_METRICS]],
         "more_metrics": [".".join(name) for name in data.shown_metrics[MAX_METRICS:]],
+    }
+
+
+def change_card(data: BenchmarkData, changes: Mapping[str, str] | None = None) -> Row:
+    """Return the `cells` of the matrix, and `since` when the means in them have changed.
+
+    Args:
+        data: The benchmark.
+        changes: As for `index_card`.
+    """
+    leading = leading_rows(data)
+    name = data.shown_metrics[0] if leading else None
+    changed = [
+        {**row, "verdict": (changes or {}).get(row["system"])}
+        for row in data.last_changes.iter_rows(named=True)
+        if (row["evaluator"], row["metric"]) == name
+    ]
+    return {
+        "cells": matrix_cells(leading, changed),
+        "since": format_time(changed[0]["since"]) if changed else None,
     }
 
 

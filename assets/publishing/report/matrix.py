@@ -19,6 +19,9 @@ SMALLEST_CHANGE = 0.0005
 
 MINUS = "\N{MINUS SIGN}"
 
+_SIGNIFICANT = {"better": True, "worse": True, "tied": False}
+"""Whether a verdict says that a change is more than chance; others are no verdict."""
+
 MAX_COLUMNS = 8
 """The systems of a block; the pages of its benchmarks have all of them."""
 
@@ -30,7 +33,8 @@ def matrix_cells(
 
     Args:
         rows: Rows of the leaderboard by the headline metric over all questions.
-        changes: Rows of `BenchmarkData.last_changes` by the same metric.
+        changes: Rows of `BenchmarkData.last_changes` by the same metric, with the `verdict` of
+            `compare_publication`; None where it is unknown.
     """
     changed = {row["system"]: row for row in changes}
     winner = find_winner(rows)
@@ -59,9 +63,10 @@ def _describe_change(change: Mapping[str, Any] | None, row: Mapping[str, Any]) -
 
     Returns:
         `by`, the difference, 0 without one that is shown; `change`, its text, or what else has
-        changed, so that the means are not comparable; `is_better`.
+        changed, so that the means are not comparable; `is_better`; `is_significant`, None where
+        it is unknown.
     """
-    same = {"by": 0.0, "change": "", "is_better": False}
+    same = {"by": 0.0, "change": "", "is_better": False, "is_significant": None}
     if change is None:
         return same
     if change["changed"]:
@@ -70,7 +75,12 @@ def _describe_change(change: Mapping[str, Any] | None, row: Mapping[str, Any]) -
     if by is None or abs(by) < SMALLEST_CHANGE:
         return same
     text = f"{by:+.3f}".replace("-", MINUS)
-    return {"by": by, "change": text, "is_better": (by > 0) == (row["best"] == "high")}
+    return {
+        "by": by,
+        "change": text,
+        "is_better": (by > 0) == (row["best"] == "high"),
+        "is_significant": _SIGNIFICANT.get(change["verdict"]),
+    }
 
 
 def matrix_blocks(cards: Sequence[Row]) -> list[Row]:

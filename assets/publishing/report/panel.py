@@ -79,6 +79,20 @@ WHERE benchmark IN ({benchmarks}) AND severity = 'high'
 ORDER BY list_contains(kinds, 'gate') DESC, system, evaluator
 """
 
+_MISSING = """
+SELECT benchmark, evaluator, reason, count(*) AS n
+FROM scores
+WHERE benchmark IN ({benchmarks}) AND value IS NULL
+GROUP BY ALL
+ORDER BY benchmark, n DESC, evaluator, reason
+"""
+
+_UNVALIDATED = """
+SELECT *
+FROM problems
+WHERE benchmark IN ({benchmarks}) AND kind = 'uncalibrated_judge'
+"""
+
 _GATES = """
 SELECT *
 FROM gates
@@ -128,6 +142,22 @@ class BenchmarkData:
     def high_problems(self) -> pl.DataFrame:
         """The rows of the view `v_problems` with high severity, failed gates first."""
         return self.fetch(_HIGH_PROBLEMS)
+
+    @cached_property
+    def without_scores(self) -> str | None:
+        """That no metric has a value, and the most frequent reason; None if one has."""
+        if self.shown_metrics:
+            return None
+        reasons = self.fetch(_MISSING).head(1).iter_rows(named=True)
+        first = ["{evaluator}: {reason}".format(**row) for row in reasons]
+        return ": ".join(["No metric has a value", *first])
+
+    @property
+    def unvalidated_judge(self) -> str | None:
+        """What the judge of the headline metric lacks to be calibrated; None without a lack."""
+        found = self.fetch(_UNVALIDATED).rows_by_key(("evaluator", "metric"), named=True)
+        rows = found.get(self.shown_metrics[0]) if self.shown_metrics else None
+        return rows[0]["message"] if rows else None
 
     @cached_property
     def last_changes(self) -> pl.DataFrame:
@@ -184,10 +214,14 @@ class BenchmarkData:
 
     @cached_property
     def metrics(self) -> list[dict[str, Any]]:
-        """The metrics of the leaderboard, as the scripts of the page read them."""
+        """The metrics of the leaderboard, as the scripts of the page read them.
+
+        Without any value, all count as measured, so that answers and reasons can be read.
+        """
         return (
             self.overall.group_by("evaluator", "metric", maintain_order=True)
             .agg(pl.all().first(), measured=pl.col("mean").is_not_null().any())
+            .with_columns(pl.col("measured") | ~pl.col("measured").any())
             .select(
                 pl.col("best", "threshold", "level", "measured"),
                 e="evaluator",
@@ -216,7 +250,7 @@ class BenchmarkData:
 
     @cached_property
     def questions(self) -> pl.DataFrame:
-        """The questions whose answers the report shows: question_id, question, hardness."""
+        """The questions whose answers the report shows; see `hardest_questions`."""
         # Several benchmarks have so few answers together that all are shown.
         systems = 1 if self.part.is_shared else len(self.systems)
         limit = min(MAX_QUESTIONS, max(1, MAX_ANSWERS // max(1, systems)))
@@ -238,6 +272,8 @@ class Content:
         images: Charts that are only drawn as images, when a reader downloads them.
         page_data: Values for the scripts of the page.
         files: Data that the scripts load on demand, as (name, content).
+        card: Values that the first page shows of the benchmark, which outlive the making of the
+            page.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -245,6 +281,7 @@ class Content:
     images: Mapping[str, Spec | None] = field(default_factory=dict)
     page_data: Mapping[str, Any] = field(default_factory=dict)
     files: Iterable[tuple[str, bytes]] = ()
+    card: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)

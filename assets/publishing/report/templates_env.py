@@ -66,15 +66,16 @@ def render_table_page(title: str, heads: Sequence[str], rows: Sequence[Sequence[
 def page_files(panels: Sequence[str]) -> Mapping[str, str]:
     """Return the style sheet and the script that all pages of benchmarks share, by file name.
 
-    The script consists of the numbered files, in their order, then the scripts of the panels that
-    have one. A page may lack a panel. The names change with the contents.
+    The script consists of the numbered files, in their order, those in `sample/`, then the scripts
+    of the panels that have one. A page may lack a panel. The names change with the contents.
 
     Args:
         panels: The names of all panels, in their order.
     """
     shared = sorted(path.name for path in PAGE.iterdir() if path.name[0].isdigit())
+    sample = sorted(f"sample/{path.name}" for path in (PAGE / "sample").iterdir())
     own = [f"panels/{panel}.js" for panel in panels]
-    script = join_scripts([*shared, *(path for path in own if (PAGE / path).is_file())])
+    script = join_scripts([*shared, *sample, *(path for path in own if (PAGE / path).is_file())])
     contents = {"css": _page_file("style.css"), "js": script}
     return {f"page-{digest_of(text)[:12]}.{kind}": text for kind, text in contents.items()}
 

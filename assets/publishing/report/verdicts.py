@@ -25,6 +25,8 @@ MAX_LISTED = 4
 
 def describe_verdicts(data: BenchmarkData, limit: int = MAX_VERDICTS) -> list[str]:
     """Return a sentence for each primary metric of a benchmark, the headline metric first."""
+    if data.without_scores is not None:
+        return [isolate(data.without_scores)]
     verdicts = [
         describe_winner(data.metric_rows(*name).to_dicts(), isolate)
         for name in data.shown_metrics[:limit]
@@ -59,8 +61,9 @@ def summarise_changes(cards: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
         cards: The `index_card` of each benchmark.
 
     Returns:
-        `listed` are pairs of a card and a sentence, the largest changes first, `more` counts the
-        others, `since` is the time of the last publication before; None without one.
+        `listed` are pairs of a card and a sentence, significant changes first, then the largest,
+        `more` counts the others, `since` is the time of the last publication before; None without
+        one.
     """
     known = [card for card in cards if card["since"] is not None]
     if not known:
@@ -68,18 +71,28 @@ def summarise_changes(cards: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
     found = []
     for card in known:
         others = {cell["change"] for cell in card["cells"].values() if not cell["by"]} - {""}
-        found += [(0.0, card, f"{other}, so means are not comparable") for other in sorted(others)]
+        found += [
+            ((False, 0.0), card, f"{other}, so means are not comparable")
+            for other in sorted(others)
+        ]
         for system, cell in card["cells"].items():
             if cell["by"]:
-                which = "better" if cell["is_better"] else "worse"
-                said = f"{isolate(system)} {cell['change']} to {cell['text']} ({which})"
-                found.append((abs(cell["by"]), card, said))
-    found.sort(key=lambda each: -each[0])
+                said = f"{isolate(system)} {cell['change']} to {cell['text']}"
+                order = (cell["is_significant"] is True, abs(cell["by"]))
+                found.append((order, card, f"{said} ({_describe_certainty(cell)})"))
+    found.sort(key=lambda each: each[0], reverse=True)
     return {
         "listed": [(card, said) for _, card, said in found[:MAX_CHANGES]],
         "more": len(found[MAX_CHANGES:]),
         "since": max(card["since"] for card in known),
     }
+
+
+def _describe_certainty(cell: dict[str, Any]) -> str:
+    which = "better" if cell["is_better"] else "worse"
+    if cell["is_significant"] is None:
+        return which
+    return f"significantly {which}" if cell["is_significant"] else f"{which}, not significant"
 
 
 def _count_winners(winners: Sequence[str], benchmarks: int) -> str | None:

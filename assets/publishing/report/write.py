@@ -8,8 +8,9 @@ import shutil
 from typing import TYPE_CHECKING
 
 from assets.fingerprints.digests import digest_of
+from assets.fingerprints.up_to_date import publication_digest
 from assets.project import REPORT_FILE
-from assets.publishing.report.benchmark_page import shared_files, write_folder
+from assets.publishing.report.benchmark_page import CARD_FILE, shared_files, write_folder
 from assets.publishing.report.index_page import EXPECTATIONS_FILE, index_card, index_page
 from assets.publishing.report.panel import BenchmarkData, folder_name
 from assets.publishing.report.part import split_parts
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 FOLDER = "report"
 
-PAGE_VERSION = 12
+PAGE_VERSION = 17
 """Increment it when the same data gives other pages; `shared_files` have names of their own."""
 
 EXPECTATIONS = """
@@ -67,13 +68,16 @@ def write_report(copy: Snapshot, publish: Path, patience_s: float = math.inf) ->
         _write_shared_files(root)
         folders, cards = {}, {}
         for data in _write_benchmarks(snapshot, root):
-            folders[data.benchmark], cards[data.benchmark] = data.folder, index_card(data)
+            file = root / data.folder / CARD_FILE
+            card = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+            folders[data.benchmark], cards[data.benchmark] = data.folder, index_card(data, **card)
         page = publish / REPORT_FILE
         with replace_file(page) as partial:
             found = [cards[name] for name in sorted(cards)]
             has_expectations = (publish / EXPECTATIONS_FILE).is_file()
             counts = snapshot.fetch(EXPECTATIONS).row(0) if has_expectations else None
-            partial.write_text(index_page(found, counts), encoding="utf-8")
+            text = index_page(found, publication_digest(snapshot), counts)
+            partial.write_text(text, encoding="utf-8")
         _remove_outdated(root, {*folders.values(), *shared_files()})
     return page
 

@@ -17,7 +17,7 @@ from assets.publishing.exports.archive import escape_formulas, write_archive
 from assets.publishing.exports.document_qa import DocumentQaResults, gather_results, split_name
 from assets.publishing.exports.document_qa_summary import format_summary
 from evaluators import catalog
-from tests.assets.conftest import materialise
+from tests.assets.conftest import materialise, write
 from tests.assets.test_grounded_qa import write_files
 from warehouse.publish.parquet import write_parquet
 from warehouse.publish.snapshot import FILE_NAME, Snapshot
@@ -122,6 +122,53 @@ def test_the_summary_with_a_judge(shared: Path) -> None:
     start = shown.index("LLM_JUDGE EVALUATION RESULTS") - 1
     assert shown[start:] == example[example.index("LLM_JUDGE EVALUATION RESULTS") - 1 :]
     assert "Loaded predictions for 24 questions" in shown
+
+
+def test_each_of_several_answers_stands_beside_their_means(tmp_path: Path) -> None:
+    questions = [
+        {"question_id": q, "gold_doc_ids": ["d1"], "gold_sentence_ids": ["S1"]} for q in "ab"
+    ]
+    found = {"a": [("d1", ["S1"]), ("d2", ["S3", "S2"])], "b": [("d2", ["S2"]), ("d1", [])]}
+    answers = [
+        {
+            "question_id": q,
+            "repeat": at,
+            "retrieved": [{"doc_id": doc}],
+            "cited_sentence_ids": cited,
+        }
+        for q, given in found.items()
+        for at, (doc, cited) in enumerate(given)
+    ]
+    write(tmp_path / "q.jsonl", questions)
+    write(tmp_path / "by-rag.jsonl", answers)
+    benchmark = Benchmark(
+        name="b",
+        questions=tmp_path / "q.jsonl",
+        predictions=tmp_path / "by-{system}.jsonl",
+        evaluators=tuple(catalog.build(name) for name in EVALUATORS[:2]),
+    )
+    project = Project(
+        home=tmp_path,
+        warehouse=tmp_path / "warehouse.duckdb",
+        publish=tmp_path / "published",
+        benchmarks={"b": benchmark},
+    )
+    with dg.DagsterInstance.ephemeral() as instance:
+        materialise(project, instance)
+    with Snapshot(project.publish / FILE_NAME).open() as copy:
+        results = gather_results(copy, benchmark)
+    retrieval, citation = results.results["rag"].values()
+    assert [row["retrieved_top_1"] for row in retrieval["per_question"]] == [
+        ["d1", "d2"],
+        ["d2", "d1"],
+    ]
+    assert [row["recall_at_1"] for row in retrieval["per_question"]] == [0.5, 0.5]
+    assert [row["pred_sentences"] for row in citation["per_question"]] == [
+        [["S1"], ["S2", "S3"]],
+        [["S2"], []],
+    ]
+    assert [row["precision"] for row in citation["per_question"]] == [0.5, 0]
+    assert results.loaded == {"rag": 2}
 
 
 def test_parquet_of_every_table(published: Workshop, tmp_path: Path) -> None:

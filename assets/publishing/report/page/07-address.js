@@ -1,6 +1,7 @@
-// The state of the page in its address: #q=ID&systems=A,B&metric=M&slice=S.
+// The state of the page in its address: #q=ID&systems=A,B&metric=M&slice=S, and the filter of questions.
 
-const state = { q: null, systems: [], metric: null, slice: null, ...readAddress() };
+const EMPTY = { q: null, systems: [], metric: null, slice: null, order: null, text: null, in: [], only: [], wrong: null, tag: null };
+const state = { ...EMPTY, ...readAddress() };
 const followers = [];
 
 // The state in the address; null where the address names a section, or nothing.
@@ -8,9 +9,8 @@ function readAddress() {
   const hash = location.hash.slice(1);
   if (hash !== "" && !hash.includes("=")) return null;
   const parts = new Map(hash.split("&").map((part) => part.split("=")));
-  const text = (key) => decoded(parts.get(key) ?? "") || null;
-  const systems = (parts.get("systems") ?? "").split(",").map(decoded).filter(Boolean);
-  return { q: text("q"), systems, metric: text("metric"), slice: text("slice") };
+  const read = (key) => (parts.get(key) ?? "").split(",").map(decoded).filter(Boolean);
+  return Object.fromEntries(Object.entries(EMPTY).map(([key, empty]) => [key, Array.isArray(empty) ? read(key) : read(key)[0] ?? null]));
 }
 
 function decoded(text) {
@@ -22,7 +22,7 @@ function decoded(text) {
 }
 
 function stateAddress() {
-  const parts = ["q", "systems", "metric", "slice"]
+  const parts = Object.keys(EMPTY)
     .map((key) => [key, [state[key] ?? []].flat().map(encodeURIComponent).join(",")])
     .filter(([, text]) => text !== "");
   return parts.length ? `#${parts.map(([key, text]) => `${key}=${text}`).join("&")}` : location.pathname + location.search;
@@ -30,20 +30,30 @@ function stateAddress() {
 
 // Change the state and the address. With `isNew`, Back returns to the state before.
 function setState(changes, isNew = false) {
+  if (isNew) writeAddress();
   Object.assign(state, changes);
   if (isNew) history.pushState({ isOpened: true }, "", stateAddress());
-  else history.replaceState(history.state, "", stateAddress());
+  else writeAddress();
 }
 
-// Show a section again when a control changes, or the state that it shows. Some selects show a part
-// of the state: {metric: [select], slice: [select], systems: [select, select]}.
+const TYPING = 300; // milliseconds: browsers limit how often a page may change its address
+let nextAddress = null;
+
+function writeAddress() {
+  clearTimeout(nextAddress);
+  nextAddress = null;
+  history.replaceState(history.state, "", stateAddress());
+}
+
+// Show a section again when a control changes, or the state that it shows. Some controls show a part
+// of the state: {metric: [select], systems: [select, select], text: [input], only: [box, box]}.
 // With `isLazy`, it is first shown when it comes near the screen.
-function showSection(section, selects, show, isLazy) {
-  const bound = Object.entries(selects).map(([key, all]) => ({ key, all, first: all.map((select) => select.value) }));
+function showSection(section, controls, show, isLazy) {
+  const bound = Object.entries(controls).map(([key, all]) => ({ key, all, first: all.map((control) => control.value) }));
   let isShown = !isLazy;
   const follow = (keys) => {
     const changed = bound.filter(({ key }) => keys.includes(key));
-    for (const { key, all, first } of changed) chooseOptions(all, [state[key] ?? []].flat(), first);
+    for (const { key, all, first } of changed) showState(all, [state[key] ?? []].flat(), first);
     return changed.length && isShown ? show() : null;
   };
   const start = () => {
@@ -54,15 +64,27 @@ function showSection(section, selects, show, isLazy) {
     const { key, all } = bound.find((each) => each.all.includes(control)) ?? {};
     control.addEventListener(control.type === "search" ? "input" : "change", () => {
       if (!key) return show();
-      const values = all.map((select) => select.value || null);
-      setState({ [key]: key === "systems" ? values : values[0] });
+      const values = all.filter((each) => each.type !== "checkbox" || each.checked).map((each) => each.value || null);
+      const change = { [key]: Array.isArray(EMPTY[key]) ? values : values[0] };
+      if (control.type === "search") {
+        Object.assign(state, change);
+        clearTimeout(nextAddress);
+        nextAddress = setTimeout(writeAddress, TYPING);
+      } else setState(change);
       return followState([key]);
     });
   }
   followers.push(follow);
-  follow(["metric", "slice", "systems"]);
+  follow(Object.keys(EMPTY));
   if (isLazy) whenSeen(byId(section), start, PAGE.n_shown <= MAX_PRINTED);
   return isLazy ? null : start();
+}
+
+// Show a part of the state in its controls.
+function showState(controls, values, first) {
+  if (controls[0]?.type === "checkbox") for (const box of controls) box.checked = values.includes(box.value);
+  else if (controls[0]?.type === "search") controls[0].value = values[0] ?? "";
+  else chooseOptions(controls, values, first);
 }
 
 // Select the given values, or the first ones where a select does not have them all.
@@ -78,6 +100,7 @@ function followState(keys) {
 
 // Back and Forward, and addresses that the reader changes.
 window.addEventListener("popstate", () => {
+  clearTimeout(nextAddress);
   const before = { ...state };
   Object.assign(state, readAddress() ?? { q: null });
   followState(Object.keys(state).filter((key) => String(state[key]) !== String(before[key])));

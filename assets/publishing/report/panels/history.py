@@ -34,6 +34,9 @@ INTERVAL_STEP = 0.006
 """The distance of the intervals of two systems, as a share of the time between the first and the
 last publication."""
 
+MAX_TICKS = 6
+"""The times below the chart; publications of one minute would get one for each second."""
+
 MAX_QUESTIONS = 20
 """The changed questions that are listed, flipped ones first."""
 
@@ -53,6 +56,7 @@ def build(data: BenchmarkData, points: pl.DataFrame) -> Content | None:
         return None
     metrics = [".".join(name) for name in data.shown_metrics]
     systems = data.ranked_systems[: style.MAX_SYSTEMS]
+    changes = _describe_changes(data, points, metrics)
     address = pl.concat_str("evaluator", "metric", separator=".")
     shown = points.with_columns(metric=address).filter(pl.col("metric").is_in(metrics))
     return Content(
@@ -65,9 +69,16 @@ def build(data: BenchmarkData, points: pl.DataFrame) -> Content | None:
                     "published_at", maintain_order=True
                 )
             ],
-            **_describe_changes(data, points, metrics),
+            **changes,
         },
         charts={"history": history_chart(data, shown, metrics)},
+        card={
+            "changes": {
+                row["system"]: row["verdict"]
+                for row in changes.get("changes", ())
+                if [row["metric"]] == metrics[:1]
+            }
+        },
     )
 
 
@@ -186,6 +197,7 @@ def history_chart(
         "type": "temporal",
         "title": "Published (UTC)",
         "scale": {"padding": 24},
+        "axis": {"tickCount": MAX_TICKS, "format": {"hours": "%H:%M", "minutes": "%H:%M"}},
     }
     y = style.quantity("mean", title="Mean", scale={"zero": False, "padding": 12})
     lines = {

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import orjson
 import polars as pl
 
 from assets.charts import style
+from assets.publishing.report.answer_files import questions_per_file
 from assets.publishing.report.panel import BenchmarkData, Content, Panel
+from assets.publishing.report.prompt_files import prompt_files, questions_with_prompts
 from warehouse.queries import report as report_queries
+from warehouse.queries.human_labels import mean_labels
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,6 +24,21 @@ if TYPE_CHECKING:
 
 
 MAX_IMAGE_QUESTIONS = 40
+
+QUERIES = {
+    "n_labels": """
+SELECT benchmark, count(*) AS n
+FROM labels
+WHERE benchmark IN ({benchmarks})
+GROUP BY ALL
+""",
+    "n_calls": """
+SELECT benchmark, question_id, count(*) AS n
+FROM asks
+WHERE benchmark IN ({benchmarks})
+GROUP BY ALL
+""",
+}
 
 UNKNOWN = 255
 """The status code of a cell that was never scored."""
@@ -44,7 +64,7 @@ class ScoreMatrix:
         return self.values.astype("<f4").tobytes() + self.codes.tobytes()
 
 
-def build(data: BenchmarkData) -> Content:
+def build(data: BenchmarkData, n_labels: pl.DataFrame, n_calls: pl.DataFrame) -> Content:
     """Return the score matrices, and an image of the hardest questions."""
     image_metric = next(
         (
@@ -59,6 +79,8 @@ def build(data: BenchmarkData) -> Content:
         matrix = read_score_matrix(data, image_metric["e"])
         image = heat_map_chart(data, matrix, image_metric["m"], image_metric["best"])
         loaded[image_metric["e"]] = matrix
+    matrices, labels = _matrix_files(data, loaded), [] if n_labels.is_empty() else read_labels(data)
+    prompted = questions_with_prompts(data, n_calls)
     return Content(
         values={
             "n_shown": data.questions.height,
@@ -66,8 +88,34 @@ def build(data: BenchmarkData) -> Content:
             "has_image": image is not None,
         },
         images={"hardest": image},
-        files=_matrix_files(data, loaded),
+        page_data={
+            "labelled": sorted({row[0] for row in labels}),
+            "prompts": (prompted["at"] // questions_per_file(data)).unique().sort().to_list(),
+        },
+        files=chain(
+            [("labels", orjson.dumps(labels))] if labels else [],
+            matrices,
+            prompt_files(data, prompted),
+        ),
     )
+
+
+def read_labels(data: BenchmarkData) -> list[list[Any]]:
+    """Return the labels of people for the questions that the report shows.
+
+    Returns:
+        Lists of the metric, question and system (their indexes), the mean label, the number of
+        labels, and the score of the labelled answer (None without one), sorted.
+    """
+    questions = {name: at for at, name in enumerate(data.questions["question_id"])}
+    systems = {name: at for at, name in enumerate(data.systems)}
+    found = []
+    for row in data.fetch_query(mean_labels(data.part.benchmarks)).iter_rows(named=True):
+        metric = data.metric_index.get((row["evaluator"], row["metric"]))
+        q, s = questions.get(row["question_id"]), systems.get(row["system"])
+        if metric is not None and q is not None and s is not None:
+            found.append([metric, q, s, row["label"], row["n"], row["value"]])
+    return sorted(found, key=lambda each: each[:3])
 
 
 def _matrix_files(
@@ -148,4 +196,4 @@ def heat_map_chart(
     )
 
 
-PANEL = Panel(title="Questions", position=70, build=build)
+PANEL = Panel(title="Questions", position=70, build=build, queries=QUERIES)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -37,9 +38,10 @@ class Report:
         return self.publish / "scoreline.duckdb"
 
     def page(self, benchmark: str) -> Path:
-        """The page of a benchmark."""
-        (found,) = (self.publish / "report").glob(f"{benchmark}-*/index.html")
-        return found
+        """The page of a benchmark; those of earlier publications may be beside it."""
+        links = re.findall(r'href="(report/[^"]+/index\.html)"', self.index.read_text("utf-8"))
+        (found,) = {link for link in links if re.fullmatch(rf"report/{benchmark}-\w+/.+", link)}
+        return self.publish / found
 
 
 def published(project: Project) -> Report:

@@ -125,6 +125,20 @@ def test_evaluators_have_sentences_of_their_own(
     assert sentence in " ".join(rows(browser)[evaluator])
 
 
+def test_an_old_browser_says_what_it_cannot_do(browser: Browser, handbook: Report) -> None:
+    command = "Page.addScriptToEvaluateOnNewDocument"
+    source = {"source": "delete window.DecompressionStream"}
+    script = browser.driver.execute_cdp_cmd(command, source)
+    try:
+        visit(browser, handbook, "handbook-answers", "")
+        (told,) = browser.texts("#main > .warn")
+        assert "DecompressionStream" in told
+        assert browser.texts("#lb-table tbody th")
+    finally:
+        browser.driver.execute_cdp_cmd("Page.removeScriptToEvaluateOnNewDocument", script)
+    browser.complaints()
+
+
 def test_a_reason_is_not_taken_for_a_failure(browser: Browser, handbook: Report) -> None:
     # No constraints are configured for this question, so every answer passes.
     visit(browser, handbook, "help-desk", "#q=desk-03&systems=chatty")

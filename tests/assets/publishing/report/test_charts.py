@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 CHARTS = {
     *("leaderboard", "failures", "phi", "delta", "noise", "mean_cost", "median_latency"),
-    *("confusion", "hardest", "combined"),
+    *("confusion", "hardest", "combined", "history"),
 }
 
 

@@ -11,10 +11,13 @@ import pytest
 from selenium.webdriver import Keys
 
 from assets.checks.data_docs import write_expectations_page
+from assets.project import Benchmark, Project
 from assets.publishing.report.index_page import index_page
 from assets.publishing.report.matrix import matrix_cells
 from assets.publishing.report.write import write_report
-from tests.assets.publishing.report.conftest import Report
+from evaluators import catalog
+from tests.assets.conftest import write
+from tests.assets.publishing.report.conftest import Report, published
 from tests.services import takes_minutes
 from warehouse.publish import snapshot
 from warehouse.publish.snapshot import Snapshot
@@ -59,13 +62,35 @@ def test_the_first_lines_say_who_won_and_what_to_look_at(
     ) in lines
     assert lines[3].startswith("counter-manners: No winner on byop.passes: 5 questions are too few")
     assert lines[4] == "and 8 more, without a winner"
-    assert browser.texts("#acts .verdict") == ["7 problems of high severity"]
+    assert browser.texts("#acts .verdict") == [
+        *("7 problems of high severity", "1 ranking by a judge that is not validated")
+    ]
     acts = browser.texts("#acts li")
     assert acts[1].startswith("deck-hand-exam: option_confidence.phi of guesser is 0.260, lower")
     assert acts[3] == "and 4 more, in red below"
+    assert acts[4].startswith(
+        "counter-manners: the judge of byop.passes is not validated: 15 human labels do not show"
+    )
+    assert plain(browser.texts("#changes li")) == [
+        "handbook-answers: keyword −0.268 to 0.522 (significantly worse)",  # noqa: RUF001
+        "handbook-answers: rag +0.072 to 0.861 (better, not significant)",
+    ]
     # All of this stands on the first screen.
-    for css in ("#winners li:last-child", "#acts li:last-child"):
+    for css in ("#winners li:last-child", "#changes li:last-child"):
         assert browser.find(css).rect["y"] < 900
+
+
+def test_a_page_says_what_has_changed_below_its_verdict(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.page("handbook-answers"))
+    (said,) = plain(browser.texts("#changes"))
+    assert said.partition(" UTC: ")[2] == (
+        "keyword −0.268 to 0.522 (significantly worse); "  # noqa: RUF001
+        "rag +0.072 to 0.861 (better, not significant). History"
+    )
+    browser.click("#changes a")
+    browser.until(lambda: browser.find("#history").rect["y"] > 0)
+    browser.open(handbook.page("mail-routing"))
+    assert browser.all("#changes") == []
 
 
 def test_only_what_needs_an_act_is_red(browser: Browser, handbook: Report) -> None:
@@ -163,7 +188,7 @@ def test_the_matrix_shows_changes_since_the_publication_before(
     # Three of six questions become right, so the other three are too few for a winner.
     assert _cells(browser) == [["1.000", "tied"], ["0.500", "tied", "+0.500"]]
     (said,) = plain(browser.texts("#changes li"))
-    assert said == "trial: poor +0.500 to 0.500 (better)"
+    assert said == "trial: poor +0.500 to 0.500 (better, not significant)"
     assert "citation.f1 ↑, 6 questions; changes since 20" in browser.texts("#matrix tbody th")[0]
     assert browser.barriers() == []
     workshop.with_question(0, question="Is this another question?")
@@ -255,6 +280,8 @@ def many_cards(benchmarks: int, systems: int) -> list[dict[str, Any]]:
             "verdict": "system-00 (1.000) is best on citation.f1.",
             "winner": "system-00",
             "since": None,
+            "unvalidated_judge": None,
+            "without_scores": None,
             "cells": matrix_cells(ranked),
             "acts": [{"is_gate": at == 42, "message": "citation.f1 of system-09 is too low"}],
             "gates": [],
@@ -269,7 +296,7 @@ def many_cards(benchmarks: int, systems: int) -> list[dict[str, Any]]:
 
 def test_a_hundred_benchmarks_open_within_a_second(browser: Browser, tmp_path: Path) -> None:
     page = tmp_path / "index.html"
-    page.write_text(index_page(many_cards(100, 12)), encoding="utf-8")
+    page.write_text(index_page(many_cards(100, 12), ""), encoding="utf-8")
     assert min(browser.open(page) for _ in range(3)) <= 1
     assert len(browser.all("#matrix tbody tr")) == 100
     assert len(browser.all("#matrix thead th")) == 10
@@ -284,10 +311,37 @@ def test_a_hundred_benchmarks_open_within_a_second(browser: Browser, tmp_path: P
 
 def test_an_empty_project_says_so(browser: Browser, tmp_path: Path) -> None:
     page = tmp_path / "index.html"
-    page.write_text(index_page([]), encoding="utf-8")
+    page.write_text(index_page([], ""), encoding="utf-8")
     browser.open(page)
     assert browser.texts("#winners li") == ["no benchmark has scores"]
     assert browser.texts("#acts p") == [
-        "Nothing: no problem has high severity, and no gate failed."
+        "Nothing yet: scoreline run scores the benchmarks of the project."
     ]
+    assert browser.barriers() == []
+
+
+def test_a_benchmark_without_scores_says_why(browser: Browser, tmp_path: Path) -> None:
+    write(tmp_path / "questions.jsonl", [{"question_id": "q1", "question": "Who?"}])
+    for system in ("a", "b"):
+        write(tmp_path / f"answers_{system}.jsonl", [{"question_id": "q1", "answer": "Me."}])
+    trial = Benchmark(
+        name="trial",
+        questions=tmp_path / "questions.jsonl",
+        predictions=tmp_path / "answers_{system}.jsonl",
+        evaluators=(catalog.build("faithfulness"),),
+    )
+    places = {"warehouse": tmp_path / "warehouse.duckdb", "publish": tmp_path / "published"}
+    report = published(Project(home=tmp_path, benchmarks={"trial": trial}, **places))
+    why = "No metric has a value: faithfulness: no contexts"
+    browser.open(report.index)
+    assert browser.texts("#winners li") == ["no benchmark has scores"]
+    assert plain(browser.texts("#acts li")) == [f"trial: {why}"]
+    assert browser.barriers() == []
+    browser.open(report.page("trial"))
+    assert plain(browser.texts(".verdicts li")) == [why]
+    browser.see("#leaderboard")
+    browser.reads("#lb-table tbody bdi", ["a", "b"])
+    browser.see("#questions")
+    browser.click("#heat-table tbody .cell")
+    browser.until(lambda: "no contexts" in browser.find("#answers").text)
     assert browser.barriers() == []

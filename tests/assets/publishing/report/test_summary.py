@@ -36,7 +36,7 @@ def test_cells_have_means_or_a_dash() -> None:
 
 def change(system: str, by: float | None, *changed: str) -> dict[str, Any]:
     """Return a row of the changes since the publication before."""
-    return {"system": system, "change": by, "changed": list(changed)}
+    return {"system": system, "change": by, "changed": list(changed), "verdict": None}
 
 
 def test_cells_show_the_change_since_the_publication_before() -> None:
@@ -81,6 +81,21 @@ def test_the_largest_changes_are_listed_first() -> None:
     assert (summary["more"], summary["since"]) == (1, "2026-01-02 10:00")
     (only,) = (summarise_changes(cards[2:]) or {})["listed"]
     assert only[1] == "other judge, so means are not comparable"
+
+
+def test_a_significant_change_is_said_and_listed_first() -> None:
+    rows = [row(name, 1, 1) for name in "abcd"]
+    verdicts = {"a": "tied", "b": "worse", "c": None, "d": "not comparable"}
+    found = [
+        {**change(system, by), "verdict": verdicts[system]}
+        for system, by in {"a": 0.3, "b": -0.1, "c": -0.2, "d": 0.15}.items()
+    ]
+    card = {"name": "b1", "since": "2026-01-01 10:00", "cells": matrix_cells(rows, found)}
+    summary = summarise_changes([card])
+    assert summary is not None
+    assert [said.partition(" to ")[2] for _, said in summary["listed"]] == [
+        *("0.500 (significantly worse)", "0.500 (better, not significant)", "0.500 (worse)")
+    ]
 
 
 def test_without_changes_or_an_earlier_publication() -> None:

@@ -1,4 +1,4 @@
-// The scores, evidence, judge replies and sources of one answer.
+// The evidence and sources of one answer.
 
 const SHORT = 12; // characters up to which texts are shown as a comma-separated list
 
@@ -39,41 +39,28 @@ function evidenceCell(evaluator, text) {
   return [said, details("details", false, evidence(detail))];
 }
 
-const ANSWER_STEPS = 2_000_000; // the first step of the judge on the second answer to a question
-
-function stepText(step) {
-  const number = Math.floor(step / ANSWER_STEPS);
-  return `${number ? `answer ${number + 1}, ` : ""}step ${(step % ANSWER_STEPS) + 1}`;
-}
-
-function judgedOf(answer) {
-  const calls = answer.judged || [];
-  if (!calls.length) return null;
-  const parts = calls.map((call) => [
-    el("h5", `${call.e}, ${stepText(call.n)}`, el("span", { class: "fine" }, ` ${call.m}${call.s === "scored" ? "" : `, ${call.s}`}`)),
-    call.x ? el("p", { class: "warn", dir: "auto" }, call.x) : null,
-    call.r === null ? null : evidence(parsed(call.r)),
-  ]);
-  return details(plural(calls.length, "reply").replace("replys", "replies"), false, parts);
-}
-
 function contextsOf(answer, sample) {
   const n = Math.max(...["contexts", "docs", "chunks", "scores"].map((key) => (answer[key] || []).length));
   if (answer.contexts === null && answer.docs === null) return null;
   if (n === 0) return el("p", { class: "none" }, "No passages retrieved.");
   const gold = new Set(sample.gold_docs || []);
+  const sentences = sourceSentences(answer, sample);
+  let marks = 0;
   const items = Array.from({ length: n }, (_, at) => {
     const doc = answer.docs ? answer.docs[at] : null;
-    const text = answer.contexts && answer.contexts[at] ? sample.texts[answer.contexts[at] - 1] : null;
+    const text = answer.contexts?.[at] ?? null;
     const labels = [
       doc ? name(doc) : null,
       answer.chunks && answer.chunks[at] ? el("span", { class: "fine" }, " ", name(answer.chunks[at])) : null,
       doc && gold.has(doc) ? bestBadge("relevant") : null,
       answer.scores && answer.scores[at] ? el("span", { class: "fine" }, ` ${number(Number(answer.scores[at]))}`) : null,
     ];
-    return el("li", labels, text === null ? null : prose(text));
+    const found = text === null ? [] : findSentences(text, sentences);
+    marks += found.length;
+    return el("li", labels, text === null ? null : markedProse(text, found));
   });
-  return details(plural(n, "passage"), false, el("ol", { class: "contexts" }, items));
+  const title = `${plural(n, "passage")}${marks ? `, ${plural(marks, "sentence")} marked` : ""}`;
+  return details(title, false, el("ol", { class: "contexts" }, items));
 }
 
 function citedOf(answer, sample) {

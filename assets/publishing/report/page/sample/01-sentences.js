@@ -65,7 +65,7 @@ const SENTENCES = {
   context_recall: ({ sentences, missing }) => [`the passages contain ${of(sentences - Math.min(sentences, missing.length), sentences, "sentence")} of the expected answer`, ...quoted("missing from the passages:", missing)],
   context_precision: usefulSentences,
   rubric_judge: ({ reasoning, missing, incorrect }) => [...quoted("the judge says:", [reasoning].filter(Boolean)), ...quoted("missing from the answer:", missing), ...quoted("incorrect:", incorrect)],
-  trace: ({ sentences, relevant, utilized, unsupported }) => [`${count(relevant?.length ?? 0)} relevant and ${plural(utilized?.length ?? 0, "used sentence")} in the passages`, sentences ? `the passages support ${of(sentences - (unsupported?.length ?? 0), sentences, "sentence")} of the answer` : null],
+  trace: ({ answer_sentences: sentences, relevant, utilized, unsupported }) => [`${count(relevant?.length ?? 0)} relevant and ${plural(utilized?.length ?? 0, "used sentence")} in the passages`, sentences ? `the passages support ${of(sentences - (unsupported?.length ?? 0), sentences, "sentence")} of the answer` : null],
   option_confidence: optionSentences,
   noise_robustness: ({ rules }) => rules.map((rule) => (rule === null ? "does not have the expected answer" : `has the expected answer, by the rule “${String(rule).replaceAll("_", " ")}”`)),
   negative_rejection: ({ phrase }) => [phrase ? `rejects the question: “${phrase}”` : "does not reject the question"],

@@ -74,17 +74,24 @@ async function openSample(at, systems, list = null) {
   }
   const body = byId("sample-body");
   try {
-    const [found, all] = [await sample(at), await questions()];
+    const [found, all, people] = await Promise.all([sample(at), questions(), labels()]);
     if (shown !== wanted) return; // the reader has gone on
     shown.systems = systemsToShow(found);
     setState({ q: all[at].id, systems: shown.systems }, isNew);
-    body.replaceChildren(questionPart(found, all[at].id), chooser(found), answersPart(found));
+    body.replaceChildren(questionPart(found, all[at].id), chooser(found, at, people), answersPart(found, at, people));
     body.scrollTop = 0;
-    const place = around().indexOf(at);
-    byId("sample-title").replaceChildren("Question ", name(all[at].id), el("span", { class: "fine" }, place < 0 ? "" : ` ${count(place + 1)} of ${count(around().length)}`));
+    byId("sample-title").replaceChildren("Question ", name(all[at].id), el("span", { class: "fine" }));
   } catch (error) {
     body.replaceChildren(el("p", { class: "warn" }, error.message));
   }
+  showPlace();
+}
+
+// Show the place of the question among those that Previous and Next walk through.
+function showPlace() {
+  const place = around().indexOf(shown.at);
+  const text = byId("sample-title").querySelector(".fine");
+  if (text) text.textContent = place < 0 ? "" : ` ${count(place + 1)} of ${count(around().length)}`;
   byId("sample-back").disabled = neighbour(-1) === undefined;
   byId("sample-next").disabled = neighbour(1) === undefined;
 }
@@ -113,7 +120,7 @@ function systemsToShow(found) {
 }
 
 // Boxes to choose systems; the answers stand in the order of choice.
-function chooser(found) {
+function chooser(found, at, people) {
   const boxes = PAGE.order
     .filter((system) => found.answers.some((answer) => answer.system === system))
     .map((system) => {
@@ -123,7 +130,7 @@ function chooser(found) {
         const others = shown.systems.filter((each) => each !== system);
         shown.systems = box.checked ? [...others, system] : others;
         setState({ systems: shown.systems });
-        byId("answers").replaceWith(answersPart(found));
+        byId("answers").replaceWith(answersPart(found, at, people));
       });
       return el("label", box, " ", name(system));
     });

@@ -1,18 +1,21 @@
 // The answers to a question as one table: a column for each system, a row for each thing to compare.
 
-function answersPart(found) {
+function answersPart(found, at, people) {
   const answers = shown.systems.map((system) => found.answers.find((answer) => answer.system === system)).filter(Boolean);
-  const head = el("tr", el("td", { class: "pinned" }), answers.map((answer) => el("th", { scope: "col" }, name(answer.system), spentText(answer))));
+  const head = el("tr", el("td", { class: "pinned" }), answers.map((answer) => el("th", { scope: "col" }, name(answer.system))));
   const row = (title, cellOf) => answerRow(title, answers.map(cellOf));
   const first = [
     row("Answer", answerText),
+    row("Compared with the expected answer", (answer) => differencePart(answer, found.expected)),
     row("Probabilities of the options", (answer) => choicesOf(answer, found)),
     ...scoreRows(answers, true),
+    row("Labels of people", (answer) => labelsOf(answer, at, people)),
+    row("Time and cost", spentPart),
   ];
   const last = [
     row("Citations", (answer) => citedOf(answer, found)),
     ...evidenceRows(answers),
-    row("Judge replies", judgedOf),
+    row("Judge", (answer) => judgedOf(answer, at)),
     row("Retrieved", (answer) => contextsOf(answer, found)),
   ];
   const bodies = [el("tbody", first.filter(Boolean)), ...folded("Other scores", scoreRows(answers, false), answers.length + 1), el("tbody", last.filter(Boolean))];
@@ -27,9 +30,15 @@ function answerRow(title, cells, isNumber = false) {
   return el("tr", el("th", { scope: "row" }, title), made);
 }
 
-function spentText(answer) {
-  const spent = [answer.latency === null ? null : `${number(Number(answer.latency))} s`, answer.cost === null ? null : money(Number(answer.cost))].filter(Boolean);
-  return spent.length ? el("span", { class: "fine" }, ` ${spent.join(", ")}`) : null;
+// The mean labels of an answer, and whether the scores agree with them.
+function labelsOf(answer, at, people) {
+  const own = people.filter(({ q, s }) => q === at && PAGE.systems[s] === answer.system);
+  const lines = own.map((label) => {
+    const metric = METRICS[label.metric];
+    const agrees = label.value === null ? "" : disagrees(metric, label) ? ", the score disagrees" : ", the score agrees";
+    return el("p", `${metric.title}: ${number(label.label)}${agrees}`, el("span", { class: "fine" }, ` (${plural(label.n, "label")})`));
+  });
+  return lines.length ? lines : null;
 }
 
 function answerText(answer) {
@@ -37,7 +46,7 @@ function answerText(answer) {
     answer.answers > 1 ? el("p", { class: "fine" }, `the first of ${count(answer.answers)} answers; the scores are the means of all`) : null,
     answer.not_asked ? el("p", { class: "fine" }, "not asked") : null,
     answer.error === null ? null : el("p", { class: "warn", dir: "auto" }, `failed to answer: ${answer.error}`),
-    answer.answer === null ? null : prose(answer.answer),
+    answer.answer === null ? null : supportedText(answer),
     answer.label === null ? null : el("p", "chose ", el("strong", name(answer.label))),
   ].filter(Boolean);
   return parts.length ? parts : null;

@@ -1,0 +1,232 @@
+"""The data files of questions and answers: tables by column, with each passage stored once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from warehouse.queries import report as report_queries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from assets.publishing.report.panel import BenchmarkData
+    from warehouse.queries.samples import Query
+
+ANSWERS_PER_FILE = 1_000
+"""A file that opens at once, without writing too many files."""
+
+ANSWERS_PER_QUERY = 20_000
+"""Each query scans the tables once, so one query reads the answers of many files."""
+
+PASSAGES_PER_FILE = 500_000
+"""The characters of passages after which another file begins."""
+
+
+def questions_per_file(data: BenchmarkData) -> int:
+    """Return how many questions, with all their answers, share a file."""
+    return max(1, ANSWERS_PER_FILE // max(1, len(data.systems)))
+
+
+def answer_files(data: BenchmarkData) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of questions, answers and passages, as (name, content).
+
+    `questions` lists all questions. `answers-<n>` has some of them with all answers, which refer
+    to passages by number. `passages-<n>` lists passages, and `passages` has the number of the first
+    one in each of these files.
+    """
+    yield "questions", orjson.dumps(data.questions.rows())
+    ids = data.questions["question_id"].to_list()
+    size = questions_per_file(data)
+    batch = max(1, ANSWERS_PER_QUERY // max(1, len(data.systems)) // size) * size
+    if data.part.is_shared:
+        batch = max(1, len(ids))
+    passages = Passages()
+    for start in range(0, len(ids), batch):
+        samples = read_samples(data, ids[start : start + batch], passages)
+        for at in range(0, len(samples.questions), size):
+            yield f"answers-{(start + at) // size}", orjson.dumps(samples.pack(at, at + size))
+        yield from passages.take_files()
+    yield from passages.take_files(is_end=True)
+    yield "passages", orjson.dumps(passages.starts)
+
+
+@dataclass
+class Passages:
+    """Numbers passages from 0 by their first use: answers of all systems share many of them.
+
+    Attributes:
+        starts: The number of the first passage of each file so far.
+    """
+
+    starts: list[int] = field(default_factory=list)
+    # Digests, since the passages of a benchmark may need more memory than there is.
+    _numbers: dict[bytes, int] = field(default_factory=dict)
+    _waiting: list[str] = field(default_factory=list)
+
+    def number(self, lists: pl.Series) -> pl.Series:
+        """Return lists of passages as lists of their numbers."""
+        given = lists.to_arrow(compat_level=pl.CompatLevel.oldest())
+        found = given.flatten().dictionary_encode()
+        numbers = pa.array(
+            [self._number(text) for text in found.dictionary.to_pylist()], pa.int64()
+        )
+        lengths = pc.fill_null(pc.list_value_length(given), 0).to_pylist()
+        offsets = pa.array(accumulate(lengths, initial=0), pa.int64())
+        made = pa.LargeListArray.from_arrays(
+            offsets, numbers.take(found.indices), mask=given.is_null()
+        )
+        return pl.Series(lists.name, made)
+
+    def _number(self, text: str) -> int:
+        key = blake2b(text.encode(), digest_size=16).digest()
+        number = self._numbers.get(key)
+        if number is None:
+            number = self._numbers[key] = len(self._numbers)
+            self._waiting.append(text)
+        return number
+
+    def take_files(self, *, is_end: bool = False) -> Iterator[tuple[str, bytes]]:
+        """Yield the files that are full, at the end also the last one."""
+        first, size = 0, 0
+        for at, text in enumerate(self._waiting, 1):
+            size += len(text)
+            if size >= PASSAGES_PER_FILE or (is_end and at == len(self._waiting)):
+                name = f"passages-{len(self.starts)}"
+                self.starts.append(len(self._numbers) - len(self._waiting) + first)
+                yield name, orjson.dumps(self._waiting[first:at])
+                first, size = at, 0
+        del self._waiting[:first]
+
+
+class PackedColumn:
+    """A column of a table, parts of which become JSON: for each file a part of the rows."""
+
+    def __init__(self, column: pl.Series) -> None:
+        """Take a column of plain values, or of lists of them."""
+        self._values = column
+        self._lengths: NDArray[np.int64] | None = None
+        if isinstance(column.dtype, pl.List):
+            lengths = column.list.len().cast(pl.Int64)
+            self._values = column.filter(lengths > 0).explode()
+            self._lengths = lengths.fill_null(-1).to_numpy()
+            self._ends = np.append(0, np.cumsum(np.maximum(self._lengths, 0)))
+
+    def part(self, start: int, stop: int) -> Any:
+        """Return some rows as the page reads them.
+
+        Returns:
+            A list of values; of lists their `lengths` (-1 for null) and all their `values`; or None
+            if all values are null.
+        """
+        if self._lengths is None:
+            values = self._values[start:stop]
+            return None if values.null_count() == len(values) else values.to_list()
+        lengths = self._lengths[start:stop]
+        if (lengths < 0).all():
+            return None
+        values = self._values[self._ends[start] : self._ends[stop]]
+        return {"lengths": lengths.tolist(), "values": values.to_list()}
+
+
+class PackedTable:
+    """A table whose rows belong to questions.
+
+    Attributes:
+        questions: The position of each row's question, ascending.
+        columns: The other columns by name.
+    """
+
+    def __init__(self, table: pl.DataFrame, questions: pl.Series | None = None) -> None:
+        """Take a table with the column `question`, or whose questions are given."""
+        self.has_question = questions is None
+        self.questions = (table["question"] if questions is None else questions).to_numpy()
+        self.columns = {
+            column.name: PackedColumn(column) for column in table if column.name != "question"
+        }
+
+    def part(self, start: int, stop: int) -> dict[str, Any]:
+        """Return the rows of some questions; their positions are counted from `start`."""
+        first, end = np.searchsorted(self.questions, [start, stop])
+        found = {name: column.part(first, end) for name, column in self.columns.items()}
+        if self.has_question:
+            found["question"] = (self.questions[first:end].astype(np.int64) - start).tolist()
+        return found
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Some questions with all answers, by question and system.
+
+    Attributes:
+        questions: `known` (the question with its gold data) and `sentences`, both JSON.
+        answers: A row for each answer.
+        grades: By evaluator a row for each answer, without its keys; null if it was not scored.
+        judgments: A row for each call of the judge.
+    """
+
+    questions: pl.DataFrame
+    answers: PackedTable
+    grades: Mapping[str, PackedTable]
+    judgments: PackedTable
+
+    def pack(self, start: int, stop: int) -> dict[str, Any]:
+        """Return the content of a file: the questions from `start` to before `stop`."""
+        chosen = self.questions[start:stop]
+        return {
+            "known": [orjson.Fragment(text) for text in chosen["known"]],
+            "sentences": [text and orjson.Fragment(text) for text in chosen["sentences"]],
+            "answers": self.answers.part(start, stop),
+            "grades": {name: table.part(start, stop) for name, table in self.grades.items()},
+            "judged": self.judgments.part(start, stop),
+        }
+
+
+def read_samples(data: BenchmarkData, question_ids: Sequence[str], passages: Passages) -> Samples:
+    """Read some questions with all answers.
+
+    Args:
+        data: The benchmark.
+        question_ids: The questions, sorted; of a part with several benchmarks, these are all.
+        passages: Numbers the passages.
+    """
+    order = pl.DataFrame({"question_id": question_ids}, schema={"question_id": pl.String})
+    order = order.with_row_index("question")
+
+    def read(query: Callable[..., Query]) -> pl.DataFrame:
+        chosen = (data.part.benchmarks, None if data.part.is_shared else question_ids)
+        found = data.fetch_query(query(*chosen))
+        return order.join(found, on="question_id", maintain_order="left_right").drop("question_id")
+
+    known = read(report_queries.question_details)
+    sentences = known.select("question").join(
+        read(report_queries.cited_sentences), on="question", how="left", maintain_order="left"
+    )
+    keys = ["question", "system"]
+    repeats = data.fetch_query(report_queries.answers_per_question(data.part.benchmarks))
+    answers = read(report_queries.answers).join(repeats, on="system").sort(keys)
+    grades = {
+        str(evaluator): answers.select(keys)
+        .join(found, on=keys, how="left", maintain_order="left")
+        .select("v", "s", "r", "d")
+        for (evaluator,), found in read(report_queries.scores)
+        .partition_by("evaluator", as_dict=True)
+        .items()
+    }
+    answers = answers.with_columns(passages.number(answers["contexts"]))
+    return Samples(
+        pl.DataFrame({"known": known["json"], "sentences": sentences["json"]}),
+        PackedTable(answers),
+        {name: PackedTable(grades[name], answers["question"]) for name in sorted(grades)},
+        PackedTable(read(report_queries.judgments)),
+    )

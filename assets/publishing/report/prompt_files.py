@@ -1,0 +1,74 @@
+"""The data files of what the judge was asked: the messages of its calls, each line stored once."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import polars as pl
+
+from assets.publishing.report.answer_files import questions_per_file
+from warehouse.queries import report as report_queries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from assets.publishing.report.panel import BenchmarkData
+
+MAX_CALLS = 20_000
+"""Calls whose messages the report has; if there are more, those about the hardest questions. The
+messages repeat questions, answers and passages, so that they soon are the largest part."""
+
+
+def questions_with_prompts(data: BenchmarkData, calls: pl.DataFrame) -> pl.DataFrame:
+    """Return the questions whose calls the report shows.
+
+    Args:
+        data: The benchmark.
+        calls: The number of calls by question: question_id, n.
+
+    Returns:
+        question_id, and at: the position of the question in the report; sorted by it.
+    """
+    shown = data.questions.with_row_index("at").join(calls, on="question_id")
+    hardest = shown.sort("hardness", "question_id", descending=[True, False], nulls_last=True)
+    return hardest.filter(pl.col("n").cum_sum() <= MAX_CALLS).select("question_id", "at").sort("at")
+
+
+def prompt_files(data: BenchmarkData, questions: pl.DataFrame) -> Iterator[tuple[str, bytes]]:
+    """Yield files with the messages about some questions, as (name, content).
+
+    `prompts-<n>` belongs to `answers-<n>`; there is none without calls. Its `calls` has, by the
+    position of a question in the file, lists of the system, the evaluator, the step and the
+    messages: each a role, and the positions of its lines in `parts`.
+
+    Args:
+        data: The benchmark.
+        questions: See `questions_with_prompts`.
+    """
+    size = questions_per_file(data)
+    for file, own in groupby(questions.iter_rows(named=True), lambda row: row["at"] // size):
+        places = {row["question_id"]: row["at"] % size for row in own}
+        query = report_queries.judge_messages([data.benchmark], list(places))
+        # Read from the copy: what a part keeps of its queries would be all messages.
+        rows = data.part.copy.fetch(*query).drop("benchmark").iter_rows()
+        yield f"prompts-{file}", orjson.dumps(pack_prompts(rows, places))
+
+
+def pack_prompts(rows: Iterable[tuple[Any, ...]], places: dict[str, int]) -> dict[str, Any]:
+    """Return the content of a file; see `prompt_files`.
+
+    Args:
+        rows: Of each call question_id, system, evaluator, step, roles and contents.
+        places: The position of each question in the file.
+    """
+    parts: dict[str, int] = {}
+    calls: dict[str, list[Any]] = {}
+    for question, system, evaluator, step, roles, contents in rows:
+        messages = [
+            [role, [parts.setdefault(line, len(parts)) for line in (content or "").split("\n")]]
+            for role, content in zip(roles, contents, strict=True)
+        ]
+        calls.setdefault(str(places[question]), []).append([system, evaluator, step, messages])
+    return {"parts": list(parts), "calls": calls}

@@ -1,4 +1,4 @@
-"""The workflow that puts the report on a static host: its script, on a real repository."""
+"""The scripts of the templates for static hosts, run on real files and repositories."""
 
 from __future__ import annotations
 
@@ -102,6 +102,69 @@ def test_the_latest_report_is_the_first_page_and_earlier_ones_stay(
 def test_nothing_is_published_without_a_report(remote: Path, tmp_path: Path) -> None:
     assert publish(remote, tmp_path / "job", {"other.txt": ""}).returncode != 0
     assert "gh-pages" not in git(remote, "branch", "--list")
+
+
+GITLAB = yaml.safe_load((ROOT / "deploy/gitlab/pages.yml").read_text(encoding="utf-8"))
+
+
+def deploy(job: Path, report: dict[str, str], keep: str = "30") -> Any:
+    """Run the script of the GitLab job in a folder, with what its cache and its needs have left."""
+    for name, text in report.items():
+        file = job / "published" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    (script,) = GITLAB["pages"]["script"]
+    return subprocess.run(
+        ["sh", "-c", script],
+        cwd=job,
+        env={**os.environ, **GITLAB["pages"]["variables"], "KEEP": keep},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_gitlab_deploys_the_latest_report_and_those_in_the_cache(tmp_path: Path) -> None:
+    for number in range(3):
+        job = tmp_path / f"job{number}"
+        job.mkdir()
+        if number:
+            (tmp_path / f"job{number - 1}" / "runs").rename(job / "runs")
+        report = {
+            "index.html": f"report {number}",
+            f"report/faq-{number}/index.html": "a benchmark",
+            "scoreline.duckdb": "rows",
+        }
+        done = deploy(job, report, keep="2")
+        assert done.returncode == 0, done.stderr
+        subprocess.run(["sleep", "1.1"], check=True)  # addresses of runs differ by the second
+    public = job / "public"
+    assert (public / "index.html").read_text() == "report 2"
+    assert [path.name for path in (public / "report").iterdir()] == ["faq-2"]
+    assert not list(public.rglob("*.duckdb"))
+    runs = sorted(path.name for path in (public / "runs").iterdir() if path.is_dir())
+    texts = [(public / "runs" / run / "index.html").read_text() for run in runs]
+    assert texts == ["report 1", "report 2"]
+    listed = (public / "runs" / "index.html").read_text()
+    older, newest = (listed.index(f'href="{run}/index.html"') for run in runs)
+    assert newest < older
+
+
+def test_gitlab_deploys_nothing_without_a_report(tmp_path: Path) -> None:
+    assert deploy(tmp_path, {"other.txt": ""}).returncode != 0
+    assert not (tmp_path / "public").exists()
+
+
+def test_gitlab_deploys_what_the_evaluation_left_and_keeps_the_runs() -> None:
+    pages, evaluate = GITLAB["pages"], GITLAB["evaluate"]
+    (included,) = GITLAB["include"]
+    path = included["remote"].partition("/scoreline/main/")[2]
+    template = yaml.safe_load((ROOT / path).read_text(encoding="utf-8"))[evaluate["extends"]]
+    assert pages["needs"] == ["evaluate"]
+    assert template["artifacts"]["when"] == "always"
+    assert f"**/{pages['variables']['PUBLISHED']}/" in template["artifacts"]["paths"]
+    assert pages["cache"]["paths"] == ["runs/"]
+    assert pages["artifacts"]["paths"] == ["public"]
 
 
 def test_the_workflow_may_write_to_the_branch_and_uses_the_action() -> None:

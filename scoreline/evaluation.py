@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from inspect import isfunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from orchestration.config.load import build_settings
 from orchestration.config.yaml_document import Document
-from orchestration.doctor.config_lint import lint_benchmark
+from orchestration.doctor.config_lint import lint_benchmarks
 from scoreline.errors import ScorelineError, converted_errors
 from scoreline.inputs import InputFolder, is_path
 from scoreline.results import Results
@@ -122,7 +122,7 @@ def evaluate(  # noqa: PLR0913 - all but the first three by name
         notes = inputs.name_notes(_run(project, warehouse, files))
         written = Snapshot(folder / WAREHOUSE)
         with written.open() as opened:
-            notes += lint_benchmark(opened, benchmark)
+            notes += lint_benchmarks(opened, [benchmark])[NAME]
         results = Results(written, {NAME: benchmark}, notes)
         # The results read the warehouse when they are used.
         stack.pop_all()
@@ -139,6 +139,7 @@ def _run(project: Project, warehouse: Warehouse, files: Any) -> list[str]:
     from assets.scoring.refresh import refresh_scores
     from evaluators.kinds.flow import FlowEvaluator
     from warehouse.ingest.ingest import ingest
+    from warehouse.queries.benchmarks import answers_per_question
 
     benchmark = project.benchmarks[NAME]
     run_id = uuid4().hex
@@ -153,10 +154,13 @@ def _run(project: Project, warehouse: Warehouse, files: Any) -> list[str]:
 
         call_judge(warehouse, project.engines, judged, run_id=run_id)
     with project.engines.replay(warehouse, run_id) as engines:
+        find_repeats = cache(partial(answers_per_question, warehouse, [NAME]))
         for name in used_evaluators(project):
             evaluator = next(each for each in benchmark.evaluators if each.name == name)
             used = [(benchmark, evaluator)]
-            refresh_scores(warehouse, used, run_id=run_id, engines=engines)
+            refresh_scores(
+                warehouse, used, run_id=run_id, engines=engines, find_repeats=find_repeats
+            )
     refresh_leaderboards(warehouse, [benchmark])
     refresh_problems(warehouse, [benchmark])
     refresh_insights(warehouse, [benchmark])

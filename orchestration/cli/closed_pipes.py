@@ -1,4 +1,4 @@
-"""Standard streams that nobody reads any more, as after `scoreline gate | head -1`."""
+"""Standard streams that have lost their reader, as after `scoreline gate | head -1`."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class ReaderGone(BrokenPipeError):  # noqa: N818
-    """Nobody reads standard output any more; what else is written to it goes nowhere."""
+    """Standard output has lost its reader; what else is written to it is discarded."""
 
 
 class _Output(io.FileIO):
-    """A file descriptor that leads nowhere once its reader is gone.
+    """A file descriptor that discards what is written once its reader is gone.
 
     Attributes:
         outlives: Whether the work goes on then; otherwise `ReaderGone` is raised, once.
@@ -30,7 +30,7 @@ class _Output(io.FileIO):
         self.outlives = outlives
 
     def write(self, data: Buffer, /) -> int:
-        """Write bytes, if anybody reads them."""
+        """Write bytes, or discard them once the reader is gone."""
         try:
             return super().write(data)
         except BrokenPipeError as error:
@@ -53,7 +53,7 @@ def install() -> None:
 
 
 def outlive_reader() -> None:
-    """Do all the work of this command, and exit with its code, even if nobody reads its output."""
+    """Do all the work of this command, and exit with its code, even if its output is not read."""
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     if isinstance(raw, _Output):
         raw.outlives = True

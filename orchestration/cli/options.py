@@ -74,6 +74,26 @@ def require_benchmark(project: Project, name: str | None) -> str:
     return known[0]
 
 
+def address_options(command: Command) -> Command:
+    """Add `--host`, `--port` and `--allow-host`; the command takes the last as `names`."""
+    host = click.option(
+        "--host", default="127.0.0.1", show_default=True, help="The address to listen on."
+    )
+    port = click.option(
+        "--port",
+        type=click.IntRange(1, 65535),
+        help="The port.  [default: 3000, or the next free one]",
+    )
+    allow_host = click.option(
+        "--allow-host",
+        "names",
+        multiple=True,
+        metavar="NAME",
+        help="A further name under which browsers may open it; may be repeated.",
+    )
+    return host(port(allow_host(command)))
+
+
 def settings_option(command: Callable[..., None]) -> Callable[..., None]:
     """Add `--config` and `--debug` to a command, which then takes the `settings` of the file."""
 

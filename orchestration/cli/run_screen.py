@@ -135,7 +135,8 @@ def _messages(finished: Finished, copy: OpenSnapshot) -> Iterator[str]:
         yield from _first(list(_warnings(record)), "warnings", _command("dev"))
         yield from describe_answers(record)
         yield from filter(None, (describe_judge_calls(record), describe_budget(record)))
-        yield f"{total(record, 'scored'):,} scored, {total(record, 'up to date'):,} up to date"
+        scored, current = (total(record, name) for name in ("scored", "up to date"))
+        yield f"{scored:,} scored, {current:,} up to date (each answer, by each evaluator)"
     yield f"published in {finished.report.parent}"
     yield f"report: {finished.report.absolute().as_uri()}"
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -127,6 +129,30 @@ def test_every_run_removes_what_killed_ones_left(home: Home) -> None:
     places = {line.split()[1] for line in said.splitlines() if line.startswith("PLACE")}
     assert set(RUN) <= places
     assert other.temporary() == set()
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("place", ["write.py:_write_benchmarks", "write.py:write_report"])
+def test_a_run_after_one_that_died_before_its_report_writes_the_report(
+    home: Home, place: str
+) -> None:
+    assert home.run("run")[0] == 0
+    page = home.project / "published" / "index.html"
+    before = page.read_bytes()
+    answers = home.project / "data" / "predictions_keyword.jsonl"
+    first, _, rest = answers.read_text(encoding="utf-8").partition("\n")
+    row = json.loads(first) | {"answer": "Something else."}
+    answers.write_text(json.dumps(row) + "\n" + rest, encoding="utf-8")
+
+    home.kill(place, "run")
+    assert page.read_bytes() == before
+    code, said = home.run("run")
+    assert code == 0, said
+    assert "nothing has changed" not in said
+    (folder,) = set(re.findall(r'href="(report/[^"]+)/index.html"', page.read_text("utf-8")))
+    assert folder.encode() not in before
+    assert (home.project / "published" / folder / "index.html").is_file()
+    assert "nothing has changed" in home.run("run")[1]
 
 
 @pytest.mark.timeout(3600)

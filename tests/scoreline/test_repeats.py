@@ -223,6 +223,31 @@ def test_one_answer_that_is_cut_is_a_problem() -> None:
     assert sorted(found) == [(system, f"q{n}") for system in SYSTEMS for n in range(2)]
 
 
+def test_the_least_grounded_sentence_is_one_of_several_answers() -> None:
+    class Grounds(scoreline.RowEvaluator):
+        """A tenth of the number that the answer states; the answer is its weakest sentence."""
+
+        metrics = (scoreline.Metric(name="grounds", summary="How well grounded.", primary=True),)
+        reads = frozenset({"answer"})
+
+        def grade(self, sample: Any) -> scoreline.Graded:
+            value = float(sample.answer or 0) / 10
+            return scoreline.Graded(
+                {"grounds": value}, {"least_grounded": f"It is {sample.answer}."}
+            )
+
+    given = answers(20)
+    given[7]["answer"] = "-0"  # the second answer of the first system to the third question
+    lowest = [row for row in given if row["answer"] == "0" and row is not given[7]]
+    for row in lowest:
+        row["answer"] = "1"
+    results = scoreline.evaluate(questions(20), given, [Grounds])
+    found = results.sql("SELECT * FROM insights WHERE kind = 'least_grounded_sentence'")
+    (found,) = found.rows(named=True)
+    assert (found["system"], found["question_id"], found["value"]) == ("a", "q2", 0.0)
+    assert found["message"].endswith("is one of a on question q2 (answer 2): It is -0.")
+
+
 def test_systems_may_answer_differently_often() -> None:
     given = [each for each in answers(5) if each["system"] != "b" or each["repeat"] == 0]
     board = scoreline.evaluate(questions(5), given, [right]).leaderboard

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from orchestration.cli.options import require_known, settings_option
+from orchestration.cli.options import address_options, require_known, settings_option
 
 if TYPE_CHECKING:
     from orchestration.config.load import Settings
@@ -32,19 +32,7 @@ Examples:
     help="Random samples and uncertain verdicts in turn, or random samples only.",
 )
 @click.option("--show-verdicts", is_flag=True, help="Show system, verdict and evidence.")
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(1, 65535),
-    help="The port.  [default: 3000, or the next free one]",
-)
-@click.option(
-    "--allow-host",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="A further name under which browsers may open it; may be repeated.",
-)
+@address_options
 @settings_option
 def command(
     benchmark: str | None,

@@ -102,6 +102,9 @@ def command(
             raise click.UsageError("--before compares all questions: leave out --slice")
         _write_changes(copy, chosen, before, systems, metrics, output_format)
         return
+    if len(known) == 1:
+        said = f"{name} has only one system, {known[0]!r}"
+        raise click.UsageError(f"{said}; --before compares it with an earlier publication")
     if len(compared) == 1:
         raise click.UsageError(f"{compared[0]!r} cannot be compared with itself")
     part = "" if slice_ == "all" else f", {slice_}"

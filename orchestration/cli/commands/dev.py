@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from orchestration.cli.options import settings_option
+from orchestration.cli.options import address_options, settings_option
 
 if TYPE_CHECKING:
     from orchestration.config.load import Settings
@@ -23,19 +23,7 @@ Examples:
   scoreline dev --port 3001
   scoreline dev --config examples/scoreline.yaml""",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
-@click.option(
-    "--port",
-    type=click.IntRange(1, 65535),
-    help="The port.  [default: 3000, or the next free one]",
-)
-@click.option(
-    "--allow-host",
-    "names",
-    multiple=True,
-    metavar="NAME",
-    help="A further name under which browsers may open it; may be repeated.",
-)
+@address_options
 @click.option(
     "--prepare",
     is_flag=True,

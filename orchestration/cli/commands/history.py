@@ -80,7 +80,7 @@ def command(
 
     A publication is there for a benchmark if it changed its leaderboard or has a tag. The column
     `changed` says what differs from the publication before, so that the results are not comparable:
-    the questions, the judge or the evaluator.
+    the questions, the documents (for evaluators that read them), the judge or the evaluator.
 
     With --inputs: the number of rows and the digest of the questions, documents and predictions.
     Equal digests mean equal data. With --between: what differs between two publications. Of

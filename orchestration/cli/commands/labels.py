@@ -39,15 +39,16 @@ A line of the file:
 def import_(file: Path, settings: Settings) -> None:
     """Import the human labels in FILE.
 
-    The command then calibrates the evaluators with the labels, and publishes. The file is JSON
-    Lines, JSON, CSV or Parquet. A label replaces an earlier one by the same annotator. If a row has
-    an error, no label is imported and the exit code is 2.
+    The command then calibrates the evaluators with the labels, and publishes, with the report. The
+    file is JSON Lines, JSON, CSV or Parquet. A label replaces an earlier one by the same annotator.
+    If a row has an error, no label is imported and the exit code is 2.
     """
     project = settings.project
 
     import polars as pl
 
     from assets.analysis.calibration import publish_labels
+    from assets.publishing.report.write import write_report
     from orchestration.cli.output import say, write_frame
     from warehouse.ingest.labels import import_labels
 
@@ -64,6 +65,7 @@ def import_(file: Path, settings: Settings) -> None:
     labels = import_labels(warehouse, file, scales, judging=is_judge)
     names = labels["benchmark"].unique().sort().to_list()
     publish_labels(warehouse, project, names)
+    write_report(project.open_copy(), project.publish)
     calibration = warehouse.fetch(
         "SELECT benchmark, evaluator, metric, system, method, n_labels, raw_mean, corrected_mean, "
         "ci_low, ci_high, reason, agreement, kappa, kappa_low, is_calibrated, labels_needed "

@@ -31,9 +31,10 @@ def command(name: str, force: bool, settings: Settings) -> None:  # noqa: FBT001
     """Name the last publication.
 
     A publication with a tag keeps its scores and answers, whatever `history` says in the
-    configuration. `scoreline history` lists publications with their tags.
+    configuration. `scoreline history` and the report show publications with their tags.
     """
     from assets.analysis.publications import list_publications
+    from assets.publishing.report.write import write_report
     from orchestration import published
     from orchestration.errors import OrchestrationError
     from warehouse.publish.publications import tag_publication
@@ -65,3 +66,5 @@ def command(name: str, force: bool, settings: Settings) -> None:  # noqa: FBT001
         )
     tag_publication(project.open_warehouse(), project.publish, last.published_at, name)
     click.echo(f"tagged the publication of {last.published_at:%Y-%m-%d %H:%M:%S} UTC: {name}")
+    # The pages of benchmarks show the tags of publications.
+    write_report(project.open_copy(), project.publish)

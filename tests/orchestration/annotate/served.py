@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import httpx
+import yaml
 
 from orchestration import starter
 from tests.command import scoreline
@@ -26,9 +27,15 @@ if TYPE_CHECKING:
 HOSTILE = "</script><img src=x onerror=\"document.title='owned'\"><b>bold</b>\u202e\x01 {{7*7}}"
 
 
-def make_project(home: Path) -> Path:
-    """The starter project with a run, and hostile texts in questions, answers and documents."""
+def make_project(home: Path, **keys: Any) -> Path:
+    """The starter project with a run, and hostile texts in questions, answers and documents.
+
+    `keys` are further keys of the configuration.
+    """
     starter.write_starter(home)
+    config = home / "scoreline.yaml"
+    settings = {**yaml.safe_load(config.read_text(encoding="utf-8")), **keys}
+    config.write_text(yaml.safe_dump(settings), encoding="utf-8")
     for file in (home / "data").glob("*.jsonl"):
         rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
         for row in rows:

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from orchestration.config import load
 from tests.command import scoreline
+from tests.lakes import configured, fresh
 from tests.orchestration.annotate.served import Client, annotating, labelled, make_project
 from tests.orchestration.judged_project import QUESTIONS, SYSTEMS, JudgedProject
 from tests.services import takes_minutes
@@ -138,6 +140,35 @@ def test_a_label_is_published_within_seconds_and_can_be_taken_back(client: Clien
     _, again = client.ask("labels", body("ann", sample=undone["sample"]["number"], value=0.25))
     assert again["progress"]["own"] == 2
     assert sorted(value for _, _, value, _ in wait_for(2)) == [0.0, 0.25]
+
+
+def test_labels_in_a_lake(postgres_database: str, tmp_path: Path) -> None:
+    """Two servers and a run share it: no label is lost, and each is in the published copy."""
+    with fresh(postgres_database, tmp_path / "shared") as lake:
+        home = make_project(tmp_path / "home", warehouse=configured(lake))
+        with annotating(home) as (one, first), annotating(home) as (other, second):
+            for client in (one, other):
+                client.open_page()
+            with ThreadPoolExecutor(2) as pool:
+                both = {"ann": one, "bob": other}
+                given = [
+                    pool.submit(labelled, client, name, F1, 3) for name, client in both.items()
+                ]
+                run = scoreline(home, "run", "--force", "--quiet")
+                assert [each.result()["progress"]["own"] for each in given] == [3, 3]
+            assert run.code == 0, run.err
+            _, undone = one.ask("undo", body("ann"))
+            assert undone["progress"]["own"] == 2
+            for process in (first, second):
+                process.send_signal(signal.SIGTERM)
+                _, err = process.communicate(timeout=60)
+                assert "Traceback" not in err
+        assert not list(home.rglob("warehouse.duckdb*"))
+        counts = "SELECT annotator, count(*) FROM labels GROUP BY ALL ORDER BY ALL"
+        expected = [("ann", 2), ("bob", 3)]
+        place = load.load_config(home / "scoreline.yaml").project.warehouse
+        assert Warehouse(place).fetch(counts).rows() == expected
+        assert one.published(counts) == expected
 
 
 def test_undo_restores_an_earlier_label(client: Client) -> None:

@@ -26,8 +26,9 @@ with warnings.catch_warnings():
     mlflow = pytest.importorskip("mlflow")
 
 EVENTS = """
-SELECT s.evaluator || '.' || s.metric, s.system, s.question_id, s.status, s.value, s.reason
-FROM scores AS s
+SELECT s.evaluator || '.' || s.metric, s.system, s.question_id, s.repeat, s.status, s.value,
+    s.reason
+FROM answer_scores AS s
 SEMI JOIN leaderboard AS l USING (benchmark, system, evaluator, metric, signature)
 WHERE s.status <> 'not_applicable'
 """
@@ -67,7 +68,7 @@ def events(requests: list[Any]) -> list[dict[str, Any]]:
 
 def as_rows(found: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     """Return events as rows of the table `scores`."""
-    names = ("scoreline.system", "scoreline.question_id", "scoreline.status")
+    names = ("scoreline.system", "scoreline.question_id", "scoreline.repeat", "scoreline.status")
     more = ("gen_ai.evaluation.score.value", "gen_ai.evaluation.explanation")
     return [
         (event["gen_ai.evaluation.name"], *map(event.get, names), *map(event.get, more))
@@ -205,6 +206,23 @@ def test_events_belong_to_the_span_that_answered(tmp_path: Path) -> None:
     records = request["resourceLogs"][0]["scopeLogs"][0]["logRecords"]
     assert {(each.get("traceId"), each.get("spanId")) for each in records} >= {(trace, span)}
     assert (found["2"]["trace"], found["2"]["gen_ai.response.id"]) == ("", "r2")
+
+
+@takes_minutes
+def test_events_name_the_answer_of_several(tmp_path: Path) -> None:
+    (tmp_path / "scoreline.yaml").write_text(CONFIGURATION)
+    (tmp_path / "q.jsonl").write_text('{"question_id": "1", "expected_answer": "a"}\n')
+    answers = [{"question_id": "1", "repeat": at, "answer": text} for at, text in enumerate("ac")]
+    (tmp_path / "north.jsonl").write_text("".join(f"{json.dumps(each)}\n" for each in answers))
+    assert scoreline(tmp_path, "run").code == 0
+    with receiving() as receiver:
+        done = scoreline(
+            tmp_path, "export", "--as", "opentelemetry", "--endpoint", receiver.address
+        )
+    assert done.code == 0, done.err
+    name, value = "gen_ai.evaluation.name", "gen_ai.evaluation.score.value"
+    found = [each for each in events(receiver.requests) if each[name] == "rouge.rouge_1"]
+    assert {each["scoreline.repeat"]: each[value] for each in found} == {0: 1.0, 1: 0.0}
 
 
 @takes_minutes

@@ -100,6 +100,7 @@ def test_written_and_deterministic_variants_are_in_one_file(tmp_path: Path) -> N
     assert "judge: 8 calls; " in done.err
 
 
+@takes_minutes
 @pytest.mark.parametrize(
     ("lie", "reason"),
     [

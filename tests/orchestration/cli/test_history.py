@@ -129,7 +129,7 @@ def test_what_changed_since_a_tag(twice: Path) -> None:
     keyword, reader = found
     assert (keyword["system"], reader["system"]) == ("keyword", "reader")
     # One answer from right to wrong, one from wrong to right.
-    assert keyword["difference"] == pytest.approx(0.0)
+    assert keyword["difference"] == 0.0
     assert keyword["n_pairs"] == 6
     flipped = {row["question_id"]: row for row in keyword["questions"] if row["flipped"]}
     assert set(flipped) == {"last-ferry", "night-call"}
@@ -177,6 +177,22 @@ def test_unknown_publications_suggest_a_near_name(twice: Path) -> None:
     assert "did you mean 'citation.f1'" in metric.err
     assert run(twice, "compare", "--before", "v1.2", "--slice", "topic=fees").code == 2
     assert run(twice, "history", "--benchmark", "harbor").code == 2
+
+
+@takes_minutes
+def test_the_report_shows_a_tag_at_once(twice: Path, tmp_path: Path) -> None:
+    folder = shutil.copytree(twice, tmp_path / "demo")
+
+    def pages() -> str:
+        report = folder / "published" / "report"
+        current = json.loads((report / ".folders.json").read_text("utf-8"))
+        files = [file for name in current for file in (report / name).rglob("*.html")]
+        return "".join(file.read_text("utf-8") for file in files)
+
+    assert "v1.2" in pages()
+    assert "v9-candidate" not in pages()
+    assert run(folder, "tag", "v9-candidate").code == 0
+    assert "v9-candidate" in pages()
 
 
 def test_tags_are_not_taken_away_by_accident(twice: Path, tmp_path: Path) -> None:

@@ -187,6 +187,7 @@ def test_unreachable_judge_ends_the_run_with_one_line(project: JudgedProject, wr
     assert ("does not answer" in line) == (wrong == "down")
 
 
+@takes_minutes
 def test_a_spent_budget_is_no_fault_of_the_judge_and_a_second_run_goes_on(
     project: JudgedProject, server: JudgeServer
 ) -> None:

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from orchestration.cli import program as module
 from orchestration.cli.program import program
 from orchestration.errors import ChecksFailed, SettingsNotFound
+from tests.services import takes_minutes
 from warehouse.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -176,6 +177,7 @@ def test_closed_pipe_of_errors_keeps_the_exit_code(tmp_path: Path) -> None:
     assert unread(tmp_path, "leaderboard", also_errors=True) == (2, "")
 
 
+@takes_minutes
 @pytest.mark.parametrize("options", [(), ("--format", "json")])
 @pytest.mark.parametrize("also_errors", [False, True])
 def test_closed_pipe_does_not_let_a_gate_pass(
@@ -190,6 +192,7 @@ def test_closed_pipe_does_not_let_a_gate_pass(
     assert unread(done_project, "gate", "--min", "citation.f1=0")[0] == 0
 
 
+@takes_minutes
 def test_closed_pipe_does_not_let_a_run_pass(
     own_project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from click.testing import CliRunner
 
 from orchestration.cli.commands import sql
 from orchestration.cli.program import program
+from tests.services import takes_minutes
 
 ENDLESS = "SELECT * FROM range(3000000000)"
 SLOW = "SELECT sum(hash(a.range + b.range)) FROM range(3000000000) AS a, range(1000) AS b"
@@ -34,6 +35,7 @@ def invoke(done_project: Path) -> Any:
     return run
 
 
+@takes_minutes
 @pytest.mark.parametrize("output_format", ["csv", "json", "md"])
 def test_memory_does_not_grow_with_the_result(done_project: Path, output_format: str) -> None:
     options = ["--format", output_format, "--config", str(done_project / "scoreline.yaml")]

@@ -12,6 +12,7 @@ from click.testing import CliRunner
 from orchestration.cli.comparison import COLUMNS, describe_comparison
 from orchestration.cli.program import program
 from tests.orchestration.conftest import Ended, scoreline
+from tests.services import takes_minutes
 from warehouse.publish.snapshot import FILE_NAME
 
 if TYPE_CHECKING:
@@ -323,6 +324,7 @@ def test_lead_is_described_below_the_table(done_project: Path) -> None:
     assert " too few to tell reader (" in ended.out
 
 
+@takes_minutes
 def test_compare_every_pair_of_several_systems(own_project: Path) -> None:
     data = own_project / "data"
     text = (data / "predictions_reader.jsonl").read_text(encoding="utf-8")
@@ -341,3 +343,12 @@ def test_compare_every_pair_of_several_systems(own_project: Path) -> None:
     alone = run(own_project, "compare", "third")
     assert alone.code == 2
     assert "cannot be compared with itself" in alone.err
+
+
+def test_a_single_system_is_compared_with_an_earlier_publication(own_project: Path) -> None:
+    (own_project / "data" / "predictions_keyword.jsonl").unlink()
+    assert scoreline(own_project, "run", "--quiet").code == 0
+    ended = run(own_project, "compare")
+    assert ended.code == 2
+    said = "harbour has only one system, 'reader'; --before compares it with an earlier publication"
+    assert said in ended.err

@@ -25,6 +25,18 @@ def polite(answer):
     return "please" in answer
 """
 
+LIMIT = """\
+import scoreline
+
+
+class Limit(scoreline.RowEvaluator):
+    metrics = (scoreline.Metric(name="kept", summary="Short answers.", primary=True),)
+    reads = READS
+
+    def grade(self, sample):
+        return {"kept": float(len(sample.answer) < 50)}
+"""
+
 
 def write(folder: Path, metrics: str = POLITE, **benchmark: object) -> Path:
     (folder / "metrics.py").write_text(metrics, "utf-8")
@@ -82,6 +94,18 @@ def test_an_instance_has_a_name_of_its_own(tmp_path: Path) -> None:
         ("x = 1", "defines no evaluator"),
         (POLITE.replace("answer):", "anwser):"), "did you mean 'answer'"),
         (POLITE.replace("polite", "citation"), "the name 'citation' is taken"),
+        *(
+            (
+                LIMIT.replace("READS", reads),
+                rf"metrics.py:4: .*reads: expected a set.*{found}",
+            )
+            for reads, found in (
+                ('("answer",)', r"\('answer',\)"),
+                ('"answer"', "'answer'"),
+                ("None", "None"),
+                ("{1}", r"\{1\}"),
+            )
+        ),
     ],
 )
 def test_a_plugin_that_cannot_be_loaded_is_a_fault(

@@ -100,6 +100,7 @@ def test_a_system_that_is_no_longer_asked_leaves_the_leaderboard(project: AskedP
     assert project.rows("SELECT DISTINCT system FROM answers") == [("rag",)]
 
 
+@takes_minutes
 def test_a_budget_leaves_questions_out_and_says_so(project: AskedProject) -> None:
     project.systems["rag"] |= {"budget_usd": 1.0, "concurrency": 1}
     done = project.scoreline("run")

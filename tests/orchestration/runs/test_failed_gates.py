@@ -35,6 +35,7 @@ def fetch(project: Project, sql: str) -> list[dict[str, Any]]:
     return published.open_copy(project).fetch(sql).to_dicts()
 
 
+@takes_minutes
 def test_a_failed_gate_publishes_its_results(own_project: Path) -> None:
     project = write_gates(own_project, FAILING)
     first = scoreline(own_project, "run")

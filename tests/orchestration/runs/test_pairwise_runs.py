@@ -57,6 +57,7 @@ def pairwise(project: JudgedProject) -> dict[tuple[str, str], tuple[int, ...]]:
     return {(one, other): tuple(numbers) for one, other, *numbers in rows}
 
 
+@takes_minutes
 def test_a_plan_and_its_run(project: JudgedProject, server: JudgeServer) -> None:
     arguments = ["--config", str(project.config)]
     planned = CliRunner().invoke(program, ["plan", *arguments, "--format", "json"])

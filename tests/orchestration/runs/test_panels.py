@@ -72,6 +72,7 @@ def counts(servers: list[JudgeServer]) -> list[int]:
     return [server.count for server in servers]
 
 
+@takes_minutes
 def test_a_panel_votes_and_is_measured(project: JudgedProject, servers: list[JudgeServer]) -> None:
     planned = json.loads(scoreline(project, "plan", "--format", "json").stdout)
     assert [row["calls"] for row in planned] == [3 * CALLS]

@@ -11,6 +11,7 @@ from textwrap import dedent
 
 import pytest
 
+from tests.services import takes_minutes
 from warehouse.storage.file_lock import FileLock
 
 ROOT = Path(__file__).parents[3]
@@ -151,6 +152,7 @@ data/good.predictions.jsonl:7: question_id: missing""",
 }
 
 
+@takes_minutes
 @pytest.mark.parametrize("fault", FAULTS)
 def test_errors_come_before_anything_heavy(project: Path, fault: str) -> None:
     files, said = FAULTS[fault]

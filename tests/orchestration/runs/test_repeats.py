@@ -106,6 +106,26 @@ def test_more_and_fewer_repeats_ask_only_what_is_new(project: AskedProject) -> N
     assert project.rows("SELECT why, count(*) FROM v_stale GROUP BY why") == []
 
 
+@pytest.mark.parametrize("repeats", [1, 4])
+def test_an_evaluator_that_is_left_out_keeps_its_scores(
+    project: AskedProject, repeats: int
+) -> None:
+    assert project.scoreline("run").code == 0
+    before = passes(project)
+    project.benchmark["repeats"] = repeats
+    done = project.scoreline("run", "--evaluator", "rouge")
+    assert done.code == 0, done.err
+    assert passes(project).items() <= before.items()
+    stale = "SELECT evaluator, metric FROM problems WHERE kind = 'stale_scores'"
+    assert project.rows(stale) == [("tokens_presence", "passes")]
+    assert project.scoreline("run").code == 0
+    assert project.rows(stale) == []
+    # So it is with questions.
+    project.questions = project.questions[:3]
+    assert project.scoreline("run", "--evaluator", "rouge").code == 0
+    assert project.rows(stale) == [("tokens_presence", "passes")]
+
+
 def test_a_changed_answer_is_scored_alone(project: AskedProject) -> None:
     project.systems = {}
     project.benchmark = {"predictions": "p.jsonl", "evaluators": ["tokens_presence"]}

@@ -12,6 +12,7 @@ from evaluators.text.rgb.passages import mix
 from tests.command import scoreline
 from tests.judge_said import Said
 from tests.judge_server import JudgeServer
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -76,6 +77,7 @@ def rows(folder: Path, sql: str) -> list[tuple[Any, ...]]:
         return copy.sql(sql).fetchall()
 
 
+@takes_minutes
 def test_a_model_is_asked_in_every_scenario(tmp_path: Path) -> None:
     questions = [*QUESTIONS, FALSE]
     lines = "\n".join(json.dumps(each) for each in questions)

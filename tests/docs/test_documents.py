@@ -138,8 +138,8 @@ def test_the_readme_of_the_package_has_absolute_links() -> None:
     linked = set(re.findall(r"\]\(([^)]+)\)", page))
     assert linked
     assert [link for link in linked if not link.startswith("https://")] == []
-    assert "![A leaderboard" in page
-    assert "](https://example.org/o/n/raw/main/docs/screenshots/report.png)" in page
+    assert "![Systems by benchmarks" in page
+    assert "](https://example.org/o/n/raw/main/docs/screenshots/overview.png)" in page
     assert "[quick start](https://example.org/o/n/blob/main/docs/quick-start.md)" in page
     untouched = "[a](https://a.org), [b](mailto:b@c.org) and [c](#d)"
     assert with_absolute_links(untouched, "https://example.org/o/n") == untouched

@@ -12,12 +12,19 @@ import random
 import shutil
 import tempfile
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from assets.publishing.report.write import FOLDER, write_report
 from benchmarks.many_systems import reference
 from benchmarks.measure import cost_of, program, table
 from warehouse.publish.snapshot import FILE_NAME, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from selenium.webdriver.remote.webdriver import WebDriver
 
 WORDS = (
     *("harbour", "ferry", "tide", "winter", "island", "bicycle"),
@@ -29,13 +36,13 @@ benchmarks:
   large:
     questions: questions.jsonl
     predictions: predictions-{system}.jsonl
-    evaluators: [document_retrieval, citation, classification]
+    evaluators: [document_retrieval, citation, classification, tokens_presence]
     slices: [half]
 """
 
 
 def write_input(questions: int, systems: int, folder: Path, seed: int = 7) -> None:
-    """Write questions and predictions: five passages of about 600 characters for each answer."""
+    """Write questions and predictions: answers of 500 characters, five passages of 630 each."""
     draw = random.Random(seed)
     passages = [" ".join(draw.choices(WORDS, k=100)) for _ in range(2_000)]
     with (folder / "questions.jsonl").open("w", encoding="utf-8") as file:
@@ -45,6 +52,7 @@ def write_input(questions: int, systems: int, folder: Path, seed: int = 7) -> No
                 "question": " ".join(draw.choices(WORDS, k=15)) + "?",
                 "expected_answer": " ".join(draw.choices(WORDS, k=25)),
                 "expected_label": draw.choice(WORDS[:4]),
+                "constraints": [WORDS[at % len(WORDS)]],
                 "gold_doc_ids": [f"d{at % len(passages)}"],
                 "gold_sentence_ids": draw.sample(["S1", "S2", "S3", "S4"], 2),
                 "tags": {"half": str(at % 2)},
@@ -58,7 +66,7 @@ def write_input(questions: int, systems: int, folder: Path, seed: int = 7) -> No
                     found[draw.randrange(5)] = at % len(passages)
                 row = {
                     "question_id": f"q{at:05d}",
-                    "answer": " ".join(draw.choices(WORDS, k=60)),
+                    "answer": " ".join(draw.choices(WORDS, k=80)),
                     "label": draw.choice(WORDS[:4]),
                     "retrieved": [{"doc_id": f"d{p}", "text": passages[p]} for p in found],
                     "cited_sentence_ids": draw.sample(["S1", "S2", "S3", "S4"], 2),
@@ -68,16 +76,11 @@ def write_input(questions: int, systems: int, folder: Path, seed: int = 7) -> No
                 file.write(json.dumps(row) + "\n")
 
 
-def opened(page: Path, ready: str) -> float:
-    """The seconds until a page is ready in Chromium.
-
-    Args:
-        page: The page.
-        ready: A script that tells whether it is.
-    """
+@contextmanager
+def browser() -> Iterator[WebDriver]:
+    """Chromium with an empty profile."""
     from selenium import webdriver
     from selenium.webdriver.chrome.service import Service
-    from selenium.webdriver.support.wait import WebDriverWait
 
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or ""
@@ -85,12 +88,51 @@ def opened(page: Path, ready: str) -> float:
         options.add_argument(flag)
     driver = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver") or ""))
     try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+def opened(page: Path, ready: str) -> float:
+    """The seconds until a page is ready in Chromium.
+
+    Args:
+        page: The page.
+        ready: A script that tells whether it is.
+    """
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    with browser() as driver:
         start = time.perf_counter()
         driver.get(page.absolute().as_uri())
         WebDriverWait(driver, 60, 0.02).until(lambda d: d.execute_script(ready))
         return time.perf_counter() - start
-    finally:
-        driver.quit()
+
+
+FILTER = """
+const done = arguments[arguments.length - 1];
+const field = document.querySelector("#heat-filter");
+const finish = () => done(performance.now() - start);
+const seen = new MutationObserver(() => requestAnimationFrame(finish));
+seen.observe(document.querySelector("#heat-table"), { childList: true });
+const start = performance.now();
+field.value = arguments[0];
+field.dispatchEvent(new Event("input"));
+"""
+"""Types a text into the filter and returns the milliseconds until the questions are drawn."""
+
+
+def search(page: Path, texts: Sequence[str]) -> tuple[float, float]:
+    """The seconds to load all answers for a search, and the most milliseconds of later filters."""
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    with browser() as driver:
+        driver.get(page.absolute().as_uri() + "#text=x&in=answers")
+        start = time.perf_counter()
+        loaded = "return / questions$/.test(document.querySelector('#heat-count').textContent)"
+        WebDriverWait(driver, 120, 0.05).until(lambda d: d.execute_script(loaded))
+        took = time.perf_counter() - start
+        return took, max(driver.execute_async_script(FILTER, text) for text in texts)
 
 
 def main() -> None:
@@ -126,6 +168,9 @@ def main() -> None:
             heads += ["first page s", "benchmark's page s", "its heat map s"]
             line += [f"{opened(publish / 'index.html', ready):.2f}"]
             line += [f"{opened(page, script):.2f}" for script in (ready, cells)]
+            heads += ["answers to search s", "filter ms"]
+            took, slowest = search(page, ("zebra", "eeq", "night night night night"))
+            line += [f"{took:.1f}", f"{slowest:.0f}"]
         print(table(heads, [line]))
 
 

@@ -19,13 +19,16 @@ export PYTHONUTF8 := 1
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test faults lint types bench docs site dev clean
+.PHONY: help demo test faults lint types bench docs site screenshots dev clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 10
 
 demo: $(VENV)/.base  ## run the example projects end to end, offline, and print their leaderboards
+	@test -d $(EXAMPLE)/.scoreline || { $(BIN)/scoreline run --quiet --config $(EXAMPLE)/earlier.yaml \
+		&& $(BIN)/scoreline tag v1 --config $(EXAMPLE)/scoreline.yaml; }
 	@$(BIN)/scoreline run --config $(EXAMPLE)/scoreline.yaml
+	@$(BIN)/scoreline labels import $(EXAMPLE)/counter/labels.jsonl --config $(EXAMPLE)/scoreline.yaml > /dev/null
 	@$(BIN)/python $(LIVE)/model_server.py $(BIN)/scoreline run --config $(LIVE)/scoreline.yaml
 
 test: $(VENV)/.dev  ## run the tests; with SCORELINE_REQUIRE_SERVICES=1 also those that take minutes (ARGS="tests/warehouse -k lock" narrows it)
@@ -65,6 +68,9 @@ docs: $(VENV)/.base  ## write the generated pages
 site: $(VENV)/.dev  ## build the documentation as a site in build/site
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet
 	@echo "Open build/site/index.html"
+
+screenshots: $(VENV)/.dev  ## take the screenshots of the documentation again; needs Chromium
+	@$(BIN)/python docs/screenshots/make.py
 
 dev: $(VENV)/.base  ## open the Dagster interface on the example project
 	@$(BIN)/scoreline dev --config $(EXAMPLE)/scoreline.yaml

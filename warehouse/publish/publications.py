@@ -233,7 +233,7 @@ class _QuestionMark:
     """Whether the questions of a benchmark are those of its last publication.
 
     Attributes:
-        digest: The digest of how and when they were read, and of their recorded digest.
+        digest: The digest of what they were read from, and of their recorded digest.
         is_same: Whether the last publication recorded it.
     """
 
@@ -245,7 +245,7 @@ def _question_marks(transaction: Transaction, benchmarks: list[str]) -> dict[str
     """Return the marks of the benchmarks whose questions have a fingerprint and a publication."""
     rows = transaction.fetch(
         "SELECT q.benchmark, "  # noqa: S608
-        "md5(concat_ws(' ', q.digest, q.marked_at, d.digest, $formula)) AS mark, "
+        "md5(concat_ws(' ', q.digest, d.digest, $formula)) AS mark, "
         "coalesce(p.digest = mark, false) "
         f"FROM marks AS q JOIN ({_LAST_QUESTIONS}) AS d USING (benchmark) "
         "LEFT JOIN marks AS p ON p.benchmark = q.benchmark AND p.stage = $stage "

@@ -439,6 +439,11 @@ uncalibrated AS (
                 'it agrees too little with {} human labels (kappa {:.2f}, not above 0.4)',
                 c.n_compared, c.kappa
             )
+            WHEN c.kappa <= 0.4 THEN format(
+                'it agrees too little with {} human labels (kappa {:.2f}, not above 0.4), and at least {} '
+                'more labels are needed',
+                c.n_compared, c.kappa, c.labels_needed
+            )
             ELSE format(
                 '{} human labels do not show that kappa is above 0.4 ({}): about {} more labels are '
                 'needed',

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -108,6 +109,12 @@ def _page_file(name: str) -> str:
     return (PAGE / name).read_text(encoding="utf-8")
 
 
+def _breakable(text: str) -> Markup:
+    """Escape a text and let lines break after the dots and underscores of its names."""
+    parts = re.split(r"(?<=\w[._])(?=[^\W\d])", text)
+    return Markup("<wbr>").join(parts)
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -118,4 +125,5 @@ def _environment() -> Environment:
     )
     for name in ("number", "count", "plural", "time"):
         environment.filters[name] = getattr(formatting, f"format_{name}")
+    environment.filters["breakable"] = _breakable
     return environment

@@ -154,6 +154,11 @@ def test_a_judge_is_uncalibrated_until_enough_labels_agree(
     assert text.endswith("about 18 more labels are needed")
     add_labels(warehouse, benchmark, {f"q{at:02d}": 1.0 for at in range(5, 15)})
     assert "all 10 labels pass; label answers of the other class" in message(warehouse)
+    add_labels(warehouse, benchmark, {f"q{at:02d}": float(at % 2) for at in range(10)})
+    assert message(warehouse) == (
+        "validated: it agrees too little with 10 human labels (kappa 0.20, not above 0.4), and at "
+        "least 10 more labels are needed"
+    )
     add_labels(warehouse, benchmark, {"q19": 1.0})
     assert "no answer with a label has a score" in message(warehouse)
 

@@ -303,7 +303,7 @@ def test_inputs_are_new_when_their_digest_changes(published: Warehouse) -> None:
     ]
 
 
-def test_questions_that_were_read_again_are_digested_again(published: Warehouse) -> None:
+def test_questions_read_from_other_files_are_digested_again(published: Warehouse) -> None:
     def digests() -> list[str]:
         rows = published.fetch(
             "SELECT digest FROM publication_data WHERE kind = 'questions' ORDER BY published_at"
@@ -314,10 +314,10 @@ def test_questions_that_were_read_again_are_digested_again(published: Warehouse)
         leaderboard(published)
         assert record_publication(published, run, EVERYTHING, {}) is not None
 
-    def read_questions() -> None:
-        published.write(lambda each: each.record_fingerprint("b", "questions", "same file"))
+    def read_questions(file: str) -> None:
+        published.write(lambda each: each.record_fingerprint("b", "questions", file))
 
-    read_questions()
+    read_questions("a file")
     for run in ("run-2", "run-3"):
         publish_again(run)
     assert len(set(digests())) == 1
@@ -327,6 +327,6 @@ def test_questions_that_were_read_again_are_digested_again(published: Warehouse)
     # texts were not read.
     publish_again("run-4")
     assert len(set(digests())) == 1
-    read_questions()
+    read_questions("another file")
     publish_again("run-5")
     assert len(set(digests())) == 2

@@ -146,8 +146,8 @@ CALIBRATION = Table(
             "labels_needed",
             "BIGINT",
             "About how many more labels are needed for `is_calibrated`, if agreement stays as it "
-            "is; null if more labels would not suffice: kappa is too low, or the labels have only "
-            "one class.",
+            "is. If kappa is too low, or the labels have only one class, more labels alone do not "
+            "suffice: then how many are missing from 20, or null if none are.",
         ),
         required(
             "is_calibrated",

@@ -28,7 +28,7 @@ def test_the_first_run(first_run: Ended, done_project: Path) -> None:
         ["2", "(1", "to", "2)", "keyword", "0.389"],
     ]
     assert first_run.err.splitlines()[-3:] == [
-        "36 scored, 0 up to date",
+        "36 scored, 0 up to date (each answer, by each evaluator)",
         f"published in {done_project / 'published'}",
         f"report: {(done_project / 'published' / 'index.html').as_uri()}",
     ]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FOLDER = "report"
 
-PAGE_VERSION = 17
+PAGE_VERSION = 18
 """Increment it when the same data gives other pages; `shared_files` have names of their own."""
 
 EXPECTATIONS = """

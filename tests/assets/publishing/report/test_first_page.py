@@ -69,7 +69,7 @@ def test_the_first_lines_say_who_won_and_what_to_look_at(
     assert acts[1].startswith("deck-hand-exam: option_confidence.phi of guesser is 0.260, lower")
     assert acts[3] == "and 4 more, in red below"
     assert acts[4].startswith(
-        "counter-manners: the judge of byop.passes is not validated: 15 human labels do not show"
+        "counter-manners: the judge of byop.passes is not validated: it agrees too little with 15 "
     )
     assert plain(browser.texts("#changes li")) == [
         "handbook-answers: keyword −0.268 to 0.522 (significantly worse)",  # noqa: RUF001

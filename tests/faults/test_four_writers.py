@@ -9,6 +9,7 @@ import pytest
 from tests.faults.trial import Trial
 from tests.judge_server import JudgeServer
 from tests.lakes import configured, fresh
+from tests.services import takes_longest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +18,7 @@ WRITERS = 4
 COMPARED = ("predictions", "judgments", "asks", "grades", "leaderboard", "comparisons", "problems")
 
 
+@takes_longest
 @pytest.mark.timeout(900)
 def test_four_writers_of_one_lake(tmp_path: Path, postgres_database: str) -> None:
     with JudgeServer() as server, fresh(postgres_database, tmp_path) as lake:

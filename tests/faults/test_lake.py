@@ -141,6 +141,7 @@ def writing(database: str) -> set[int]:
     return {int(name.split("-")[1].split("@")[0]) for name in held.stdout.split()}
 
 
+@takes_longest
 @pytest.mark.timeout(900)
 def test_eight_writers_of_which_one_is_killed(
     lake: Lake, postgres_database: str, tmp_path: Path
@@ -174,7 +175,8 @@ def test_eight_writers_of_which_one_is_killed(
 
 
 @pytest.mark.timeout(900)
-@pytest.mark.parametrize("moment", [pytest.param("questions", marks=takes_longest), "leaderboard"])
+@takes_longest
+@pytest.mark.parametrize("moment", ["questions", "leaderboard"])
 def test_a_server_that_is_restarted_in_the_middle_of_a_run(tmp_path: Path, moment: str) -> None:
     homes = {"file": tmp_path / "file", "lake": tmp_path / "lake"}
     for home in homes.values():

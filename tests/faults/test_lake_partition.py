@@ -130,7 +130,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[dict[str, lis
 @pytest.mark.parametrize(
     ("fault", "moment"),
     [
-        ("freeze", "write"),
+        pytest.param("freeze", "write", marks=takes_longest),
         pytest.param("freeze", "judge", marks=takes_longest),
         pytest.param("cut", "write", marks=takes_longest),
         pytest.param("cut", "judge", marks=takes_longest),
@@ -274,6 +274,7 @@ def close_during_commit(between: Proxy, place: Lake) -> None:
     database.close()
 
 
+@takes_longest
 @pytest.mark.timeout(300)
 def test_the_lock_of_a_machine_that_vanished_becomes_free(
     between: Proxy, postgres_database: str, tmp_path: Path

@@ -166,7 +166,7 @@ def results(trial: Trial) -> dict[str, list[Any]]:
     ("executor", "number"),
     [
         ("in_process", signal.SIGINT),
-        ("multiprocess", signal.SIGTERM),
+        pytest.param("multiprocess", signal.SIGTERM, marks=takes_longest),
         pytest.param("in_process", signal.SIGTERM, marks=takes_longest),
         pytest.param("multiprocess", signal.SIGINT, marks=takes_longest),
     ],
@@ -188,7 +188,7 @@ def test_while_judging(
     ("executor", "number"),
     [
         ("in_process", signal.SIGTERM),
-        ("multiprocess", signal.SIGINT),
+        pytest.param("multiprocess", signal.SIGINT, marks=takes_longest),
         pytest.param("in_process", signal.SIGINT, marks=takes_longest),
         pytest.param("multiprocess", signal.SIGTERM, marks=takes_longest),
     ],

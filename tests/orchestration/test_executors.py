@@ -127,7 +127,7 @@ def test_steps_import_nothing_from_the_current_folder(shadowed: Path) -> None:
     assert "RuntimeError" not in done.stderr
 
 
-@services.takes_minutes
+@services.takes_longest
 def test_the_interface_imports_nothing_from_the_current_folder(shadowed: Path) -> None:
     configure(shadowed, execution=MULTIPROCESS)
     with interface(shadowed, command=(SCRIPT,)) as dev:

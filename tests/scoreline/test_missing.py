@@ -168,7 +168,7 @@ SCORES = st.dictionaries(st.integers(0, 7), st.integers(0, 8), min_size=2, max_s
 
 
 @takes_minutes
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(st.lists(SCORES, min_size=2, max_size=4), st.data())
 def test_questions_that_a_system_was_not_asked_never_count(
     drawn: list[dict[int, int]], data: st.DataObject

@@ -16,7 +16,7 @@ from tests.command import scoreline
 from tests.lakes import configured, fresh
 from tests.orchestration.annotate.served import Client, annotating, labelled, make_project
 from tests.orchestration.judged_project import QUESTIONS, SYSTEMS, JudgedProject
-from tests.services import takes_minutes
+from tests.services import takes_longest, takes_minutes
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -142,6 +142,7 @@ def test_a_label_is_published_within_seconds_and_can_be_taken_back(client: Clien
     assert sorted(value for _, _, value, _ in wait_for(2)) == [0.0, 0.25]
 
 
+@takes_longest
 def test_labels_in_a_lake(postgres_database: str, tmp_path: Path) -> None:
     """Two servers and a run share it: no label is lost, and each is in the published copy."""
     with fresh(postgres_database, tmp_path / "shared") as lake:

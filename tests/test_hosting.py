@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.documents import ROOT
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,6 +66,7 @@ def content(remote: Path, name: str) -> str:
     return git(remote, "show", f"gh-pages:{name}")
 
 
+@takes_minutes
 def test_the_latest_report_is_the_first_page_and_earlier_ones_stay(
     remote: Path, tmp_path: Path
 ) -> None:
@@ -124,6 +126,7 @@ def deploy(job: Path, report: dict[str, str], keep: str = "30") -> Any:
     )
 
 
+@takes_minutes
 def test_gitlab_deploys_the_latest_report_and_those_in_the_cache(tmp_path: Path) -> None:
     for number in range(3):
         job = tmp_path / f"job{number}"

@@ -11,6 +11,7 @@ import dagster as dg
 
 from orchestration import definitions, starter
 from orchestration.config import load
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -79,6 +80,7 @@ def with_config(folder: Path, *arguments: str) -> subprocess.CompletedProcess[st
     )
 
 
+@takes_minutes
 def test_dagster_validates_the_code_location(tmp_path: Path) -> None:
     arguments = ["-m", "dagster", "definitions", "validate", "-m", "orchestration.definitions"]
     done = with_config(tmp_path, *arguments)

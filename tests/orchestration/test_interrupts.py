@@ -9,6 +9,8 @@ import sys
 import psutil
 import pytest
 
+from tests.services import takes_minutes
+
 STUCK = """
 import hashlib, subprocess, sys
 from orchestration import interrupts
@@ -51,6 +53,7 @@ except KeyboardInterrupt:
 """
 
 
+@takes_minutes
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_second_signal_ends_what_cannot_be_interrupted(number: signal.Signals) -> None:
     with subprocess.Popen(

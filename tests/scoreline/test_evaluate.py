@@ -18,6 +18,7 @@ import pytest
 import scoreline
 from tests.judge_server import JudgeServer
 from tests.scoreline.rows import ANSWERS, MEANS, QUESTIONS
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -299,6 +300,7 @@ def test_a_wrong_name_of_a_result_is_an_error(results: scoreline.Results) -> Non
             call()
 
 
+@takes_minutes
 @pytest.mark.parametrize("is_running", [False, True])
 def test_judged_replies_are_kept_in_the_ledger(tmp_path: Path, *, is_running: bool) -> None:
     """Inside a running event loop, too, as in a notebook."""

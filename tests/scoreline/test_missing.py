@@ -71,6 +71,7 @@ def test_means_ranks_and_counts_computed_by_hand() -> None:
     assert scores.height == 6
 
 
+@takes_minutes
 def test_a_missing_answer_is_a_failure_unless_it_was_not_asked() -> None:
     values = {"a": {0: 1, 1: 1}, "b": {0: 1}}
     rouge = {"evaluators": ["rouge"]}
@@ -201,6 +202,7 @@ def test_questions_that_a_system_was_not_asked_never_count(
     assert board(fewer)[chosen]["rank"] == rank(fewer, chosen)
 
 
+@takes_minutes
 def test_a_frame_of_ragas_with_systems_that_answered_different_questions() -> None:
     pandas = pytest.importorskip("pandas")
     rows = [

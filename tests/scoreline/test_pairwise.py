@@ -15,6 +15,7 @@ from evaluators.statistics.pairwise.win_matrix import Comparisons
 from tests.judge_server import JudgeServer
 from tests.pairwise_systems import LEVELS, QUESTIONS, answers, counts, expected_outcomes, honest
 from tests.pairwise_systems import said as verdict
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -114,6 +115,7 @@ def _strengths(expected: Mapping[Any, list[float]], questions: slice) -> dict[st
     return dict(zip(systems, values.tolist(), strict=True))
 
 
+@takes_minutes
 def test_a_new_system_only_pays_for_its_own_comparisons(
     server: JudgeServer, tmp_path: Path
 ) -> None:

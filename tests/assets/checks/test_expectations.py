@@ -134,6 +134,7 @@ def test_a_failed_expectation_blocks_later_stages_until_it_holds(
     assert run(expecting(project, "predictions", slow(6)), workshop).success
 
 
+@takes_minutes
 def test_a_broken_rule_that_sql_finds_is_explained_by_great_expectations(
     project: Project, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
 ) -> None:

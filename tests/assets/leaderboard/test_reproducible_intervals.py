@@ -14,6 +14,7 @@ from assets.project import Benchmark
 from evaluators import catalog
 from evaluators.statistics.intervals import is_pass_fail
 from tests.assets.leaderboard.test_uncertainty import larger
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -102,6 +103,7 @@ def test_another_system_does_not_change_the_method() -> None:
     assert uncertainty_of(rows, "one", clustered=False) == alone
 
 
+@takes_minutes
 def test_a_run_with_another_system_leaves_the_rows_of_the_first(larger: Workshop) -> None:
     larger.cluster = "doc_id"
     larger.evaluators = {"classification": {}, "citation": {}}

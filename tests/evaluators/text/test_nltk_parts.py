@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from evaluators.text.nltk_parts import import_part
+from tests.services import takes_minutes
 
 ALONE = """
 import random, sys
@@ -29,6 +30,7 @@ print(nltk.edit_distance("ab", "ac"), nltk.word_tokenize.__module__)
 """
 
 
+@takes_minutes
 def test_parts_are_equal_and_light_and_leave_nothing_behind() -> None:
     done = subprocess.run(
         [sys.executable, "-c", ALONE], capture_output=True, text=True, check=False, timeout=60

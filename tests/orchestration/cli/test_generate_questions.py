@@ -91,6 +91,7 @@ def lie(*tasks: str, **changes: Any) -> Callable[[dict[str, Any]], Said]:
     return script
 
 
+@takes_minutes
 def test_questions_have_answers_and_gold_sentences(tmp_path: Path) -> None:
     with JudgeServer(say) as server:
         folder = Folder(tmp_path, judge_at(server))

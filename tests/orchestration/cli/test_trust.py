@@ -345,6 +345,7 @@ def test_compare_every_pair_of_several_systems(own_project: Path) -> None:
     assert "cannot be compared with itself" in alone.err
 
 
+@takes_minutes
 def test_a_single_system_is_compared_with_an_earlier_publication(own_project: Path) -> None:
     (own_project / "data" / "predictions_keyword.jsonl").unlink()
     assert scoreline(own_project, "run", "--quiet").code == 0

@@ -118,6 +118,7 @@ def test_a_changed_prompt_repeats_only_its_evaluator(
     assert server.count == RELEVANCY
 
 
+@takes_minutes
 def test_a_new_system_is_judged_alone(judged: JudgedProject, server: JudgeServer) -> None:
     judged.predictions["late"] = predictions("late")
     judged.run()

@@ -81,6 +81,7 @@ def test_the_price_of_a_model_below_its_budget_is_its_own(project: AskedProject)
     assert planned(project)["rooms", "answers/m"]["usd"] == 0.001
 
 
+@takes_minutes
 def test_a_key_that_is_not_set_is_named(project: AskedProject) -> None:
     http = {"url": NOWHERE, "headers": {"X-Key": "${ABSENT_RAG_KEY}"}, "body": "{{ question }}"}
     model = {"model": "openai/m", "api_base": NOWHERE, "api_key_env": "ABSENT_MODEL_KEY"}
@@ -98,6 +99,7 @@ def judged(project: AskedProject, address: str) -> None:
     project.judge = {"model": "openai/j", "api_base": address, **PRICES}
 
 
+@takes_minutes
 def test_judge_calls_of_answers_that_are_missing_are_estimated(project: AskedProject) -> None:
     judged(project, NOWHERE)
     row = planned(project)["rooms", "faithfulness"]

@@ -15,6 +15,7 @@ import pytest
 from orchestration.config.installed_code import PACKAGES
 from orchestration.runs.unchanged import digest_settings, find_unchanged
 from tests.orchestration.conftest import scoreline
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,6 +63,7 @@ def run(project: Path) -> tuple[int, str, str, str]:
     return ended.returncode, ended.stdout, "\n".join(said), heavy
 
 
+@takes_minutes
 def test_the_record_says_what_the_comparison_says(own_project: Path) -> None:
     gates = "gates:\n  - {benchmark: harbour, system: keyword, metrics: [citation.f1], min: 0.95}\n"
     file = own_project / "scoreline.yaml"
@@ -192,6 +194,7 @@ def test_what_depends_on_more_files_is_not_recorded(own_project: Path, more: str
     assert not is_unchanged(own_project)
 
 
+@takes_minutes
 def test_a_run_of_a_part_records_nothing(recorded: Path) -> None:
     file = recorded / ".scoreline" / "scoreline.yaml.unchanged.json"
     before = json.loads(file.read_text(encoding="utf-8"))

@@ -288,6 +288,7 @@ def test_a_large_result_is_read_in_bounded_memory(tmp_path: Path) -> None:
     assert int(done.stdout) < 800_000
 
 
+@takes_minutes
 def test_a_file_that_another_process_writes_is_named(tmp_path: Path) -> None:
     file = tmp_path / "team.duckdb"
     script = (

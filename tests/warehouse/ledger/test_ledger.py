@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from tests.lakes import told
+from tests.services import takes_minutes
 from tests.warehouse.ledger.rows import ask, digest, judgment
 from warehouse.errors import WarehouseError, WarehouseTooNew
 from warehouse.ledger.database import LedgerDatabase, ledger_file
@@ -252,6 +253,7 @@ def test_processes_of_other_machines_are_known_by_their_heartbeat_alone(
         assert two.claim(digest(1), -1).result() is None
 
 
+@takes_minutes
 def test_eight_processes_at_once_make_every_call_once(warehouse: Warehouse) -> None:
     script = """
 import json, sys, time

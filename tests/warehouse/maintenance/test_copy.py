@@ -67,6 +67,7 @@ def meta(warehouse: Warehouse) -> list[tuple[Any, ...]]:
     return warehouse.fetch("SELECT * FROM meta ORDER BY name").rows()
 
 
+@takes_minutes
 def test_there_and_back(place: Lake, tmp_path: Path) -> None:
     source, lake = filled(tmp_path / "source.duckdb"), Warehouse(place)
     before = source.path.read_bytes()

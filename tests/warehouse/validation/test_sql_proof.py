@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.services import takes_minutes
 from warehouse.schema.ddl import literal
 from warehouse.schema.tables import TABLES
 from warehouse.store import Warehouse
@@ -59,6 +60,7 @@ def batch(*expectations: Expectation, sql: str = ROWS) -> Batch:
     return Batch(table="t", sql=sql, key=("name",), expectations=expectations, prefix="trial: ")
 
 
+@takes_minutes
 def test_a_proof_is_what_great_expectations_says(warehouse: Warehouse) -> None:
     batches = [batch(expectation) for expectation, _ in CASES.values()]
     batches.append(batch(*(expectation for expectation, holds in CASES.values() if holds)))

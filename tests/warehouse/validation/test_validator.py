@@ -120,6 +120,7 @@ def test_a_worker_that_was_killed_is_reported_and_replaced(
     assert own.validate(warehouse, [batch(COUNT)])[0].success
 
 
+@takes_minutes
 def test_a_worker_that_crashes_is_reported_with_its_last_output(own: Validator) -> None:
     own.start()
     with pytest.raises(WarehouseError, match=r"ended: stack smashed$"):

@@ -21,6 +21,7 @@ from tests.evaluators.engines.systems.asking import (
     wait_until_exists,
     wait_until_none_remains,
 )
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -206,6 +207,7 @@ def test_an_async_call_that_does_not_react_ends_the_worker(home: Path, question_
     asyncio.run(run())
 
 
+@takes_minutes
 def test_an_async_call_that_is_cancelled_cleans_up_and_spares_the_others(home: Path) -> None:
     async def run() -> None:
         async with opened(system(home, "answer_async")) as client:

@@ -11,6 +11,7 @@ import pytest
 from evaluators.engines.systems.client import Answer, SystemRefused, WrongShape
 from evaluators.engines.systems.settings import CommandSystem, PythonSystem
 from tests.evaluators.engines.systems.asking import ask, opened
+from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,6 +100,7 @@ def test_a_program_may_start_longer_than_a_call_may_take(home: Path) -> None:
     assert_quick(second, "b")
 
 
+@takes_minutes
 @pytest.mark.parametrize("kind", [function, program])
 def test_a_replacement_starts_within_the_limit_of_the_start(home: Path, kind: type) -> None:
     async def run() -> list[object]:

@@ -43,6 +43,7 @@ def place(postgres_database: str, tmp_path: Path) -> Iterator[Lake]:
         yield made
 
 
+@takes_minutes
 def test_a_lake_holds_what_a_file_holds(place: Lake, tmp_path: Path) -> None:
     assert not Warehouse(place).exists()
     warehouse = Warehouse(place)

@@ -10,7 +10,6 @@ import pytest
 import scoreline
 from tests.orchestration.conftest import scoreline as command
 from tests.scoreline.rows import ANSWERS, QUESTIONS
-from tests.services import takes_minutes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,7 +43,6 @@ def test_misspelt_fields_and_tags_are_notes() -> None:
     assert list(found.notes) == ["no scores from rouge: no answer", UNUSED, TAG]
 
 
-@takes_minutes
 def test_notes_are_those_of_a_run(tmp_path: Path) -> None:
     for name, rows in {"questions": QUESTIONS, "good.answers": MISSPELT["good"]}.items():
         lines = "".join(json.dumps(row) + "\n" for row in rows)

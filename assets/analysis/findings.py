@@ -65,8 +65,9 @@ def refresh_insights(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> d
         if catalog.family_of(evaluator) == TRACE
         for row in find_trace_insights(warehouse, benchmark, evaluator)
     ]
-    parts = [pl.DataFrame(winners), pl.DataFrame(diagnoses), found]
-    found = pl.concat(parts, how="diagonal_relaxed")
+    # Many winners in a row may have no system: the type of a column is that of all its rows.
+    own = [pl.DataFrame(rows, infer_schema_length=None) for rows in (winners, diagnoses)]
+    found = pl.concat([*own, found], how="diagonal_relaxed")
     return _replace(warehouse, "insights", found, names)
 
 

@@ -162,3 +162,34 @@ def test_parts_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert found == [(["b0", "b1"], 69), (["b2"], 48), (["b3"], 57)]
     monkeypatch.setattr(parts, "MAX_BENCHMARKS", 1)
     assert [part.names for part in split_benchmarks(warehouse, names)] == [[n] for n in names]
+
+
+def small(folder: Path, name: str, systems: Sequence[str], questions: int) -> Benchmark:
+    """Write a benchmark in which the first system is right and all others are wrong."""
+    home = folder / name
+    home.mkdir()
+    asked = [{"question_id": f"q{n}", "question": "?"} for n in range(questions)]
+    expected = [row | {"gold_sentence_ids": ["S1"]} for row in asked]
+    given = [
+        {"system": system, "answer": "It is.", "cited_sentence_ids": [f"S{1 + at}"]}
+        for at, system in enumerate(systems)
+    ]
+    answers = [{"question_id": row["question_id"]} | each for row in asked for each in given]
+    for kind, rows in (("questions", expected), ("predictions", answers)):
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (home / f"{kind}.jsonl").write_text(text, encoding="utf-8")
+    return Benchmark(
+        name=name,
+        questions=home / "questions.jsonl",
+        predictions=home / "predictions.jsonl",
+        evaluators=(catalog.build("citation", {}),),
+    )
+
+
+def test_a_winner_after_many_ties_is_found(tmp_path: Path) -> None:
+    tied = [small(tmp_path, f"b{number:03d}", "ab", questions=1) for number in range(101)]
+    warehouse = Warehouse(tmp_path / "warehouse.duckdb")
+    run(warehouse, [*tied, small(tmp_path, "last", "zy", questions=20)])
+    found = warehouse.fetch("SELECT benchmark, system FROM insights WHERE kind = 'winner'")
+    winners = {name: system for name, system in found.iter_rows() if system is not None}
+    assert (found.height, winners) == (102, {"last": "z"})

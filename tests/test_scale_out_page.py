@@ -216,6 +216,7 @@ def test_every_block_is_followed() -> None:
     assert {each.language for each in blocks()} == {"sh", "yaml"}
 
 
+@takes_longest
 @pytest.mark.timeout(900)
 def test_a_lake_is_set_up_and_used_by_two_machines_and_backed_up(reader: Reader) -> None:
     prepare, check = under("Setup", "sh")

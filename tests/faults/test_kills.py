@@ -19,7 +19,7 @@ import pytest
 
 from tests.faults.trial import Trial
 from tests.judge_server import JudgeServer
-from tests.services import NIGHTLY
+from tests.services import NIGHTLY, takes_longest
 from warehouse.ledger.database import ledger_file
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def test_all_tables_are_those_of_an_undisturbed_run_and_nothing_is_paid_twice(
         assert stored(killed)[1] == pytest.approx(price)
 
 
+@takes_longest
 @pytest.mark.timeout(600)
 def test_a_container_that_is_restarted_pays_for_nothing_twice(tmp_path: Path) -> None:
     """Its process numbers say nothing about the one before, so its lease has to end."""

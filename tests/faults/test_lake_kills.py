@@ -39,6 +39,7 @@ MOMENTS = ("write", "judge", "write")
 AWAY_S = 10.0
 
 
+@takes_longest
 @pytest.mark.timeout(1800)
 def test_a_run_that_is_killed_again_and_again_loses_nothing(
     postgres_database: str,

@@ -108,6 +108,7 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path)
 
 
+@takes_longest
 @pytest.mark.timeout(3600)
 def test_every_run_removes_what_killed_ones_left(home: Home) -> None:
     left: set[Path] = set()

@@ -116,7 +116,7 @@ def shadowed(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@services.takes_minutes
+@services.takes_longest
 def test_steps_import_nothing_from_the_current_folder(shadowed: Path) -> None:
     configure(shadowed, execution=MULTIPROCESS)
     environment = {**os.environ, "SCORELINE_EXPECTATIONS": "full"}

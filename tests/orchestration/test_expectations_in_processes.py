@@ -15,7 +15,7 @@ import yaml
 from orchestration import instance, starter
 from orchestration.config import load
 from orchestration.jobs import EVALUATE, range_tags
-from tests.services import takes_longest, takes_minutes
+from tests.services import takes_longest
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -65,13 +65,8 @@ def with_dagster(benchmark: str) -> list[list[str]]:
     ]
 
 
-@pytest.mark.parametrize(
-    "commands",
-    [
-        pytest.param(with_scoreline, marks=takes_minutes),
-        pytest.param(with_dagster, marks=takes_longest),
-    ],
-)
+@takes_longest
+@pytest.mark.parametrize("commands", [with_scoreline, with_dagster])
 def test_only_workers_import_the_library(tmp_path: Path, commands: Commands) -> None:
     watch, home, loaded = tmp_path / "watch", tmp_path / "home", tmp_path / "loaded"
     watch.mkdir()

@@ -29,7 +29,7 @@ from orchestration.webserver.guard import SERVER_HEADER, guard
 from orchestration.webserver.report import with_report
 from tests.command import scoreline
 from tests.orchestration.daemon import COMMAND, free_port, interface
-from tests.services import takes_minutes
+from tests.services import takes_longest, takes_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -268,7 +268,7 @@ def test_dev_says_where_it_answers(own_project: Path) -> None:
             process.communicate(timeout=120)
 
 
-@takes_minutes
+@takes_longest
 def test_dev_does_not_claim_the_server_of_another(own_project: Path) -> None:
     file = own_project / "scoreline.yaml"
     project = load.load_config(file).project

@@ -57,9 +57,11 @@ class DataSet:
         return name if name in self.keys else f"NULL AS {name}"
 
 
+_QUESTIONS: Final = "questions"
+
 DATA_SETS: Final = (
     DataSet(
-        kind="questions",
+        kind=_QUESTIONS,
         source="questions",
         digest=QUESTION_DIGEST,
         kept="kept_questions",
@@ -88,8 +90,6 @@ DATA_SETS: Final = (
         version="any_value(signature)",
     ),
 )
-
-QUESTIONS: Final = "questions"
 
 _PUBLISHED_QUESTIONS: Final = "published/questions"
 """The stage that says which questions the last publication of a benchmark recorded."""
@@ -197,7 +197,7 @@ def _record_data(
     """Record rows and digests of the inputs and scores of benchmarks.
 
     Digests of questions take longer than all others, and are those of before where questions were
-    not read again.
+    read from the same.
     """
     same = [name for name, mark in _question_marks(transaction, benchmarks).items() if mark.is_same]
     others = [name for name in benchmarks if name not in same]
@@ -205,7 +205,7 @@ def _record_data(
         f"SELECT benchmark, {literal(each.kind)} AS kind, {each.key('system')}, "  # noqa: S608
         f'{each.key("evaluator")}, count(*) AS "rows", {each.version} AS version, '
         f"lower(hex(bit_xor({each.digest}))) AS digest FROM {each.source} "
-        f"WHERE benchmark IN ({names_in(others if each.kind == QUESTIONS else benchmarks)}) "
+        f"WHERE benchmark IN ({names_in(others if each.kind == _QUESTIONS else benchmarks)}) "
         "GROUP BY ALL"
         for each in DATA_SETS
     )

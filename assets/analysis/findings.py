@@ -15,9 +15,10 @@ from evaluators.statistics.intervals import FEW_CLUSTERS, VERY_FEW_CLUSTERS
 from warehouse.queries.leaderboard import find_insights, find_problems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from assets.project import Benchmark
+    from evaluators.evaluator import Evaluator
     from warehouse.store import Warehouse
 
 LEAKING = "privacy"
@@ -32,16 +33,14 @@ TRACE = "trace"
 
 def refresh_problems(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> dict[str, int]:
     """Write the table `problems` for benchmarks and return the number of rows of each."""
-    judged = [
-        (each.name, own.name) for each in benchmarks for own in each.evaluators if is_judged(own)
-    ]
     named = [(each.name, metric) for each in benchmarks for metric in each.thresholds]
     names = [each.name for each in benchmarks]
+    known = warehouse.all_fingerprints(names)
     pairs = {
-        "judged": judged,
-        "leaking": _in_family(benchmarks, LEAKING),
+        "judged": _pairs(benchmarks, lambda _, own: is_judged(own)),
+        "leaking": _pairs(benchmarks, lambda _, own: catalog.family_of(own) == LEAKING),
         "named": named,
-        "stale": _stale(benchmarks, warehouse.all_fingerprints(names)),
+        "stale": _pairs(benchmarks, lambda each, own: is_out_of_date(own, known[each.name])),
     }
     query = find_problems(names, pairs, FEW_CLUSTERS, VERY_FEW_CLUSTERS)
     return _replace(warehouse, "problems", warehouse.fetch(*query), names)
@@ -50,7 +49,8 @@ def refresh_problems(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> d
 def refresh_insights(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> dict[str, int]:
     """Write the table `insights` for benchmarks and return the number of rows of each."""
     names = [each.name for each in benchmarks]
-    found = warehouse.fetch(*find_insights(names, _in_family(benchmarks, RETRIEVAL)))
+    retrieving = _pairs(benchmarks, lambda _, own: catalog.family_of(own) == RETRIEVAL)
+    found = warehouse.fetch(*find_insights(names, retrieving))
     headlines = warehouse.fetch(
         "SELECT * FROM leaderboard WHERE list_contains($names, benchmark) AND slice = 'all' "
         "AND is_headline = 1 ORDER BY rank, system",
@@ -95,23 +95,13 @@ def _replace(
     return {name: counted.get(name, 0) for name in benchmarks}
 
 
-def _stale(
-    benchmarks: Sequence[Benchmark], fingerprints: Mapping[str, Mapping[str, str]]
+def _pairs(
+    benchmarks: Iterable[Benchmark], is_chosen: Callable[[Benchmark, Evaluator], bool]
 ) -> list[tuple[str, str]]:
-    """Return benchmarks with the evaluators whose scores are out of date."""
+    """Return benchmarks with those of their evaluators that are chosen."""
     return [
         (benchmark.name, each.name)
         for benchmark in benchmarks
         for each in benchmark.evaluators
-        if is_out_of_date(each, fingerprints[benchmark.name])
-    ]
-
-
-def _in_family(benchmarks: Iterable[Benchmark], family: str) -> list[tuple[str, str]]:
-    """Return benchmarks with their evaluators of a family."""
-    return [
-        (benchmark.name, each.name)
-        for benchmark in benchmarks
-        for each in benchmark.evaluators
-        if catalog.family_of(each) == family
+        if is_chosen(benchmark, each)
     ]

@@ -72,7 +72,7 @@ def ingest(
             own_folder.mkdir()
             steps |= _plan(warehouse, files, known[files.benchmark], kinds, own_folder, force=force)
         loads = {key: step for key, step in steps.items() if isinstance(step, Load)}
-        # Held open, so that not every load opens an in-memory DuckDB anew.
+        # Held open: to open an in-memory DuckDB takes longer than to scan a small file.
         with connect_memory(warehouse.settings):
             for load in loads.values():
                 load.prepare(warehouse)

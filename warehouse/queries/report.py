@@ -235,7 +235,7 @@ WHERE {chosen} AND repeat = 0
     return _of_questions(statement, benchmarks, question_ids)
 
 
-def answers_per_question(benchmarks: Sequence[str]) -> Query:
+def answers_by_system(benchmarks: Sequence[str]) -> Query:
     """Select how many answers each system gave to each question: benchmark, system, answers."""
     statement = """
 SELECT benchmark, system, 1 + max(repeat) AS answers

@@ -213,7 +213,7 @@ def read_samples(data: BenchmarkData, question_ids: Sequence[str], passages: Pas
         read(report_queries.cited_sentences), on="question", how="left", maintain_order="left"
     )
     keys = ["question", "system"]
-    repeats = data.fetch_query(report_queries.answers_per_question(data.part.benchmarks))
+    repeats = data.fetch_query(report_queries.answers_by_system(data.part.benchmarks))
     answers = read(report_queries.answers).join(repeats, on="system").sort(keys)
     grades = {
         str(evaluator): answers.select(keys)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,6 +53,11 @@ def format_time(time: datetime | None) -> str:
 def format_words(name: str) -> str:
     """Return a name in snake case as words."""
     return name.replace("_", " ")
+
+
+def format_breakable(text: str) -> Markup:
+    """Escape a text, and let lines break after the dots and underscores of its names."""
+    return Markup("<wbr>").join(re.split(r"(?<=\w[._])(?=[^\W\d])", text))
 
 
 def gate_state(row: Mapping[str, Any]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -109,12 +108,6 @@ def _page_file(name: str) -> str:
     return (PAGE / name).read_text(encoding="utf-8")
 
 
-def _breakable(text: str) -> Markup:
-    """Escape a text and let lines break after the dots and underscores of its names."""
-    parts = re.split(r"(?<=\w[._])(?=[^\W\d])", text)
-    return Markup("<wbr>").join(parts)
-
-
 @cache
 def _environment() -> Environment:
     environment = Environment(
@@ -123,7 +116,6 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
     )
-    for name in ("number", "count", "plural", "time"):
+    for name in ("number", "count", "plural", "time", "breakable"):
         environment.filters[name] = getattr(formatting, f"format_{name}")
-    environment.filters["breakable"] = _breakable
     return environment

@@ -108,6 +108,16 @@ class Workshop:
         return {tuple(row[:-1]): row[-1] for row in rows.iter_rows()}
 
 
+def project_in(home: Path, benchmark: Benchmark) -> Project:
+    """A project of one benchmark, with its warehouse and publication in a folder."""
+    return Project(
+        home=home,
+        warehouse=home / "warehouse.duckdb",
+        publish=home / "published",
+        benchmarks={benchmark.name: benchmark},
+    )
+
+
 def materialise(
     project: Project, instance: dg.DagsterInstance, *last: dg.AssetKey, **choices: Any
 ) -> dg.ExecuteInProcessResult:

@@ -12,12 +12,12 @@ import dagster as dg
 import polars as pl
 import pytest
 
-from assets.project import Benchmark, Project
+from assets.project import Benchmark
 from assets.publishing.exports.archive import escape_formulas, write_archive
 from assets.publishing.exports.document_qa import DocumentQaResults, gather_results, split_name
 from assets.publishing.exports.document_qa_summary import format_summary
 from evaluators import catalog
-from tests.assets.conftest import materialise, write
+from tests.assets.conftest import materialise, project_in, write
 from tests.assets.test_grounded_qa import write_files
 from warehouse.publish.parquet import write_parquet
 from warehouse.publish.snapshot import FILE_NAME, Snapshot
@@ -29,6 +29,15 @@ if TYPE_CHECKING:
     from tests.assets.conftest import Workshop
 
 EVALUATORS = ("document_retrieval", "citation", "evidence_overlap")
+
+
+def _gathered(home: Path, benchmark: Benchmark) -> DocumentQaResults:
+    """Publish a project of one benchmark, and read its results for the export."""
+    project = project_in(home, benchmark)
+    with dg.DagsterInstance.ephemeral() as instance:
+        materialise(project, instance)
+    with Snapshot(project.publish / FILE_NAME).open() as copy:
+        return gather_results(copy, benchmark)
 
 
 @pytest.fixture(scope="module")
@@ -48,16 +57,7 @@ def train(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> DocumentQaR
         predictions=home / "train_{system}_output.json",
         evaluators=tuple(catalog.build(name) for name in EVALUATORS),
     )
-    project = Project(
-        home=home,
-        warehouse=home / "warehouse.duckdb",
-        publish=home / "published",
-        benchmarks={"grounded": benchmark},
-    )
-    with dg.DagsterInstance.ephemeral() as instance:
-        materialise(project, instance)
-    with Snapshot(project.publish / FILE_NAME).open() as copy:
-        return gather_results(copy, benchmark)
+    return _gathered(home, benchmark)
 
 
 def test_every_published_row_comes_back(train: DocumentQaResults, shared: Path) -> None:
@@ -147,16 +147,7 @@ def test_each_of_several_answers_stands_beside_their_means(tmp_path: Path) -> No
         predictions=tmp_path / "by-{system}.jsonl",
         evaluators=tuple(catalog.build(name) for name in EVALUATORS[:2]),
     )
-    project = Project(
-        home=tmp_path,
-        warehouse=tmp_path / "warehouse.duckdb",
-        publish=tmp_path / "published",
-        benchmarks={"b": benchmark},
-    )
-    with dg.DagsterInstance.ephemeral() as instance:
-        materialise(project, instance)
-    with Snapshot(project.publish / FILE_NAME).open() as copy:
-        results = gather_results(copy, benchmark)
+    results = _gathered(tmp_path, benchmark)
     retrieval, citation = results.results["rag"].values()
     assert [row["retrieved_top_1"] for row in retrieval["per_question"]] == [
         ["d1", "d2"],

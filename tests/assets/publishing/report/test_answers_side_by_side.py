@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from assets.project import Benchmark, Project
+from assets.project import Benchmark
 from evaluators import catalog
-from tests.assets.conftest import write
+from tests.assets.conftest import project_in, write
 from tests.assets.publishing.report.conftest import published
 from tests.assets.publishing.report.test_state_in_address import visit
 from tests.services import takes_minutes
@@ -165,12 +165,7 @@ def test_several_answers_are_not_taken_for_one(browser: Browser, tmp_path: Path)
         predictions=tmp_path / "{system}.jsonl",
         evaluators=(catalog.build("citation"),),
     )
-    project = Project(
-        home=tmp_path,
-        warehouse=tmp_path / "warehouse.duckdb",
-        publish=tmp_path / "published",
-        benchmarks={"b": benchmark},
-    )
+    project = project_in(tmp_path, benchmark)
     visit(browser, published(project), "b", "#q=q")
     browser.find("#answers tbody")
     found = rows(browser)

@@ -11,12 +11,12 @@ import pytest
 from selenium.webdriver import Keys
 
 from assets.checks.data_docs import write_expectations_page
-from assets.project import Benchmark, Project
+from assets.project import Benchmark
 from assets.publishing.report.index_page import index_page
 from assets.publishing.report.matrix import matrix_cells
 from assets.publishing.report.write import write_report
 from evaluators import catalog
-from tests.assets.conftest import write
+from tests.assets.conftest import project_in, write
 from tests.assets.publishing.report.conftest import Report, published
 from tests.services import takes_minutes
 from warehouse.publish import snapshot
@@ -330,8 +330,7 @@ def test_a_benchmark_without_scores_says_why(browser: Browser, tmp_path: Path) -
         predictions=tmp_path / "answers_{system}.jsonl",
         evaluators=(catalog.build("faithfulness"),),
     )
-    places = {"warehouse": tmp_path / "warehouse.duckdb", "publish": tmp_path / "published"}
-    report = published(Project(home=tmp_path, benchmarks={"trial": trial}, **places))
+    report = published(project_in(tmp_path, trial))
     why = "No metric has a value: faithfulness: no contexts"
     browser.open(report.index)
     assert browser.texts("#winners li") == ["no benchmark has scores"]

@@ -74,6 +74,15 @@ def test_intervals_stand_below_means_and_ties_have_badges(
     assert "failed" not in browser.find("#lb-table").text
 
 
+def test_every_confusion_matrix_has_its_copies_below(browser: Browser, handbook: Report) -> None:
+    browser.open(handbook.page("mail-routing"))
+    inside = "return [...arguments[0].children].map((each) => each.className)"
+    matrices = browser.all(".matrices > div")
+    assert len(matrices) == 3
+    for matrix in matrices:
+        assert browser.run(inside, matrix) == ["wide", "fine downloads"]
+
+
 def test_curves_can_be_selected_added_zoomed_and_read(browser: Browser, handbook: Report) -> None:
     browser.open(handbook.page("deck-hand-exam"))
     browser.see("[data-chart=phi]")

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from assets.project import Benchmark, Gate, Project
+from assets.project import Benchmark, Gate
 from evaluators import catalog
-from tests.assets.conftest import write
+from tests.assets.conftest import project_in, write
 from tests.assets.publishing.report.conftest import Report, published
 from tests.services import takes_minutes
 from warehouse.formats.records.record import CONTROL
@@ -86,14 +86,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Report:
             Gate(metrics=("classification.accuracy",), max=1.0),
         ),
     )
-    return published(
-        Project(
-            home=home,
-            warehouse=home / "warehouse.duckdb",
-            publish=home / "published",
-            benchmarks={"hostile": benchmark},
-        )
-    )
+    return published(project_in(home, benchmark))
 
 
 def test_hostile_texts_neither_run_nor_become_elements(browser: Browser, hostile: Report) -> None:

@@ -11,7 +11,7 @@ from selenium.webdriver.common.keys import Keys
 
 from assets.project import Benchmark, Project
 from evaluators import catalog
-from tests.assets.conftest import write
+from tests.assets.conftest import project_in, write
 from tests.assets.publishing.report.conftest import Report, published
 from tests.services import takes_minutes
 from warehouse.ingest.labels import import_labels
@@ -57,12 +57,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
         predictions=home / "predictions.jsonl",
         evaluators=(catalog.build("classification"),),
     )
-    return Project(
-        home=home,
-        warehouse=home / "warehouse.duckdb",
-        publish=home / "published",
-        benchmarks={"b": benchmark},
-    )
+    return project_in(home, benchmark)
 
 
 @pytest.fixture(scope="module")

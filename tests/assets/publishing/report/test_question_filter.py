@@ -11,9 +11,9 @@ import pytest
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.support.select import Select
 
-from assets.project import Benchmark, Project
+from assets.project import Benchmark
 from evaluators import catalog
-from tests.assets.conftest import write
+from tests.assets.conftest import project_in, write
 from tests.assets.publishing.report.conftest import Report, published
 from tests.assets.publishing.report.test_phone_and_print import INSIDE, PHONE
 from tests.assets.publishing.report.test_state_in_address import address, is_open, value, visit
@@ -85,12 +85,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
         thresholds={"citation.f1": 0.7},
         default_threshold="none",
     )
-    project = Project(
-        home=home,
-        warehouse=home / "warehouse.duckdb",
-        publish=home / "published",
-        benchmarks={"b": benchmark},
-    )
+    project = project_in(home, benchmark)
     published(project)
     # Two people pass a wrong answer on average, one fails a wrong one.
     labels = [("all-wrong", 1.0, "p1"), ("all-wrong", 0.5, "p2"), ("only-b", 0.0, "p1")]

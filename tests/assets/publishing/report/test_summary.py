@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assets.publishing.report.formatting import NO_VALUE
+from assets.publishing.report.formatting import NO_VALUE, format_breakable
 from assets.publishing.report.matrix import MAX_COLUMNS, MINUS, matrix_blocks, matrix_cells
 from assets.publishing.report.verdicts import MAX_LISTED, summarise_changes, summarise_verdicts
 
@@ -175,3 +175,8 @@ def test_verdicts_with_a_winner_come_first_and_the_rest_is_counted() -> None:
     assert len(summary["listed"]) == MAX_LISTED == 4
     assert summary["more"] == "and 6 more, 2 with a winner"
     assert summarise_verdicts(more[3:])["more"] == "and 3 more, without a winner"
+
+
+def test_a_sentence_may_break_within_names_but_not_within_numbers() -> None:
+    said = format_breakable("<b> (0.861) is best on recall.recall_at_5, before c.")
+    assert said == "&lt;b&gt; (0.861) is best on recall.<wbr>recall_<wbr>at_5, before c."

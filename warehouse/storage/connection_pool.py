@@ -8,6 +8,7 @@ it. A database without connections keeps no file open.
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -90,8 +91,10 @@ class PooledDatabase:
             del self.attached[key]
             try:
                 self.connection.execute(f"DETACH {file.name}")
-                # Reset a setting that is meant for one transaction.
-                self.connection.execute("RESET disabled_compression_methods")
+                _, read_only = key
+                if not read_only:
+                    # Reset a setting that is meant for one transaction.
+                    self.connection.execute("RESET disabled_compression_methods")
             except duckdb.Error:
                 self.is_broken = True
 
@@ -171,6 +174,9 @@ if hasattr(os, "register_at_fork"):
 
 
 def _disable_progress_bar(connection: duckdb.DuckDBPyConnection) -> None:
+    # DuckDB draws one only where no file is run: in a shell or notebook, or by `python -c`.
+    if hasattr(sys.modules["__main__"], "__file__"):
+        return
     # In a notebook without ipywidgets there is none, and DuckDB refuses the setting.
     with suppress(duckdb.InvalidInputException):
         connection.execute("SET enable_progress_bar = false")

@@ -60,15 +60,18 @@ def stage_rows(
     """
     if isinstance(rows, Path):
         files = path_literal(rows) if rows.is_file() else f"{path_literal(rows)} || '/*.parquet'"
-        yield _describe(connection, table, _with_constants(f"read_parquet({files})", constants))
+        relation = f"read_parquet({files})"
+        described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()  # noqa: S608
+        lists = {name: type_.endswith("[]") for name, type_, *_ in described}
+        yield _staged(table, relation, lists, constants)
         return
+    lists = {name: str(type_).startswith("List") for name, type_ in rows.schema.items()}
     for name in rows.columns:
         require_column(table, name)
     with scratch_folder(folder) as scratch:
         file = scratch / "rows.parquet"
         _write_parquet(rows, file)
-        with stage_rows(connection, table, file, constants, folder) as staged:
-            yield staged
+        yield _staged(table, f"read_parquet({path_literal(file)})", lists, constants)
 
 
 def _write_parquet(rows: pl.DataFrame, file: Path) -> None:
@@ -91,14 +94,17 @@ def _with_constants(relation: str, constants: Constants) -> str:
     return f"(SELECT *{more} FROM {relation})" if more else relation  # noqa: S608
 
 
-def _describe(connection: duckdb.DuckDBPyConnection, table: Table, relation: str) -> StagedRows:
+def _staged(
+    table: Table, relation: str, lists: Mapping[str, bool], constants: Constants
+) -> StagedRows:
+    """Return rows with constants; `lists` are their columns, and whether these hold lists."""
     types = {column.name: column.type for column in table.columns}
     expressions = {each.name: each.default for each in table.columns if each.default is not None}
-    for name, type_, *_ in connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall():  # noqa: S608
+    for name in [*lists, *constants]:
         require_column(table, name)
-        entries = types[name].startswith("MAP") and type_.endswith("[]")
+        entries = types[name].startswith("MAP") and lists[name]
         expressions[name] = f"map_from_entries({quoted(name)})" if entries else quoted(name)
-    return StagedRows(relation, expressions)
+    return StagedRows(_with_constants(relation, constants), expressions)
 
 
 def where_clause(table: Table, where: Where) -> tuple[str, dict[str, Any]]:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import orjson
 import polars as pl
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from warehouse.queries import report as report_queries
 
@@ -76,17 +73,10 @@ class Passages:
 
     def number(self, lists: pl.Series) -> pl.Series:
         """Return lists of passages as lists of their numbers."""
-        given = lists.to_arrow(compat_level=pl.CompatLevel.oldest())
-        found = given.flatten().dictionary_encode()
-        numbers = pa.array(
-            [self._number(text) for text in found.dictionary.to_pylist()], pa.int64()
-        )
-        lengths = pc.fill_null(pc.list_value_length(given), 0).to_pylist()
-        offsets = pa.array(accumulate(lengths, initial=0), pa.int64())
-        made = pa.LargeListArray.from_arrays(
-            offsets, numbers.take(found.indices), mask=given.is_null()
-        )
-        return pl.Series(lists.name, made)
+        texts = lists.explode(empty_as_null=False, keep_nulls=False).unique(maintain_order=True)
+        numbers = pl.Series([self._number(text) for text in texts], dtype=pl.Int64)
+        numbered = pl.element().replace_strict(texts, numbers, return_dtype=pl.Int64)
+        return lists.to_frame().select(pl.first().list.eval(numbered)).to_series()
 
     def _number(self, text: str) -> int:
         key = blake2b(text.encode(), digest_size=16).digest()

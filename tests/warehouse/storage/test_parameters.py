@@ -61,3 +61,33 @@ def test_a_table_is_created_with_parameters() -> None:
     with duckdb.connect() as connection:
         execute(connection, "\n  CREATE TEMP TABLE t AS SELECT $a AS a", {"a": 1})
         assert connection.execute("FROM t").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT '$a', 'it''s $a', $a",
+        "SELECT E'it\\'s $a', $a",
+        'SELECT $a AS "$a ""$a"',
+        "SELECT $$ $a ' $$, $x$ $$a$$ $x$, $a",
+        "SELECT $a -- $a '\n, $a /* $a\n' */ + 1",
+        "SELECT [1, 2, 3][$a:], 1-$a, 2--$a\n",
+    ],
+)
+def test_only_parameters_are_replaced(sql: str) -> None:
+    with duckdb.connect() as connection:
+        expected = connection.execute(sql, {"a": 2}).fetchall()
+        assert execute(connection, sql, {"a": 2}).fetchall() == expected
+
+
+def test_text_that_looks_like_sql_stays_text() -> None:
+    value = "'; DROP TABLE t; -- $b ? $$"
+    with duckdb.connect() as connection:
+        named = execute(connection, "SELECT $a, $b", {"a": value, "b": "$a"})
+        assert named.fetchall() == [(value, "$a")]
+        assert execute(connection, "SELECT ?, ?", [value, "?"]).fetchall() == [(value, "?")]
+
+
+def test_an_unused_parameter_is_an_error() -> None:
+    with duckdb.connect() as connection, pytest.raises(duckdb.InvalidInputException, match="b"):
+        execute(connection, "SELECT $a, '$b'", {"a": 1, "b": 2})

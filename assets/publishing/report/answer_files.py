@@ -73,7 +73,8 @@ class Passages:
 
     def number(self, lists: pl.Series) -> pl.Series:
         """Return lists of passages as lists of their numbers."""
-        texts = lists.explode(empty_as_null=False, keep_nulls=False).unique(maintain_order=True)
+        given = lists.explode(empty_as_null=False, keep_nulls=False)
+        texts = given.drop_nulls().unique(maintain_order=True)
         numbers = pl.Series([self._number(text) for text in texts], dtype=pl.Int64)
         numbered = pl.element().replace_strict(texts, numbers, return_dtype=pl.Int64)
         return lists.to_frame().select(pl.first().list.eval(numbered)).to_series()

@@ -1,7 +1,8 @@
-"""From JSONL to a leaderboard: `scoreline run` against a plain script, as whole processes.
+"""From JSONL to a leaderboard: `scoreline run` against two scripts, as whole processes.
 
 `python -m benchmarks.end_to_end --rows 1000000` writes a million questions and predictions, runs
-both programs on them, checks that the figures agree to 1e-9, and prints times, memory and ratios.
+Scoreline, a plain script and one that leaves all to DuckDB on them, checks that the figures agree
+to 1e-9, and prints times, memory and ratios.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from typing import Any
 from benchmarks.measure import Cost, cost_of, program, table
 
 SCRIPT = Path(__file__).with_name("plain_script.py")
+DUCKDB_SCRIPT = Path(__file__).with_name("duckdb_script.py")
 TOLERANCE = 1e-9
 CONFIGURATION = """\
 warehouse: warehouse.duckdb
@@ -43,6 +45,7 @@ class Measured:
     Attributes:
         rows: How many questions there were.
         script: The plain script, from its start to its averages.
+        duckdb: The script with DuckDB, which keeps questions, predictions and scores.
         first: The first run, from its start to the published copy and the report.
         rerun: A run with nothing changed.
         changed: A run after one answer was changed.
@@ -52,6 +55,7 @@ class Measured:
 
     rows: int
     script: Cost
+    duckdb: Cost
     first: Cost
     rerun: Cost
     changed: Cost
@@ -114,6 +118,7 @@ def measure(rows: int, folder: Path) -> Measured:
     inputs = ["questions.jsonl", "predictions-model.jsonl", "results.json"]
     script_run = [sys.executable, str(SCRIPT), *inputs]
     script = cost_of(script_run, folder=folder)
+    duckdb = cost_of([sys.executable, str(DUCKDB_SCRIPT), *inputs], folder=folder)
     run = [program("scoreline"), "run"]
     began = time.time()
     first = cost_of(run, folder=folder)
@@ -125,7 +130,7 @@ def measure(rows: int, folder: Path) -> Measured:
     changed = cost_of(run, folder=folder)
     cost_of(script_run, folder=folder)
     agree(folder)
-    return Measured(rows, script, first, rerun, changed, folded["at"] - began)
+    return Measured(rows, script, duckdb, first, rerun, changed, folded["at"] - began)
 
 
 def change_one_answer(path: Path, number: int) -> None:
@@ -170,12 +175,13 @@ def report(measured: list[Measured]) -> str:
     heads = [
         "rows",
         "script s",
+        "DuckDB script s",
         "first run s",
         "times faster",
         "leaderboard s",
         "times faster",
-        "CPU s (script)",
-        "peak MB (script)",
+        "CPU s (script, DuckDB script)",
+        "peak MB (script, DuckDB script)",
     ]
     heads += ["rerun s", "rerun/first", "us a row"]
     heads += ["one changed s", "CPU s", "one changed/first", "by CPU"]
@@ -183,12 +189,13 @@ def report(measured: list[Measured]) -> str:
         [
             f"{m.rows:,}",
             f"{m.script.wall_s:.2f}",
+            f"{m.duckdb.wall_s:.2f}",
             f"{m.first.wall_s:.2f}",
             f"{m.script.wall_s / m.first.wall_s:.2f}",
             f"{m.leaderboard_s:.2f}",
             f"{m.script.wall_s / m.leaderboard_s:.2f}",
-            f"{m.first.cpu_s:.1f} ({m.script.cpu_s:.1f})",
-            f"{m.first.peak_mb:.0f} ({m.script.peak_mb:.0f})",
+            f"{m.first.cpu_s:.1f} ({m.script.cpu_s:.1f}, {m.duckdb.cpu_s:.1f})",
+            f"{m.first.peak_mb:.0f} ({m.script.peak_mb:.0f}, {m.duckdb.peak_mb:.0f})",
             f"{m.rerun.wall_s:.2f}",
             f"{m.rerun.wall_s / m.first.wall_s:.3f}",
             f"{m.first.wall_s / m.rows * 1e6:.1f}",

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 IMPORTS = [sys.executable, "-c", "import dagster, duckdb, polars, pydantic"]
 SCORELINE = program("scoreline")
 QUERY = "SELECT system, mean FROM leaderboard WHERE is_primary"
+ALONE = Path(__file__).with_name("dagster_alone.py")
 ROWS = 100
 FAULTY_ROW = 57
 
@@ -103,6 +104,7 @@ FIRST_SQL = shell("scoreline init new && cd new && SCORELINE_EXPECTATIONS=sql sc
 WORKS = [
     Work("init and first run, Great Expectations at work", "empty", FIRST, 5.5),
     Work("init and first run, expectations: sql", "empty", FIRST_SQL, 3),
+    Work("Dagster alone, with steps that do nothing", "empty", [sys.executable, str(ALONE)], 0),
     Work("rerun, nothing changed", "done", [SCORELINE, "run"], 0.5, run_before),
     Work("rerun, one answer changed", "done", [SCORELINE, "run"], 2.5, change_answer),
     Work("the same, expectations: sql", "done sql", [SCORELINE, "run"], 0, change_answer),

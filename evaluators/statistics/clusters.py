@@ -155,7 +155,9 @@ class ClusterSums:
     def skewness(self) -> Floats:
         """The estimated skewness of the distribution of each mean; 0 without variation."""
         errors = np.where(self.std_errors > 0, self.std_errors, np.inf)
-        skewness: Floats = ((self.residuals / errors) ** 3).sum(axis=0)
+        ratios = self.residuals / errors
+        # NumPy's third power takes eight times as long.
+        skewness: Floats = (ratios * ratios * ratios).sum(axis=0)
         return skewness
 
     @property

@@ -64,6 +64,11 @@ class TokensPresence(PassFailEvaluator, RowEvaluator):
             raise ValueError(f"pattern_seconds must be above 0, got {self.pattern_seconds}")
 
     @property
+    def columns(self) -> frozenset[str]:
+        """The sample columns that it reads: passages, which are long, only if they are checked."""
+        return super().columns if self.check_context else super().columns - {"contexts"}
+
+    @property
     def judges_context(self) -> bool:
         """Whether the retrieved context must satisfy the constraints too."""
         return self.check_context

@@ -105,6 +105,11 @@ def test_a_context_that_is_never_given_is_not_judged() -> None:
     assert found["retrieval_failures"] == Outcome(None, "not_applicable", "no contexts")
 
 
+def test_passages_are_read_only_if_they_are_checked() -> None:
+    assert TokensPresence().columns == {"answer", "constraints", "expected_answers"}
+    assert TokensPresence(check_context=True).columns >= {"answer", "contexts"}
+
+
 def test_the_detail_names_the_constraints_that_failed() -> None:
     row = {"answer": "b", "contexts": ["a"], "constraints": '["a", ["b", "c"], "REGEXP:d"]'}
     detail = score(TokensPresence(check_context=True), samples([row])).frame["detail"][0]

@@ -12,6 +12,11 @@ import numpy as np
 if TYPE_CHECKING:
     from evaluators.statistics.arrays import Booleans, Floats, Integers
 
+_ROUNDING = 1e-13
+
+_CACHED = 2**16
+"""So many numbers stay in the cache of the processor between the steps of a computation."""
+
 
 @dataclass(frozen=True)
 class Groups:
@@ -200,6 +205,30 @@ def sum_by_cluster(values: Floats, groups: Groups) -> ClusterSums:
         return ClusterSums(sums, counts)
     order, starts = groups.order, groups.starts
     return ClusterSums(*(_sum_groups(each, order, starts) for each in (sums, counts)))
+
+
+def subtract(values: Floats, pairs: Integers) -> Floats:
+    """Return the differences of pairs of columns; those within rounding error of 0 are 0.
+
+    Args:
+        values: Shape (rows, columns).
+        pairs: Shape (tests, 2): the columns of each difference.
+
+    Returns:
+        Shape (rows, tests).
+    """
+    # Whole columns are copied, which is fast where they are contiguous.
+    by_column = np.ascontiguousarray(values.T)
+    differences: Floats = np.empty((len(pairs), len(values)))
+    step = max(1, _CACHED // max(1, len(values)))
+    for start in range(0, len(pairs), step):
+        first, second = pairs[start : start + step].T
+        a, b, found = by_column[first], by_column[second], differences[start : start + step]
+        np.subtract(a, b, out=found)
+        np.maximum(np.abs(a, out=a), np.abs(b, out=b), out=a)
+        a *= _ROUNDING
+        found[np.abs(found, out=b) <= a] = 0.0
+    return differences.T
 
 
 def subtract_parts(counts: Floats, parts: Integers, shape: tuple[int, int]) -> Floats:

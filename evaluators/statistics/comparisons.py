@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from evaluators.statistics.arrays import LEVEL
-from evaluators.statistics.clusters import Groups, Independence, sum_by_cluster
+from evaluators.statistics.clusters import Groups, Independence, subtract, sum_by_cluster
 from evaluators.statistics.holm import holm
 from evaluators.statistics.intervals import Interval, no_variation_interval, t_interval
-from evaluators.statistics.permutation_test import least_p, mcnemar_p, sign_flip_p, subtract
+from evaluators.statistics.permutation_test import least_p, mcnemar_p, sign_flip_p
 from evaluators.statistics.power import detectable_difference
 
 if TYPE_CHECKING:

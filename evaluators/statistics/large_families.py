@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evaluators.statistics.arrays import LEVEL
-from evaluators.statistics.clusters import sum_by_cluster
+from evaluators.statistics.clusters import subtract, sum_by_cluster
 from evaluators.statistics.comparisons import (
     Block,
     Comparisons,
@@ -24,7 +24,6 @@ from evaluators.statistics.permutation_test import (
     flip_bound,
     mcnemar_p,
     screened_sign_flip_p,
-    subtract,
 )
 
 if TYPE_CHECKING:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from evaluators.statistics.arrays import LEVEL, SEED
+from evaluators.statistics.clusters import subtract
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,9 +24,6 @@ MOST_FLIPS = 999_999
 
 FEW = 20
 """Up to this many nonzero differences, all sign patterns are counted."""
-
-_LISTED = 8
-"""Up to this many differences, the sums of all patterns are listed."""
 
 _SMALL = 0.02
 """Sums of differences that are all below this share of their norm are normal, within 16 %."""
@@ -46,13 +45,15 @@ _CHUNK = 4_000_000
 _BLOCK = 640_000
 """So many numbers, at least of 64 patterns, are multiplied at once: more leave the cache."""
 
+_EXACT_TESTS = 4_000
+"""The most exact tests whose differences are copied at once."""
+
 _CACHED = 2**16
 """So many numbers stay in the cache of the processor between the steps of a computation."""
 
 _KEPT = 1_000_000
 """So many signs are kept for the next test of the same size, in 8 MB."""
 
-_ROUNDING = 1e-13
 _TOLERANCE = 1e-9
 
 
@@ -139,6 +140,13 @@ def screened_sign_flip_p(differences: Floats, is_wanted: Booleans, threshold: fl
     """
     from scipy.special import ndtr
 
+    positive, negative = (_count_true(each) for each in (differences.T > 0, differences.T < 0))
+    # All patterns that turn differences in the less frequent direction reach the sum.
+    least_found = np.exp2(1.0 - np.maximum(positive, negative))
+    is_needed = is_wanted | (positive + negative > FEW) | (least_found < threshold)
+    every_p = np.ones(differences.shape[1])
+    differences, is_wanted = differences[:, is_needed], is_wanted[is_needed]
+
     def columns(which: Integers) -> Floats:
         return differences[:, which]
 
@@ -148,9 +156,7 @@ def screened_sign_flip_p(differences: Floats, is_wanted: Booleans, threshold: fl
     norm = np.sqrt(np.square(np.asfortranarray(differences)).sum(axis=0))
     sums = sums._replace(norm=norm)
     p = np.ones(count)
-    # All patterns that turn differences in the less frequent direction reach the sum.
     few = (sums.nonzero <= FEW) & (sums.nonzero > 0)
-    few &= is_wanted | (np.exp2(1.0 - sums.leading) < threshold)
     _set_exact(p, columns, np.flatnonzero(few), sums.nonzero)
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.abs(sums.observed) / sums.norm
@@ -170,7 +176,8 @@ def screened_sign_flip_p(differences: Floats, is_wanted: Booleans, threshold: fl
         which = np.flatnonzero(chosen if enough > 1 else np.zeros(count, dtype=np.bool_))
         reached = _count_reached(differences, None, which, least[which], FLIPS, enough)
         p[which] = (1 + reached) / (1 + FLIPS)
-    return p
+    every_p[is_needed] = p
+    return every_p
 
 
 def flip_bound(z: Floats) -> Floats:
@@ -188,30 +195,6 @@ def flip_bound(z: Floats) -> Floats:
 def draws_more(clusters: int, tests: int) -> bool:
     """Return whether undecided pairs of a family may get more than 9,999 patterns."""
     return clusters > FEW and _most_flips(clusters, tests) >= 2 * FLIPS
-
-
-def subtract(values: Floats, pairs: Integers) -> Floats:
-    """Return the differences of pairs of columns; those within rounding error of 0 are 0.
-
-    Args:
-        values: Shape (rows, columns).
-        pairs: Shape (tests, 2): the columns of each difference.
-
-    Returns:
-        Shape (rows, tests).
-    """
-    # Whole columns are copied, which is fast where they are contiguous.
-    by_column = np.ascontiguousarray(values.T)
-    differences: Floats = np.empty((len(pairs), len(values)))
-    step = max(1, _CACHED // max(1, len(values)))
-    for start in range(0, len(pairs), step):
-        first, second = pairs[start : start + step].T
-        a, b, found = by_column[first], by_column[second], differences[start : start + step]
-        np.subtract(a, b, out=found)
-        np.maximum(np.abs(a, out=a), np.abs(b, out=b), out=a)
-        a *= _ROUNDING
-        found[np.abs(found, out=b) <= a] = 0.0
-    return differences.T
 
 
 def mcnemar_p(gained: Integers, lost: Integers) -> Floats:
@@ -235,21 +218,17 @@ def least_p(clusters: Integers | Floats) -> Floats:
 
 
 class _Sums(NamedTuple):
-    """Each test's observed sum, Euclidean norm, largest size, and number of differences.
-
-    Differences of 0 do not count; `leading` is the number of those in the more frequent direction.
-    """
+    """Each test's observed sum, Euclidean norm, largest size, and number of nonzero differences."""
 
     observed: Floats
     norm: Floats
     largest: Floats
     nonzero: Integers
-    leading: Integers
 
 
 def _summarize(columns: Callable[[Integers], Floats], count: int, clusters: int) -> _Sums:
     observed, norm, largest = np.zeros((3, count))
-    nonzero, positive = np.zeros((2, count), dtype=np.int64)
+    nonzero = np.zeros(count, dtype=np.int64)
     step = max(1, _CHUNK // 16 // max(1, clusters))
     for start in range(0, count if clusters else 0, step):
         block = slice(start, start + step)
@@ -258,51 +237,70 @@ def _summarize(columns: Callable[[Integers], Floats], count: int, clusters: int)
         norm[block] = np.sqrt(np.einsum("ij,ij->j", differences, differences))
         largest[block] = np.maximum(differences.max(axis=0), -differences.min(axis=0))
         nonzero[block] = np.count_nonzero(differences, axis=0)
-        positive[block] = np.count_nonzero(differences > 0, axis=0)
-    leading = np.maximum(positive, nonzero - positive)
     # The squares of subnormal numbers are 0.
-    return _Sums(observed, norm, largest, np.where(norm > 0, nonzero, 0), leading)
+    return _Sums(observed, norm, largest, np.where(norm > 0, nonzero, 0))
 
 
 def _set_exact(
     p: Floats, columns: Callable[[Integers], Floats], tests: Integers, nonzero: Integers
 ) -> None:
-    """Set the exact p-values of tests with few nonzero differences.
+    """Set the exact p-values of tests with few nonzero differences."""
+    for start in range(0, len(tests), _EXACT_TESTS):
+        which = tests[start : start + _EXACT_TESTS]
+        p[which] = np.minimum(1.0, np.ldexp(_count_reaching(columns(which)), 1 - nonzero[which]))
 
-    All sums of a half of the differences are compared with the sorted sums of the other half, so
-    that 2 x 1,024 sums stand for all patterns of 20 differences.
+
+def _count_reaching(differences: Floats) -> Floats:
+    """Return how many sign patterns of each column's nonzero differences reach its observed sum.
+
+    A difference that is larger than what such a pattern may lose has the same sign in all of them.
+    Many tests have only few other differences, and only the patterns of these are counted.
     """
-    for m in np.unique(nonzero[tests]):
-        same = tests[nonzero[tests] == m]
-        for start in range(0, len(same), 1000):
-            which = same[start : start + 1000]
-            all_clusters = columns(which).T
-            # Boolean indexing goes by rows, and each row has m nonzero differences.
-            differences = all_clusters[all_clusters != 0].reshape(len(which), m)
-            observed = np.abs(differences.sum(axis=1))
-            observed -= _TOLERANCE * np.sqrt(np.einsum("ij,ij->i", differences, differences))
-            if m <= _LISTED:
-                reached = np.count_nonzero(_signed_sums(differences) >= observed[:, None], axis=1)
-                p[which] = np.where(observed > 0, np.minimum(1.0, 2.0 * reached / 2.0**m), 1.0)
-                continue
-            one = _signed_sums(differences[:, : m // 2])
-            other = np.sort(_signed_sums(differences[:, m // 2 :]), axis=1)
-            needed = np.sort(observed[:, None] - one, axis=1)
-            reached = np.array(
-                [
-                    right.size * left.size - np.searchsorted(right, left).sum()
-                    for left, right in zip(needed, other, strict=True)
-                ]
-            )
-            p[which] = np.where(observed > 0, np.minimum(1.0, 2.0 * reached / 2.0**m), 1.0)
+    sizes = np.abs(differences.T)
+    norm = np.sqrt(np.einsum("ij,ij->i", sizes, sizes))
+    least = np.abs(differences.sum(axis=0)) - _TOLERANCE * norm
+    is_free = (sizes > 0) & (2 * sizes <= (sizes.sum(axis=1) - least)[:, None])
+    least -= np.where(is_free, 0.0, sizes).sum(axis=1)
+    free = np.count_nonzero(is_free, axis=1)
+    reached = np.empty(len(sizes))
+    for count in np.unique(free):
+        which = np.flatnonzero(free == count)
+        # Boolean indexing goes by rows, and each row has as many free differences.
+        own = sizes[which][is_free[which]].reshape(len(which), count)
+        step = max(1, _CACHED // 4 >> (count + 1) // 2)
+        for start in range(0, len(which), step):
+            some = slice(start, start + step)
+            reached[which[some]] = _count_patterns(own[some], least[which[some]])
+    return reached
 
 
-def _signed_sums(differences: Floats) -> Floats:
-    """Return the sums of each row under all sign patterns: shape (rows, 2 ** columns)."""
-    sums = np.zeros((len(differences), 1))
-    for column in differences.T[:, :, None]:
-        sums = np.hstack([sums + column, sums - column])
-    return sums
+def _count_patterns(sizes: Floats, least: Floats) -> Integers:
+    """Return how many sign patterns of each row have at least a given sum.
+
+    The sums of one half of a row are sorted together with what they need from the other half, so
+    that 2 x 1,024 numbers stand for all patterns of 20. The last bit of each tells the two apart.
+    """
+    half = sizes.shape[1] // 2
+    one, other = _sign_patterns(half), _sign_patterns(sizes.shape[1] - half)
+    needed = one.shape[1]
+    both = np.empty((len(sizes), needed + other.shape[1]))
+    np.subtract(least[:, None], sizes[:, :half] @ one, out=both[:, :needed])
+    np.matmul(sizes[:, half:], other, out=both[:, needed:])
+    bits = both.view(np.int64)
+    bits[:, :needed] &= ~1
+    bits[:, needed:] |= 1
+    both.sort(axis=1)
+    # The position of a sum is the number of smaller sums and of what it is enough for.
+    reached: Integers = (bits & 1) @ np.arange(both.shape[1]) - math.comb(other.shape[1], 2)
+    return reached
+
+
+@lru_cache(maxsize=FEW)
+def _sign_patterns(count: int) -> Floats:
+    """Return all patterns of 1 and -1: shape (count, 2 ** count)."""
+    flipped = np.arange(2**count) >> np.arange(count)[:, None] & 1
+    patterns: Floats = np.where(flipped, -1.0, 1.0)
+    return patterns
 
 
 def _undecided(flips: int, family: int) -> float:

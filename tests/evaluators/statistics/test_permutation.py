@@ -12,8 +12,9 @@ from hypothesis.extra import numpy as arrays
 from scipy import stats
 
 from evaluators.statistics import permutation_test
+from evaluators.statistics.clusters import subtract
 from evaluators.statistics.comparisons import every_pair
-from evaluators.statistics.permutation_test import FLIPS, least_p, sign_flip_p, subtract
+from evaluators.statistics.permutation_test import FLIPS, least_p, sign_flip_p
 
 
 def exact_p(weights: np.ndarray, observed: int) -> float:
@@ -64,6 +65,18 @@ def test_all_patterns_are_counted(differences: np.ndarray) -> None:
     ]
     expected = np.mean([abs(each) >= abs(differences.sum()) for each in sums])
     assert sign_flip_p(differences[:, None] / 10)[0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("shift", [0, 300, 3000])
+def test_patterns_of_twenty_differences_are_counted(shift: int) -> None:
+    draw = np.random.default_rng(shift)
+    # Some are larger than all others together.
+    weights = (draw.lognormal(5, 2, size=(20, 50)) * draw.choice([-1, 1], size=(20, 50))).round()
+    weights[:, ::2] = draw.integers(-9, 9, size=(20, 25))
+    weights += shift
+    whole = np.abs(weights).astype(int).T
+    expected = [exact_p(each, int(abs(s))) for each, s in zip(whole, weights.sum(0), strict=True)]
+    np.testing.assert_allclose(sign_flip_p(weights), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.2, 0.5])

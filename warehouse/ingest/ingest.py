@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from warehouse.errors import InputError, WarehouseError
 from warehouse.formats.paths import require_valid_systems
-from warehouse.ingest.changed_pieces import LARGE_BYTES, ChangedPredictionLoad
+from warehouse.ingest.changed_pieces import ChangedPredictionLoad
 from warehouse.ingest.digests import predictions_digest, questions_digest
 from warehouse.ingest.fast_path import NotFastPath
 from warehouse.ingest.plan import Load, QuestionLoad, has_queries
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from warehouse.ingest.plan import BenchmarkFiles
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
+
+ORDERED_BYTES: Final = 1 << 26
+"""The size of a file from which several threads insert its rows faster than one after the other."""
 
 QUESTIONS = "questions"
 PREDICTIONS = "predictions"
@@ -221,10 +224,10 @@ def _write(
 
 
 def _are_small(loads: Mapping[InputKey, Load]) -> bool:
-    """Return whether no file is so large that several threads insert its rows faster."""
+    """Return whether the rows of each file are few enough to be inserted in their order."""
     given = [load.files for load in loads.values()]
     files = {file for each in given for file in (*each.questions, *dict(each.predictions))}
-    return all(isinstance(file, Path) and file.stat().st_size < LARGE_BYTES for file in files)
+    return all(isinstance(file, Path) and file.stat().st_size < ORDERED_BYTES for file in files)
 
 
 def _inspect(inspect: Inspection, transaction: Transaction, questions: QuestionLoad) -> None:

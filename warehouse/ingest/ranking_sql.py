@@ -64,7 +64,8 @@ CASE
     WHEN list_count({_RANKS}) NOT IN (0, len(retrieved))
         OR (list_count({_RANKS}) = 0 AND list_count({_SCORES}) NOT IN (0, len(retrieved)))
         THEN error('some retrieved documents have a rank or score and some have not')
-    ELSE false
+    WHEN list_count({_RANKS}) > 0 THEN false
+    ELSE list_count({_SCORES}) = 0 OR {_SCORES} = list_reverse_sort({_SCORES})
 END"""
 
 _SORTED: Final = """

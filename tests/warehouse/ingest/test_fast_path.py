@@ -229,6 +229,39 @@ def test_both_routes_read_the_same_questions(four: Path, text: str) -> None:
     assert found["fast"] in ("not fast path", found["row by row"])
 
 
+@pytest.mark.parametrize(
+    ("key", "values", "order"),
+    [
+        ("text", ["z", "y", "x"], "abc"),
+        ("score", [3, 2, 2], "abc"),
+        ("score", [2, 3, 3], "bca"),
+        ("rank", [1, 2, 3], "abc"),
+        ("rank", [2, 4, 9], "abc"),
+        ("rank", [3, 1, 2], "bca"),
+    ],
+)
+def test_documents_are_sorted_by_rank_or_score_with_their_texts(
+    four: Path, tmp_path: Path, key: str, values: list[object], order: str
+) -> None:
+    file = tmp_path / "p.jsonl"
+    documents = [
+        {"doc_id": name, "text": name, key: value}
+        for name, value in zip("abc", values, strict=True)
+    ]
+    file.write_text(json.dumps({"question_id": "q0", "retrieved": documents}) + "\n")
+    for route in ("fast", "row by row"):
+        path = tmp_path / f"{route}.duckdb"
+        path.write_bytes(four.read_bytes())
+        (row,) = read_in(
+            route,
+            path,
+            lambda w: ingest_predictions(w, benchmark="b", format="canonical", files=[(file, "s")]),
+            "(FROM predictions WHERE question_id = 'q0')",
+        )
+        assert row["retrieved_doc_ids"] == list(order)
+        assert row["contexts"] == (values if key == "text" else list(order))
+
+
 def test_an_ordinary_file_takes_the_fast_path(four: Path, tmp_path: Path) -> None:
     folder = tmp_path / "a [b] * c?"
     folder.mkdir()

@@ -62,20 +62,19 @@ def _mean_text(row: dict[str, Any] | None) -> str:
 def slice_rows(data: BenchmarkData, slice_name: str) -> list[list[Any]]:
     """Return the leaderboard of a slice as rows of `COLUMNS`."""
     systems = {system: at for at, system in enumerate(data.systems)}
-    rows = data.rows_of_slice[slice_name].to_dicts()
+    rows = data.rows_of_slice[slice_name]
+    ranks = rows.select("system", "rank", "tied_with_best").to_dicts()
+    names = list(zip(rows["evaluator"], rows["metric"], strict=True))
     by_metric: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in rows:
-        by_metric.setdefault((row["evaluator"], row["metric"]), []).append(row)
-    best = {(system, *name) for name, group in by_metric.items() for system in best_systems(group)}
+    for name, row in zip(names, ranks, strict=True):
+        by_metric.setdefault(name, []).append(row)
+    best = {(system, name) for name, group in by_metric.items() for system in best_systems(group)}
     return [
-        [
-            systems[row["system"]],
-            data.metric_index[row["evaluator"], row["metric"]],
-            *(row[column] for column in COLUMNS[2:-1]),
-            (row["system"], row["evaluator"], row["metric"]) in best,
-        ]
-        for row in rows
-        if (row["evaluator"], row["metric"]) in data.metric_index
+        [systems[system], data.metric_index[name], *numbers, (system, name) in best]
+        for system, name, numbers in zip(
+            rows["system"], names, rows.select(COLUMNS[2:-1]).rows(), strict=True
+        )
+        if name in data.metric_index
     ]
 
 

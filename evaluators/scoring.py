@@ -256,6 +256,8 @@ def count_samples(rows: pl.DataFrame, score: Value) -> dict[str, int]:
     found = {f"n_{status.value}": 0 for status in Status}
     tallies = np.bincount(rows[_TALLY].to_numpy(), minlength=4 * len(Status)).tolist()
     for (given, is_counted, failed), n in zip(_TALLIED, tallies, strict=True):
+        if not n:
+            continue
         status = given
         if is_counted and (is_number or not failed):
             status = Status.SCORED if has_meaning else Status.UNDEFINED

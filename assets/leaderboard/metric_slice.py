@@ -281,7 +281,7 @@ class MetricSlices:
         is_kept = np.zeros(means.shape, dtype=np.bool_)
         is_kept[:, [system in self.baselines for system in self.systems]] = True
         is_kept[np.arange(len(best)), best] = True
-        return np.asarray(np.isin(self._pairs, np.flatnonzero(is_kept)).any(axis=1))
+        return np.asarray(is_kept.ravel()[self._pairs].any(axis=1))
 
     def _ranking_means(self) -> Floats:
         """Return the means that determine the best system: shape (slices, systems)."""

@@ -260,9 +260,13 @@ def _evaluator_system_scores(
         .items()
     }
     rows: list[dict[str, object]] = []
-    by_system = scored.partition_by("slice", "system", as_dict=True)
-    # Of a large benchmark, every copy of the samples takes gigabytes.
-    del scored
+    # Slices are no copies, which take gigabytes of a large benchmark.
+    groups = scored.group_by("slice", "system", maintain_order=True).len()
+    ends = groups["len"].cum_sum()
+    by_system: dict[tuple[object, ...], pl.DataFrame] = {
+        (slice_, system): scored.slice(end - count, count)
+        for (slice_, system, count), end in zip(groups.iter_rows(), ends, strict=True)
+    }
     together: dict[tuple[object, ...], Graded] = {}
     if is_paired(evaluator):
         together = _aggregate_systems(evaluator, by_system, questions, pseudo)

@@ -18,7 +18,7 @@ UNPACKED_ROWS = 200_000
 
 
 def unpack_scores(evaluator: Evaluator, grades: pl.DataFrame) -> pl.DataFrame:
-    """Return the scores of an evaluator with its evidence, sorted by question."""
+    """Return the scores of an evaluator with its evidence, sorted by slice, system and question."""
     # Names take 16 bytes in every row, their numbers one to four.
     names = {name: pl.Enum(grades[name].unique().sort()) for name in ("slice", "system")}
     names["status"] = pl.Enum(Status)
@@ -31,4 +31,4 @@ def unpack_scores(evaluator: Evaluator, grades: pl.DataFrame) -> pl.DataFrame:
     ]
     del grades
     # The last digits of a metric depend on the order of its samples.
-    return pl.concat(pieces).sort("question")
+    return pl.concat(pieces).sort("slice", "system", "question", maintain_order=True)

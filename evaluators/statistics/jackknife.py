@@ -86,7 +86,7 @@ def pseudo_values(
     for name, score in found.scores.items():
         values = np.full(int(present.max(initial=-1)) + 1 if total is None else total, np.nan)
         if count:
-            values[present] = _combine(score, whole[name], without[name], scale)
+            values[present] = _combine(_number(score), _number(whole[name]), without[name], scale)
         pseudo_by_metric[name] = values
     return pseudo_by_metric
 
@@ -110,29 +110,25 @@ def pseudo_values_of_systems(
     without = evaluator.aggregate_without(rows, of_all, (len(found), count))
     if without is None:
         return None
-    return [
-        {
-            name: _combine(score, score, without[name][at], 1.0)
-            for name, score in graded.scores.items()
-        }
-        for at, graded in enumerate(found)
-    ]
+    pseudo = {}
+    for name, left in without.items():
+        scores = np.array([[_number(graded.scores[name])] for graded in found])
+        pseudo[name] = _combine(scores, scores, left, 1.0)
+    return [{name: values[at] for name, values in pseudo.items()} for at in range(len(found))]
 
 
-def _combine(
-    score: float | Unscored, whole: float | Unscored, without: Floats, scale: float
-) -> Floats:
-    """Return the pseudo-values of one metric of one system.
+def _combine(score: Floats | float, whole: Floats | float, without: Floats, scale: float) -> Floats:
+    """Return the pseudo-values of one metric.
 
     Args:
-        score: The metric of all samples.
-        whole: The metric of the samples that are in a part.
-        without: The metric without each part.
+        score: The metric of all samples, or of all of each system: shape (systems, 1).
+        whole: The metric of the samples that are in a part; the same shape.
+        without: The metric without each part: shape (..., parts).
         scale: Scales the spread to all samples.
     """
-    count = len(without)
-    pseudo = count * _number(whole) - (count - 1) * without
-    values: Floats = _number(score) + (pseudo - pseudo.mean()) * scale
+    count = without.shape[-1]
+    pseudo = count * whole - (count - 1) * without
+    values: Floats = score + (pseudo - pseudo.mean(axis=-1, keepdims=True)) * scale
     return values
 
 

@@ -1,12 +1,14 @@
 """What Dagster needs for the steps of a small run that do nothing.
 
-`python -m benchmarks.dagster_alone` runs ten assets in five steps, and eight checks in four, of one
-partition, with Dagster's own storage in a new folder. A run of the starter project has as many.
+`python -m benchmarks.dagster_alone FOLDER` runs ten assets in five steps, and eight checks in four,
+of one partition, with Dagster's own storage in a folder, which the first run creates. A run of the
+starter project has as many steps.
 """
 
 from __future__ import annotations
 
-import tempfile
+import sys
+from pathlib import Path
 
 import dagster as dg
 
@@ -45,7 +47,7 @@ def check_step(names: tuple[str, ...]) -> dg.AssetChecksDefinition:
     return check
 
 
-def main() -> None:
+def main(folder: str) -> None:
     """Run the job once."""
     assets = [step(*each) for each in zip(ASSETS, ((), *ASSETS[:-1]), strict=True)]
     definitions = dg.Definitions(
@@ -53,17 +55,15 @@ def main() -> None:
         asset_checks=[check_step(names) for names in CHECKS],
         jobs=[dg.define_asset_job("evaluate", selection="*")],
     )
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        dg.DagsterInstance.local_temp(folder) as instance,
-    ):
+    quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+    Path(folder).mkdir(exist_ok=True)
+    with dg.DagsterInstance.local_temp(folder) as instance:
         instance.add_dynamic_partitions("benchmark", ["harbour"])
         job = definitions.resolve_job_def("evaluate")
-        quiet = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
         run = job.execute_in_process(quiet, instance=instance, partition_key="harbour")
         if not run.success:
             raise SystemExit("the job failed")
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

@@ -2,8 +2,8 @@
 -- number of samples of each status, and the sum and mean of the scored ones. Slices are those of labels.sql,
 -- and 'all'. Metrics are identified by their position in the list until the end: names for 13
 -- million scores take longer than the sums.
--- Most samples have a score for every metric and no reasons: their lists are summed by position.
--- Only the other samples are unnested into one row for each score.
+-- Lists are summed by position: samples with the same statuses, which are few combinations, become
+-- one row before these are unnested.
 WITH labels AS (
     {labels}
 ),
@@ -22,26 +22,23 @@ members AS (
     WHERE g.benchmark IN ({benchmarks})
 ),
 
-plain AS (
-    SELECT benchmark, slice, system, evaluator, signature, count(*) AS n, {sums}::DOUBLE[] AS sums
-    FROM members
-    WHERE statuses IS NULL AND reasons IS NULL
-    GROUP BY benchmark, slice, system, evaluator, signature
-),
-
-numbers AS (
+grouped AS (
     SELECT
         benchmark,
         slice,
         system,
         evaluator,
         signature,
-        generate_subscripts("values", 1) AS place,
-        unnest("values") AS value,
-        unnest(statuses) AS status,
-        unnest(reasons) AS reason
+        statuses,
+        CASE
+            WHEN list_contains(reasons, 'target_error')
+                THEN list_transform(reasons, lambda reason: reason = 'target_error')
+        END AS failed,
+        count(*) AS n,
+        max(len("values")) AS places,
+        {sums}::DOUBLE[] AS sums
     FROM members
-    WHERE statuses IS NOT NULL OR reasons IS NOT NULL
+    GROUP BY ALL
 ),
 
 counted AS (
@@ -51,29 +48,12 @@ counted AS (
         system,
         evaluator,
         signature,
-        generate_subscripts(sums, 1) AS place,
         n,
-        n AS n_scored,
-        unnest(sums) AS value_sum
-    FROM plain
-    UNION ALL BY NAME
-    SELECT
-        benchmark,
-        slice,
-        system,
-        evaluator,
-        signature,
-        place,
-        count(*) AS n,
-        count(*) FILTER (status IS NULL OR status = 'scored') AS n_scored,
-        count(*) FILTER (status = 'not_applicable') AS n_not_applicable,
-        count(*) FILTER (status = 'undefined') AS n_undefined,
-        count(*) FILTER (status = 'parse_failure') AS n_parse_failure,
-        count(*) FILTER (status = 'judge_error') AS n_judge_error,
-        count(*) FILTER (status = 'target_error' OR reason = 'target_error') AS n_target_error,
-        fsum(value) AS value_sum
-    FROM numbers
-    GROUP BY ALL
+        generate_subscripts(sums[:places], 1) AS place,
+        unnest(sums[:places]) AS value_sum,
+        unnest(statuses) AS status,
+        unnest(failed) AS has_failed
+    FROM grouped
 )
 
 SELECT
@@ -83,14 +63,15 @@ SELECT
     c.evaluator,
     s.metrics[c.place] AS metric,
     sum(c.n)::BIGINT AS n,
-    sum(c.n_scored)::BIGINT AS n_scored,
-    coalesce(sum(c.n_not_applicable), 0)::BIGINT AS n_not_applicable,
-    coalesce(sum(c.n_undefined), 0)::BIGINT AS n_undefined,
-    coalesce(sum(c.n_parse_failure), 0)::BIGINT AS n_parse_failure,
-    coalesce(sum(c.n_judge_error), 0)::BIGINT AS n_judge_error,
-    coalesce(sum(c.n_target_error), 0)::BIGINT AS n_target_error,
+    coalesce(sum(c.n) FILTER (status IS NULL OR status = 'scored'), 0)::BIGINT AS n_scored,
+    coalesce(sum(c.n) FILTER (status = 'not_applicable'), 0)::BIGINT AS n_not_applicable,
+    coalesce(sum(c.n) FILTER (status = 'undefined'), 0)::BIGINT AS n_undefined,
+    coalesce(sum(c.n) FILTER (status = 'parse_failure'), 0)::BIGINT AS n_parse_failure,
+    coalesce(sum(c.n) FILTER (status = 'judge_error'), 0)::BIGINT AS n_judge_error,
+    coalesce(sum(c.n) FILTER (status = 'target_error' OR has_failed), 0)::BIGINT
+        AS n_target_error,
     fsum(c.value_sum) AS value_sum,
-    fsum(c.value_sum) / nullif(sum(c.n_scored), 0) AS mean,
+    fsum(c.value_sum) / nullif(n_scored, 0) AS mean,
     c.signature
 FROM counted AS c
 JOIN signatures AS s USING (evaluator, signature)

@@ -140,7 +140,8 @@ def screened_sign_flip_p(differences: Floats, is_wanted: Booleans, threshold: fl
     """
     from scipy.special import ndtr
 
-    positive, negative = (_count_true(each) for each in (differences.T > 0, differences.T < 0))
+    positive = np.count_nonzero(differences > 0, axis=0)
+    negative = np.count_nonzero(differences < 0, axis=0)
     # All patterns that turn differences in the less frequent direction reach the sum.
     least_found = np.exp2(1.0 - np.maximum(positive, negative))
     is_needed = is_wanted | (positive + negative > FEW) | (least_found < threshold)

@@ -14,6 +14,7 @@ SNIPPET = "window.vegaEmbed = vegaEmbed;"
 """The only name that the bundle exports to a page."""
 
 
+@cache
 def bundle_name() -> str:
     """Return the file name of the bundle; it changes with the version of the libraries."""
     return f"vega-{digest_of(version('vl-convert-python'), SNIPPET)[:12]}.js"

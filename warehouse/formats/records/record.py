@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Self, get_args, get_type_hints
 
@@ -64,7 +65,8 @@ class Record(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
 
     @classmethod
-    def annotations(cls) -> dict[str, Any]:
+    @cache
+    def annotations(cls) -> Mapping[str, Any]:
         """Return the annotation of each input field, without `None`."""
         hints = get_type_hints(cls, include_extras=True)
         return {

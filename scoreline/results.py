@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from assets.analysis.gates.result import GateResult
-    from assets.leaderboard.score_matrix import Source
     from assets.project import Benchmark
+    from warehouse.queries.benchmarks import Source
 
 _LEADERBOARD = (
     "SELECT * FROM leaderboard WHERE list_contains($benchmarks, benchmark) "

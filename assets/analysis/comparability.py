@@ -19,9 +19,9 @@ from warehouse.queries.comparisons import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assets.leaderboard.score_matrix import Source
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
+    from warehouse.queries.benchmarks import Source
 
 
 class NotComparable(WarehouseError):  # noqa: N818 - the name says what is the matter

@@ -11,7 +11,7 @@ from warehouse.errors import WarehouseError, closest_match
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from assets.leaderboard.score_matrix import Source
+    from warehouse.queries.benchmarks import Source
 
 RUN_DIGITS = 8
 """How many characters of a run's id are shown, and are enough to name it."""

@@ -16,12 +16,13 @@ from evaluators.statistics.power import clusters_needed
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from assets.leaderboard.score_matrix import QuestionIndex, ScoreMatrices, Source
+    from assets.leaderboard.score_matrix import QuestionIndex, ScoreMatrices
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
     from evaluators.statistics.arrays import Booleans
     from evaluators.statistics.comparisons import Comparisons
+    from warehouse.queries.benchmarks import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,11 +16,11 @@ from evaluators.statistics.intervals import effective_sample_size, wilson
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from assets.leaderboard.score_matrix import Source
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.statistics.arrays import Booleans, Floats
     from evaluators.statistics.clusters import ClusterSums, Groups
+    from warehouse.queries.benchmarks import Source
 
 HIGH = 0.7
 """The least value that the source calls high."""

@@ -19,10 +19,11 @@ from warehouse.queries.score_matrices import questions_not_asked
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from assets.leaderboard.score_matrix import Keys, QuestionIndex, Source
+    from assets.leaderboard.score_matrix import Keys, QuestionIndex
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.statistics.arrays import Booleans
+    from warehouse.queries.benchmarks import Source
 
 KEY = ("slice", "system", "evaluator", "metric")
 

@@ -20,8 +20,8 @@ from assets.leaderboard.uncertainty import (
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from assets.leaderboard.score_matrix import Source
     from assets.project import Benchmark
+    from warehouse.queries.benchmarks import Source
 
 
 def compare_pair(

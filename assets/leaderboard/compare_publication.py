@@ -31,10 +31,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from assets.analysis.publications import Publication
-    from assets.leaderboard.score_matrix import QuestionIndex, Source
+    from assets.leaderboard.score_matrix import QuestionIndex
     from assets.project import Benchmark
     from evaluators.statistics.arrays import Floats
     from evaluators.statistics.clusters import Groups
+    from warehouse.queries.benchmarks import Source
 
 NOT_COMPARABLE = "not_comparable"
 

@@ -38,10 +38,11 @@ from warehouse.queries.leaderboard import aggregate_scores
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from assets.leaderboard.score_matrix import Keys, QuestionIndex, Source
+    from assets.leaderboard.score_matrix import Keys, QuestionIndex
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.outcome import Graded
+    from warehouse.queries.benchmarks import Source
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
     from evaluators.statistics.arrays import Booleans, Floats, Integers
+    from warehouse.queries.benchmarks import Source
     from warehouse.queries.samples import Query
     from warehouse.storage.parameters import Parameters
 
@@ -35,13 +36,6 @@ if TYPE_CHECKING:
 
 ALL = "all"
 """The slice of all questions."""
-
-
-class Source(Protocol):
-    """A warehouse or its published copy."""
-
-    def fetch(self, sql: str, parameters: Parameters | None = None) -> pl.DataFrame:
-        """Return the result of a query."""
 
 
 @dataclass(frozen=True)

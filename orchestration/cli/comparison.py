@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from assets.leaderboard.compare_publication import PublicationChanges
-    from assets.leaderboard.score_matrix import Source
     from assets.project import Benchmark
+    from warehouse.queries.benchmarks import Source
 
 COLUMNS = (
     *("metric", "a", "b", "difference", "ci_low", "ci_high", "p_adjusted", "verdict"),

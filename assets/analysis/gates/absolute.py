@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assets.analysis.gates.result import Verdict
-    from assets.leaderboard.score_matrix import Source
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
+    from warehouse.queries.benchmarks import Source
 
 EQUAL = 1e-12
 """Numbers that agree up to this share are equal."""

@@ -21,11 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from assets.analysis.gates.result import Verdict
-    from assets.leaderboard.score_matrix import Keys, QuestionIndex, Source
+    from assets.leaderboard.score_matrix import Keys, QuestionIndex
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
     from evaluators.statistics.arrays import Floats, Integers
+    from warehouse.queries.benchmarks import Source
 
 
 @dataclass(frozen=True)

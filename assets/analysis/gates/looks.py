@@ -12,8 +12,9 @@ import polars as pl
 
 if TYPE_CHECKING:
     from assets.analysis.gates.gains import PairedScores
-    from assets.leaderboard.score_matrix import Keys, Source
+    from assets.leaderboard.score_matrix import Keys
     from evaluators.statistics.arrays import Floats, Integers
+    from warehouse.queries.benchmarks import Source
     from warehouse.storage.transaction import Transaction
 
 SAME = 1e-9

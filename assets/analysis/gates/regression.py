@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from assets.analysis.gates.gains import PairedScores
     from assets.analysis.gates.result import GateResult
-    from assets.leaderboard.score_matrix import Source
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
+    from warehouse.queries.benchmarks import Source
 
 NOTHING = GainTest(
     low=math.nan, high=math.nan, loss_p=math.nan, gain_p=math.nan, is_unchanged=False

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from assets.analysis.gates.gains import PairedScores
     from assets.analysis.gates.looks import Look
     from assets.analysis.gates.result import GateResult
-    from assets.leaderboard.score_matrix import Source
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
+    from warehouse.queries.benchmarks import Source
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
 

@@ -255,10 +255,10 @@ def evaluator_tests(sources: list[Source]) -> list[str]:
 def noisy_connections(sources: list[Source]) -> list[str]:
     """DuckDB is opened in one place, which disables its progress bars."""
     return [
-        f"{source.path}:{node.lineno} opens DuckDB; warehouse.storage.connection_pool does"
+        f"{source.path}:{node.lineno} opens DuckDB; warehouse.storage.connect does"
         for source in sources
         if source.path.startswith(tuple(f"{package}/" for package in PACKAGES))
-        and source.path != "warehouse/storage/connection_pool.py"
+        and source.path != "warehouse/storage/connect.py"
         for node in ast.walk(source.tree)
         if isinstance(node, ast.Attribute) and ast.unparse(node) == "duckdb.connect"
     ]
@@ -340,7 +340,7 @@ RIGHT: list[tuple[Rule, list[Source]]] = [
     (dotted_imports, [Source("assets/x.py", "import dagster as dg, orjson")]),
     (names, [Source("warehouse/database.py", "")]),
     (evaluator_tests, [Source("evaluators/library/f/__init__.py", "")]),
-    (noisy_connections, [Source("warehouse/storage/connection_pool.py", "duckdb.connect()")]),
+    (noisy_connections, [Source("warehouse/storage/connect.py", "duckdb.connect()")]),
 ]
 
 RULES = (

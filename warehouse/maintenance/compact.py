@@ -12,8 +12,8 @@ import duckdb
 from warehouse.errors import NoSpace, WarehouseError
 from warehouse.schema.ddl import check, literal, quoted
 from warehouse.storage.atomic import fsync
+from warehouse.storage.connect import connect
 from warehouse.storage.connection import duckdb_config, translate_error
-from warehouse.storage.connection_pool import connect
 from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import os
 import shutil
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import duckdb
@@ -91,8 +92,13 @@ class Snapshot:
             raise WarehouseError(
                 f"there is no published copy {str(self.path)!r}: `scoreline run` publishes one"
             )
-        with connect_file(self.path, read_only=True, settings=self.settings) as connection:
-            require_version(connection, self.path)
+        with connect_file(
+            self.path,
+            read_only=True,
+            settings=self.settings,
+            may_be_kept=True,
+            check=partial(require_version, path=self.path),
+        ) as connection:
             yield OpenSnapshot(connection)
 
     @property

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,8 @@ import duckdb
 
 from warehouse.errors import NoSpace, WarehouseError, WarehouseLocked, WarehouseTooNew
 from warehouse.schema.ddl import create_tables
-from warehouse.storage.connection_pool import STORAGE_VERSION, connect, pooled_connection
+from warehouse.storage.connect import connect
+from warehouse.storage.connection_pool import STORAGE_VERSION, keeps_attached, pooled_connection
 from warehouse.storage.memory import default_memory_limit, thread_count
 from warehouse.storage.scratch import MEMORY
 from warehouse.storage.waiting import Waiting
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
 
-    from warehouse.storage.connection_pool import Config
+    from warehouse.storage.connect import Config
 
 PAUSE_S = 0.05
 
@@ -51,11 +52,20 @@ class Settings:
 
 @contextmanager
 def connect_file(
-    path: Path, *, read_only: bool, settings: Settings, patience_s: float = 0.0
+    path: Path,
+    *,
+    read_only: bool,
+    settings: Settings,
+    patience_s: float = 0.0,
+    may_be_kept: bool = False,
+    lock: Callable[[], AbstractContextManager[None]] = nullcontext,
+    check: Callable[[duckdb.DuckDBPyConnection], None] = lambda _: None,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Open a DuckDB file for the duration of the `with`.
 
-    It waits up to `patience_s` while a foreign process has the file open.
+    It waits up to `patience_s` while a foreign process has the file open. With `may_be_kept`,
+    `keep_attached` applies to it. What `lock` returns is held as long as this process has the file
+    open, and `check` is called when it opens the file.
 
     Raises:
         WarehouseLocked: A process that does not use the file lock has it open.
@@ -67,7 +77,15 @@ def connect_file(
         raise WarehouseError(f"{str(path)!r} is a folder, expected a DuckDB file")
     try:
         with ExitStack() as stack:
-            opened = partial(_open, path, read_only=read_only, settings=settings)
+            opened = partial(
+                _open,
+                path,
+                read_only=read_only,
+                settings=settings,
+                may_be_kept=may_be_kept,
+                lock=lock,
+                check=check,
+            )
             yield _enter(stack, opened, path, patience_s)
     except duckdb.Error as error:
         raise translate_error(error, path) from error
@@ -146,16 +164,41 @@ def duckdb_config(settings: Settings) -> Config:
     }
 
 
+@contextmanager
 def _open(
-    path: Path, *, read_only: bool, settings: Settings
-) -> AbstractContextManager[duckdb.DuckDBPyConnection]:
+    path: Path,
+    *,
+    read_only: bool,
+    settings: Settings,
+    may_be_kept: bool = False,
+    lock: Callable[[], AbstractContextManager[None]] = nullcontext,
+    check: Callable[[duckdb.DuckDBPyConnection], None] = lambda _: None,
+) -> Iterator[duckdb.DuckDBPyConnection]:
     # DuckDB requires equal settings for all connections of a process to a file.
     config = duckdb_config(settings) | {"storage_compatibility_version": STORAGE_VERSION}
+    scratch = settings.scratch
+    # Where files are kept attached, all queries are Scoreline's own.
+    if scratch is not None and (not settings.sealed or keeps_attached()):
+        with pooled_connection(
+            path,
+            read_only=read_only,
+            config=config,
+            scratch=scratch,
+            may_be_kept=may_be_kept,
+            lock=lock,
+            check=check,
+            in_any=settings.sealed,
+        ) as connection:
+            yield connection
+        return
     if settings.sealed:
         config |= {"enable_external_access": False}
-    if settings.scratch is None or settings.sealed:
-        return connect(str(path), read_only=read_only, config=config, scratch=settings.scratch)
-    return pooled_connection(path, read_only=read_only, config=config, scratch=settings.scratch)
+    with (
+        lock(),
+        connect(str(path), read_only=read_only, config=config, scratch=scratch) as connection,
+    ):
+        check(connection)
+        yield connection
 
 
 def create_file(path: Path, settings: Settings) -> None:

@@ -1,48 +1,86 @@
 """A pool of DuckDB databases that attach files for as long as they have connections.
 
 Starting a DuckDB database takes more than ten milliseconds, attaching a file to a running one some
-three. A run opens its warehouse dozens of times for a moment, so that other processes can use
-it. A database without connections keeps no file open.
+three, and detaching a changed one ten. A run opens its warehouse some seventy times for a moment,
+so that other processes can use it. With `keep_attached`, a file and its lock are kept for another
+moment; otherwise a database without connections has no file open.
 """
 
 from __future__ import annotations
 
 import os
-import sys
 import threading
-from contextlib import ExitStack, contextmanager, suppress
+import time
+from collections import Counter
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from multiprocessing.util import Finalize
-from pathlib import Path
-from tempfile import gettempdir
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import duckdb
 
 from warehouse.schema.ddl import literal
+from warehouse.storage.connect import ending_query, new_cursor, open_database
 from warehouse.storage.scratch import MEMORY, spill_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-    from typing import Any
+    from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
 
+    from warehouse.storage.connect import Config
 
-STORAGE_VERSION = "v1.2.0"
+STORAGE_VERSION: Final = "v1.2.0"
 """The storage version of new files, and of older ones from their next write on.
 
 Files of the default version, which DuckDB before 1.2 can read as well, take more than twice as long
 to attach. Versions before v1.2.0 are not kept: DuckDB reopens such files with the default version.
 """
 
-Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
+KEPT_S: Final = 0.05
+"""How long at least `keep_attached` keeps a file without connections."""
+
+LONGEST_S: Final = 2.0
+"""How long a file is kept between connections, so that other processes have their turn."""
+
+Identity: TypeAlias = tuple[int, int] | None
 
 
 @dataclass(slots=True)
 class AttachedFile:
-    """A file attached to a pooled database, with its name there and its number of connections."""
+    """A file attached to a pooled database.
+
+    Attributes:
+        name: Its name in the database.
+        path: The file.
+        read_only: Whether it cannot be written.
+        may_be_kept: Whether `keep_attached` applies to it.
+        identity: Tells it from another file that takes its path.
+        locks: What is held until it is detached.
+        since: When it was attached.
+        connections: The number of its connections.
+        is_written: Whether one of them writes.
+        idle_since: When the last of them was closed.
+    """
 
     name: str
+    path: str
+    read_only: bool
+    may_be_kept: bool
+    identity: Identity
+    locks: ExitStack = field(default_factory=ExitStack)
+    since: float = field(default_factory=time.monotonic)
     connections: int = 0
+    is_written: bool = False
+    idle_since: float = 0.0
+
+    def serves(self, path: Path, identity: Identity, *, read_only: bool) -> bool:
+        """Return whether another connection to a file can use this one."""
+        if (self.path, self.identity) != (str(path), identity):
+            return False
+        if read_only or self.path == MEMORY:
+            return not self.is_written
+        return not self.read_only and not self.connections
 
 
 @dataclass(slots=True)
@@ -53,80 +91,157 @@ class PooledDatabase:
         connection: Its first connection, which only attaches and detaches files.
         opened: Closes it, and removes the folder to which it spills data.
         spilled: That folder, which exists while it holds data; null if nothing can be spilled.
-        attached: Its files, by path and read-only flag.
+        attached: Its files.
         is_broken: Whether an error occurred in it; DuckDB may then refuse every statement.
     """
 
     connection: duckdb.DuckDBPyConnection
     opened: ExitStack
     spilled: Path | None
-    attached: dict[tuple[str, bool], AttachedFile] = field(default_factory=dict)
+    attached: list[AttachedFile] = field(default_factory=list)
     is_broken: bool = False
 
-    def attach(
-        self, path: Path, *, read_only: bool
-    ) -> tuple[AttachedFile, duckdb.DuckDBPyConnection]:
-        """Attach a file if necessary and return a connection that has it as default database."""
-        key = (str(path), read_only)
-        if key not in self.attached:
-            names = {each.name for each in self.attached.values()}
-            candidates = (f"warehouse{i or ''}" for i in range(len(names) + 1))
-            name = next(each for each in candidates if each not in names)
-            option = "READ_ONLY" if read_only else f"STORAGE_VERSION '{STORAGE_VERSION}'"
-            options = f"(TYPE duckdb, {option})"
-            self.connection.execute(f"ATTACH {literal(str(path))} AS {name} {options}")
-            self.attached[key] = AttachedFile(name)
-        file = self.attached[key]
+    def find(self, path: Path, *, read_only: bool) -> AttachedFile | None:
+        """Return the attached file that another connection can use."""
+        identity = _identity(path)
+        for file in self.attached:
+            if file.serves(path, identity, read_only=read_only):
+                return file
+        return None
+
+    def attach(self, path: Path, *, read_only: bool, may_be_kept: bool) -> AttachedFile:
+        """Attach a file."""
+        names = {each.name for each in self.attached}
+        candidates = (f"warehouse{i or ''}" for i in range(len(names) + 1))
+        name = next(each for each in candidates if each not in names)
+        option = "READ_ONLY" if read_only else f"STORAGE_VERSION '{STORAGE_VERSION}'"
+        options = f"(TYPE duckdb, {option})"
+        self.connection.execute(f"ATTACH {literal(str(path))} AS {name} {options}")
+        file = AttachedFile(name, str(path), read_only, may_be_kept, _identity(path))
+        self.attached.append(file)
+        return file
+
+    def connect(self, file: AttachedFile, *, read_only: bool) -> duckdb.DuckDBPyConnection:
+        """Return a connection that has a file as default database."""
         cursor = new_cursor(self.connection)
         cursor.execute(f"USE {file.name}")
         file.connections += 1
-        return file, cursor
+        file.is_written = not read_only and file.path != MEMORY
+        return cursor
 
     def release(self, file: AttachedFile, cursor: duckdb.DuckDBPyConnection) -> None:
-        """Close a connection; detach the file with its last connection."""
+        """Close a connection; detach the file with its last one, unless it is kept."""
         cursor.close()
         file.connections -= 1
-        if file.connections == 0:
-            ((key, _),) = [each for each in self.attached.items() if each[1] is file]
-            del self.attached[key]
+        file.idle_since = time.monotonic()
+        # A database removes its spilled data only when it is closed.
+        if self.spilled is not None and self.spilled.exists():
+            self.is_broken = True
+        if file.is_written and not self.is_broken:
+            file.is_written = False
+            # Rows that are only in the log are compressed when they are moved to the file.
+            self.connection.execute("RESET disabled_compression_methods")
+        if file.connections == 0 and not self._keeps(file):
+            self.detach(file)
+
+    def detach(self, file: AttachedFile) -> None:
+        """Detach a file without connections, then release its locks."""
+        self.attached.remove(file)
+        with file.locks:
             try:
                 self.connection.execute(f"DETACH {file.name}")
-                _, read_only = key
-                if not read_only:
-                    # Reset a setting that is meant for one transaction.
-                    self.connection.execute("RESET disabled_compression_methods")
             except duckdb.Error:
                 self.is_broken = True
+
+    def detach_idle(self, path: Path | None = None, *, idle_s: float = 0.0) -> None:
+        """Detach a file, or all, that had no connection for some time."""
+        last = time.monotonic() - idle_s
+        for file in list(self.attached):
+            is_meant = path is None or file.path == str(path)
+            if is_meant and not file.connections and file.idle_since <= last:
+                self.detach(file)
+
+    def _keeps(self, file: AttachedFile) -> bool:
+        if not _KEEPING or not file.may_be_kept or self.is_broken or _WAITING[file.path]:
+            return False
+        return file.idle_since - file.since < LONGEST_S
 
 
 _POOL: dict[tuple[object, ...], PooledDatabase] = {}
 _INHERITED: list[PooledDatabase] = []
 _CLOSED_AT_EXIT: set[int] = set()
 _LOCK = threading.RLock()
+_KEEPING: list[threading.Event] = []
+"""The end of each `keep_attached` that lasts."""
+
+_WAITING: Counter[str] = Counter()
+"""How many threads of this process wait for the lock of a file."""
 
 
 @contextmanager
 def pooled_connection(
-    path: Path, *, read_only: bool, config: Config, scratch: Path
+    path: Path,
+    *,
+    read_only: bool,
+    config: Config,
+    scratch: Path,
+    may_be_kept: bool = False,
+    lock: Callable[[], AbstractContextManager[None]] = nullcontext,
+    check: Callable[[duckdb.DuckDBPyConnection], None] | None = None,
+    in_any: bool = False,
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     """Connect to a file through the pool for the duration of the `with`.
 
-    The configuration and `scratch` select the database of the pool.
+    Args:
+        path: The file.
+        read_only: Whether nothing is written.
+        config: With `scratch`, it selects the database of the pool.
+        scratch: The folder for data that spills to disk.
+        may_be_kept: Whether `keep_attached` applies to the file: it must not be moved meanwhile.
+        lock: Returns a context that is entered before the file is attached, and left after it was
+            detached.
+        check: Called with the first connection to the attached file.
+        in_any: Whether any database of the pool will do.
     """
-    key = (scratch, *config.items())
+    key: tuple[object, ...] = (scratch, *config.items())
     with _LOCK:
+        if in_any:
+            key = next(iter(_POOL), key)
         database = _POOL.get(key)
-        if database is None:
-            close_idle()
-            _close_at_exit()
-            database = _POOL[key] = _open_database(config, scratch)
+        file = None if database is None else database.find(path, read_only=read_only)
+        if file is None:
+            # This process itself may hold the lock for a file that is only kept.
+            detach_idle(path)
+            _WAITING[str(path)] += 1
+        elif database is not None:
+            cursor = database.connect(file, read_only=read_only)
+    is_new = file is None
+    if file is None or database is None:
         try:
-            file, cursor = database.attach(path, read_only=read_only)
-        except BaseException:
-            _close_if_idle(key, database)
-            raise
+            with ExitStack() as locks:
+                locks.enter_context(lock())
+                with _LOCK:
+                    database = _POOL.get(key)
+                    if database is None:
+                        close_idle()
+                        _close_at_exit()
+                        database = _POOL[key] = _open_pooled(config, scratch)
+                    try:
+                        file = database.find(path, read_only=read_only) or database.attach(
+                            path, read_only=read_only, may_be_kept=may_be_kept
+                        )
+                        cursor = database.connect(file, read_only=read_only)
+                    except BaseException:
+                        _close_if_idle(key, database)
+                        raise
+                    file.locks.push(locks.pop_all())
+        finally:
+            with _LOCK:
+                _WAITING[str(path)] -= 1
     try:
         with ending_query(cursor):
+            if is_new and check is not None:
+                check(cursor)
             yield cursor
     except BaseException:
         database.is_broken = True
@@ -134,16 +249,50 @@ def pooled_connection(
     finally:
         with _LOCK:
             database.release(file, cursor)
-            # A database removes its spilled data only when it is closed.
-            has_spilled = database.spilled is not None and database.spilled.exists()
-            database.is_broken = database.is_broken or has_spilled
             if database.is_broken:
+                database.detach_idle()
                 _close_if_idle(key, database)
+
+
+@contextmanager
+def keep_attached() -> Iterator[None]:
+    """Keep files attached for a moment after each use, for the duration of the `with`."""
+    ended = threading.Event()
+    _KEEPING.append(ended)
+    thread = threading.Thread(target=_detach_unused, args=(ended,), name="detach", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        with _LOCK:
+            _KEEPING.remove(ended)
+            detach_idle()
+
+
+def keeps_attached() -> bool:
+    """Return whether files are kept attached now."""
+    return bool(_KEEPING)
+
+
+def _detach_unused(ended: threading.Event) -> None:
+    while not ended.wait(KEPT_S):
+        with _LOCK:
+            for database in _POOL.values():
+                database.detach_idle(idle_s=KEPT_S)
+
+
+def detach_idle(path: Path | None = None) -> None:
+    """Detach a file, or all, unless they are in use: they then hold all that was written."""
+    with _LOCK:
+        for database in _POOL.values():
+            database.detach_idle(path)
 
 
 def close_idle() -> None:
     """Close the databases without connections."""
     with _LOCK:
+        detach_idle()
         for key, database in list(_POOL.items()):
             _close_if_idle(key, database)
 
@@ -165,6 +314,8 @@ def _reset_after_fork() -> None:
     """Drop the databases of the parent process, whose threads do not exist here."""
     global _LOCK  # noqa: PLW0603 - another thread of the parent may have held it
     _LOCK = threading.RLock()
+    _KEEPING.clear()
+    _WAITING.clear()
     _INHERITED.extend(_POOL.values())
     _POOL.clear()
 
@@ -173,69 +324,18 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=close_idle, after_in_child=_reset_after_fork)
 
 
-def _disable_progress_bar(connection: duckdb.DuckDBPyConnection) -> None:
-    # DuckDB draws one only where no file is run: in a shell or notebook, or by `python -c`.
-    if hasattr(sys.modules["__main__"], "__file__"):
-        return
-    # In a notebook without ipywidgets there is none, and DuckDB refuses the setting.
-    with suppress(duckdb.InvalidInputException):
-        connection.execute("SET enable_progress_bar = false")
-
-
-@contextmanager
-def connect(
-    database: str = MEMORY,
-    *,
-    read_only: bool = False,
-    config: Mapping[str, Any] | None = None,
-    scratch: Path | None = None,
-) -> Iterator[duckdb.DuckDBPyConnection]:
-    """Open a DuckDB database for the duration of the `with`; it spills data to its own folder.
-
-    The folder is created in `scratch`, or in the system's folder for temporary files.
-    """
-    with (
-        spill_folder(scratch or Path(gettempdir()), database) as spilled,
-        _connect(database, read_only=read_only, config=config or {}, spilled=spilled) as connection,
-        ending_query(connection),
-    ):
-        yield connection
-
-
-@contextmanager
-def ending_query(connection: duckdb.DuckDBPyConnection) -> Iterator[None]:
-    """Interrupt the query of a connection when the `with` ends with an exception.
-
-    After Ctrl-C its threads go on, and closing the connection or a rollback waits for their end.
-    """
-    try:
-        yield
-    except BaseException:
-        connection.interrupt()
-        raise
-
-
-def _open_database(config: Config, scratch: Path) -> PooledDatabase:
+def _open_pooled(config: Config, scratch: Path) -> PooledDatabase:
     with ExitStack() as stack:
         spilled = stack.enter_context(spill_folder(scratch))
-        opened = _connect(MEMORY, read_only=False, config=config, spilled=spilled)
+        opened = open_database(MEMORY, read_only=False, config=config, spilled=spilled)
         stack.enter_context(opened)
         return PooledDatabase(opened, stack.pop_all(), spilled)
 
 
-def _connect(
-    database: str, *, read_only: bool, config: Mapping[str, Any], spilled: Path | None
-) -> duckdb.DuckDBPyConnection:
-    """Open a DuckDB database; the only call of `duckdb.connect` in this package."""
-    # Without a folder, a query that exceeds the memory fails.
-    settings = {**config, "temp_directory": str(spilled or "")}
-    connection = duckdb.connect(database, read_only=read_only, config=settings)
-    _disable_progress_bar(connection)
-    return connection
-
-
-def new_cursor(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
-    """Return another connection to the same database."""
-    cursor = connection.cursor()
-    _disable_progress_bar(cursor)
-    return cursor
+def _identity(path: Path) -> Identity:
+    """Return the device and inode of a file; null if there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

@@ -11,8 +11,9 @@ import duckdb
 
 from warehouse.errors import SchemaOutdated, WarehouseError
 from warehouse.storage.atomic import fsync
+from warehouse.storage.connect import ending_query
 from warehouse.storage.connection import Settings, connect_file, create_file
-from warehouse.storage.connection_pool import ending_query
+from warehouse.storage.connection_pool import detach_idle
 from warehouse.storage.file_lock import FileLock
 from warehouse.storage.migrate import create_backup, migrate, require_version
 from warehouse.storage.scratch import scratch_folder
@@ -45,18 +46,18 @@ class FileStorage:
         self._create_if_missing()
         with ExitStack() as stack:
             try:
-                connection = stack.enter_context(self._reading())
+                connection = stack.enter_context(self._connected(read_only=True))
             except SchemaOutdated:
                 with self.writing():
                     pass
-                connection = stack.enter_context(self._reading())
+                connection = stack.enter_context(self._connected(read_only=True))
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """Open a connection in a transaction under the exclusive lock."""
         self._create_if_missing()
-        with self._lock.exclusive(), self._connected(read_only=False) as connection:
+        with self._connected(read_only=False) as connection:
             connection.begin()
             try:
                 with ending_query(connection):
@@ -82,39 +83,36 @@ class FileStorage:
     def exclusive_lock(self) -> Iterator[None]:
         """Hold the lock without a connection, for replacing the file itself."""
         self._create_if_missing()
+        detach_idle(self.path)
         with self._lock.exclusive():
             yield
 
     def copy(self, target: Path) -> None:
         """Copy the file between two transactions."""
-        if self.path.with_name(self.path.name + ".wal").exists():
-            # A killed process left a write-ahead log; opening the file for writing applies it.
+        detach_idle(self.path)
+        log = self.path.with_name(self.path.name + ".wal")
+        if log.exists():
+            # A killed process left it; opening the file for writing applies it.
             with self.writing():
                 pass
+            detach_idle(self.path)
         # The open connection excludes processes that do not use the file lock.
-        with self.reading():
+        with self.reading() as connection:
+            if log.exists():
+                # Another thread has just written, or the log could not be applied.
+                connection.execute("CHECKPOINT")
             shutil.copyfile(self.path, target)
         fsync(target)
 
     def size_bytes(self) -> int:
         """Return the size of a copy in bytes."""
         self._create_if_missing()
+        detach_idle(self.path)
         return self.path.stat().st_size
 
     @contextmanager
-    def _reading(self) -> Iterator[duckdb.DuckDBPyConnection]:
-        with self._lock.shared(), self._connected(read_only=True) as connection:
-            yield connection
-
-    @property
-    def _lock(self) -> FileLock:
-        return FileLock(self.path, self.patience_s)
-
-    @contextmanager
     def _connected(self, *, read_only: bool) -> Iterator[duckdb.DuckDBPyConnection]:
-        with connect_file(
-            self.path, read_only=read_only, settings=self.settings, patience_s=self.patience_s
-        ) as connection:
+        def check(connection: duckdb.DuckDBPyConnection) -> None:
             try:
                 require_version(connection, self.path)
             except SchemaOutdated:
@@ -122,7 +120,21 @@ class FileStorage:
                     raise
                 create_backup(connection, self.path)
                 migrate(connection, self.path)
+
+        with connect_file(
+            self.path,
+            read_only=read_only,
+            settings=self.settings,
+            patience_s=self.patience_s,
+            may_be_kept=True,
+            lock=self._lock.shared if read_only else self._lock.exclusive,
+            check=check,
+        ) as connection:
             yield connection
+
+    @property
+    def _lock(self) -> FileLock:
+        return FileLock(self.path, self.patience_s)
 
     def _create_if_missing(self) -> None:
         if self.path.exists():

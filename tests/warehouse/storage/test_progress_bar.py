@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 import duckdb
 from warehouse.storage import connection_pool
-from warehouse.storage.connection_pool import connect, new_cursor
+from warehouse.storage.connect import connect, new_cursor
 from warehouse.store import Warehouse
 
 def shown(connection):

@@ -18,7 +18,7 @@ from polars.testing import assert_frame_equal
 from tests.services import takes_minutes
 from warehouse.schema.tables import TABLES
 from warehouse.storage import scratch
-from warehouse.storage.connection_pool import connect
+from warehouse.storage.connect import connect
 from warehouse.storage.location import Lake
 from warehouse.storage.scratch import PREFIX, orphans, remove_orphans, scratch_folder
 

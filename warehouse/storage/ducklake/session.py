@@ -14,8 +14,8 @@ import duckdb
 
 from warehouse.errors import SchemaOutdated, WarehouseError, WarehouseUnreachable
 from warehouse.schema.ddl import create_tables, literal
+from warehouse.storage.connect import connect, new_cursor
 from warehouse.storage.connection import PAUSE_S, duckdb_config
-from warehouse.storage.connection_pool import connect, new_cursor
 from warehouse.storage.ducklake.extensions import load_extensions
 from warehouse.storage.ducklake.watchdog import Watchdog, servers_since, tcp_connections
 from warehouse.storage.ducklake.write_lock import query_postgres, roll_back, write_lock

@@ -13,7 +13,7 @@ from tenacity import Retrying, retry_if_exception, wait_exponential_jitter
 from tenacity.stop import stop_base
 
 from warehouse.errors import WarehouseConflict, WarehouseError, WarehouseUnreachable
-from warehouse.storage.connection_pool import ending_query
+from warehouse.storage.connect import ending_query
 from warehouse.storage.ducklake.export import export_lake
 from warehouse.storage.ducklake.session import (
     CONNECTION_LOST,

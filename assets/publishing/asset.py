@@ -1,5 +1,6 @@
 """The asset `published`: the copy of the warehouse for SQL users, and the report."""
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import polars as pl
 from assets.checks.data_docs import write_expectations_page
 from assets.checks.expectations import FULL
 from assets.fingerprints.digests import digest_of
+from assets.fingerprints.installed_code import cached_by_code
 from assets.keys import (
     CALIBRATION,
     INSIGHTS,
@@ -24,6 +26,7 @@ from assets.leaderboard.aggregate import metric_facts
 from assets.leaderboard.repeats import with_repeats
 from assets.project import CLUSTERS, Project
 from evaluators import catalog
+from evaluators.evaluator import Evaluator
 from evaluators.kinds.composite import CompositeEvaluator
 from warehouse.publish import snapshot
 from warehouse.publish.publications import Kept, record_publication
@@ -138,16 +141,32 @@ def build_metrics_table(warehouse: Warehouse, project: Project) -> pl.DataFrame:
         warehouse: The warehouse with the predictions.
         project: The project.
     """
-    every = [catalog.build(name) for name in catalog.catalogue()]
     benchmarks = with_repeats(warehouse, list(project.benchmarks.values()))
     configured = [evaluator for benchmark in benchmarks for evaluator in benchmark.evaluators]
     # The evaluator with the most metrics last.
     configured.sort(key=lambda each: each.repeats)
-    unused = ("signature", "best_value", "worst_value", "position")
-    facts = metric_facts([*every, *configured]).drop(unused)
-    families = {each.name: catalog.family_of(each) for each in (*every, *configured)}
+    used = _metric_rows(configured)
+    every = pl.DataFrame(
+        cached_by_code("metrics", _catalogue_rows), schema=used.schema, orient="row"
+    )
     return (
-        facts.with_columns(family=pl.col("evaluator").replace_strict(families))
+        pl.concat([every, used])
         .unique(["evaluator", "metric"], keep="last")
         .sort("evaluator", "metric")
+    )
+
+
+def _catalogue_rows() -> list[tuple[object, ...]]:
+    """Return the rows of all evaluators with their default parameters; imports all of them."""
+    return _metric_rows([catalog.build(name) for name in catalog.catalogue()]).rows()
+
+
+def _metric_rows(evaluators: Sequence[Evaluator]) -> pl.DataFrame:
+    unused = ("signature", "best_value", "worst_value", "position")
+    families = [{"evaluator": each.name, "family": catalog.family_of(each)} for each in evaluators]
+    schema = dict.fromkeys(("evaluator", "family"), pl.String)
+    return (
+        metric_facts(evaluators)
+        .drop(unused)
+        .join(pl.DataFrame(families, schema=schema).unique(), on="evaluator", how="left")
     )

@@ -6,12 +6,9 @@ To describe the evaluators, all of them are imported, which takes much longer th
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from orchestration.config.installed_code import digest_code
-from warehouse.storage.atomic import replace_file
-from warehouse.storage.file_system import cache_folder
+from assets.fingerprints.installed_code import cached_by_code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,28 +18,9 @@ Page: TypeAlias = dict[str, Any]
 
 
 def load_pages() -> list[Page]:
-    """Return the pages of all evaluators, by family and name.
-
-    They are cached for as long as the installed code is the same.
-    """
-    code = digest_code()
-    try:
-        file = cache_folder() / "evaluator-pages.json"
-    except RuntimeError:  # the user has no home directory
-        return _describe_all()
-    with suppress(OSError, ValueError, KeyError, TypeError):
-        cached = json.loads(file.read_text(encoding="utf-8"))
-        if cached["code"] == code:
-            pages: list[Page] = cached["pages"]
-            return pages
-    # As JSON also where they are new, so that both ways show the same.
-    text = json.dumps({"code": code, "pages": _describe_all()})
-    with suppress(OSError):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        with replace_file(file) as target:
-            target.write_text(text, encoding="utf-8")
-    new: list[Page] = json.loads(text)["pages"]
-    return new
+    """Return the pages of all evaluators, by family and name."""
+    pages: list[Page] = cached_by_code("evaluator-pages", _describe_all)
+    return pages
 
 
 def _describe_all() -> list[Page]:

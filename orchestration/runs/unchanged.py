@@ -16,8 +16,8 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from assets.fingerprints.installed_code import digest_code
 from evaluators import ENTRY_POINTS
-from orchestration.config.installed_code import digest_code
 from warehouse.errors import WarehouseError
 from warehouse.formats.paths import expand
 from warehouse.ingest.digests import digest_files

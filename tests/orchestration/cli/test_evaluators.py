@@ -63,10 +63,10 @@ def test_pages_are_cached_for_the_same_code(
     file = tmp_path / "scoreline" / "evaluator-pages.json"
     first = listed()
     cached = json.loads(file.read_text(encoding="utf-8"))
-    cached["pages"][0]["question"] = "Is it cached?"
+    cached["value"][0]["question"] = "Is it cached?"
     file.write_text(json.dumps(cached), encoding="utf-8")
     changed = listed()
-    name = cached["pages"][0]["name"]
+    name = cached["value"][0]["name"]
     assert changed == {**first, name: {**first[name], "summary": "Is it cached?"}}
     for other in (json.dumps({**cached, "code": "of another version"}), "[]", "{"):
         file.write_text(other, encoding="utf-8")

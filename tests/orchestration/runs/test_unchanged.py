@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from orchestration.config.installed_code import PACKAGES
+from assets.fingerprints.installed_code import PACKAGES
 from orchestration.runs.unchanged import digest_settings, find_unchanged
 from tests.orchestration.conftest import scoreline
 from tests.services import takes_minutes

@@ -91,8 +91,13 @@ def command(
     from orchestration.errors import ChecksFailed
     from orchestration.published import open_copy, require_no_problems, require_passed_gates
     from orchestration.runs import unchanged
+    from orchestration.runs.fast_imports import fast_imports
+    from warehouse.storage.connection_pool import keep_attached
 
     outlive_reader()
+    context = click.get_current_context()
+    context.with_resource(fast_imports())
+    context.with_resource(keep_attached())
     if summary and output_format == "json":
         raise click.UsageError("--summary cannot be combined with --format json")
     style = "quiet" if quiet and output_format == "table" else output_format
@@ -112,7 +117,7 @@ def command(
         settings = load_config(config)
         project = settings.project
         choices = run_options(project, **part)
-        debug = bool(click.get_current_context().meta.get("scoreline.debug"))
+        debug = bool(context.meta.get("scoreline.debug"))
         run = run_project(settings, choices, debug=debug, quiet=quiet, lines=style == "table")
         copy, names = open_copy(project), choices.benchmarks or tuple(project.benchmarks)
         copy_state = unchanged.identify(copy.path)

@@ -6,10 +6,10 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from assets.charts import style
-from assets.charts.sort_order import ORDER_COLUMNS, shown_metrics, systems_best_first
+from assets.charts.sort_order import shown_metrics, systems_best_first
 
 if TYPE_CHECKING:
-    import polars as pl
+    from collections.abc import Mapping, Sequence
 
 LABEL_WIDTH, WIDTH, LINE = 150, 400, 20
 """The width of the names, that of the picture, and the height of a system, in pixels."""
@@ -20,7 +20,7 @@ MAX_LABEL = 20
 COLOUR = "#0b5cad"
 
 
-def interval_plot(overall: pl.DataFrame, max_systems: int) -> str | None:
+def interval_plot(overall: Sequence[Mapping[str, Any]], max_systems: int) -> str | None:
     """Draw means with their intervals by the first metric, on the whole scale of the metric.
 
     The text is short, so that Dagster's interface shows the picture without a click.
@@ -37,10 +37,10 @@ def interval_plot(overall: pl.DataFrame, max_systems: int) -> str | None:
         return None
     by_name = {
         row["system"]: row
-        for row in overall.iter_rows(named=True)
+        for row in overall
         if (row["evaluator"], row["metric"]) == metrics[0] and row["mean"] is not None
     }
-    order = systems_best_first(overall.select(ORDER_COLUMNS).to_dicts())
+    order = systems_best_first(overall)
     shown = [by_name[system] for system in order if system in by_name][:max_systems]
     known = [
         row[column]
@@ -73,6 +73,6 @@ def interval_plot(overall: pl.DataFrame, max_systems: int) -> str | None:
     )
 
 
-def _name(row: dict[str, Any]) -> str:
+def _name(row: Mapping[str, Any]) -> str:
     name = str(row["system"]).translate(style.UNDRAWABLE)
     return escape(name if len(name) <= MAX_LABEL else name[: MAX_LABEL - 1] + "…", quote=False)

@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from assets.charts import style
-from assets.charts.sort_order import (
-    ORDER_COLUMNS,
-    overall_rows,
-    shown_metrics,
-    systems_best_first,
-)
+from assets.charts.sort_order import shown_metrics, systems_best_first
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
 MAX_METRICS = 8
 
 
-def leaderboard_chart(board: pl.DataFrame) -> style.Spec | None:
+def leaderboard_chart(
+    overall: Sequence[Mapping[str, Any]], all_systems: Sequence[str]
+) -> style.Spec | None:
     """Draw the means of the primary metrics with their intervals, one facet per metric.
 
     A facet shows the whole scale of its metric. Metrics of one evaluator without bounds share
     theirs. The page draws the same chart with the rows that its controls select.
 
     Args:
-        board: The rows of one benchmark in the table `leaderboard`, and the bounds of the metrics
-            as scale_low and scale_high.
+        overall: The rows of one benchmark over all questions in the table `leaderboard`, and the
+            bounds of the metrics as scale_low and scale_high.
+        all_systems: All systems, by name.
 
     Returns:
         The chart; None if no primary metric has a value.
     """
-    systems, metrics, rows = interval_rows(board)
-    if rows.is_empty():
+    systems, metrics, rows = interval_rows(overall)
+    if not rows:
         return None
-    rows = _with_scales(rows, overall_rows(board))
+    _add_scales(rows)
     tooltip = [
         style.SYSTEM_TOOLTIP,
         style.quantity("mean", title="Mean", format=".4f"),
@@ -42,7 +43,7 @@ def leaderboard_chart(board: pl.DataFrame) -> style.Spec | None:
     ]
     shared = {
         "y": style.nominal("system", sort=systems, title=None, axis={"labelLimit": 180}),
-        "color": style.system_colour(sorted(board["system"].unique())),
+        "color": style.system_colour(all_systems),
         "tooltip": tooltip,
     }
     cap = {"type": "tick", "thickness": 2, "size": 9}
@@ -77,60 +78,57 @@ def leaderboard_chart(board: pl.DataFrame) -> style.Spec | None:
             },
         },
     ]
-    facets = style.facet({"encoding": shared, "layer": layers}, rows.to_dicts(), "metric", metrics)
+    facets = style.facet({"encoding": shared, "layer": layers}, rows, "metric", metrics)
     return style.to_spec({**facets, "resolve": {"scale": {"x": "independent"}}})
 
 
-def _with_scales(rows: pl.DataFrame, overall: pl.DataFrame) -> pl.DataFrame:
+def _add_scales(rows: list[dict[str, Any]]) -> None:
     """Add the ends of the scale, the threshold, and the bounds that missing scores allow."""
-    known = overall.select(
-        "system",
-        *("evaluator", "scale_low", "scale_high", "bound_low", "bound_high"),
-        metric=pl.format("{}.{}", "evaluator", "metric"),
-        threshold=pl.col("threshold").cast(pl.Float64),
-    )
-    has_bounds = pl.col("scale_low").is_not_null() & pl.col("scale_high").is_not_null()
-    ends = ("from", "to", "mean")
-    low = pl.min_horizontal(0.0, *ends).min().over("evaluator", has_bounds)
-    high = pl.max_horizontal(0.0, *ends).max().over("evaluator", has_bounds)
-    return (
-        rows.join(known, on=["system", "metric"], how="left", maintain_order="left")
-        .with_columns(
-            scale_low=pl.when(has_bounds).then("scale_low").otherwise(low),
-            scale_high=pl.when(has_bounds).then("scale_high").otherwise(high),
-        )
-        .with_columns(
-            has_threshold=pl.col("threshold")
-            .is_between("scale_low", "scale_high")
-            .fill_null(value=False),
-            bound_low=pl.coalesce("bound_low", "mean"),
-            bound_high=pl.coalesce("bound_high", "mean"),
-        )
-        .with_columns(threshold=pl.when("has_threshold").then("threshold").otherwise("scale_low"))
-        .drop("evaluator")
-    )
+    ends: dict[object, list[float]] = {}
+    for row in rows:
+        ends.setdefault(_shared_scale(row), [0.0]).extend((row["from"], row["to"], row["mean"]))
+    for row in rows:
+        shared = _shared_scale(row)
+        del row["evaluator"]
+        low, high = row["scale_low"], row["scale_high"]
+        if shared is not None:
+            row["scale_low"], row["scale_high"] = low, high = min(ends[shared]), max(ends[shared])
+        threshold = row["threshold"]
+        row["has_threshold"] = threshold is not None and low <= threshold <= high
+        row["threshold"] = threshold if row["has_threshold"] else low
+        for bound in ("bound_low", "bound_high"):
+            row[bound] = row["mean"] if row[bound] is None else row[bound]
 
 
-def interval_rows(board: pl.DataFrame) -> tuple[list[str], list[str], pl.DataFrame]:
+def _shared_scale(row: Mapping[str, Any]) -> str | None:
+    """Return with which rows one without bounds shares its scale: those of its evaluator."""
+    has_bounds = row["scale_low"] is not None and row["scale_high"] is not None
+    return None if has_bounds else row["evaluator"]
+
+
+def interval_rows(
+    overall: Sequence[Mapping[str, Any]],
+) -> tuple[list[str], list[str], list[dict[str, Any]]]:
     """Return what the chart shows: the systems, best first, the metrics, and a row for each mean.
 
     Args:
-        board: The rows of one benchmark in the table `leaderboard`.
+        overall: The rows of one benchmark over all questions in the table `leaderboard`.
     """
-    overall = overall_rows(board)
-    systems = systems_best_first(overall.select(ORDER_COLUMNS).to_dicts())[: style.MAX_SYSTEMS]
+    systems = systems_best_first(overall)[: style.MAX_SYSTEMS]
     metrics = [".".join(name) for name in shown_metrics(overall)[:MAX_METRICS]]
-    rows = (
-        overall.with_columns(metric=pl.format("{}.{}", "evaluator", "metric"))
-        .filter(
-            pl.col("metric").is_in(metrics),
-            pl.col("system").is_in(systems),
-            pl.col("mean").is_not_null(),
-        )
-        .select(
-            *("system", "metric", "mean", "rank"),
-            tied=pl.when(tied_with_best=1).then(pl.lit("tied with the best")).otherwise(pl.lit("")),
-            **style.INTERVAL_COLUMNS,
-        )
-    )
+    named = [(f"{row['evaluator']}.{row['metric']}", row) for row in overall]
+    kept = ("evaluator", "scale_low", "scale_high", "bound_low", "bound_high", "threshold")
+    rows = [
+        {
+            "system": row["system"],
+            "metric": metric,
+            "mean": row["mean"],
+            "rank": row["rank"],
+            "tied": "tied with the best" if row["tied_with_best"] == 1 else "",
+            **style.interval(row),
+            **{name: row[name] for name in kept},
+        }
+        for metric, row in named
+        if metric in metrics and row["system"] in systems and row["mean"] is not None
+    ]
     return systems, metrics, rows

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import polars as pl
-
     Row = Mapping[str, Any]
 
 MetricName = tuple[str, str]
@@ -17,11 +15,6 @@ MetricName = tuple[str, str]
 
 ORDER_COLUMNS = ("system", "evaluator", "metric", "rank", "is_headline", "position")
 """The columns of the leaderboard that decide the order of systems."""
-
-
-def overall_rows(board: pl.DataFrame) -> pl.DataFrame:
-    """Return the rows of a leaderboard over all questions."""
-    return board.filter(board["slice"] == "all")
 
 
 def leading_metric(rows: Iterable[Row]) -> MetricName | None:
@@ -38,8 +31,7 @@ def leading_metric(rows: Iterable[Row]) -> MetricName | None:
     """
 
     def order(row: Row) -> tuple[bool, bool, float]:
-        position = math.inf if row["position"] is None else row["position"]
-        return row["rank"] is None, row["is_headline"] != 1, position
+        return row["rank"] is None, row["is_headline"] != 1, _position(row)
 
     first = min(rows, key=order, default=None)
     return None if first is None else (first["evaluator"], first["metric"])
@@ -63,17 +55,22 @@ def systems_best_first(rows: Sequence[Row]) -> list[str]:
     return sorted(ranks, key=lambda system: (ranks[system], system))
 
 
-def shown_metrics(rows: pl.DataFrame) -> list[MetricName]:
+def shown_metrics(rows: Iterable[Row]) -> list[MetricName]:
     """Return the headline metric and the primary ones that have a value, as (evaluator, metric).
 
     Args:
         rows: Rows of one benchmark; see `leading_metric`, and is_primary and mean.
     """
-    is_shown = (rows["is_primary"] == 1) | (rows["is_headline"] == 1)
-    measured = rows.filter(is_shown & rows["mean"].is_not_null()).sort("position")
-    return list(dict.fromkeys(measured.select("evaluator", "metric").iter_rows()))
+    shown = (row for row in rows if row["is_primary"] == 1 or row["is_headline"] == 1)
+    measured = sorted((row for row in shown if row["mean"] is not None), key=_position)
+    return list(dict.fromkeys((row["evaluator"], row["metric"]) for row in measured))
 
 
-def evaluators_in_order(rows: pl.DataFrame) -> Sequence[str]:
+def evaluators_in_order(rows: Iterable[Row]) -> list[str]:
     """Return the evaluators by the position of their first metric."""
-    return list(dict.fromkeys(rows.sort("position")["evaluator"]))
+    return list(dict.fromkeys(row["evaluator"] for row in sorted(rows, key=_position)))
+
+
+def _position(row: Row) -> float:
+    position: float | None = row["position"]
+    return math.inf if position is None else position

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import polars as pl
-
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -56,14 +54,6 @@ UNDRAWABLE = {
 """Characters that charts replace, by code point: Unicode's picture of a control character, or the
 replacement character. Vega-Lite cannot parse some of them, and no SVG may contain most of them."""
 
-INTERVAL_COLUMNS = {
-    "low": pl.col("ci_low"),
-    "high": pl.col("ci_high"),
-    "from": pl.coalesce("ci_low", "mean"),
-    "to": pl.coalesce("ci_high", "mean"),
-}
-"""The columns that draw an interval; both ends are the mean where there is no interval."""
-
 
 def to_spec(chart: Spec) -> Spec:
     """Return a chart with pictures in place of control characters."""
@@ -79,6 +69,13 @@ def _replace_undrawable(value: Any) -> Any:
     if isinstance(value, list):
         return [_replace_undrawable(each) for each in value]
     return value
+
+
+def interval(row: Mapping[str, Any]) -> Spec:
+    """Return the fields that draw the interval of a mean, whose ends are the mean without one."""
+    low, high = row["ci_low"], row["ci_high"]
+    start, end = (row["mean"] if each is None else each for each in (low, high))
+    return {"low": low, "high": high, "from": start, "to": end}
 
 
 def nominal(field: str, **more: Any) -> Spec:

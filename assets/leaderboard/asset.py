@@ -5,18 +5,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import dagster as dg
-import polars as pl
 from dagster._core.definitions.metadata import RawMetadataValue
 
 from assets import metadata
 from assets.analysis.gates.refresh import refresh_gates
 from assets.charts.interval_plot import interval_plot
-from assets.charts.sort_order import (
-    MetricName,
-    overall_rows,
-    shown_metrics,
-    systems_best_first,
-)
+from assets.charts.sort_order import MetricName, shown_metrics, systems_best_first
 from assets.keys import (
     BACKFILL,
     LEADERBOARD,
@@ -109,13 +103,13 @@ def build_leaderboard(project: Project) -> dg.AssetsDefinition:
         added: dict[tuple[dg.AssetKey, str], dict[str, RawMetadataValue]] = {}
         for name, rows in written.items():
             own = by_benchmark.get((name,), leaderboards.clear())
-            overall = overall_rows(own)
+            overall = own.filter(own["slice"] == "all").to_dicts()
             added[key, name] = {
                 BOARD: dg.MetadataValue.md(leaderboard_markdown(overall)),
                 **(plot_metadata(overall) if has_plots else {}),
                 "dagster/partition_row_count": own.height,
                 **metadata.counts({"rows written": rows}),
-                **trend_metadata(own),
+                **trend_metadata(overall),
             }
         add_partition_metadata(context, added)
         return dg.MaterializeResult[None]()
@@ -123,7 +117,7 @@ def build_leaderboard(project: Project) -> dg.AssetsDefinition:
     return leaderboard
 
 
-def plot_metadata(overall: pl.DataFrame) -> dict[str, RawMetadataValue]:
+def plot_metadata(overall: Sequence[Mapping[str, Any]]) -> dict[str, RawMetadataValue]:
     """Return the picture of means and intervals by the headline metric; empty without a mean.
 
     It shows as many of the best systems as the interface draws without a click.
@@ -143,27 +137,28 @@ def plot_metadata(overall: pl.DataFrame) -> dict[str, RawMetadataValue]:
     return {PLOT: dg.MetadataValue.md(text)}
 
 
-def trend_metadata(leaderboard: pl.DataFrame) -> dict[str, RawMetadataValue]:
+def trend_metadata(overall: Sequence[Mapping[str, Any]]) -> dict[str, RawMetadataValue]:
     """Return numbers that the interface plots over time: failures, coverage and means.
 
     Args:
-        leaderboard: The benchmark's rows of the table `leaderboard`.
+        overall: The rows of one benchmark over all questions in the table `leaderboard`.
     """
-    primary = leaderboard.filter(pl.col("slice") == "all", pl.col("is_primary") == 1)
-    lost = primary.select(pl.col("n_parse_failure") + pl.col("n_judge_error")).sum().item()
-    failed = primary.select(pl.col("n_target_error").max()).item()
-    numbers = metadata.counts({"failed answers": int(failed or 0), "lost scores": int(lost)})
-    coverage = primary["coverage"].min()
-    if isinstance(coverage, float):
-        numbers["lowest coverage"] = dg.MetadataValue.float(coverage)
-    if primary["system"].n_unique() <= MAX_TRENDED_SYSTEMS:
-        for row in primary.filter(pl.col("mean").is_not_null()).iter_rows(named=True):
-            name = f"{row['evaluator']}.{row['metric']} of {row['system']}"
-            numbers[name] = dg.MetadataValue.float(row["mean"])
+    primary = [row for row in overall if row["is_primary"] == 1]
+    lost = sum(row["n_parse_failure"] + row["n_judge_error"] for row in primary)
+    failed = max((row["n_target_error"] for row in primary), default=0)
+    numbers = metadata.counts({"failed answers": failed, "lost scores": lost})
+    coverages = [row["coverage"] for row in primary if row["coverage"] is not None]
+    if coverages:
+        numbers["lowest coverage"] = dg.MetadataValue.float(min(coverages))
+    if len({row["system"] for row in primary}) <= MAX_TRENDED_SYSTEMS:
+        for row in primary:
+            if row["mean"] is not None:
+                name = f"{row['evaluator']}.{row['metric']} of {row['system']}"
+                numbers[name] = dg.MetadataValue.float(row["mean"])
     return numbers
 
 
-def leaderboard_markdown(overall: pl.DataFrame) -> str:
+def leaderboard_markdown(overall: Sequence[Mapping[str, Any]]) -> str:
     """Return a leaderboard in Markdown: the verdict, then one row per system, best first.
 
     It has as many systems and primary metrics, the headline metric first, as the interface shows
@@ -172,10 +167,9 @@ def leaderboard_markdown(overall: pl.DataFrame) -> str:
     Args:
         overall: The rows of one benchmark over all questions in the table `leaderboard`.
     """
-    rows = overall.to_dicts()
-    systems = systems_best_first(rows)
+    systems = systems_best_first(overall)
     by_metric = {
-        name: {row["system"]: row for row in rows if (row["evaluator"], row["metric"]) == name}
+        name: {row["system"]: row for row in overall if (row["evaluator"], row["metric"]) == name}
         for name in shown_metrics(overall)
     }
     if not by_metric:

@@ -194,25 +194,58 @@ WHERE {{chosen}} AND evaluator = $evaluator AND signature = $signature
 
 
 def question_details(benchmarks: Sequence[str], question_ids: Sequence[str] | None) -> Query:
-    """Select some questions with their expected answers and other gold data.
+    """Select some questions with their expected answers, other gold data, and named sentences.
 
     Args:
         benchmarks: The benchmarks.
         question_ids: The questions, sorted; None: all.
 
     Returns:
-        A query with benchmark, question_id and json, by question_id.
+        A query with benchmark, question_id, json, and sentences (a JSON list of id and text): those
+        that are gold evidence of the question or cited by an answer to it, null without one.
     """
     statement = """
-SELECT benchmark, question_id, to_json({
-    'id': question_id, 'question': question, 'expected': expected_answers,
-    'label': expected_label, 'doc': doc_id, 'gold_docs': gold_doc_ids,
-    'gold_sentences': gold_sentence_ids, 'choices': choices, 'correct': correct_choice,
-    'scenario': scenario, 'noise': noise_ratio::VARCHAR, 'tags': tags, 'rubric': rubric::VARCHAR
-})::VARCHAR AS json
-FROM questions
-WHERE {chosen}
-ORDER BY question_id
+WITH named AS (
+    SELECT DISTINCT benchmark, question_id, unnest(cited_sentence_ids) AS id
+    FROM predictions
+    WHERE {chosen}
+    UNION
+    SELECT benchmark, question_id, unnest(gold_sentence_ids) AS id
+    FROM questions
+    WHERE {chosen}
+),
+
+places AS (
+    SELECT benchmark, question_id, doc_id, id
+    FROM named
+    INNER JOIN (SELECT benchmark, question_id, doc_id FROM questions WHERE {chosen})
+        USING (benchmark, question_id)
+),
+
+sentences AS (
+    SELECT benchmark, p.question_id,
+        to_json(list({'id': d.sentence_id, 'text': d.text} ORDER BY d.position))::VARCHAR AS json
+    FROM places AS p
+    INNER JOIN documents AS d USING (benchmark, doc_id)
+    WHERE d.benchmark IN ({benchmarks}) AND d.sentence_id = p.id
+    GROUP BY benchmark, p.question_id
+),
+
+chosen AS (
+    SELECT benchmark, question_id, to_json({
+        'id': question_id, 'question': question, 'expected': expected_answers,
+        'label': expected_label, 'doc': doc_id, 'gold_docs': gold_doc_ids,
+        'gold_sentences': gold_sentence_ids, 'choices': choices, 'correct': correct_choice,
+        'scenario': scenario, 'noise': noise_ratio::VARCHAR, 'tags': tags,
+        'rubric': rubric::VARCHAR
+    })::VARCHAR AS json
+    FROM questions
+    WHERE {chosen}
+)
+
+SELECT benchmark, question_id, c.json, s.json AS sentences
+FROM chosen AS c
+LEFT JOIN sentences AS s USING (benchmark, question_id)
 """
     return _of_questions(statement, benchmarks, question_ids)
 
@@ -221,29 +254,25 @@ def answers(benchmarks: Sequence[str], question_ids: Sequence[str] | None) -> Qu
     """Select the first answers of all systems. Numbers that JSON does not support are texts.
 
     Returns:
-        A query with benchmark, question_id, system and the fields of the answer, in any order:
-        sorting passages costs as much as reading them.
+        A query with benchmark, question_id, system, the fields of the answer, and answers (how many
+        the system gave to a question), in any order: sorting passages costs as much as reading
+        them.
     """
     statement = """
 SELECT benchmark, question_id, system, answer, contexts, retrieved_doc_ids AS docs,
     retrieved_chunk_ids AS chunks, retrieved_scores::VARCHAR[] AS scores,
     cited_sentence_ids AS cited, choice_logprobs::VARCHAR[] AS logprobs, label,
-    latency_s::VARCHAR AS latency, cost_usd::VARCHAR AS cost, error, not_asked
+    latency_s::VARCHAR AS latency, cost_usd::VARCHAR AS cost, error, not_asked, answers
 FROM predictions
+INNER JOIN (
+    SELECT benchmark, system, 1 + max(repeat) AS answers
+    FROM predictions
+    WHERE benchmark IN ({benchmarks})
+    GROUP BY ALL
+) USING (benchmark, system)
 WHERE {chosen} AND repeat = 0
 """
     return _of_questions(statement, benchmarks, question_ids)
-
-
-def answers_by_system(benchmarks: Sequence[str]) -> Query:
-    """Select how many answers each system gave to each question: benchmark, system, answers."""
-    statement = """
-SELECT benchmark, system, 1 + max(repeat) AS answers
-FROM predictions
-WHERE benchmark IN ({benchmarks})
-GROUP BY ALL
-"""
-    return Query(fill_in(statement, benchmarks), {})
 
 
 def scores(benchmarks: Sequence[str], question_ids: Sequence[str] | None) -> Query:
@@ -303,40 +332,6 @@ FROM asks
 INNER JOIN judgments USING (digest)
 WHERE {chosen}
 ORDER BY question_id, system, evaluator, step
-"""
-    return _of_questions(statement, benchmarks, question_ids)
-
-
-def cited_sentences(benchmarks: Sequence[str], question_ids: Sequence[str] | None) -> Query:
-    """Select the sentences that are gold evidence of a question or cited by an answer to it.
-
-    Returns:
-        A query with benchmark, question_id and json: a list of id and text.
-    """
-    statement = """
-WITH named AS (
-    SELECT DISTINCT benchmark, question_id, unnest(cited_sentence_ids) AS id
-    FROM predictions
-    WHERE {chosen}
-    UNION
-    SELECT benchmark, question_id, unnest(gold_sentence_ids) AS id
-    FROM questions
-    WHERE {chosen}
-),
-
-places AS (
-    SELECT benchmark, question_id, doc_id, id
-    FROM named
-    INNER JOIN (SELECT benchmark, question_id, doc_id FROM questions WHERE {chosen})
-        USING (benchmark, question_id)
-)
-
-SELECT benchmark, p.question_id,
-    to_json(list({'id': d.sentence_id, 'text': d.text} ORDER BY d.position))::VARCHAR AS json
-FROM places AS p
-INNER JOIN documents AS d USING (benchmark, doc_id)
-WHERE d.benchmark IN ({benchmarks}) AND d.sentence_id = p.id
-GROUP BY benchmark, p.question_id
 """
     return _of_questions(statement, benchmarks, question_ids)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import orjson
 import polars as pl
 
@@ -14,8 +15,6 @@ from warehouse.queries import report as report_queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
 
     from assets.publishing.report.panel import BenchmarkData
     from warehouse.queries.samples import Query
@@ -50,9 +49,10 @@ def answer_files(data: BenchmarkData) -> Iterator[tuple[str, bytes]]:
         batch = max(1, len(ids))
     passages = Passages()
     for start in range(0, len(ids), batch):
-        samples = read_samples(data, ids[start : start + batch], passages)
-        for at in range(0, len(samples.questions), size):
-            yield f"answers-{(start + at) // size}", orjson.dumps(samples.pack(at, at + size))
+        chosen = ids[start : start + batch]
+        samples = read_samples(data, chosen, passages)
+        for at in range(start, start + len(chosen), size):
+            yield f"answers-{at // size}", orjson.dumps(samples.pack(at, at + size))
         yield from passages.take_files()
     yield from passages.take_files(is_end=True)
     yield "passages", orjson.dumps(passages.starts)
@@ -105,13 +105,13 @@ class PackedColumn:
 
     def __init__(self, column: pl.Series) -> None:
         """Take a column of plain values, or of lists of them."""
-        self._values = column
-        self._lengths: NDArray[np.int64] | None = None
+        self._values: Sequence[Any] | pl.Series = column
+        self._ends: Sequence[int] | None = None
         if isinstance(column.dtype, pl.List):
-            lengths = column.list.len().cast(pl.Int64)
-            self._values = column.filter(lengths > 0).explode()
-            self._lengths = lengths.fill_null(-1).to_numpy()
-            self._ends = np.append(0, np.cumsum(np.maximum(self._lengths, 0)))
+            lists = column.to_list()
+            self._lengths = [-1 if each is None else len(each) for each in lists]
+            self._values = [value for each in lists if each for value in each]
+            self._ends = list(accumulate((max(0, each) for each in self._lengths), initial=0))
 
     def part(self, start: int, stop: int) -> Any:
         """Return some rows as the page reads them.
@@ -120,14 +120,13 @@ class PackedColumn:
             A list of values; of lists their `lengths` (-1 for null) and all their `values`; or None
             if all values are null.
         """
-        if self._lengths is None:
-            values = self._values[start:stop]
-            return None if values.null_count() == len(values) else values.to_list()
+        if self._ends is None:
+            values = list(self._values[start:stop])
+            return values if any(each is not None for each in values) else None
         lengths = self._lengths[start:stop]
-        if (lengths < 0).all():
+        if max(lengths, default=-1) < 0:
             return None
-        values = self._values[self._ends[start] : self._ends[stop]]
-        return {"lengths": lengths.tolist(), "values": values.to_list()}
+        return {"lengths": lengths, "values": self._values[self._ends[start] : self._ends[stop]]}
 
 
 class PackedTable:
@@ -141,17 +140,19 @@ class PackedTable:
     def __init__(self, table: pl.DataFrame, questions: pl.Series | None = None) -> None:
         """Take a table with the column `question`, or whose questions are given."""
         self.has_question = questions is None
-        self.questions = (table["question"] if questions is None else questions).to_numpy()
+        self.questions: list[int] = (
+            table["question"] if questions is None else questions
+        ).to_list()
         self.columns = {
             column.name: PackedColumn(column) for column in table if column.name != "question"
         }
 
     def part(self, start: int, stop: int) -> dict[str, Any]:
         """Return the rows of some questions; their positions are counted from `start`."""
-        first, end = np.searchsorted(self.questions, [start, stop])
+        first, end = (bisect_left(self.questions, at) for at in (start, stop))
         found = {name: column.part(first, end) for name, column in self.columns.items()}
         if self.has_question:
-            found["question"] = (self.questions[first:end].astype(np.int64) - start).tolist()
+            found["question"] = [at - start for at in self.questions[first:end]]
         return found
 
 
@@ -160,12 +161,14 @@ class Samples:
     """Some questions with all answers, by question and system.
 
     Attributes:
-        questions: `known` (the question with its gold data) and `sentences`, both JSON.
+        first: The position of the first question.
+        questions: `json` (the question with its gold data) and `sentences`, both JSON.
         answers: A row for each answer.
         grades: By evaluator a row for each answer, without its keys; null if it was not scored.
         judgments: A row for each call of the judge.
     """
 
+    first: int
     questions: pl.DataFrame
     answers: PackedTable
     grades: Mapping[str, PackedTable]
@@ -173,9 +176,9 @@ class Samples:
 
     def pack(self, start: int, stop: int) -> dict[str, Any]:
         """Return the content of a file: the questions from `start` to before `stop`."""
-        chosen = self.questions[start:stop]
+        chosen = self.questions[start - self.first : stop - self.first]
         return {
-            "known": [orjson.Fragment(text) for text in chosen["known"]],
+            "known": [orjson.Fragment(text) for text in chosen["json"]],
             "sentences": [text and orjson.Fragment(text) for text in chosen["sentences"]],
             "answers": self.answers.part(start, stop),
             "grades": {name: table.part(start, stop) for name, table in self.grades.items()},
@@ -191,33 +194,33 @@ def read_samples(data: BenchmarkData, question_ids: Sequence[str], passages: Pas
         question_ids: The questions, sorted; of a part with several benchmarks, these are all.
         passages: Numbers the passages.
     """
-    order = pl.DataFrame({"question_id": question_ids}, schema={"question_id": pl.String})
-    order = order.with_row_index("question")
 
     def read(query: Callable[..., Query]) -> pl.DataFrame:
         chosen = (data.part.benchmarks, None if data.part.is_shared else question_ids)
-        found = data.fetch_query(query(*chosen))
-        return order.join(found, on="question_id", maintain_order="left_right").drop("question_id")
+        return data.fetch_by_question(query(*chosen))
 
-    known = read(report_queries.question_details)
-    sentences = known.select("question").join(
-        read(report_queries.cited_sentences), on="question", how="left", maintain_order="left"
-    )
-    keys = ["question", "system"]
-    repeats = data.fetch_query(report_queries.answers_by_system(data.part.benchmarks))
-    answers = read(report_queries.answers).join(repeats, on="system").sort(keys)
+    questions = read(report_queries.question_details)
+    answers = read(report_queries.answers)
+    if answers["contexts"].null_count() < answers.height:
+        answers = answers.with_columns(passages.number(answers["contexts"]))
+    scores = read(report_queries.scores).partition_by("evaluator", as_dict=True)
     grades = {
-        str(evaluator): answers.select(keys)
-        .join(found, on=keys, how="left", maintain_order="left")
-        .select("v", "s", "r", "d")
-        for (evaluator,), found in read(report_queries.scores)
-        .partition_by("evaluator", as_dict=True)
-        .items()
+        str(evaluator): PackedTable(_in_order(found, answers), answers["question"])
+        for (evaluator,), found in scores.items()
     }
-    answers = answers.with_columns(passages.number(answers["contexts"]))
     return Samples(
-        pl.DataFrame({"known": known["json"], "sentences": sentences["json"]}),
+        data.question_numbers[question_ids[0]],
+        questions,
         PackedTable(answers),
-        {name: PackedTable(grades[name], answers["question"]) for name in sorted(grades)},
+        dict(sorted(grades.items())),
         PackedTable(read(report_queries.judgments)),
     )
+
+
+def _in_order(scores: pl.DataFrame, answers: pl.DataFrame) -> pl.DataFrame:
+    """Return the scores of one evaluator in the order of the answers, null without a score."""
+    keys = ["question", "system"]
+    # Usually all answers have scores, and both are sorted.
+    if not all(scores[key].equals(answers[key]) for key in keys):
+        scores = answers.select(keys).join(scores, on=keys, how="left", maintain_order="left")
+    return scores[["v", "s", "r", "d"]]

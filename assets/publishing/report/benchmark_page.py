@@ -70,7 +70,9 @@ def benchmark_page(data: BenchmarkData, shown: Sequence[tuple[Panel, Content]]) 
         "systems": data.systems,
         "order": data.ranked_systems,
         "metrics": data.metrics,
-        "evaluators": data.evaluators.select(name="evaluator", metrics="metrics").to_dicts(),
+        "evaluators": [
+            {"name": name, "metrics": row["metrics"]} for name, row in data.evaluators.items()
+        ],
         "n_shown": data.questions.height,
         "per_file": questions_per_file(data),
         "statuses": STATUSES,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
 from markupsafe import Markup
 
 from assets.leaderboard.winner import best_systems, describe_winner, find_winner
@@ -150,8 +149,10 @@ def leading_rows(data: BenchmarkData) -> list[Row]:
 
 def metric_rows(data: BenchmarkData, evaluator: str, metric: str) -> list[Row]:
     """Return the leaderboard by one metric, in the order of systems; also without a mean."""
-    own = (pl.col("evaluator") == evaluator) & (pl.col("metric") == metric)
-    by_system = {row["system"]: row for row in data.overall.filter(own).iter_rows(named=True)}
+    own = (evaluator, metric)
+    by_system = {
+        row["system"]: row for row in data.overall if (row["evaluator"], row["metric"]) == own
+    }
     return [by_system[system] for system in data.ranked_systems if system in by_system]
 
 

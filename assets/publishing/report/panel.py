@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import polars as pl
 
@@ -128,6 +128,28 @@ class BenchmarkData:
         """Return the benchmark's rows of a query for all benchmarks of the part."""
         return self.part.fetch(self.benchmark, query)
 
+    def fetch_by_question(self, query: Query) -> pl.DataFrame:
+        """Return the benchmark's rows of a query, by `question` and, if they have one, `system`.
+
+        `question` is the position of the question in `questions`, in place of `question_id`.
+        """
+        return self.part.fetch(self.benchmark, query, self._number_questions)
+
+    def _number_questions(self, found: pl.DataFrame) -> pl.DataFrame:
+        keys = ["question", *(name for name in ("system",) if name in found.columns)]
+        return (
+            found.join(self._numbered, on=["benchmark", "question_id"], maintain_order="left")
+            .drop("question_id")
+            .sort(*keys, maintain_order=True)
+        )
+
+    @property
+    def _numbered(self) -> pl.DataFrame:
+        """The positions of the questions of the whole part: benchmark, question_id, question."""
+        if self.part.is_shared:
+            return self.part.fetch_all(self._questions_query, _number_rows)
+        return _number_rows(self.questions.with_columns(benchmark=pl.lit(self.benchmark)))
+
     @cached_property
     def totals(self) -> dict[str, int]:
         """Counts of questions, failed answers, problems and rejected rows."""
@@ -172,13 +194,12 @@ class BenchmarkData:
     @property
     def published_at(self) -> datetime:
         """When the leaderboard was published."""
-        published_at: datetime = self.board.select(pl.col("published_at").max()).item()
-        return published_at
+        return cast("datetime", self.board["published_at"].max())
 
     @cached_property
-    def overall(self) -> pl.DataFrame:
-        """The leaderboard over all questions."""
-        return sort_order.overall_rows(self.board)
+    def overall(self) -> list[dict[str, Any]]:
+        """The rows of the leaderboard over all questions."""
+        return self.board.filter(self.board["slice"] == ALL).to_dicts()
 
     @cached_property
     def rows_of_slice(self) -> dict[str, pl.DataFrame]:
@@ -199,18 +220,17 @@ class BenchmarkData:
     @cached_property
     def ranked_systems(self) -> list[str]:
         """The systems by their rank in the headline metric."""
-        rows = self.overall.select(sort_order.ORDER_COLUMNS).to_dicts()
-        return sort_order.systems_best_first(rows)
+        return sort_order.systems_best_first(self.overall)
 
     @cached_property
     def shown_metrics(self) -> list[tuple[str, str]]:
         """The headline metric and the primary ones that have a value, as (evaluator, metric)."""
         return sort_order.shown_metrics(self.overall)
 
-    def metric_rows(self, evaluator: str, metric: str) -> pl.DataFrame:
+    def metric_rows(self, evaluator: str, metric: str) -> list[dict[str, Any]]:
         """Return the leaderboard of a metric over all questions, without missing means."""
-        is_metric = (pl.col("evaluator") == evaluator) & (pl.col("metric") == metric)
-        return self.overall.filter(is_metric, pl.col("mean").is_not_null())
+        own = (row for row in self.overall if row["mean"] is not None)
+        return [row for row in own if (row["evaluator"], row["metric"]) == (evaluator, metric)]
 
     @cached_property
     def metrics(self) -> list[dict[str, Any]]:
@@ -218,22 +238,26 @@ class BenchmarkData:
 
         Without any value, all count as measured, so that answers and reasons can be read.
         """
-        return (
-            self.overall.group_by("evaluator", "metric", maintain_order=True)
-            .agg(pl.all().first(), measured=pl.col("mean").is_not_null().any())
-            .with_columns(pl.col("measured") | ~pl.col("measured").any())
-            .select(
-                pl.col("best", "threshold", "level", "measured"),
-                e="evaluator",
-                m="metric",
-                low="scale_low",
-                high="scale_high",
-                primary=pl.col("is_primary") == 1,
-                headline=pl.col("is_headline") == 1,
-                summary=pl.col("summary").fill_null(""),
-            )
-            .to_dicts()
-        )
+        first: dict[tuple[str, str], dict[str, Any]] = {}
+        for row in self.overall:
+            first.setdefault((row["evaluator"], row["metric"]), row)
+        measured = {
+            (row["evaluator"], row["metric"]) for row in self.overall if row["mean"] is not None
+        }
+        return [
+            {
+                **{name: row[name] for name in ("best", "threshold", "level")},
+                "measured": not measured or name in measured,
+                "e": row["evaluator"],
+                "m": row["metric"],
+                "low": row["scale_low"],
+                "high": row["scale_high"],
+                "primary": row["is_primary"] == 1,
+                "headline": row["is_headline"] == 1,
+                "summary": row["summary"] or "",
+            }
+            for name, row in first.items()
+        ]
 
     @cached_property
     def metric_index(self) -> dict[tuple[str, str], int]:
@@ -241,20 +265,38 @@ class BenchmarkData:
         return {(metric["e"], metric["m"]): at for at, metric in enumerate(self.metrics)}
 
     @cached_property
-    def evaluators(self) -> pl.DataFrame:
-        """The signature of each evaluator and its metrics, in the order of the metrics."""
-        order = sort_order.evaluators_in_order(self.overall)
+    def evaluators(self) -> dict[str, dict[str, Any]]:
+        """The rows of `current_signatures` by evaluator, in the order of the metrics."""
         found = self.fetch_query(report_queries.current_signatures(self.part.benchmarks))
-        place = pl.col("evaluator").replace_strict(order, range(len(order)), default=None)
-        return found.sort(place)
+        rows = {row["evaluator"]: row for row in found.iter_rows(named=True)}
+        order = sort_order.evaluators_in_order(self.overall)
+        others = [name for name in rows if name not in order]
+        return {name: rows[name] for name in (*others, *order) if name in rows}
 
     @cached_property
     def questions(self) -> pl.DataFrame:
         """The questions whose answers the report shows; see `hardest_questions`."""
+        return self.fetch_query(self._questions_query)
+
+    @property
+    def _questions_query(self) -> Query:
         # Several benchmarks have so few answers together that all are shown.
         systems = 1 if self.part.is_shared else len(self.systems)
         limit = min(MAX_QUESTIONS, max(1, MAX_ANSWERS // max(1, systems)))
-        return self.fetch_query(report_queries.hardest_questions(self.part.benchmarks, limit))
+        return report_queries.hardest_questions(self.part.benchmarks, limit)
+
+    @cached_property
+    def question_numbers(self) -> dict[str, int]:
+        """The positions of the questions in `questions`."""
+        return {name: at for at, name in enumerate(self.questions["question_id"])}
+
+
+def _number_rows(questions: pl.DataFrame) -> pl.DataFrame:
+    return questions.select(
+        "benchmark",
+        "question_id",
+        question=pl.int_range(pl.len(), dtype=pl.Int64).over("benchmark"),
+    )
 
 
 def folder_name(benchmark: str, digest: str) -> str:

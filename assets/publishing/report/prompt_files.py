@@ -12,7 +12,7 @@ from assets.publishing.report.answer_files import questions_per_file
 from warehouse.queries import report as report_queries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
     from assets.publishing.report.panel import BenchmarkData
 
@@ -21,7 +21,7 @@ MAX_CALLS = 20_000
 messages repeat questions, answers and passages, so that they soon are the largest part."""
 
 
-def questions_with_prompts(data: BenchmarkData, calls: pl.DataFrame) -> pl.DataFrame:
+def questions_with_prompts(data: BenchmarkData, calls: pl.DataFrame) -> dict[str, int]:
     """Return the questions whose calls the report shows.
 
     Args:
@@ -29,14 +29,17 @@ def questions_with_prompts(data: BenchmarkData, calls: pl.DataFrame) -> pl.DataF
         calls: The number of calls by question: question_id, n.
 
     Returns:
-        question_id, and at: the position of the question in the report; sorted by it.
+        The positions of the questions in the report, ascending, by question.
     """
+    if calls.is_empty():
+        return {}
     shown = data.questions.with_row_index("at").join(calls, on="question_id")
     hardest = shown.sort("hardness", "question_id", descending=[True, False], nulls_last=True)
-    return hardest.filter(pl.col("n").cum_sum() <= MAX_CALLS).select("question_id", "at").sort("at")
+    chosen = hardest.filter(pl.col("n").cum_sum() <= MAX_CALLS).sort("at")
+    return dict(chosen.select("question_id", "at").iter_rows())
 
 
-def prompt_files(data: BenchmarkData, questions: pl.DataFrame) -> Iterator[tuple[str, bytes]]:
+def prompt_files(data: BenchmarkData, questions: Mapping[str, int]) -> Iterator[tuple[str, bytes]]:
     """Yield files with the messages about some questions, as (name, content).
 
     `prompts-<n>` belongs to `answers-<n>`; there is none without calls. Its `calls` has, by the
@@ -48,8 +51,8 @@ def prompt_files(data: BenchmarkData, questions: pl.DataFrame) -> Iterator[tuple
         questions: See `questions_with_prompts`.
     """
     size = questions_per_file(data)
-    for file, own in groupby(questions.iter_rows(named=True), lambda row: row["at"] // size):
-        places = {row["question_id"]: row["at"] % size for row in own}
+    for file, own in groupby(questions.items(), lambda item: item[1] // size):
+        places = {question: at % size for question, at in own}
         query = report_queries.judge_messages([data.benchmark], list(places))
         # Read from the copy: what a part keeps of its queries would be all messages.
         rows = data.part.copy.fetch(*query).drop("benchmark").iter_rows()

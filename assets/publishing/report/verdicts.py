@@ -28,8 +28,7 @@ def describe_verdicts(data: BenchmarkData, limit: int = MAX_VERDICTS) -> list[st
     if data.without_scores is not None:
         return [isolate(data.without_scores)]
     verdicts = [
-        describe_winner(data.metric_rows(*name).to_dicts(), isolate)
-        for name in data.shown_metrics[:limit]
+        describe_winner(data.metric_rows(*name), isolate) for name in data.shown_metrics[:limit]
     ]
     return [verdict for verdict in verdicts if verdict is not None]
 

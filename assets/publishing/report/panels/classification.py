@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from assets.charts import style
 from assets.publishing.report.formatting import format_number, format_words
 from assets.publishing.report.panel import BenchmarkData, Content, Panel
+
+if TYPE_CHECKING:
+    import polars as pl
 
 MATRICES = """
 SELECT benchmark, system, detail
@@ -47,9 +48,10 @@ def build(data: BenchmarkData, matrices: pl.DataFrame) -> Content | None:
 
 def metric_rows(data: BenchmarkData) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Return the names of the metrics, and the mean of each for each system."""
-    rows = data.overall.filter(pl.col("evaluator") == "classification")
-    metrics = rows.sort("is_primary", descending=True)["metric"].unique(maintain_order=True)
-    means = {(row["system"], row["metric"]): row["mean"] for row in rows.iter_rows(named=True)}
+    rows = [row for row in data.overall if row["evaluator"] == "classification"]
+    primary_first = sorted(rows, key=lambda row: row["is_primary"] != 1)
+    metrics = list(dict.fromkeys(row["metric"] for row in primary_first))
+    means = {(row["system"], row["metric"]): row["mean"] for row in rows}
     return [format_words(metric) for metric in metrics], [
         (system, [format_number(means.get((system, metric))) for metric in metrics])
         for system in data.ranked_systems

@@ -95,23 +95,28 @@ def pareto_front(points: list[tuple[float, float]], *, high_is_best: bool) -> li
 
 def quality_rows(data: BenchmarkData, expenses: pl.DataFrame, column: str) -> list[dict[str, Any]]:
     """Return the expense of each system beside its mean in each primary metric."""
-    spent = expenses.select("system", spent=column).drop_nulls().sort("spent", "system")
+    known = expenses.select("system", column).drop_nulls().sort(column, "system").rows()
     # Systems with almost equal expenses stand side by side, so that all intervals are visible.
-    values: list[float] = spent["spent"].to_list()
-    gap = INTERVAL_STEP * max(values, default=0.0)
-    drawn = style.spread(values, gap, math.inf)
-    spent = spent.with_columns(x=pl.Series(drawn, dtype=pl.Float64))
+    values = [value for _, value in known]
+    drawn = style.spread(values, INTERVAL_STEP * max(values, default=0.0), math.inf)
+    spent = {system: (value, x) for (system, value), x in zip(known, drawn, strict=True)}
     table: list[dict[str, Any]] = []
     for name in data.shown_metrics:
-        rows = data.metric_rows(*name).join(spent, on="system", maintain_order="left")
-        is_high_best = rows["best"].first() == "high"
-        front = pareto_front(rows.select("spent", "mean").rows(), high_is_best=is_high_best)
-        table += rows.select(
-            *("system", "mean", "spent", "x"),
-            metric=pl.lit(".".join(name)),
-            on_front=pl.Series(front, dtype=pl.Boolean),
-            **style.INTERVAL_COLUMNS,
-        ).to_dicts()
+        rows = [row for row in data.metric_rows(*name) if row["system"] in spent]
+        points = [(spent[row["system"]][0], row["mean"]) for row in rows]
+        front = pareto_front(points, high_is_best=bool(rows) and rows[0]["best"] == "high")
+        table += [
+            {
+                "system": row["system"],
+                "mean": row["mean"],
+                "spent": spent[row["system"]][0],
+                "x": spent[row["system"]][1],
+                "metric": ".".join(name),
+                "on_front": is_on_front,
+                **style.interval(row),
+            }
+            for row, is_on_front in zip(rows, front, strict=True)
+        ]
     return table
 
 

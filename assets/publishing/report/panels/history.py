@@ -24,7 +24,7 @@ POINTS = f"""
 SELECT *
 FROM ({HISTORY})
 WHERE benchmark IN ({{benchmarks}})
-ORDER BY published_at, system
+ORDER BY published_at, system, evaluator, metric
 """  # noqa: S608
 
 MIN_PUBLICATIONS = 2
@@ -51,6 +51,8 @@ Row = dict[str, Any]
 
 def build(data: BenchmarkData, points: pl.DataFrame) -> Content | None:
     """Return the results by publication, and what changed since the one before."""
+    if len(set(points["version"])) < MIN_PUBLICATIONS:
+        return None
     points = points.filter(pl.col("system").is_in(data.systems))
     if points["version"].n_unique() < MIN_PUBLICATIONS:
         return None
@@ -186,11 +188,13 @@ def history_chart(
         what=pl.col("changed").list.join(", "),
         tag=pl.col("tag").fill_null(""),
         name=pl.when(is_last).then("system").otherwise(pl.lit("")),
-    ).select(
-        *("x", "at", "tag", "metric", "system", "name", "mean", "segment", "what"),
-        **style.INTERVAL_COLUMNS,
     )
     breaks = rows.filter(pl.col("what") != "").select("at", "metric", "what").unique()
+    drawn = ("x", "at", "tag", "metric", "system", "name", "mean", "segment", "what")
+    values = [
+        {**{name: row[name] for name in drawn}, **style.interval(row)}
+        for row in rows.iter_rows(named=True)
+    ]
     is_metric = {"filter": "datum.metric === result"}
     x = {
         "field": "x",
@@ -247,7 +251,7 @@ def history_chart(
     choice = {"input": "select", "options": metrics, "name": "Results by "}
     return style.to_spec(
         {
-            "data": {"values": rows.to_dicts()},
+            "data": {"values": values},
             "params": [{"name": "result", "value": metrics[0], "bind": choice}],
             "transform": [is_metric],
             "layer": layers,

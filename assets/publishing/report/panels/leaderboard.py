@@ -25,7 +25,7 @@ def build(data: BenchmarkData) -> Content:
     """Return the leaderboard over all questions, with a data file for each other slice."""
     return Content(
         values=dict(zip(("heads", "rows"), static_table(data), strict=True)),
-        charts={"leaderboard": leaderboard_chart(data.board)},
+        charts={"leaderboard": leaderboard_chart(data.overall, data.systems)},
         page_data={
             "slices": data.slices,
             "columns": COLUMNS,
@@ -41,10 +41,7 @@ def build(data: BenchmarkData) -> Content:
 
 def static_table(data: BenchmarkData) -> tuple[list[str], list[tuple[str, list[str]]]]:
     """Return the means of the primary metrics with their intervals, for readers without scripts."""
-    cells = {
-        (row["system"], row["evaluator"], row["metric"]): row
-        for row in data.overall.iter_rows(named=True)
-    }
+    cells = {(row["system"], row["evaluator"], row["metric"]): row for row in data.overall}
     rows = [
         (system, [_mean_text(cells.get((system, *name))) for name in data.shown_metrics])
         for system in data.ranked_systems

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import polars as pl
 
 from assets.charts import style
 from assets.publishing.report.formatting import format_percent
 from assets.publishing.report.panel import BenchmarkData, Content, Panel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 MEANS = """
 SELECT q.benchmark, q.noise_ratio, s.system, s.evaluator, s.metric,
@@ -25,17 +30,20 @@ ORDER BY s.evaluator, s.metric, s.system, q.noise_ratio
 MIN_LEVELS = 2
 """A line needs two points."""
 
+NO_INTERVAL: dict[str, float | None] = {"ci_low": None, "ci_high": None}
+
 INTERVAL_STEP = 0.012
 """The distance of the intervals of two systems at one level, as a share of the axis."""
 
 
 def build(data: BenchmarkData, means: pl.DataFrame) -> Content | None:
     """Return the accuracy of each system by noise level, as chart and table."""
-    chart = noise_chart(data, means)
+    rows = means.to_dicts()
+    chart = noise_chart(data, rows)
     if chart is None:
         return None
-    levels = means["noise_ratio"].unique().sort().to_list()
-    cells = {(row["system"], row["noise_ratio"]): row["mean"] for row in means.to_dicts()}
+    levels = sorted({row["noise_ratio"] for row in rows})
+    cells = {(row["system"], row["noise_ratio"]): row["mean"] for row in rows}
     return Content(
         values={
             "heads": [f"{level:g}" for level in levels],
@@ -49,31 +57,31 @@ def build(data: BenchmarkData, means: pl.DataFrame) -> Content | None:
     )
 
 
-def noise_chart(data: BenchmarkData, means: pl.DataFrame) -> style.Spec | None:
+def noise_chart(data: BenchmarkData, means: Sequence[dict[str, Any]]) -> style.Spec | None:
     """Draw accuracy by the share of irrelevant passages, one line per system."""
     systems = data.ranked_systems[: style.MAX_SYSTEMS]
-    intervals = data.board.filter(
-        pl.col("evaluator") == "noise_robustness", pl.col("is_primary") == 1
-    ).select("system", "slice", "ci_low", "ci_high")
-    rows = (
-        means.filter(pl.col("system").is_in(systems), pl.col("mean").is_not_null())
-        .with_columns(slice=pl.format("noise_ratio={}", "noise_ratio"))
-        .join(intervals, on=["system", "slice"], how="left", maintain_order="left")
-        .select("noise_ratio", "system", "mean", "n_scored", **style.INTERVAL_COLUMNS)
-    )
-    levels = rows["noise_ratio"].unique().sort().to_list()
+    shown = [row for row in means if row["system"] in systems and row["mean"] is not None]
+    levels = sorted({row["noise_ratio"] for row in shown})
     if len(levels) < MIN_LEVELS:
         return None
     y = style.quantity("mean", title="Accuracy", axis={"format": "%"}, scale={"domain": [0, 1]})
-    present = set(rows["system"])
+    present = {row["system"] for row in shown}
     drawn = [system for system in systems if system in present]
     step = INTERVAL_STEP * (levels[-1] - levels[0])
-    rows = rows.with_columns(
-        x=pl.col("noise_ratio")
-        + step
-        * pl.col("system").replace_strict(drawn, _centred(len(drawn)), return_dtype=pl.Float64)
-    )
-    ends = dict(rows.filter(noise_ratio=levels[-1]).select("system", "mean").iter_rows())
+    places = dict(zip(drawn, _centred(len(drawn)), strict=True))
+    intervals = _intervals(data)
+    rows = [
+        {
+            **{name: row[name] for name in ("noise_ratio", "system", "mean", "n_scored")},
+            **style.interval(
+                row
+                | intervals.get((row["system"], f"noise_ratio={row['noise_ratio']}"), NO_INTERVAL)
+            ),
+            "x": row["noise_ratio"] + step * places[row["system"]],
+        }
+        for row in shown
+    ]
+    ends = {row["system"]: row["mean"] for row in rows if row["noise_ratio"] == levels[-1]}
     chosen = {
         "name": "chosen",
         "select": {"type": "point", "fields": ["system"]},
@@ -99,7 +107,7 @@ def noise_chart(data: BenchmarkData, means: pl.DataFrame) -> style.Spec | None:
     }
     return style.to_spec(
         {
-            "data": {"values": rows.to_dicts()},
+            "data": {"values": rows},
             "layer": [
                 {
                     "mark": {"type": "rule", "strokeWidth": 1.5},
@@ -122,6 +130,17 @@ def noise_chart(data: BenchmarkData, means: pl.DataFrame) -> style.Spec | None:
             "height": 300,
         }
     )
+
+
+def _intervals(data: BenchmarkData) -> dict[tuple[str, str], dict[str, float | None]]:
+    """Return the intervals of accuracy by system and slice."""
+    own = data.board.filter(pl.col("evaluator") == "noise_robustness", pl.col("is_primary") == 1)
+    return {
+        (system, slice_name): {"ci_low": low, "ci_high": high}
+        for system, slice_name, low, high in own.select(
+            "system", "slice", "ci_low", "ci_high"
+        ).iter_rows()
+    }
 
 
 def _centred(n: int) -> list[float]:

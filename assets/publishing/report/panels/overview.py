@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-
-import polars as pl
+from typing import TYPE_CHECKING
 
 from assets.publishing.report.panel import BenchmarkData, Content, Panel
+
+if TYPE_CHECKING:
+    import polars as pl
 
 # The verdicts above the overview name the winners and the best systems.
 INSIGHTS = """
@@ -49,8 +51,8 @@ def build(data: BenchmarkData, insights: pl.DataFrame) -> Content:
 
 def tiles(data: BenchmarkData) -> list[Tile]:
     """Return the counts, each with the section that shows what is counted."""
-    primary = data.overall.filter(pl.col("is_primary") == 1)
-    lost = int((primary["n_parse_failure"] + primary["n_judge_error"]).sum())
+    primary = [row for row in data.overall if row["is_primary"] == 1]
+    lost = sum(row["n_parse_failure"] + row["n_judge_error"] for row in primary)
     totals = data.totals
     high = totals["high_problems"]
     found = [

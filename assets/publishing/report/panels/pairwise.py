@@ -40,7 +40,7 @@ def build(data: BenchmarkData, pairs: pl.DataFrame) -> Content | None:
         "evaluator", as_dict=True, maintain_order=True
     ).items():
         strengths = data.metric_rows(str(evaluator), STRENGTH)
-        found = {row["system"]: row for row in strengths.iter_rows(named=True)}
+        found = {row["system"]: row for row in strengths}
         systems = [system for system in data.ranked_systems if system in _compared(rows)]
         matrices.append(
             {

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from assets.charts import style
 from assets.charts.sort_order import evaluators_in_order
 from assets.publishing.report.formatting import format_percent, format_words
@@ -21,8 +19,8 @@ CHART_COLOURS = {
 
 def build(data: BenchmarkData) -> Content | None:
     """Return a table per pass-fail evaluator and the chart of all of them."""
-    passes = data.overall.filter(pl.col("metric") == "passes", pl.col("mean").is_not_null())
-    evaluators = list(evaluators_in_order(passes))
+    measured = [row for row in data.overall if row["mean"] is not None]
+    evaluators = evaluators_in_order(row for row in measured if row["metric"] == "passes")
     if not evaluators:
         return None
     return Content(
@@ -36,8 +34,8 @@ def build(data: BenchmarkData) -> Content | None:
 
 def outcome_rows(data: BenchmarkData, evaluator: str) -> list[tuple[str, list[str]]]:
     """Return the shares of the outcomes for each system."""
-    own = data.overall.filter(pl.col("evaluator") == evaluator)
-    cells = {(row["system"], row["metric"]): row for row in own.iter_rows(named=True)}
+    own = (row for row in data.overall if row["evaluator"] == evaluator)
+    cells = {(row["system"], row["metric"]): row for row in own}
     rows = []
     for system in data.ranked_systems:
         if (system, "passes") in cells:
@@ -51,15 +49,20 @@ def outcome_rows(data: BenchmarkData, evaluator: str) -> list[tuple[str, list[st
 def failures_chart(data: BenchmarkData, evaluators: list[str]) -> style.Spec | None:
     """Draw passes and failures by cause, one facet per evaluator."""
     systems = data.ranked_systems[: style.MAX_SYSTEMS]
-    rows = data.overall.filter(
-        pl.col("evaluator").is_in(evaluators),
-        pl.col("system").is_in(systems),
-        pl.col("metric").is_in(list(CHART_COLOURS)),
-        pl.col("mean").is_not_null(),
-    ).select(
-        *("evaluator", "system"), outcome=pl.col("metric").str.replace_all("_", " "), share="mean"
-    )
-    if rows.is_empty():
+    rows = [
+        {
+            "evaluator": row["evaluator"],
+            "system": row["system"],
+            "outcome": format_words(row["metric"]),
+            "share": row["mean"],
+        }
+        for row in data.overall
+        if row["evaluator"] in evaluators
+        and row["system"] in systems
+        and row["metric"] in CHART_COLOURS
+        and row["mean"] is not None
+    ]
+    if not rows:
         return None
     outcomes = [format_words(outcome) for outcome in CHART_COLOURS]
     bars = {
@@ -84,7 +87,7 @@ def failures_chart(data: BenchmarkData, evaluators: list[str]) -> style.Spec | N
         },
         "height": {"step": 9, "for": "offset"},
     }
-    return style.to_spec(style.facet(bars, rows.to_dicts(), "evaluator", evaluators))
+    return style.to_spec(style.facet(bars, rows, "evaluator", evaluators))
 
 
 PANEL = Panel(title="Passes and failures", position=30, build=build)

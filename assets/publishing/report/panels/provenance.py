@@ -59,7 +59,7 @@ def build(
     rejects: pl.DataFrame,
 ) -> Content:
     """Return how each evaluator was configured, and what it read."""
-    evaluators = data.evaluators.to_dicts()
+    evaluators = list(data.evaluators.values())
     order = {row["evaluator"]: at for at, row in enumerate(evaluators)}
 
     def in_order(rows: pl.DataFrame) -> list[dict[str, Any]]:

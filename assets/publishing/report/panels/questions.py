@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from heapq import nlargest
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,7 +92,7 @@ def build(data: BenchmarkData, n_labels: pl.DataFrame, n_calls: pl.DataFrame) ->
         images={"hardest": image},
         page_data={
             "labelled": sorted({row[0] for row in labels}),
-            "prompts": (prompted["at"] // questions_per_file(data)).unique().sort().to_list(),
+            "prompts": sorted({at // questions_per_file(data) for at in prompted.values()}),
         },
         files=chain(
             [("labels", orjson.dumps(labels))] if labels else [],
@@ -107,7 +109,7 @@ def read_labels(data: BenchmarkData) -> list[list[Any]]:
         Lists of the metric, question and system (their indexes), the mean label, the number of
         labels, and the score of the labelled answer (None without one), sorted.
     """
-    questions = {name: at for at, name in enumerate(data.questions["question_id"])}
+    questions = data.question_numbers
     systems = {name: at for at, name in enumerate(data.systems)}
     found = []
     for row in data.fetch_query(mean_labels(data.part.benchmarks)).iter_rows(named=True):
@@ -121,39 +123,49 @@ def read_labels(data: BenchmarkData) -> list[list[Any]]:
 def _matrix_files(
     data: BenchmarkData, loaded: dict[str, ScoreMatrix]
 ) -> Iterator[tuple[str, bytes]]:
-    for evaluator in data.evaluators["evaluator"]:
+    for evaluator in data.evaluators:
         matrix = loaded.get(evaluator) or read_score_matrix(data, evaluator)
         yield f"scores-{evaluator}", matrix.to_bytes()
 
 
 def read_score_matrix(data: BenchmarkData, evaluator: str) -> ScoreMatrix:
     """Read the scores of one evaluator for the questions that the report shows."""
-    row = data.evaluators.row(by_predicate=pl.col("evaluator") == evaluator, named=True)
+    row = data.evaluators[evaluator]
     metrics = row["metrics"]
-    ids = data.questions["question_id"]
-    chosen = None if data.part.is_shared else ids.to_list()
+    chosen = None if data.part.is_shared else list(data.question_numbers)
     query = report_queries.score_matrix(data.part.benchmarks, evaluator, row["signature"], chosen)
-    scores = (
-        data.fetch_query(query)
-        .join(pl.DataFrame({"question_id": ids}).with_row_index("q"), on="question_id")
-        .join(pl.DataFrame({"system": data.systems}).with_row_index("s"), on="system")
-    )
-    shape = (len(ids), len(data.systems), len(metrics))
+    scores = data.fetch_query(query)
+    systems = {name: at for at, name in enumerate(data.systems)}
+    q = [data.question_numbers.get(name, -1) for name in scores["question_id"]]
+    s = [systems.get(name, -1) for name in scores["system"]]
+    shown = np.array([min(pair) >= 0 for pair in zip(q, s, strict=True)], dtype=np.bool_)
+    rows = (np.array(q, dtype=np.int64)[shown], np.array(s, dtype=np.int64)[shown])
+    shape = (len(data.question_numbers), len(data.systems), len(metrics))
     values = np.full(shape, np.nan, dtype=np.float32)
     codes = np.full(shape, UNKNOWN, dtype=np.uint8)
-    q, s = scores["q"].to_numpy(), scores["s"].to_numpy()
-    for at in range(len(metrics)):
-        # Systems that were scored when questions had fewer answers have fewer metrics.
-        given = scores.select(
-            value=pl.col("values").list.get(at, null_on_oob=True).cast(pl.Float32),
-            code=pl.when(pl.col("values").list.len() > at).then(
-                pl.col("codes").list.get(at, null_on_oob=True).fill_null(0)
-            ),
-        )
-        values[q, s, at] = given["value"].to_numpy()
-        codes[q, s, at] = given["code"].fill_null(UNKNOWN).to_numpy()
+    values[rows] = _to_matrix(scores["values"], len(metrics), np.nan)[shown]
+    given = _to_matrix(scores["codes"], len(metrics), 0)[shown]
+    # Systems that were scored when questions had fewer answers have fewer metrics.
+    lengths = scores["values"].list.len().to_numpy()[shown]
+    codes[rows] = np.where(np.arange(len(metrics)) < lengths[:, None], given, UNKNOWN)
     axes = (2, 0, 1)
     return ScoreMatrix(metrics, values.transpose(axes), codes.transpose(axes))
+
+
+def _to_matrix(lists: pl.Series, width: int, missing: float) -> NDArray[np.float64]:
+    """Return lists of numbers as the rows of a matrix, with a value for what they lack."""
+    matrix = np.full((len(lists), width), missing)
+    known = lists.drop_nulls()
+    flat = known.explode()
+    if len(flat) == len(known) * width:
+        # Planning a query for each metric takes longer than all else where there are few rows.
+        filled = flat.to_numpy() if np.isnan(missing) else flat.fill_null(missing).to_numpy()
+        matrix[lists.is_not_null().to_numpy()] = filled.reshape(len(known), width)
+        return matrix
+    for at in range(width):
+        column = lists.list.get(at, null_on_oob=True)
+        matrix[:, at] = (column if np.isnan(missing) else column.fill_null(missing)).to_numpy()
+    return matrix
 
 
 def heat_map_chart(
@@ -167,13 +179,19 @@ def heat_map_chart(
         metric: The metric.
         best: Whether `high` or `low` values are better.
     """
-    hardest = data.questions.with_row_index("q").drop_nulls("hardness")
-    hardest = hardest.sort("hardness", descending=True).head(MAX_IMAGE_QUESTIONS)
+    known = [
+        (hardness, question, q)
+        for q, (question, hardness) in enumerate(
+            zip(data.questions["question_id"], data.questions["hardness"], strict=True)
+        )
+        if hardness is not None
+    ]
+    hardest = nlargest(MAX_IMAGE_QUESTIONS, known, key=itemgetter(0))
     systems = data.ranked_systems[: style.MAX_SYSTEMS]
     scores = matrix.values[matrix.metrics.index(metric)]
     rows: list[dict[str, Any]] = [
         {"question": question, "system": system, "value": float(value)}
-        for q, question in hardest.select("q", "question_id").iter_rows()
+        for _, question, q in hardest
         for system, value in zip(data.systems, scores[q], strict=True)
         if system in systems and not np.isnan(value)
     ]
@@ -187,11 +205,11 @@ def heat_map_chart(
             "mark": {"type": "rect", "stroke": "white", "strokeWidth": 0.5},
             "encoding": {
                 "x": style.nominal("system", sort=systems, title=None, axis=axis),
-                "y": style.nominal("question", sort=hardest["question_id"].to_list(), title=None),
+                "y": style.nominal("question", sort=[name for _, name, _ in hardest], title=None),
                 "color": style.quantity("value", title=metric, scale=scale),
             },
             "width": max(120, 48 * len(systems)),
-            "height": 16 * hardest.height,
+            "height": 16 * len(hardest),
         }
     )
 

@@ -17,7 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
-from assets.leaderboard.metric_slice import MetricSlices
+from assets.leaderboard.metric_slice import MetricSlice
+from assets.leaderboard.metric_slices import MetricSlices
 from benchmarks.measure import cost_of, table
 from evaluators.metric import Metric
 from evaluators.statistics.arrays import DRAWS
@@ -56,11 +57,15 @@ def ours(systems: int, questions: int, metrics: int, cluster: int) -> None:
     rows = 0
     for at in range(metrics):
         passes = at % 2 == 0
-        block = MetricSlices(
-            slices=("all",),
+        slice_ = MetricSlice(
+            benchmark="made_up",
+            name="all",
             evaluator="made_up",
             metric=Metric(name=f"metric_{at}", summary="Made up.", primary=True),
             systems=names,
+        )
+        block = MetricSlices(
+            slices=[slice_],
             values=scores(systems, questions, at, passes=passes),
             groups=groups,
             pass_fail=np.full(systems, passes),

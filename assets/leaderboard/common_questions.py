@@ -10,7 +10,6 @@ import polars as pl
 
 from assets.leaderboard.score_matrix import ALL, BenchmarkScores
 from assets.leaderboard.system_pairs import aggregate_slices
-from assets.leaderboard.system_samples import unpack_scores
 from evaluators import scoring
 from evaluators.kinds.pairwise import STRENGTH, PairwiseEvaluator, is_paired
 from evaluators.outcome import Unscored
@@ -101,9 +100,7 @@ class CommonQuestions:
         scores = BenchmarkScores(self.source, [self.benchmark])
         matrices = scores.matrices(self.benchmark, evaluator)
         samples = (
-            unpack_scores(evaluator, scores.samples(self.benchmark, evaluator)).partition_by(
-                "slice", "system", as_dict=True
-            )
+            scores.samples(self.benchmark, evaluator).partition_by("slice", "system", as_dict=True)
             if evaluator.system_metrics
             else {}
         )

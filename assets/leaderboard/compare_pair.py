@@ -8,14 +8,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from assets.leaderboard.metric_slice import COMPARISONS_SCHEMA
+from assets.leaderboard.metric_slices import COMPARISONS_SCHEMA
+from assets.leaderboard.pseudo_values import PseudoValues
 from assets.leaderboard.refresh import compute_system_scores
 from assets.leaderboard.score_matrix import ALL, BenchmarkScores
-from assets.leaderboard.uncertainty import (
-    PseudoValues,
-    sample_metric_slices,
-    system_metric_slices,
-)
+from assets.leaderboard.uncertainty import sample_metric_slices, system_metric_slices
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -57,7 +54,8 @@ def compare_pair(
         wanted = {name for of, name in metrics if of == evaluator.name}
         pseudo = PseudoValues(questions)
         if wanted & {metric.name for metric in evaluator.system_metrics}:
-            compute_system_scores(scores, replace(sliced, evaluators=(evaluator,)), pseudo)
+            only = replace(sliced, evaluators=(evaluator,))
+            compute_system_scores(scores, [only], {only.name: pseudo})
         if not wanted or (slice_ != ALL and slice_ not in questions.slices):
             continue
         every = chain(
@@ -67,6 +65,6 @@ def compare_pair(
         found += [
             each.comparisons(each.is_pair(slice_, systems))
             for each in every
-            if each.metric.name in wanted and slice_ in each.slices
+            if each.metric.name in wanted and slice_ in [own.name for own in each.slices]
         ]
     return pl.concat(found)

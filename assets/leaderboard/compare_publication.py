@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from assets.leaderboard.metric_slice import COMPARISONS_SCHEMA
+from assets.leaderboard.metric_slices import COMPARISONS_SCHEMA
 from assets.leaderboard.score_matrix import load_question_index
 from evaluators.statistics.comparisons import compare
 from evaluators.statistics.intervals import is_pass_fail

@@ -1,50 +1,22 @@
-"""One metric on some slices: uncertainty per system and pairwise comparisons."""
+"""One metric on one slice, and a system metric by parts of the questions."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import polars as pl
 
-from assets.leaderboard.aggregate import METRIC_KEY, SIGNIFICANT_DIGITS
 from assets.leaderboard.score_matrix import ALL
-from evaluators.statistics.clusters import ClusterSums, Groups, Independence, sum_by_cluster
-from evaluators.statistics.comparisons import compare, every_pair
-from evaluators.statistics.intervals import Interval, uncertainty
-from evaluators.statistics.large_families import LARGE, compare_some
-from evaluators.statistics.ranks import rank_sets
+from evaluators.statistics.intervals import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Sequence
 
     from assets.leaderboard.score_matrix import QuestionSet
     from evaluators.metric import Metric
     from evaluators.outcome import Chance
-    from evaluators.statistics.arrays import Booleans, Floats, Integers
-    from evaluators.statistics.comparisons import Comparisons, Outcomes
-    from evaluators.statistics.intervals import Choice
-
-UNCERTAINTY_SCHEMA = {
-    **dict.fromkeys((*METRIC_KEY, "system"), pl.String),
-    **dict.fromkeys(("std_error", "ci_low", "ci_high"), pl.Float64),
-    "ci_method": pl.String,
-    "n_clusters": pl.Int64,
-    "effective_clusters": pl.Float64,
-    **dict.fromkeys(("rank_low", "rank_high"), pl.Int32),
-}
-"""The columns of `MetricSlice.uncertainty`."""
-
-COMPARISONS_SCHEMA = {
-    **dict.fromkeys((*METRIC_KEY, "system_a", "system_b"), pl.String),
-    **dict.fromkeys(("n_pairs", "n_clusters"), pl.Int64),
-    **dict.fromkeys(("difference", "ci_low", "ci_high", "p_value", "p_adjusted"), pl.Float64),
-    "verdict": pl.String,
-    "detectable_difference": pl.Float64,
-}
-"""The columns of `MetricSlice.comparisons`."""
+    from evaluators.statistics.arrays import Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -84,285 +56,36 @@ class PartValues:
         return Interval(np.where(np.isnan(ends.low), np.nan, low), ends.high + removed)
 
 
-@dataclass(frozen=True)
-class MetricSlices:
-    """One metric on some slices of a benchmark that have equally many questions.
-
-    The columns of the matrices are the systems on the first slice, then those on the second, and so
-    on. What is computed for one slice does not depend on the others.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MetricSlice:
+    """One metric on one slice of a benchmark: the family of tests of Holm's adjustment.
 
     Attributes:
-        slices: The slices.
+        benchmark: The benchmark.
+        name: The slice.
         evaluator: The evaluator's name.
         metric: The metric.
-        systems: The systems, in the order of the columns of each slice.
-        values: Shape (questions, columns), NaN for missing values. For a system metric, one row of
-            pseudo-values per part of the questions.
-        groups: The clusters of the rows, the same on all slices.
-        pass_fail: Shape (columns,): whether all of a system's values are passes or failures.
+        systems: The systems.
         baselines: The systems with which all others are compared in the stored rows.
-        own: For a system metric, each system by parts of its own questions.
-        rows: For a sample metric, the rows of each slice in the matrix of all questions; shape
-            (slices, questions).
         by_common: Whether systems are ranked by the questions that all of them have.
+        rows: Of a sample metric on a slice: its rows in the matrix of all questions.
     """
 
-    slices: tuple[str, ...]
+    benchmark: str
+    name: str
     evaluator: str
     metric: Metric
-    systems: list[str]
-    values: Floats
-    groups: Groups
-    pass_fail: Booleans
+    systems: Sequence[str]
     baselines: frozenset[str] = frozenset()
-    own: list[PartValues] | None = None
-    rows: Integers | None = None
     by_common: bool = False
+    rows: Integers | None = None
 
-    @cached_property
-    def cluster_sums(self) -> ClusterSums:
-        """The values, summed within clusters."""
-        return sum_by_cluster(self.values, self.groups)
-
-    def uncertainty(self, method: Choice) -> pl.DataFrame:
-        """Return the uncertainty of each system's mean and rank; see `UNCERTAINTY_SCHEMA`.
-
-        Args:
-            method: The interval method for values that are not passes and failures.
-        """
-        count = self.values.shape[1]
-        numbers = np.full((4, count), np.nan)
-        methods = np.full(count, None, dtype=object)
-        clusters = np.zeros(count, dtype=np.int64)
-        for columns, data, basis in self._independent_columns():
-            found = uncertainty(
-                data,
-                pass_fail=self.pass_fail[columns],
-                bounds=self.metric.bounds,
-                method=method,
-                independence=basis,
-            )
-            ends = found.interval
-            if self.own is not None:
-                ends = self._cover_noise(columns, ends)
-            numbers[:, columns] = found.std_error, *ends, basis.effective
-            methods[columns] = found.methods
-            clusters[columns] = basis.clusters
-        sums = self.cluster_sums
-        # A single cluster allows no statement.
-        is_ranked = np.isfinite(sums.means) & (sums.clusters > 1)
-        ranks = rank_sets(self.outcomes, is_ranked, len(self.slices))
-        return self._to_frame(
-            np.arange(len(self.slices)).repeat(len(self.systems)),
-            {
-                "system": self.systems * len(self.slices),
-                "std_error": numbers[0],
-                "ci_low": numbers[1],
-                "ci_high": numbers[2],
-                "ci_method": pl.Series(methods.tolist(), dtype=pl.String),
-                "n_clusters": clusters,
-                "effective_clusters": numbers[3],
-                "rank_low": _rank_column(ranks.low),
-                "rank_high": _rank_column(ranks.high),
-            },
-            UNCERTAINTY_SCHEMA,
-        )
-
-    def _independent_columns(self) -> Iterator[tuple[Integers, ClusterSums, Independence]]:
-        """Yield columns with their own clusters.
-
-        The uncertainty of a system must not depend on the questions of others, so only systems with
-        the same questions share a matrix.
-        """
-        if self.own is not None:
-            by_parts: dict[int, list[int]] = {}
-            for column, part in enumerate(self.own):
-                by_parts.setdefault(len(part.values), []).append(column)
-            for columns in by_parts.values():
-                parts = [self.own[column] for column in columns]
-                data = sum_by_cluster(np.stack([each.values for each in parts], axis=1), Groups())
-                sizes = np.stack([each.sizes for each in parts], axis=1)
-                basis = Independence(
-                    np.array([each.questions.counts[1] for each in parts]),
-                    np.array([each.questions.effective_clusters for each in parts]),
-                    ClusterSums(sizes, sizes).degrees_of_freedom,
-                )
-                yield np.array(columns), data, basis
-            return
-        present = np.isfinite(self.values)
-        if present.all():
-            data = self.cluster_sums
-            yield np.arange(self.values.shape[1]), data, data.independence
-            return
-        by_questions: dict[bytes, list[int]] = {}
-        for system, column in enumerate(np.packbits(present, axis=0).T):
-            by_questions.setdefault(column.tobytes(), []).append(system)
-        for columns in by_questions.values():
-            rows = present[:, columns[0]]
-            groups = self.groups if rows.all() else self.groups.subset(rows)
-            values = self.values[:, columns]
-            data = sum_by_cluster(values if rows.all() else values[rows], groups)
-            yield np.array(columns), data, data.independence
-
-    def _cover_noise(self, columns: Integers, ends: Interval) -> Interval:
-        parts = self.own or []
-        if all(parts[column].chance is None for column in columns):
-            covered = ends
-        else:
-            pairs = [
-                parts[column].cover_noise(Interval(*(end[[at]] for end in ends)))
-                for at, column in enumerate(columns)
-            ]
-            covered = Interval(*(np.concatenate(each) for each in zip(*pairs, strict=True)))
-        return Interval(*(np.clip(end, *self.metric.bounds) for end in covered))
-
-    @cached_property
-    def pairwise(self) -> Comparisons:
-        """The comparisons of all pairs of systems."""
-        return compare(
-            self.values,
-            self.groups,
-            self._pairs,
-            best=self.metric.best,
-            pass_fail=self.pass_fail,
-            bounds=self.metric.bounds,
-            families=len(self.slices),
-        )
-
-    @cached_property
-    def outcomes(self) -> Outcomes:
-        """The outcomes of all pairs of systems."""
-        return self._compared[1]
-
-    @cached_property
-    def _pairs(self) -> Integers:
-        return every_pair(len(self.systems), len(self.slices))
-
-    @cached_property
-    def _compared(self) -> tuple[Comparisons, Outcomes]:
-        if self.has_large_family:
-            return self.compare_some(self.is_stored)
-        return self.pairwise, self.pairwise.outcomes
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """The benchmark, the evaluator and the metric."""
+        return self.benchmark, self.evaluator, self.metric.name
 
     @property
     def stores_all(self) -> bool:
         """Whether every pair is stored, not only those with the best system and the baselines."""
-        return self.metric.primary and self.slices == (ALL,)
-
-    @property
-    def has_large_family(self) -> bool:
-        """Whether only some pairs are compared in full."""
-        return not self.stores_all and len(self._pairs) > LARGE * len(self.slices)
-
-    def compare_some(self, chosen: Booleans) -> tuple[Comparisons, Outcomes]:
-        """Return the comparisons of some pairs of a large family, and the outcomes of all."""
-        return compare_some(
-            self.values,
-            self.groups,
-            self._pairs,
-            chosen,
-            best=self.metric.best,
-            pass_fail=self.pass_fail,
-            bounds=self.metric.bounds,
-        )
-
-    @cached_property
-    def is_stored(self) -> Booleans:
-        """Shape (pairs,): whether the table has the pair.
-
-        Equal means share the first place; the first of these systems by name is the best.
-        """
-        if self.stores_all:
-            return np.ones(len(self._pairs), dtype=np.bool_)
-        means = self._ranking_means()
-        rounded = pl.Series(means.ravel()).round_sig_figs(SIGNIFICANT_DIGITS).to_numpy()
-        gain = (rounded if self.metric.best == "high" else -rounded).reshape(means.shape)
-        best = np.where(np.isnan(gain), -np.inf, gain).argmax(axis=1)
-        is_kept = np.zeros(means.shape, dtype=np.bool_)
-        is_kept[:, [system in self.baselines for system in self.systems]] = True
-        is_kept[np.arange(len(best)), best] = True
-        return np.asarray(is_kept.ravel()[self._pairs].any(axis=1))
-
-    def _ranking_means(self) -> Floats:
-        """Return the means that determine the best system: shape (slices, systems)."""
-        shape = (len(self.slices), len(self.systems))
-        if not self.by_common:
-            return self.cluster_sums.means.reshape(shape)
-        values = self.values.reshape(-1, *shape)
-        known = np.isfinite(values)
-        common = (known | ~known.any(axis=0)).all(axis=2, keepdims=True) & known
-        counts = common.sum(axis=0)
-        sums = np.where(common, values, 0.0).sum(axis=0)
-        means: Floats = np.divide(sums, counts, out=np.full(shape, np.nan), where=counts > 0)
-        return means
-
-    def is_pair(self, slice_: str, systems: Collection[str]) -> Booleans:
-        """Return which pair is that of two systems on one of the slices: shape (pairs,)."""
-        first = self.slices.index(slice_) * len(self.systems)
-        columns = [first + at for at, name in enumerate(self.systems) if name in systems]
-        return np.asarray(np.isin(self._pairs, columns).all(axis=1))
-
-    def comparisons(self, chosen: Booleans | None = None) -> pl.DataFrame:
-        """Return comparisons of pairs of systems; see `COMPARISONS_SCHEMA`.
-
-        Args:
-            chosen: Shape (pairs,): the pairs; None: those to store.
-        """
-        chosen = self.is_stored if chosen is None else chosen
-        which = np.flatnonzero(chosen)
-        if self.has_large_family:
-            is_known = chosen is self.is_stored
-            found, _ = self._compared if is_known else self.compare_some(chosen)
-            rows = np.arange(len(which))
-        else:
-            found, rows = self.pairwise, which
-        pairs = self._pairs[which]
-        n_pairs, clusters = found.n_pairs[rows], found.clusters[rows]
-        if self.own is not None and len(pairs):
-            sets = [each.questions for each in self.own]
-            counts = [sets[a].shared_counts(sets[b]) for a, b in pairs.tolist()]
-            n_pairs, clusters = np.array(counts).T
-        names = pl.Series(self.systems, dtype=pl.String)
-        a, b = (pairs % max(1, len(self.systems))).T
-        return self._to_frame(
-            pairs[:, 0] // max(1, len(self.systems)),
-            {
-                "system_a": names[a],
-                "system_b": names[b],
-                "n_pairs": n_pairs,
-                "n_clusters": clusters,
-                "difference": found.difference[rows],
-                "ci_low": found.low[rows],
-                "ci_high": found.high[rows],
-                "p_value": found.p_value[rows],
-                "p_adjusted": found.p_adjusted[rows],
-                "verdict": pl.Series(found.verdict, dtype=pl.String)[rows],
-                "detectable_difference": found.detectable[rows],
-            },
-            COMPARISONS_SCHEMA,
-        )
-
-    def _to_frame(
-        self, slices: Integers, columns: dict[str, Any], schema: dict[str, Any]
-    ) -> pl.DataFrame:
-        """Return columns as a frame with the key of the metric, null for NaN.
-
-        There are hundreds of small frames: planning queries would take longer than all else.
-        """
-        constants = {"evaluator": self.evaluator, "metric": self.metric.name}
-        key = {"slice": pl.Series(self.slices, dtype=pl.String)[slices]} | {
-            name: pl.Series([value]).new_from_index(0, len(slices))
-            for name, value in constants.items()
-        }
-        return pl.DataFrame(
-            [
-                pl.Series(name, values, schema[name], nan_to_null=isinstance(values, np.ndarray))
-                for name, values in (key | columns).items()
-            ]
-        )
-
-
-def _rank_column(ranks: Integers) -> pl.Series:
-    """Return ranks, null for 0."""
-    known = np.where(ranks == 0, np.nan, ranks)
-    return pl.Series(known, nan_to_null=True).cast(pl.Int32)
+        return self.metric.primary and self.name == ALL

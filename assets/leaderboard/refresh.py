@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,12 +21,12 @@ from assets.leaderboard.aggregate import (
     reconcile_ranks,
 )
 from assets.leaderboard.common_questions import CommonQuestions, every_question
+from assets.leaderboard.pseudo_values import PseudoValues
 from assets.leaderboard.repeats import variance_rows, with_repeats
 from assets.leaderboard.score_matrix import BenchmarkScores, sorted_unique
 from assets.leaderboard.slices import add_shrunken_means
 from assets.leaderboard.system_pairs import PAIRWISE_SCHEMA, aggregate_slices
-from assets.leaderboard.system_samples import unpack_scores
-from assets.leaderboard.uncertainty import PseudoValues, measure_uncertainty
+from assets.leaderboard.uncertainty import measure_uncertainty
 from evaluators import scoring
 from evaluators.kinds.pairwise import PairwiseEvaluator, is_paired
 from evaluators.outcome import Status, Unscored
@@ -38,10 +38,11 @@ from warehouse.queries.leaderboard import aggregate_scores
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from assets.leaderboard.score_matrix import Keys, QuestionIndex
+    from assets.leaderboard.score_matrix import Keys
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.outcome import Graded
+    from evaluators.statistics.arrays import Integers
     from warehouse.queries.benchmarks import Source
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
@@ -141,39 +142,33 @@ def compute_leaderboards(source: Source, benchmarks: Sequence[Benchmark]) -> Lea
     """
     benchmarks = with_repeats(source, benchmarks)
     scores = BenchmarkScores(source, benchmarks)
-    means, uncertainty, systems, comparisons = [], [], [], []
     pairs = [pl.DataFrame(schema=PAIRWISE_SCHEMA)]
-    indexes: dict[str, QuestionIndex] = {}
+    pseudo: dict[str, PseudoValues] = {}
     # The SQL aggregation and the matrix computations are independent of each other.
     with ThreadPoolExecutor(1) as executor:
         aggregation = executor.submit(_aggregate, source, benchmarks)
         for benchmark in benchmarks:
-            name = pl.lit(benchmark.name).alias("benchmark")
-            pseudo = PseudoValues(scores.question_index(benchmark))
-            indexes[benchmark.name] = pseudo.questions
-            system_scores, system_means = compute_system_scores(scores, benchmark, pseudo)
-            per_system, compared = measure_uncertainty(scores, benchmark, pseudo)
-            systems.append(system_scores)
-            pairs += pseudo.pair_rows(benchmark)
-            means.append(system_means.with_columns(name))
-            uncertainty.append(per_system.with_columns(name))
-            comparisons.append(compared.with_columns(name))
+            pseudo[benchmark.name] = PseudoValues(scores.question_index(benchmark))
+        system_scores, system_means = compute_system_scores(scores, benchmarks, pseudo)
+        for benchmark in benchmarks:
+            pairs += pseudo[benchmark.name].pair_rows(benchmark)
+        uncertainty, comparisons = measure_uncertainty(scores, pseudo)
     facts = pl.concat(
         metric_facts(each.evaluators, each).with_columns(benchmark=pl.lit(each.name))
         for each in benchmarks
     )
     common = {
-        each.name: CommonQuestions.load(source, each, indexes[each.name])
+        each.name: CommonQuestions.load(source, each, pseudo[each.name].questions)
         for each in benchmarks
         if each.missing.may_skip
     }
     rows = (
         rank_systems(
-            pl.concat([*aggregation.result(), *means], how="diagonal"),
+            pl.concat([*aggregation.result(), system_means], how="diagonal"),
             facts,
             partial(_add_common_means, common),
         )
-        .join(pl.concat(uncertainty), on=[*RANK_KEY, "system"], how="left")
+        .join(uncertainty, on=[*RANK_KEY, "system"], how="left")
         .pipe(reconcile_ranks)
         .pipe(add_shrunken_means)
         .pipe(mark_headline)
@@ -181,8 +176,8 @@ def compute_leaderboards(source: Source, benchmarks: Sequence[Benchmark]) -> Lea
     )
     return Leaderboards(
         rows,
-        pl.concat(systems),
-        pl.concat(comparisons),
+        system_scores,
+        comparisons,
         pl.concat(pairs),
         variance_rows(source, benchmarks),
     )
@@ -218,27 +213,28 @@ def randomness_rows() -> pl.DataFrame:
 
 
 def compute_system_scores(
-    scores: BenchmarkScores, benchmark: Benchmark, pseudo: PseudoValues | None = None
+    scores: BenchmarkScores, benchmarks: Sequence[Benchmark], pseudo: Mapping[str, PseudoValues]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compute the system-level metrics of each system and slice.
 
     Args:
-        scores: The scores of the benchmark.
-        benchmark: The benchmark.
-        pseudo: Collects the pseudo-values of these metrics.
+        scores: The scores of the benchmarks.
+        benchmarks: The benchmarks, with the evaluators.
+        pseudo: Collects the pseudo-values of these metrics, by benchmark.
 
     Returns:
         The columns of the table `system_scores`, and the metrics as means with their counts.
     """
     rows = [
         row
+        for benchmark in benchmarks
         for evaluator in benchmark.evaluators
         if evaluator.system_metrics
-        for row in _evaluator_system_scores(scores, benchmark, evaluator, pseudo)
+        for row in _evaluator_system_scores(scores, benchmark, evaluator, pseudo[benchmark.name])
     ]
     found = pl.DataFrame(rows, schema=SYSTEM_SCORES_SCHEMA | SYSTEM_MEANS_SCHEMA)
     means = found.select(
-        *("slice", "system", "evaluator", "metric", "signature"),
+        *("benchmark", "slice", "system", "evaluator", "metric", "signature"),
         *SYSTEM_MEANS_SCHEMA,
         mean="value",
     )
@@ -249,25 +245,13 @@ def _evaluator_system_scores(
     scores: BenchmarkScores,
     benchmark: Benchmark,
     evaluator: Evaluator,
-    pseudo: PseudoValues | None,
+    pseudo: PseudoValues,
 ) -> list[dict[str, object]]:
     """Compute one evaluator's system metrics, as rows of the table `system_scores`."""
-    scored = unpack_scores(evaluator, scores.samples(benchmark, evaluator))
-    questions = {
-        slice_: sorted_unique(group["question"].to_numpy())
-        for (slice_,), group in scored.filter(scoring.COUNTED)
-        .select("slice", "question")
-        .partition_by("slice", as_dict=True)
-        .items()
-    }
+    scored = scores.samples(benchmark, evaluator)
+    by_system = _split_systems(scored)
+    questions = _counted_questions(scored)
     rows: list[dict[str, object]] = []
-    # Slices are no copies, which take gigabytes of a large benchmark.
-    groups = scored.group_by("slice", "system", maintain_order=True).len()
-    ends = groups["len"].cum_sum()
-    by_system: dict[tuple[object, ...], pl.DataFrame] = {
-        (slice_, system): scored.slice(end - count, count)
-        for (slice_, system, count), end in zip(groups.iter_rows(), ends, strict=True)
-    }
     together: dict[tuple[object, ...], Graded] = {}
     if is_paired(evaluator):
         together = _aggregate_systems(evaluator, by_system, questions, pseudo)
@@ -281,7 +265,7 @@ def _evaluator_system_scores(
                 system: scoring.aggregate_unpacked(evaluator, own)
                 for system, own in samples.items()
             }
-        if pseudo is not None and not together:
+        if not together:
             counted = {system: scoring.counted_rows(own) for system, own in samples.items()}
             pseudo.add(evaluator, str(slice_), counted, graded, questions.get(slice_, nothing))
         for system, result in graded.items():
@@ -297,6 +281,36 @@ def _evaluator_system_scores(
                 result,
             )
     return rows
+
+
+def _split_systems(scored: pl.DataFrame) -> dict[tuple[object, ...], pl.DataFrame]:
+    """Return the samples by slice and system, by which they are sorted.
+
+    They are no copies, which would take gigabytes of a large benchmark.
+    """
+    names = [scored[name] for name in ("slice", "system")]
+    return {
+        (names[0][start], names[1][start]): scored.slice(start, end - start)
+        for start, end in _equal_ranges([each.to_physical().to_numpy() for each in names])
+    }
+
+
+def _counted_questions(scored: pl.DataFrame) -> dict[object, Keys]:
+    """Return the questions of each slice that the system metrics count, sorted."""
+    slices = scored["slice"]
+    questions, counted = scored["question"].to_numpy(), scored[scoring.COUNTED].to_numpy()
+    return {
+        slices[start]: sorted_unique(questions[start:end][counted[start:end]])
+        for start, end in _equal_ranges([slices.to_physical().to_numpy()])
+        if counted[start:end].any()
+    }
+
+
+def _equal_ranges(columns: Sequence[Integers]) -> Iterator[tuple[int, int]]:
+    """Yield the first row of each range of equal rows, and the row after its last one."""
+    changes = np.ones(len(columns[0]) + 1, dtype=np.bool_)
+    changes[1:-1] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
+    yield from pairwise(np.flatnonzero(changes).tolist() if len(columns[0]) else [])
 
 
 def _result_rows(
@@ -326,13 +340,13 @@ def _aggregate_systems(
     evaluator: PairwiseEvaluator,
     by_system: Mapping[tuple[object, ...], pl.DataFrame],
     questions: Mapping[object, Keys],
-    pseudo: PseudoValues | None,
+    pseudo: PseudoValues,
 ) -> dict[tuple[object, ...], Graded]:
     """Return the system metrics of systems that are compared, by slice and system."""
     found: dict[tuple[object, ...], Graded] = {}
     for slice_, result in aggregate_slices(evaluator, by_system).items():
         own = {str(name): rows for (at, name), rows in by_system.items() if at == slice_}
         found |= {(slice_, system): result.graded[system] for system in own}
-        if pseudo is not None and slice_ in questions:
+        if slice_ in questions:
             pseudo.add_systems(evaluator, slice_, own, result, questions[slice_])
     return found

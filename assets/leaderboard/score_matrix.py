@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import polars as pl
 
+from assets.leaderboard.system_samples import unpack_scores
 from evaluators.statistics.clusters import Groups, effective_clusters
 from warehouse.errors import WarehouseError
 from warehouse.queries.leaderboard import scored_samples
@@ -20,7 +21,7 @@ from warehouse.queries.score_matrices import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 ALL = "all"
 """The slice of all questions."""
+
+_FEW_ROWS = 10_000
 
 
 @dataclass(frozen=True)
@@ -181,12 +184,13 @@ class BenchmarkScores:
         )
 
     def samples(self, benchmark: Benchmark, evaluator: Evaluator) -> pl.DataFrame:
-        """Return the scores of an evaluator, as `scored_samples` selects them."""
+        """Return the scores of an evaluator with its evidence; see `unpack_scores`."""
         key = (evaluator.name, evaluator.signature)
         same_slices = set(self._with_slices(benchmark))
         names = [name for name in self._with_evaluator(evaluator) if name in same_slices]
         query = scored_samples(names, *key, benchmark.slices)
-        return self._own((*key, benchmark.slices), benchmark, names, query)
+        unpack = partial(unpack_scores, evaluator)
+        return self._own((*key, benchmark.slices), benchmark, names, query, unpack)
 
     def _with_slices(self, benchmark: Benchmark) -> list[str]:
         return [each.name for each in self.benchmarks if each.slices == benchmark.slices]
@@ -200,11 +204,21 @@ class BenchmarkScores:
         ]
 
     def _own(
-        self, key: tuple[object, ...], benchmark: Benchmark, names: Sequence[str], query: Query
+        self,
+        key: tuple[object, ...],
+        benchmark: Benchmark,
+        names: Sequence[str],
+        query: Query,
+        prepare: Callable[[pl.DataFrame], pl.DataFrame] = lambda found: found,
     ) -> pl.DataFrame:
-        """Return the rows of one benchmark from a query for the benchmarks of these names."""
+        """Return the rows of one benchmark from a query for the benchmarks of these names.
+
+        The rows of all are prepared together, which is faster than those of each.
+        """
+        if list(names) == [benchmark.name]:
+            return prepare(self.source.fetch(*query)).drop("benchmark")
         if benchmark.name not in self._rows.get(key, {}):
-            found = self.source.fetch(*query)
+            found = prepare(self.source.fetch(*query))
             parts = found.partition_by("benchmark", as_dict=True, include_key=False)
             nothing = found.drop("benchmark").clear()
             del found
@@ -232,16 +246,18 @@ def load_score_matrices(
 
 def _build_matrices(evaluator: Evaluator, grades: pl.DataFrame) -> ScoreMatrices:
     """Build the matrices of rows that `score_values` selects."""
-    systems = grades["system"].unique().sort().to_list()
+    systems, column = _number_names(grades["system"])
     questions, row = np.unique(grades["question"].to_numpy(), return_inverse=True)
-    column = grades["system"].replace_strict(systems, range(len(systems)), return_dtype=None)
-    cell = column.cast(int).to_numpy() * len(questions) + row
+    cell = column * len(questions) + row
     names = [metric.name for metric in evaluator.sample_metrics]
+    given = list_matrix(grades["values"], len(names))
     values = {}
     for at, name in enumerate(names):
         columns = np.full(len(systems) * len(questions), np.nan)
-        columns[cell] = grades["values"].list.get(at, null_on_oob=True).to_numpy()
+        columns[cell] = given[:, at]
         values[name] = columns.reshape(len(systems), len(questions)).T
+    if grades["failed"].null_count() == grades.height:
+        return ScoreMatrices(systems, questions, values)
     failures = grades.select(cell=pl.Series(cell), failed="failed").drop_nulls("failed")
     failed = {}
     for at, name in enumerate(names):
@@ -251,6 +267,35 @@ def _build_matrices(evaluator: Evaluator, grades: pl.DataFrame) -> ScoreMatrices
             marked[cells] = True
             failed[name] = marked.reshape(len(systems), len(questions)).T
     return ScoreMatrices(systems, questions, values, failed)
+
+
+def _number_names(names: pl.Series) -> tuple[list[str], Integers]:
+    """Return the distinct names, sorted, and the position of each name among them."""
+    if len(names) > _FEW_ROWS:
+        distinct = names.unique().sort().to_list()
+        numbers = names.replace_strict(distinct, range(len(distinct)), return_dtype=pl.Int64)
+        return distinct, numbers.to_numpy()
+    # To plan a query takes longer than to number so few names.
+    given = names.to_list()
+    distinct = sorted(set(given))
+    places = {name: at for at, name in enumerate(distinct)}
+    return distinct, np.array([places[name] for name in given], dtype=np.int64)
+
+
+def list_matrix(lists: pl.Series, width: int) -> Floats:
+    """Return lists of numbers as the rows of a matrix, with NaN for null and what they lack."""
+    matrix = np.full((len(lists), width), np.nan)
+    known = lists if lists.null_count() == 0 else lists.drop_nulls()
+    lengths = known.list.len()
+    if width and lengths.min() == width == lengths.max():
+        rows = slice(None) if known is lists else lists.is_not_null().to_numpy()
+        flat = known.explode().cast(pl.Float64)
+        matrix[rows] = flat.to_numpy().reshape(len(known), width)
+        return matrix
+    for at in range(width):
+        column = lists.list.get(at, null_on_oob=True)
+        matrix[:, at] = column.cast(pl.Float64).to_numpy()
+    return matrix
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from assets.leaderboard.aggregate import METRIC_KEY
+from assets.leaderboard.aggregate import RANK_KEY
 from assets.leaderboard.score_matrix import ALL
 from evaluators.statistics.slices import interaction_p, shrunken_means
 
 if TYPE_CHECKING:
-    from assets.leaderboard.metric_slice import MetricSlices
+    from collections.abc import Mapping
+    from typing import TypeAlias
+
+    from assets.leaderboard.metric_slice import MetricSlice
+    from assets.leaderboard.metric_slices import MetricSlices
     from evaluators.statistics.arrays import Booleans
 
-PAIR_KEY = (*METRIC_KEY, "system_a", "system_b")
+    MetricKey: TypeAlias = tuple[str, str, str]
+
+PAIR_KEY = (*RANK_KEY, "system_a", "system_b")
 
 INTERACTIONS_SCHEMA = {**dict.fromkeys(PAIR_KEY, pl.String), "p_interaction": pl.Float64}
 """The columns of `Interactions.adjusted`."""
@@ -30,49 +37,68 @@ class Interactions:
     p = 1, which makes the adjustment conservative and keeps many systems and slices fast.
 
     Attributes:
-        tests: The number of pairs on all slices, whether they reverse their order or not.
-        rows: The keys and unadjusted p-values of the tested pairs.
+        tests: By benchmark, the number of pairs on all slices, whether they reverse their order or
+            not.
+        rows: By benchmark, the keys and unadjusted p-values of the tested pairs.
     """
 
-    tests: int = 0
-    rows: list[tuple[str | float, ...]] = field(default_factory=list)
+    tests: Counter[str] = field(default_factory=Counter)
+    rows: dict[str, list[tuple[str | float, ...]]] = field(default_factory=dict)
 
-    def add(self, overall: MetricSlices, part: MetricSlices) -> Booleans:
+    def add(self, overall: Mapping[MetricKey, MetricSlices], part: MetricSlices) -> Booleans:
         """Test the pairs of systems on some slices.
 
         Args:
-            overall: The metric on all questions.
-            part: The same metric on the slices, with `rows`.
+            overall: The metrics on all questions, by `MetricSlice.key`.
+            part: Some of these metrics on slices, with `rows`.
 
         Returns:
             Shape (pairs,): the pairs that reverse their order significantly.
         """
-        found, whole = part.outcomes, overall.outcomes
-        self.tests += int(np.count_nonzero(found.n_pairs))
-        order = np.tile(np.sign(whole.difference), len(part.slices))
-        reverses: Booleans = (found.signs != 0) & (np.sign(found.difference) == -order)
-        for at in np.flatnonzero(reverses).tolist():
-            slice_ = at // len(whole.pairs)
-            a, b = whole.pairs[at % len(whole.pairs)].tolist()
-            differences = overall.values[:, [a]] - overall.values[:, [b]]
-            is_on_slice = np.zeros(len(overall.values), dtype=np.bool_)
-            is_on_slice[part.rows[slice_] if part.rows is not None else []] = True
-            p = interaction_p(differences, is_on_slice, overall.groups)[0]
-            key = (part.slices[slice_], part.evaluator, part.metric.name)
-            self.rows.append((*key, part.systems[a], part.systems[b], float(p)))
+        found = part.outcomes
+        reverses = np.zeros(len(found.pairs), dtype=np.bool_)
+        for at, slice_ in enumerate(part.slices):
+            own = slice(at * part.pairs_each, (at + 1) * part.pairs_each)
+            self.tests[slice_.benchmark] += int(np.count_nonzero(found.n_pairs[own]))
+            if not found.signs[own].any():
+                continue
+            whole, place = _find(overall[slice_.key], slice_)
+            order = np.sign(whole.outcomes.difference[place])
+            reverses[own] = (found.signs[own] != 0) & (np.sign(found.difference[own]) == -order)
+            for pair in np.flatnonzero(reverses[own]).tolist():
+                self._test(whole, slice_, whole.outcomes.pairs[place][pair].tolist())
         return reverses
+
+    def _test(self, whole: MetricSlices, slice_: MetricSlice, pair: tuple[int, int]) -> None:
+        a, b = pair
+        differences = whole.values[:, [a]] - whole.values[:, [b]]
+        is_on_slice = np.zeros(len(whole.values), dtype=np.bool_)
+        is_on_slice[slice_.rows if slice_.rows is not None else []] = True
+        p = interaction_p(differences, is_on_slice, whole.groups)[0]
+        names = (whole.systems[a], whole.systems[b])
+        row = (slice_.benchmark, slice_.name, *slice_.key[1:], *names, float(p))
+        self.rows.setdefault(slice_.benchmark, []).append(row)
 
     def adjusted(self) -> pl.DataFrame:
         """Return the p-values of the tested pairs, adjusted for all (Benjamini-Hochberg)."""
-        found = pl.DataFrame(self.rows, schema=INTERACTIONS_SCHEMA, orient="row")
-        if found.is_empty():
-            return found
+        nothing = pl.DataFrame(schema=INTERACTIONS_SCHEMA)
+        return pl.concat([nothing, *(self._adjust(benchmark) for benchmark in self.rows)])
+
+    def _adjust(self, benchmark: str) -> pl.DataFrame:
+        """Adjust the p-values of a benchmark for all of its tests."""
         from scipy.stats import false_discovery_control  # half a second
 
-        every = np.ones(self.tests)
+        found = pl.DataFrame(self.rows[benchmark], schema=INTERACTIONS_SCHEMA, orient="row")
+        every = np.ones(self.tests[benchmark])
         every[: found.height] = found["p_interaction"].to_numpy()
         adjusted = false_discovery_control(every)[: found.height]
         return found.with_columns(p_interaction=pl.Series(adjusted))
+
+
+def _find(overall: MetricSlices, slice_: MetricSlice) -> tuple[MetricSlices, slice]:
+    """Return where the pairs of the metric of a slice stand among those on all questions."""
+    at = next(at for at, each in enumerate(overall.slices) if each.key == slice_.key)
+    return overall, slice(at * overall.pairs_each, (at + 1) * overall.pairs_each)
 
 
 def add_shrunken_means(rows: pl.DataFrame) -> pl.DataFrame:

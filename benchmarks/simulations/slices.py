@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assets.leaderboard.metric_slice import MetricSlices
+from assets.leaderboard.metric_slice import MetricSlice
+from assets.leaderboard.metric_slices import MetricSlices
 from assets.leaderboard.slices import Interactions
 from benchmarks.simulations.result import Table, rate
 from evaluators.metric import Metric
@@ -86,13 +87,17 @@ def _find_reversed(values: Floats, codes: Integers, passes: bool) -> tuple[bool,
     """Return whether a slice reverses the order: significant alone, and as an interaction."""
 
     def slice_of(name: str, rows: Booleans) -> MetricSlices:
-        return MetricSlices(
-            slices=(name,),
+        slice_ = MetricSlice(
+            benchmark="made_up",
+            name=name,
             evaluator="made_up",
             metric=METRIC,
             systems=["a", "b"],
+            rows=np.flatnonzero(rows),
+        )
+        return MetricSlices(
+            slices=[slice_],
             values=values[rows],
-            rows=np.flatnonzero(rows)[None],
             groups=Groups(),
             pass_fail=np.full(2, passes),
         )
@@ -103,7 +108,7 @@ def _find_reversed(values: Floats, codes: Integers, passes: bool) -> tuple[bool,
     significant = False
     for code in range(codes[-1] + 1):
         part = slice_of(f"slice={code}", codes == code)
-        interactions.add(overall, part)
+        interactions.add({overall.slices[0].key: overall}, part)
         found = part.pairwise
         is_reversed = np.sign(found.difference[0]) == -order
         significant |= bool(is_reversed and found.verdict[0] in (BETTER, WORSE))

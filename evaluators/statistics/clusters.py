@@ -34,6 +34,11 @@ class Groups:
         return self.codes is None or len(self.starts) == len(self.codes)
 
     @cached_property
+    def key(self) -> bytes:
+        """The same for equal clusters; empty if each question is its own cluster."""
+        return b"" if self.codes is None else self.codes.tobytes()
+
+    @cached_property
     def order(self) -> Integers:
         """The order in which the questions of a cluster are consecutive."""
         order: Integers = np.argsort(self._codes, kind="stable")

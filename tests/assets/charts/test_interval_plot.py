@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
 from xml.etree import ElementTree as ET
 
-import polars as pl
 import pytest
 
 from assets.charts.interval_plot import MAX_LABEL, interval_plot
@@ -12,24 +12,27 @@ from assets.charts.interval_plot import MAX_LABEL, interval_plot
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def board(*systems: str, low: float | None = 0.25, mean: float | None = 0.5) -> pl.DataFrame:
+def board(
+    *systems: str, low: float | None = 0.25, mean: float | None = 0.5
+) -> list[dict[str, Any]]:
     """The leaderboard of systems by one metric."""
-    rows = {
-        "system": list(systems),
-        "evaluator": "citation",
-        "metric": "f1",
-        "mean": [None if mean is None else mean + at / 10 for at in range(len(systems))],
-        "ci_low": low,
-        "ci_high": None if low is None else 1.0,
-        "best_value": 1.0,
-        "worst_value": 0.0,
-        "rank": list(range(len(systems), 0, -1)),
-        "is_primary": 1,
-        "is_headline": 1,
-        "position": 0,
-    }
-    floats = {"mean": pl.Float64, "ci_low": pl.Float64, "ci_high": pl.Float64}
-    return pl.DataFrame(rows, schema_overrides=floats)
+    return [
+        {
+            "system": system,
+            "evaluator": "citation",
+            "metric": "f1",
+            "mean": None if mean is None else mean + at / 10,
+            "ci_low": low,
+            "ci_high": None if low is None else 1.0,
+            "best_value": 1.0,
+            "worst_value": 0.0,
+            "rank": len(systems) - at,
+            "is_primary": 1,
+            "is_headline": 1,
+            "position": 0,
+        }
+        for at, system in enumerate(systems)
+    ]
 
 
 def texts(svg: str | None) -> list[str]:

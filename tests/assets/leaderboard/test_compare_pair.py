@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from polars.testing import assert_frame_equal
 
-from assets.leaderboard import metric_slice, uncertainty
+from assets.leaderboard import metric_slices, uncertainty
 from assets.leaderboard.compare_pair import compare_pair
-from assets.leaderboard.metric_slice import MetricSlices
+from assets.leaderboard.metric_slices import MetricSlices
 from assets.leaderboard.refresh import compute_leaderboards
 from tests.assets.leaderboard.test_uncertainty import done
 from tests.services import takes_minutes
@@ -30,7 +30,7 @@ def test_a_pair_that_is_not_stored_has_the_numbers_of_the_full_table(
     done: Workshop, monkeypatch: pytest.MonkeyPatch, large: int
 ) -> None:
     benchmark = done.project.benchmarks["trial"]
-    for module in (metric_slice, uncertainty):
+    for module in (metric_slices, uncertainty):
         monkeypatch.setattr(module, "LARGE", large)
     stored = compute_leaderboards(done.warehouse, [benchmark]).comparisons
     with monkeypatch.context() as patched:

@@ -7,23 +7,28 @@ import polars as pl
 import pytest
 
 from assets.leaderboard.aggregate import reconcile_ranks
-from assets.leaderboard.metric_slice import MetricSlices
+from assets.leaderboard.metric_slice import MetricSlice
+from assets.leaderboard.metric_slices import MetricSlices
 from evaluators.metric import Metric
 from evaluators.statistics.clusters import Groups
 
 
 def ranked(values: np.ndarray, *, clusters: np.ndarray | None = None) -> pl.DataFrame:
-    each = MetricSlices(
-        slices=("all",),
+    slice_ = MetricSlice(
+        benchmark="b",
+        name="all",
         evaluator="made_up",
         metric=Metric(name="f1", summary="Made up."),
         systems=[f"s{at}" for at in range(values.shape[1])],
+    )
+    each = MetricSlices(
+        slices=[slice_],
         values=values,
         groups=Groups(clusters),
         pass_fail=np.zeros(values.shape[1], dtype=bool),
     )
     means = pl.Series("mean", np.nanmean(values, axis=0))
-    rows = each.uncertainty("skew_adjusted_t").with_columns(means, benchmark=pl.lit("b"))
+    rows = each.uncertainty("skew_adjusted_t").with_columns(means)
     rank = pl.col("mean").rank("min", descending=True).cast(pl.Int32)
     return reconcile_ranks(rows.with_columns(rank=rank))
 

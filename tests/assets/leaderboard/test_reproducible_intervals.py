@@ -8,7 +8,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assets.leaderboard.metric_slice import MetricSlices
+from assets.leaderboard.metric_slice import MetricSlice
+from assets.leaderboard.metric_slices import MetricSlices
 from assets.leaderboard.score_matrix import QuestionIndex, load_score_matrices
 from assets.project import Benchmark
 from evaluators import catalog
@@ -63,11 +64,15 @@ def uncertainty_of(rows: pl.DataFrame, system: str, *, clustered: bool) -> list[
     found = []
     for metric in CITATION.sample_metrics:
         values = matrices.values[metric.name]
-        part = MetricSlices(
-            slices=("all",),
+        slice_ = MetricSlice(
+            benchmark="trial",
+            name="all",
             evaluator="citation",
             metric=metric,
             systems=matrices.systems,
+        )
+        part = MetricSlices(
+            slices=[slice_],
             values=values,
             groups=questions.groups(matrices.questions)
             if clustered

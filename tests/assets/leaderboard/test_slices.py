@@ -6,7 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from assets.leaderboard.metric_slice import MetricSlices
+from assets.leaderboard.metric_slice import MetricSlice
+from assets.leaderboard.metric_slices import MetricSlices
 from assets.leaderboard.slices import Interactions, add_shrunken_means
 from evaluators.metric import Metric
 from evaluators.statistics.clusters import Groups
@@ -16,13 +17,17 @@ METRIC = Metric(name="score", summary="Made up.")
 
 
 def part(values: np.ndarray, name: str, rows: np.ndarray | None = None) -> MetricSlices:
-    return MetricSlices(
-        slices=(name,),
+    slice_ = MetricSlice(
+        benchmark="made_up",
+        name=name,
         evaluator="made_up",
         metric=METRIC,
         systems=["a", "b"],
+        rows=rows,
+    )
+    return MetricSlices(
+        slices=[slice_],
         values=values if rows is None else values[rows],
-        rows=None if rows is None else rows[None],
         groups=Groups(),
         pass_fail=np.ones(2, dtype=np.bool_),
     )
@@ -33,10 +38,10 @@ def reversals(values: np.ndarray, size: int) -> tuple[int, pl.DataFrame]:
     overall, interactions, significant = part(values, "all"), Interactions(), 0
     for start in range(0, len(values), size):
         each = part(values, f"slice={start}", np.arange(start, start + size))
-        interactions.add(overall, each)
+        interactions.add({overall.slices[0].key: overall}, each)
         differs = np.sign(each.pairwise.difference) == -np.sign(overall.pairwise.difference)
         significant += bool(differs[0] and each.pairwise.verdict[0] in (BETTER, WORSE))
-    assert interactions.tests == len(values) / size
+    assert interactions.tests == {"made_up": len(values) / size}
     return significant, interactions.adjusted()
 
 

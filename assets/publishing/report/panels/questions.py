@@ -13,6 +13,7 @@ import orjson
 import polars as pl
 
 from assets.charts import style
+from assets.leaderboard.score_matrix import list_matrix
 from assets.publishing.report.answer_files import questions_per_file
 from assets.publishing.report.panel import BenchmarkData, Content, Panel
 from assets.publishing.report.prompt_files import prompt_files, questions_with_prompts
@@ -143,29 +144,13 @@ def read_score_matrix(data: BenchmarkData, evaluator: str) -> ScoreMatrix:
     shape = (len(data.question_numbers), len(data.systems), len(metrics))
     values = np.full(shape, np.nan, dtype=np.float32)
     codes = np.full(shape, UNKNOWN, dtype=np.uint8)
-    values[rows] = _to_matrix(scores["values"], len(metrics), np.nan)[shown]
-    given = _to_matrix(scores["codes"], len(metrics), 0)[shown]
+    values[rows] = list_matrix(scores["values"], len(metrics))[shown]
+    given = np.nan_to_num(list_matrix(scores["codes"], len(metrics))[shown])
     # Systems that were scored when questions had fewer answers have fewer metrics.
     lengths = scores["values"].list.len().to_numpy()[shown]
     codes[rows] = np.where(np.arange(len(metrics)) < lengths[:, None], given, UNKNOWN)
     axes = (2, 0, 1)
     return ScoreMatrix(metrics, values.transpose(axes), codes.transpose(axes))
-
-
-def _to_matrix(lists: pl.Series, width: int, missing: float) -> NDArray[np.float64]:
-    """Return lists of numbers as the rows of a matrix, with a value for what they lack."""
-    matrix = np.full((len(lists), width), missing)
-    known = lists.drop_nulls()
-    flat = known.explode()
-    if len(flat) == len(known) * width:
-        # Planning a query for each metric takes longer than all else where there are few rows.
-        filled = flat.to_numpy() if np.isnan(missing) else flat.fill_null(missing).to_numpy()
-        matrix[lists.is_not_null().to_numpy()] = filled.reshape(len(known), width)
-        return matrix
-    for at in range(width):
-        column = lists.list.get(at, null_on_oob=True)
-        matrix[:, at] = (column if np.isnan(missing) else column.fill_null(missing)).to_numpy()
-    return matrix
 
 
 def heat_map_chart(

@@ -51,4 +51,4 @@ def test_the_hardest_questions_have_prompts(monkeypatch: pytest.MonkeyPatch) -> 
     calls = pl.DataFrame({"question_id": ["a", "b", "c", "d"], "n": [5, 1, 4, 4]})
     # c and d have 8 calls; with those of a, there would be 13.
     assert questions_with_prompts(data, calls) == {"c": 2, "d": 3}
-    assert questions_with_prompts(data, calls.head(0)).is_empty()
+    assert questions_with_prompts(data, calls.head(0)) == {}

@@ -246,7 +246,8 @@ def load_score_matrices(
 
 def _build_matrices(evaluator: Evaluator, grades: pl.DataFrame) -> ScoreMatrices:
     """Build the matrices of rows that `score_values` selects."""
-    systems, column = _number_names(grades["system"])
+    systems = _distinct_names(grades["system"])
+    column = number_names(grades["system"], systems)
     questions, row = np.unique(grades["question"].to_numpy(), return_inverse=True)
     cell = column * len(questions) + row
     names = [metric.name for metric in evaluator.sample_metrics]
@@ -269,17 +270,20 @@ def _build_matrices(evaluator: Evaluator, grades: pl.DataFrame) -> ScoreMatrices
     return ScoreMatrices(systems, questions, values, failed)
 
 
-def _number_names(names: pl.Series) -> tuple[list[str], Integers]:
-    """Return the distinct names, sorted, and the position of each name among them."""
+def _distinct_names(names: pl.Series) -> list[str]:
+    """Return the distinct names, sorted."""
+    distinct = set(names.to_list()) if len(names) <= _FEW_ROWS else names.unique()
+    return sorted(distinct)
+
+
+def number_names(names: pl.Series, known: Sequence[str]) -> Integers:
+    """Return the position of each name among the known ones, which are distinct; -1 for others."""
     if len(names) > _FEW_ROWS:
-        distinct = names.unique().sort().to_list()
-        numbers = names.replace_strict(distinct, range(len(distinct)), return_dtype=pl.Int64)
-        return distinct, numbers.to_numpy()
-    # To plan a query takes longer than to number so few names.
-    given = names.to_list()
-    distinct = sorted(set(given))
-    places = {name: at for at, name in enumerate(distinct)}
-    return distinct, np.array([places[name] for name in given], dtype=np.int64)
+        places = range(len(known))
+        return names.replace_strict(known, places, default=-1, return_dtype=pl.Int64).to_numpy()
+    # To plan a query takes longer than to look so few names up.
+    found = {name: at for at, name in enumerate(known)}
+    return np.array([found.get(name, -1) for name in names.to_list()], dtype=np.int64)
 
 
 def list_matrix(lists: pl.Series, width: int) -> Floats:

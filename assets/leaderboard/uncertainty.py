@@ -39,7 +39,7 @@ _MOST_WAITING = 4_000_000
 """The scores of metrics on slices that are held until they are joined."""
 
 _MOST_NUMBERS = 1_000_000
-"""The most differences of pairs on slices that are compared at once."""
+"""The most numbers of systems on slices that are compared at once."""
 
 
 def measure_uncertainty(
@@ -251,7 +251,7 @@ def _most_slices(systems: int, questions: int) -> int:
     # How many patterns are drawn depends on the undecided pairs of a family.
     if pairs > LARGE or draws_more(questions, pairs):
         return 1
-    return max(1, _MOST_NUMBERS // max(1, questions * max(pairs, systems)))
+    return max(1, _MOST_NUMBERS // max(1, questions * systems))
 
 
 def system_metric_slices(

@@ -256,11 +256,7 @@ def _compare_complete(
     if is_mcnemar.any():
         gained, lost = _count_discordant(values, pairs, families)
         p[is_mcnemar] = mcnemar_p(gained[is_mcnemar], lost[is_mcnemar])
-    tested, tests = pairs[~is_mcnemar], len(pairs) // families
-    if families == 1:
-        p[~is_mcnemar] = sign_flip_p(data.sums, tested, tests)
-    else:
-        p[~is_mcnemar] = sign_flip_p(subtract(data.sums, tested), tests=tests)
+    p[~is_mcnemar] = sign_flip_p(data.sums, pairs[~is_mcnemar], len(pairs) // families)
     return found._replace(p=p)
 
 

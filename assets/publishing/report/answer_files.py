@@ -5,9 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import orjson
 import polars as pl
 
@@ -15,6 +15,8 @@ from warehouse.queries import report as report_queries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
 
     from assets.publishing.report.panel import BenchmarkData
     from warehouse.queries.samples import Query
@@ -24,6 +26,9 @@ ANSWERS_PER_FILE = 1_000
 
 ANSWERS_PER_QUERY = 20_000
 """Each query scans the tables once, so one query reads the answers of many files."""
+
+FEW_ROWS = 2_000
+"""Up to so many rows, Python is faster than queries."""
 
 PASSAGES_PER_FILE = 500_000
 """The characters of passages after which another file begins."""
@@ -105,13 +110,11 @@ class PackedColumn:
 
     def __init__(self, column: pl.Series) -> None:
         """Take a column of plain values, or of lists of them."""
-        self._values: Sequence[Any] | pl.Series = column
-        self._ends: Sequence[int] | None = None
+        self._values: list[Any] | pl.Series = column
+        self._lengths: NDArray[np.int64] | None = None
         if isinstance(column.dtype, pl.List):
-            lists = column.to_list()
-            self._lengths = [-1 if each is None else len(each) for each in lists]
-            self._values = [value for each in lists if each for value in each]
-            self._ends = list(accumulate((max(0, each) for each in self._lengths), initial=0))
+            self._lengths, self._values = _flatten(column)
+            self._ends = np.append(0, np.cumsum(np.maximum(self._lengths, 0)))
 
     def part(self, start: int, stop: int) -> Any:
         """Return some rows as the page reads them.
@@ -120,13 +123,29 @@ class PackedColumn:
             A list of values; of lists their `lengths` (-1 for null) and all their `values`; or None
             if all values are null.
         """
-        if self._ends is None:
-            values = list(self._values[start:stop])
+        if self._lengths is None:
+            values = self._part(start, stop)
             return values if any(each is not None for each in values) else None
         lengths = self._lengths[start:stop]
-        if max(lengths, default=-1) < 0:
+        if (lengths < 0).all():
             return None
-        return {"lengths": lengths, "values": self._values[self._ends[start] : self._ends[stop]]}
+        values = self._part(self._ends[start], self._ends[stop])
+        return {"lengths": lengths.tolist(), "values": values}
+
+    def _part(self, start: int, stop: int) -> list[Any]:
+        found = self._values[start:stop]
+        return found if isinstance(found, list) else found.to_list()
+
+
+def _flatten(lists: pl.Series) -> tuple[NDArray[np.int64], list[Any] | pl.Series]:
+    """Return the lengths of lists, -1 for null, and all their values."""
+    if len(lists) > FEW_ROWS:
+        lengths = lists.list.len().cast(pl.Int64)
+        return lengths.fill_null(-1).to_numpy(), lists.filter(lengths > 0).explode()
+    # To plan these queries takes longer than to flatten so few lists.
+    given = lists.to_list()
+    sizes = np.array([-1 if each is None else len(each) for each in given], dtype=np.int64)
+    return sizes, [value for each in given if each for value in each]
 
 
 class PackedTable:

@@ -13,7 +13,7 @@ import orjson
 import polars as pl
 
 from assets.charts import style
-from assets.leaderboard.score_matrix import list_matrix
+from assets.leaderboard.score_matrix import list_matrix, number_names
 from assets.publishing.report.answer_files import questions_per_file
 from assets.publishing.report.panel import BenchmarkData, Content, Panel
 from assets.publishing.report.prompt_files import prompt_files, questions_with_prompts
@@ -135,12 +135,10 @@ def read_score_matrix(data: BenchmarkData, evaluator: str) -> ScoreMatrix:
     metrics = row["metrics"]
     chosen = None if data.part.is_shared else list(data.question_numbers)
     query = report_queries.score_matrix(data.part.benchmarks, evaluator, row["signature"], chosen)
-    scores = data.fetch_query(query)
-    systems = {name: at for at, name in enumerate(data.systems)}
-    q = [data.question_numbers.get(name, -1) for name in scores["question_id"]]
-    s = [systems.get(name, -1) for name in scores["system"]]
-    shown = np.array([min(pair) >= 0 for pair in zip(q, s, strict=True)], dtype=np.bool_)
-    rows = (np.array(q, dtype=np.int64)[shown], np.array(s, dtype=np.int64)[shown])
+    scores = data.fetch_by_question(query)
+    q, s = scores["question"].to_numpy(), number_names(scores["system"], data.systems)
+    shown = s >= 0
+    rows = (q[shown], s[shown])
     shape = (len(data.question_numbers), len(data.systems), len(metrics))
     values = np.full(shape, np.nan, dtype=np.float32)
     codes = np.full(shape, UNKNOWN, dtype=np.uint8)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from evaluators.errors import Unavailable
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -15,14 +17,25 @@ _TOKENS = 16_384
 
 
 def select_device(options: Options) -> str:
-    """Return the configured device; for `auto`, a GPU if there is one."""
+    """Return the configured device; for `auto`, a GPU if there is one.
+
+    Raises:
+        Unavailable: PyTorch does not find the configured GPU.
+    """
     import torch
 
-    if options.device != "auto":
-        return options.device
-    if torch.cuda.is_available():
-        return "cuda"
-    return "mps" if torch.backends.mps.is_available() else "cpu"
+    if options.device == "auto":
+        if torch.cuda.is_available():
+            return "cuda"
+        return "mps" if torch.backends.mps.is_available() else "cpu"
+    family, _, number = options.device.partition(":")
+    count = {"cuda": torch.cuda.device_count(), "mps": int(torch.backends.mps.is_available())}
+    if int(number or 0) >= count.get(family, 1):
+        raise Unavailable(
+            f"models.device is {options.device}, but PyTorch {torch.__version__} finds "
+            f"{count[family]} {family} devices"
+        )
+    return options.device
 
 
 def batch_size(options: Options, device: str) -> int:

@@ -37,6 +37,8 @@ class Encoder:
         The longest texts go first: texts of a batch then need little padding, and running out of
         memory shows at once.
         """
+        import torch
+
         texts = [request.text for request in requests]
         order = sorted(range(len(texts)), key=lambda position: len(texts[position]), reverse=True)
         non_blank = [position for position in order if texts[position].strip()]
@@ -48,11 +50,12 @@ class Encoder:
                 batch_texts,
                 batch_size=self._batch,
                 show_progress_bar=False,
-                convert_to_numpy=True,
-                normalize_embeddings=True,
+                convert_to_tensor=True,
             )
+            # In half precision, a vector would have a length of 1 within 0.0005 only.
+            unit = torch.nn.functional.normalize(vectors.float(), p=2, dim=1)
             self.truncated_count += self._count_truncated(batch_texts)
-            yield from zip(positions, np.asarray(vectors, dtype=np.float32), strict=True)
+            yield from zip(positions, unit.cpu().numpy(), strict=True)
         if len(non_blank) < len(texts):
             zero = np.zeros(self._width(), dtype=np.float32)
             yield from ((position, zero) for position in order if not texts[position].strip())

@@ -215,15 +215,15 @@ class _Process:
         size = 0
         while chunk := await output.read(_CHUNK):
             *lines, rest = chunk.split(b"\n")
-            for line in lines:
-                self._take(b"".join((*parts, line)))
-                parts, size = [], 0
-            parts.append(rest)
-            size += len(rest)
+            size += len(lines[0] if lines else rest)
             if size > MAX_ANSWER_BYTES:
                 self._fail(f"a line has more than {MAX_ANSWER_BYTES / 1e6:g} MB")
                 self.child.kill()
                 return
+            for line in lines:
+                self._take(b"".join((*parts, line)))
+                parts, size = [], len(rest)
+            parts.append(rest)
         self._take(b"".join(parts))
 
     def _take(self, line: bytes) -> None:

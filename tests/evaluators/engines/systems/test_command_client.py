@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from evaluators.engines.systems import command_client
 from evaluators.engines.systems.client import (
     Answer,
     ReturnedError,
@@ -180,6 +181,17 @@ def test_failures(home: Path, case: str) -> None:
     assert len(str(failure)) < 800
     text(found[LAST])  # neither the late answer to the question before nor nothing
     assert wait_until_none_remains(home) == []
+
+
+@pytest.mark.parametrize("over", [1, 0])
+def test_the_limit_of_a_line_holds_where_its_end_was_read_with_it(
+    home: Path, over: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = '{"question_id": "first", "answer": "yes"}'
+    monkeypatch.setattr(command_client, "MAX_ANSWER_BYTES", len(answer) - over)
+    (home / "rag.py").write_text(f"input(); print('{answer}\\n' * 2, end='', flush=True); input()")
+    (found,) = ask_all(system(home), "first").values()
+    assert isinstance(found, WrongShape if over else Answer)
 
 
 def test_a_second_answer_is_not_taken_for_that_to_the_next_question(home: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -14,6 +15,7 @@ from warehouse.ingest.fast_path import NotFastPath
 from warehouse.ingest.plan import Load, QuestionLoad, has_queries
 from warehouse.ingest.result import Ingested, unchanged
 from warehouse.storage.connection import connect_memory
+from warehouse.storage.connection_pool import SMALL_BYTES, all_threads
 from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -76,10 +78,11 @@ def ingest(
             steps |= _plan(warehouse, files, known[files.benchmark], kinds, own_folder, force=force)
         loads = {key: step for key, step in steps.items() if isinstance(step, Load)}
         # Held open: to open an in-memory DuckDB takes longer than to scan a small file.
-        with connect_memory(warehouse.settings):
+        is_large = sum(_file_sizes(loads)) > SMALL_BYTES
+        with all_threads() if is_large else nullcontext(), connect_memory(warehouse.settings):
             for load in loads.values():
                 load.prepare(warehouse)
-        written = _write_all(warehouse, loads, inspect)
+            written = _write_all(warehouse, loads, inspect)
     return {
         key: step if isinstance(step, Ingested) else written[key] for key, step in steps.items()
     }
@@ -204,7 +207,8 @@ def _write(
         return written
 
     def write(transaction: Transaction) -> dict[InputKey, Ingested]:
-        small = _are_small(loads)
+        # Rows of small files are inserted in their order.
+        small = all(size < ORDERED_BYTES for size in _file_sizes(loads))
         # Of large files, looking for repeated text takes a fifth of the time of reading them.
         transaction.disable_text_compression(unless_repeated=small)
         digests: dict[str, dict[str, str]] = {}
@@ -225,11 +229,11 @@ def _write(
     return warehouse.write(write)
 
 
-def _are_small(loads: Mapping[InputKey, Load]) -> bool:
-    """Return whether the rows of each file are few enough to be inserted in their order."""
+def _file_sizes(loads: Mapping[InputKey, Load]) -> list[float]:
+    """Return the size of each input in bytes; infinity for the result of a query."""
     given = [load.files for load in loads.values()]
     files = {file for each in given for file in (*each.questions, *dict(each.predictions))}
-    return all(isinstance(file, Path) and file.stat().st_size < ORDERED_BYTES for file in files)
+    return [file.stat().st_size if isinstance(file, Path) else math.inf for file in files]
 
 
 def _inspect(inspect: Inspection, transaction: Transaction, questions: QuestionLoad) -> None:

@@ -38,7 +38,7 @@ class Settings:
 
     Attributes:
         memory_limit: The memory limit in DuckDB's notation (`1GB`); null: half of the memory.
-        threads: The number of threads; null: one for each core that has enough memory.
+        threads: The most threads; null: one for each core that has enough memory.
         scratch: The folder in which folders for data that spills to disk are created; null: the
             system's folder for temporary files.
         sealed: Whether queries are denied access to other files.

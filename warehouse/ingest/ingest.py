@@ -77,11 +77,12 @@ def ingest(
             own_folder.mkdir()
             steps |= _plan(warehouse, files, known[files.benchmark], kinds, own_folder, force=force)
         loads = {key: step for key, step in steps.items() if isinstance(step, Load)}
-        # Held open: to open an in-memory DuckDB takes longer than to scan a small file.
         is_large = sum(_file_sizes(loads)) > SMALL_BYTES
-        with all_threads() if is_large else nullcontext(), connect_memory(warehouse.settings):
-            for load in loads.values():
-                load.prepare(warehouse)
+        with all_threads() if is_large else nullcontext():
+            # Held open: to open an in-memory DuckDB takes longer than to scan a small file.
+            with connect_memory(warehouse.settings):
+                for load in loads.values():
+                    load.prepare(warehouse)
             written = _write_all(warehouse, loads, inspect)
     return {
         key: step if isinstance(step, Ingested) else written[key] for key, step in steps.items()

@@ -46,8 +46,8 @@ LONGEST_S: Final = 2.0
 SMALL_BYTES: Final = 32_000_000
 """The size up to which a file is read by one thread.
 
-Queries of so few rows have nothing to share, but each wakes the other threads: a small run took a
-sixth more processor time, and was no faster.
+Queries of so few rows have nothing to share, but each wakes the other threads: a small run took
+7 % more processor time, and was no faster.
 """
 
 Identity: TypeAlias = tuple[int, int] | None
@@ -67,7 +67,6 @@ class AttachedFile:
         since: When it was attached.
         connections: The number of its connections.
         is_written: Whether one of them writes.
-        is_large: Whether its queries need more than one thread.
         idle_since: When the last of them was closed.
     """
 
@@ -80,7 +79,6 @@ class AttachedFile:
     since: float = field(default_factory=time.monotonic)
     connections: int = 0
     is_written: bool = False
-    is_large: bool = False
     idle_since: float = 0.0
 
     def serves(self, path: Path, identity: Identity, *, read_only: bool) -> bool:
@@ -140,13 +138,15 @@ class PooledDatabase:
         cursor.execute(f"USE {file.name}")
         file.connections += 1
         file.is_written = not read_only and file.path != MEMORY
-        file.is_large = _is_large(file.path)
-        is_any_large = any(each.is_large and each.connections for each in self.attached)
-        threads = self.most_threads if is_any_large or _MUCH else 1
+        self._set_threads()
+        return cursor
+
+    def _set_threads(self) -> None:
+        used = (each.path for each in self.attached if each.connections)
+        threads = self.most_threads if _ALL_THREADS or any(map(_is_large, used)) else 1
         if threads != self.threads:
             self.connection.execute(f"SET threads = {threads}")
             self.threads = threads
-        return cursor
 
     def release(self, file: AttachedFile, cursor: duckdb.DuckDBPyConnection) -> None:
         """Close a connection; detach the file with its last one, unless it is kept."""
@@ -193,7 +193,7 @@ _LOCK = threading.RLock()
 _KEEPING: list[threading.Event] = []
 """The end of each `keep_attached` that lasts."""
 
-_MUCH: list[None] = []
+_ALL_THREADS: list[None] = []
 """As many values as there are `all_threads` that last."""
 
 _WAITING: Counter[str] = Counter()
@@ -295,11 +295,11 @@ def keep_attached() -> Iterator[None]:
 @contextmanager
 def all_threads() -> Iterator[None]:
     """Let connections that are made during the `with` use all threads, even if files are small."""
-    _MUCH.append(None)
+    _ALL_THREADS.append(None)
     try:
         yield
     finally:
-        _MUCH.pop()
+        _ALL_THREADS.pop()
 
 
 def keeps_attached() -> bool:
@@ -347,7 +347,7 @@ def _reset_after_fork() -> None:
     global _LOCK  # noqa: PLW0603 - another thread of the parent may have held it
     _LOCK = threading.RLock()
     _KEEPING.clear()
-    _MUCH.clear()
+    _ALL_THREADS.clear()
     _WAITING.clear()
     _INHERITED.extend(_POOL.values())
     _POOL.clear()

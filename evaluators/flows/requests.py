@@ -2,7 +2,7 @@
 
 A flow yields one request or a tuple of them, and receives one answer or a list in the same order.
 If a request cannot be answered, the reason (`outcome.Unscored`) is thrown into the flow, which may
-catch it. A test drives a flow with `next` and `send`.
+catch it; of `Each`, the reason is among the answers. A test drives a flow with `next` and `send`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from evaluators.flows.prompt import Prompt
     from evaluators.flows.reply import Reply
+    from evaluators.outcome import Unscored
 
 R = TypeVar("R", bound="Reply")
 T = TypeVar("T")
@@ -111,6 +112,14 @@ class Likelihood:
 
 
 Request: TypeAlias = Ask[Any] | Embed | Pair | Classify | Likelihood
+
+
+class Each(tuple[Request, ...]):
+    """Requests of which some may fail: the answers have reasons in their places."""
+
+    __slots__ = ()
+
+
 Flow: TypeAlias = Generator[Request | tuple[Request, ...], Any, T]
 
 
@@ -132,6 +141,14 @@ def ask_all(reply: type[R], prompts: Sequence[Prompt]) -> Flow[list[R]]:
     if not prompts:
         return []
     answers: list[R] = yield tuple(Ask(reply, prompt) for prompt in prompts)
+    return answers
+
+
+def ask_each(reply: type[R], prompts: Sequence[Prompt]) -> Flow[list[R | Unscored]]:
+    """Call the judge as `ask_all`; a call that fails has the reason in place of its reply."""
+    if not prompts:
+        return []
+    answers: list[R | Unscored] = yield Each(Ask(reply, prompt) for prompt in prompts)
     return answers
 
 
@@ -182,7 +199,7 @@ def with_judge_calls(flow: Flow[T], change: Callable[[Ask[Any]], Ask[Any]]) -> F
         answer, reason = None, None
         try:
             answer = yield (
-                tuple(map(changed, wanted)) if isinstance(wanted, tuple) else changed(wanted)
+                type(wanted)(map(changed, wanted)) if isinstance(wanted, tuple) else changed(wanted)
             )
         except Exception as thrown:  # noqa: BLE001 - the flow decides what to do with it
             reason = thrown

@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from evaluators.flows.protocols import MEMBER_STEPS
-from evaluators.flows.requests import Ask
+from evaluators.flows.requests import Ask, Each
 from evaluators.outcome import Unscored
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ class _Running(Generic[T]):
     origin: Origin
     steps: Counter[int] = field(default_factory=Counter)
     many: bool = False
+    keeps_reasons: bool = False
     missing: int = 0
     answers: list[Any] = field(default_factory=list)
 
@@ -122,7 +123,7 @@ class Scheduler(Generic[T]):
             return
         answers = running.answers
         reason = next((each for each in answers if isinstance(each, Unscored)), None)
-        if reason is not None:
+        if reason is not None and not running.keeps_reasons:
             self._advance(running, lambda: running.flow.throw(reason))
         else:
             self._advance(
@@ -138,6 +139,7 @@ class Scheduler(Generic[T]):
             self._end(running, reason)
         else:
             running.many = isinstance(yielded, tuple)
+            running.keeps_reasons = isinstance(yielded, Each)
             requests = yielded if running.many else (yielded,)
             running.answers = [None] * len(requests)
             running.missing = len(requests)

@@ -107,14 +107,21 @@ class PairwiseEvaluator(FlowEvaluator):
     def combine_details(self, details: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
         """Combine the verdicts of several judges, or of a judge that was asked several times."""
         by_opponent: dict[str, list[Mapping[str, Any]]] = {}
-        for detail in details:
+        # The fullest one first, which has the opponents in their order.
+        for detail in sorted(details, key=lambda each: -len(each.get("comparisons", ()))):
             for each in detail.get("comparisons", ()):
                 by_opponent.setdefault(each["opponent"], []).append(each)
-        return {"comparisons": [_combine_verdicts(group) for group in by_opponent.values()]}
+        combined: dict[str, Any] = {
+            "comparisons": [_combine_verdicts(group) for group in by_opponent.values()]
+        }
+        lost = {each["opponent"]: each for detail in details for each in detail.get("lost", ())}
+        if lost:
+            combined["lost"] = [each for name, each in lost.items() if name not in by_opponent]
+        return combined
 
     def counted(self) -> pl.Expr:
-        """Return the samples with a value; a failed answer lost all its comparisons."""
-        return pl.col("status") == "scored"
+        """Return the samples with a value or a comparison; a failed answer lost all of them."""
+        return (pl.col("status") == "scored") | (pl.col("comparisons").list.len() > 0)
 
     def aggregate(self, rows: pl.DataFrame) -> Scores:  # noqa: ARG002 - there is no such number
         """Return that the samples of one system give no strength."""
@@ -148,14 +155,15 @@ def pair_answers(rows: pl.DataFrame) -> PairedAnswers:
     """Return the comparisons in the samples of all systems.
 
     Both systems of a comparison have it in their detail. It counts once, as in the sample of the
-    system that comes first by name; if that one has no value, as in the other's.
+    system that comes first by name; if that one has no value, as in the other's. If neither has a
+    value because other comparisons are lost, it counts, too.
 
     Args:
-        rows: The counted samples with system, question and comparisons.
+        rows: The counted samples with system, question, status and comparisons.
     """
     names = rows["system"].cast(pl.String)
     listed = (
-        rows.select("question", "comparisons", system=names)
+        rows.select("question", "comparisons", system=names, is_lost=pl.col("status") != "scored")
         .explode("comparisons", empty_as_null=False, keep_nulls=False)
         .unnest("comparisons")
     )
@@ -165,18 +173,18 @@ def pair_answers(rows: pl.DataFrame) -> PairedAnswers:
         "question",
         system="opponent",
         opponent="system",
+        is_lost="is_lost",
         outcome=1 - pl.col("outcome"),
         # For the other system, the orders swap their roles.
         shown_first="shown_second",
         shown_second="shown_first",
     )
     pair = ["question", "system", "opponent"]
-    once = pl.concat(
-        [
-            first.select(mirrored.columns),
-            mirrored.join(first, on=pair, how="anti"),
-        ]
-    ).sort(pair)
+    once = (
+        pl.concat([first.select(mirrored.columns), mirrored])
+        .sort(*pair, "is_lost", maintain_order=True)
+        .unique(pair, keep="first", maintain_order=True)
+    )
     systems = sorted({*names.unique(), *once["system"], *once["opponent"]})
     numbers = pl.Enum(systems)
     one, other = (

@@ -12,8 +12,15 @@ import scoreline
 from evaluators.statistics.pairwise.bradley_terry import fit_strengths
 from evaluators.statistics.pairwise.existence import ALL_TIES
 from evaluators.statistics.pairwise.win_matrix import Comparisons
-from tests.judge_server import JudgeServer
-from tests.pairwise_systems import LEVELS, QUESTIONS, answers, counts, expected_outcomes, honest
+from tests.judge_server import JudgeServer, Said
+from tests.pairwise_systems import (
+    LEVELS,
+    QUESTIONS,
+    answers,
+    counts,
+    expected_outcomes,
+    honest,
+)
 from tests.pairwise_systems import said as verdict
 from tests.services import takes_minutes
 
@@ -151,6 +158,50 @@ def test_a_failed_answer_loses_and_two_are_not_compared(server: JudgeServer) -> 
     (strength,) = results.leaderboard.filter(metric="strength", system="good").rows(named=True)
     assert (strength["n_scored"], strength["n_target_error"]) == (QUESTIONS, 2)
     assert strength["mean"] < _strengths(expected_outcomes(ANSWERED), slice(None))["good"]
+
+
+def test_a_reply_that_cannot_be_parsed_costs_one_comparison(server: JudgeServer) -> None:
+    """On q0, `good` against `weak` is not usable, nor `fair` against `weak`."""
+
+    def script(request: Mapping[str, Any]) -> Said:
+        said = str(request["messages"])  # the request for a repair follows the texts
+        is_broken = "What about 0?" in said and "(weak)" in said
+        return Said(content="no idea") if is_broken else honest(request)
+
+    server.script = script
+    results = evaluate(server, ANSWERED)
+    expected = expected_outcomes(ANSWERED)
+    assert pairwise(results) == {
+        pair: counts(each[1:] if "weak" in pair else each) for pair, each in expected.items()
+    }
+    rows = results.scores.filter(metric="win_rate", question_id="q0").rows(named=True)
+    found = {row["system"]: (row["value"], row["status"], row["reason"]) for row in rows}
+    outcome, reason = expected["fair", "good"][0], "1 of 2 comparisons without a usable verdict"
+    assert found["fair"] == (outcome, "scored", reason)
+    assert found["good"] == (1 - outcome, "scored", reason)
+    assert found["weak"][:2] == (None, "parse_failure")
+    used = {pair: each[1:] if "weak" in pair else each for pair, each in expected.items()}
+    assert means(results, "strength") == pytest.approx(_strengths(used, slice(None)))
+    board = results.leaderboard.filter(metric="win_rate").rows(named=True)
+    assert {row["system"]: (row["n_scored"], row["n_parse_failure"]) for row in board} == {
+        "good": (QUESTIONS, 0),
+        "fair": (QUESTIONS, 0),
+        "weak": (QUESTIONS - 1, 1),
+    }
+
+
+def test_a_judge_that_is_down_for_one_system_leaves_the_other_pairs(server: JudgeServer) -> None:
+    """Every call about `weak` fails: all samples wait, but the other two systems are compared."""
+    server.script = lambda request: (
+        Said(status=400, content="no") if "(weak)" in str(request) else honest(request)
+    )
+    results = evaluate(server, ANSWERED)
+    expected = expected_outcomes(ANSWERED)["fair", "good"]
+    assert pairwise(results) == {("fair", "good"): counts(expected)}
+    assert set(results.scores.filter(metric="win_rate")["status"]) == {"judge_error"}
+    assert means(results, "strength")["good"] == pytest.approx(
+        _strengths({("fair", "good"): expected}, slice(None))["good"]
+    )
 
 
 def test_a_judge_that_looks_at_the_position_only(server: JudgeServer) -> None:

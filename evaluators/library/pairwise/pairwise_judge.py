@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal
 
 from evaluators.flows.prompt import Instruction
 from evaluators.flows.reply import Reply
-from evaluators.flows.requests import JUDGE, ask_all
+from evaluators.flows.requests import JUDGE, ask_each
 from evaluators.kinds.pairwise import STRENGTH, PairwiseEvaluator
 from evaluators.metric import Metric
-from evaluators.outcome import Graded, NotApplicable, Undefined
+from evaluators.outcome import Graded, NotApplicable, ParseFailure, Undefined, Unscored
 from evaluators.statistics.pairwise.verdicts import (
     LOSS,
     TIE,
@@ -81,10 +81,11 @@ class PairwiseJudge(PairwiseEvaluator):
     Edges: equal answers tie, and an empty answer loses against any text (two of them tie), without
     a judge call. A failed answer loses against every answer and has win rate 0; two failed answers
     are not compared, so that failing never gains half a win. Without any comparison that was
-    judged there is no order bias. If one call of a sample fails or cannot be parsed, the sample has
-    no value; its other comparisons count as far as the opponents' samples have them. No opponents:
-    not applicable. A system that won or lost everything, or is not connected with the others, has
-    no strength but the reason.
+    judged there is no order bias. Each comparison counts on its own: if a reply cannot be parsed,
+    only this comparison is left out, and the reason says how many are; without any other one the
+    sample has no value. If a call fails, the sample has no value until a later run repeats the
+    call, but its other comparisons count for strengths. No opponents: not applicable. A system that
+    won or lost everything, or is not connected with the others, has no strength but the reason.
     """
 
     metrics = (
@@ -113,6 +114,7 @@ class PairwiseJudge(PairwiseEvaluator):
     optional = frozenset({"expected_answers"})
     non_empty = frozenset({"question", "opponents"})
     needs = frozenset({JUDGE})
+    version = 2
     prompts = (PREFER,)
     replies = (Preference,)
 
@@ -126,7 +128,7 @@ class PairwiseJudge(PairwiseEvaluator):
         own = sample.answer or ""
         opponents = {each["system"]: each["answer"] for each in sample.opponents or ()}
         judged = {name: text for name, text in opponents.items() if _decide(own, text) is None}
-        replies = yield from ask_all(
+        replies = yield from ask_each(
             Preference,
             [
                 _prompt(sample, first, second)
@@ -136,12 +138,16 @@ class PairwiseJudge(PairwiseEvaluator):
         )
         votes = dict(zip(judged, zip(replies[::2], replies[1::2], strict=True), strict=True))
         comparisons: list[dict[str, Any]] = []
+        lost: dict[str, Unscored] = {}
         for name, text in opponents.items():
             decided = _decide(own, text)
             if decided is not None:
                 comparisons.append(_comparison(name, *decided))
                 continue
             shown_first, shown_second = votes[name]
+            if isinstance(shown_first, Unscored) or isinstance(shown_second, Unscored):
+                lost[name] = _reason_of(shown_first, shown_second)
+                continue
             both = _VOTES[shown_first.better], _VOTES[shown_second.better]
             comparisons.append(
                 {
@@ -152,20 +158,7 @@ class PairwiseJudge(PairwiseEvaluator):
                     "reasoning": [shown_first.reasoning, shown_second.reasoning],
                 }
             )
-        changed = order_bias(
-            [
-                (each["shown_first"], each["shown_second"])
-                for each in comparisons
-                if each["shown_first"] is not None
-            ]
-        ).changed
-        return Graded(
-            {
-                "win_rate": fmean(each["outcome"] for each in comparisons),
-                "order_bias": Undefined("no comparison was judged") if changed is None else changed,
-            },
-            {"comparisons": comparisons},
-        )
+        return _grade(comparisons, lost)
 
     def on_failure(self, sample: Sample) -> Graded:
         """Lose against every opponent that answered; a failed answer is not judged."""
@@ -176,6 +169,44 @@ class PairwiseJudge(PairwiseEvaluator):
         ]
         unjudged = NotApplicable("a failed answer is not judged")
         return Graded({"order_bias": unjudged}, {"comparisons": lost})
+
+
+def _reason_of(*replies: Preference | Unscored) -> Unscored:
+    """Return the reason why a comparison is lost; one that a later run may remove comes first."""
+    reasons = [each for each in replies if isinstance(each, Unscored)]
+    return min(reasons, key=lambda each: isinstance(each, ParseFailure))
+
+
+def _grade(comparisons: list[dict[str, Any]], lost: Mapping[str, Unscored]) -> Graded:
+    """Return the scores of a sample from its comparisons and the reasons for the lost ones."""
+    changed = order_bias(
+        [
+            (each["shown_first"], each["shown_second"])
+            for each in comparisons
+            if each["shown_first"] is not None
+        ]
+    ).changed
+    detail: dict[str, Any] = {"comparisons": comparisons}
+    remark = None
+    unjudged: Unscored = Undefined("no comparison was judged")
+    if lost:
+        unjudged = _reason_of(*lost.values())
+        detail["lost"] = [
+            {"opponent": name, "status": each.status.value, "reason": each.reason}
+            for name, each in lost.items()
+        ]
+        if not comparisons or not isinstance(unjudged, ParseFailure):
+            return Graded(dict.fromkeys(("win_rate", "order_bias"), unjudged), detail)
+        count = len(comparisons) + len(lost)
+        remark = f"{len(lost)} of {count} comparisons without a usable verdict"
+    return Graded(
+        {
+            "win_rate": fmean(each["outcome"] for each in comparisons),
+            "order_bias": unjudged if changed is None else changed,
+        },
+        detail,
+        remark,
+    )
 
 
 def _decide(own: str, other: str | None) -> tuple[float, str] | None:

@@ -10,10 +10,10 @@ import pytest
 from evaluators.flows.prompt import Instruction, Prompt
 from evaluators.flows.protocols import Engines, Origin
 from evaluators.flows.reply import Reply
-from evaluators.flows.requests import Ask, Embed, as_replicate, ask, ask_all, embed
+from evaluators.flows.requests import Ask, Embed, as_replicate, ask, ask_all, ask_each, embed
 from evaluators.flows.scheduler import Scheduler
-from evaluators.outcome import JudgeError, Unscored
-from tests.judges import Scripted
+from evaluators.outcome import JudgeError, ParseFailure, Unscored
+from tests.judges import Scripted, in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -198,3 +198,15 @@ def test_a_flow_that_asks_for_nothing_goes_on() -> None:
         return len(nothing)
 
     assert run([flow()], Engines()) == [0]
+
+
+def test_a_failure_takes_its_place_among_the_answers_if_the_flow_wants_it() -> None:
+    def flow() -> Flow[list[str]]:
+        found = yield from ask_each(Word, [prompt("a"), prompt("b")])
+        return [str(each) if isinstance(each, Unscored) else each.word for each in found]
+
+    reason = ParseFailure("no JSON")
+    judge = in_turn({"word": "A"}, reason, {"word": "A"}, reason)
+    assert run([flow(), as_replicate(flow(), 1)], Engines(judge=judge)) == [["A", "no JSON"]] * 2
+    assert [request.replicate for request, _ in judge.asked] == [0, 0, 1000, 1000]
+    assert run([ask_each(Word, [])], Engines(judge=judge)) == [[]]

@@ -89,6 +89,14 @@ def test_a_lost_sample_leaves_its_comparisons_to_the_opponents() -> None:
     assert isinstance(found.graded["a"].scores["strength"], Undefined)
 
 
+def test_a_comparison_counts_where_both_samples_lost_others() -> None:
+    lost = rows("a", [[met("b", 1.0, 1, -1)]], status="judge_error")
+    found = compared(lost, rows("b", [[met("a", 0.0, -1, 1)]], status="judge_error"))
+    assert found.paired.compared.outcomes.tolist() == [1.0]
+    nothing = [rows(name, [None], status="judge_error") for name in ("a", "b")]
+    assert not len(compared(*nothing).paired.questions)
+
+
 def test_a_system_without_any_answer_has_no_strength_and_harms_no_other() -> None:
     one = rows("a", [[met("b", 1.0, 1, -1), met("c", 1.0)], [met("b", 0.0, -1, 1), met("c", 1.0)]])
     silent = rows("c", [[met("a", 0.0), met("b", 0.0)]] * 2, failed=True)

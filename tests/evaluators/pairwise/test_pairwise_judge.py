@@ -160,16 +160,43 @@ def test_a_failed_answer_loses_against_every_answer() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("lost", "status"),
-    [(JudgeError("503"), "judge_error"), (ParseFailure("no JSON"), "parse_failure")],
-)
-def test_a_lost_call_is_no_loss(lost: Exception, status: str) -> None:
-    won = {"reasoning": "r", "better": "first"}
-    found = outcome(sample("mine", b="its answer", c="another"), in_turn(won, lost, won, won))
+WON = {"reasoning": "r", "better": "first"}
+
+
+def test_a_lost_call_is_no_loss_and_leaves_the_other_comparisons() -> None:
+    replies = in_turn(WON, JudgeError("503"), WON, WON)
+    found = outcome(sample("mine", b="its answer", c="another"), replies)
+    # The next run repeats the call, so the sample has no value yet.
     assert (found["win_rate"], found["order_bias"]) == (None, None)
-    assert set(found["statuses"].values()) == {status}
-    assert found["comparisons"] is None
+    assert set(found["statuses"].values()) == {"judge_error"}
+    assert [(each["opponent"], each["outcome"]) for each in found["comparisons"]] == [("c", 0.5)]
+
+
+def test_a_reply_that_cannot_be_parsed_leaves_out_its_comparison_only() -> None:
+    lost = {"reasoning": "r", "better": "second"}
+    replies = in_turn(WON, ParseFailure("no JSON"), WON, lost, ParseFailure("no JSON"), WON)
+    found = outcome(sample("mine", b="its answer", c="another", d="a third"), replies)
+    # b and d have one usable reply each; c is won in both orders.
+    assert (found["win_rate"], found["order_bias"]) == (1.0, 0.0)
+    assert set(found["statuses"].values()) == {"scored"}
+    assert found["reasons"]["win_rate"] == "2 of 3 comparisons without a usable verdict"
+    assert [each["opponent"] for each in found["comparisons"]] == ["c"]
+
+
+def test_without_any_verdict_there_is_no_value() -> None:
+    broken = [ParseFailure("no JSON")] * 2
+    found = outcome(sample("mine", b="its answer"), in_turn(*broken))
+    assert (found["win_rate"], found["order_bias"]) == (None, None)
+    assert set(found["statuses"].values()) == {"parse_failure"}
+    # A failed opponent is beaten without a judge.
+    found = outcome(sample("mine", b="its answer", c=None), in_turn(*broken))
+    assert (found["win_rate"], found["statuses"]["order_bias"]) == (1.0, "parse_failure")
+
+
+def test_an_error_of_the_judge_is_repeated_even_beside_a_useless_reply() -> None:
+    replies = in_turn(ParseFailure("no JSON"), JudgeError("503"))
+    found = outcome(sample("mine", b="its answer"), replies)
+    assert set(found["statuses"].values()) == {"judge_error"}
 
 
 @pytest.mark.parametrize("said", ["A", "First", "", None, "both"])

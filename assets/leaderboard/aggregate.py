@@ -105,8 +105,8 @@ def rank_systems(
     """Add coverage, bounds, pass/fail and rank to the means of all systems.
 
     Coverage is the share of scored samples among those to which the metric applies. Bounds are the
-    mean if all lost scores (parse failures and judge errors) had the worst or the best value; they
-    are null on an unbounded scale.
+    mean if all lost scores (parse failures and judge errors) had the worst or the best value, also
+    those of single answers of several to a question; they are null on an unbounded scale.
 
     A mean that rests on the worst values of failed answers alone is no mean, and neither is one
     from which failed answers are missing because the scale has no worst value. A system without a
@@ -115,7 +115,8 @@ def rank_systems(
     the rank is that over the questions that all of these systems were asked.
 
     Args:
-        means: One row per benchmark, slice, system, evaluator and metric: mean, counts by status.
+        means: One row per benchmark, slice, system, evaluator and metric: mean, counts by status;
+            where questions have several answers also the columns of `_with_parts`.
         facts: The result of `metric_facts` for each benchmark, with a column of its name; other
             metrics and signatures are left out.
         add_common_means: Adds n_not_asked, n_common and common_mean to rows with means.
@@ -147,17 +148,16 @@ def rank_systems(
     )
     bounds = [
         pl.when(is_mean & (known > 0))
-        .then((mean.fill_null(0.0) * n_scored + lost * pl.col(name)) / known)
+        .then((mean.fill_null(0.0) * n_scored + pl.col(partly) + lost * pl.col(name)) / known)
         .alias(name)
-        for name in ("bound_low", "bound_high")
+        for name, partly in (("bound_low", "sum_below"), ("bound_high", "sum_above"))
     ]
     order = pl.struct(
         ascending.round_sig_figs(SIGNIFICANT_DIGITS) + 0.0, pl.col("unanswered") / applicable
     )
     return (
-        means.join(
-            facts, on=["benchmark", "evaluator", "metric", "signature"], maintain_order="left"
-        )
+        _with_parts(means)
+        .join(facts, on=["benchmark", "evaluator", "metric", "signature"], maintain_order="left")
         .with_columns(
             pl.when(applicable > 0).then(n_scored / applicable).alias("coverage"),
             *bounds,
@@ -171,8 +171,20 @@ def rank_systems(
             .cast(pl.Int32)
             .alias("rank"),
             passes.cast(pl.Int32).alias("passes"),
+            n_target_error=pl.col("n_target_error") + pl.col("n_partly_failed"),
         )
-        .drop("summary", "level", "value_sum", "unanswered", strict=False)
+        .drop("summary", "level", "value_sum", "unanswered", *_PARTS, strict=False)
+    )
+
+
+_PARTS = {"n_partly_failed": pl.Int64, "sum_below": pl.Float64, "sum_above": pl.Float64}
+
+
+def _with_parts(means: pl.DataFrame) -> pl.DataFrame:
+    """Add the columns of `partly_lost_scores` where questions have one answer: zeros."""
+    absent = {name: pl.lit(0) for name in _PARTS if name not in means.columns}
+    return means.with_columns(**absent).with_columns(
+        pl.col(name).fill_null(0).cast(kind) for name, kind in _PARTS.items()
     )
 
 

@@ -33,7 +33,7 @@ from evaluators.outcome import Status, Unscored
 from evaluators.statistics.arrays import DRAWS, SEED
 from evaluators.statistics.permutation_test import FLIPS, MOST_FLIPS
 from warehouse.queries.benchmarks import split_benchmarks
-from warehouse.queries.leaderboard import aggregate_scores
+from warehouse.queries.leaderboard import aggregate_scores, partly_lost_scores
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -202,8 +202,14 @@ def _aggregate(source: Source, benchmarks: Sequence[Benchmark]) -> list[pl.DataF
     found = []
     for slices, group in by_slices.items():
         metrics = [len(each.sample_metrics) for own in group for each in own.evaluators]
-        query = aggregate_scores([each.name for each in group], slices, max(metrics, default=0))
-        found.append(source.fetch(*query))
+        names = [each.name for each in group]
+        means = source.fetch(*aggregate_scores(names, slices, max(metrics, default=0)))
+        several = [each.name for each in group if any(e.repeats > 1 for e in each.evaluators)]
+        if several:
+            lost = source.fetch(*partly_lost_scores(several, slices))
+            key = [*RANK_KEY, "system", "signature"]
+            means = means.join(lost, on=key, how="left", maintain_order="left")
+        found.append(means)
     return found
 
 

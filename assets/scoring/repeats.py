@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 _SAMPLE = ("system", "question_id")
 _PLACE = (*_SAMPLE, "place")
 
+_LOST = ("judge_error", "parse_failure")
+
 _WORST_FIRST = ("judge_error", "parse_failure", "target_error", "undefined", "not_applicable")
 """The status of a question without any scored answer is the first of these that an answer has."""
 
@@ -31,7 +34,8 @@ def fold_answers(evaluator: Evaluator, answers: pl.DataFrame) -> pl.DataFrame:
     A score is the mean of the answers that are scored; the reason says how many are not, or failed.
     Only if none is scored, the question is not scored either. A question whose answers all failed
     counts as failed; on a scale without a worst value also one of which any answer failed, because
-    the mean of the others would reward the failure.
+    the mean of the others would reward the failure. Where a score leaves out answers without a
+    usable verdict, the bounds are what it could be with them.
 
     Args:
         evaluator: The evaluator, with the number of answers to a question as `repeats`.
@@ -40,26 +44,34 @@ def fold_answers(evaluator: Evaluator, answers: pl.DataFrame) -> pl.DataFrame:
 
     Returns:
         The rows of `grades`: system, question_id, input_digest, values, statuses, reasons, detail,
-        n_answers and scored_at.
+        n_answers, values_low, values_high, has_failed and scored_at.
     """
     own = replace(evaluator, repeats=1).sample_metrics
     answers = answers.sort(*_SAMPLE, "repeat")
     scores = _long(answers, len(own))
     unbounded = [at for at, metric in enumerate(own) if metric.worst is None]
-    folded = [_fail(_fold(scores), unbounded)]
+    folded = [_bound(_fail(_fold(scores), unbounded), own)]
     for position, added in enumerate(evaluator.repeated_metrics(evaluator.repeats), len(own)):
         of_question = (
-            _fold(_most_frequent(scores), added.base)
+            _majority(scores, folded[0], added.base)
             if added.kind == "majority"
             else _pass_rate(scores, folded[0], own[added.base], added)
         )
         folded.append(of_question.with_columns(place=pl.lit(position, pl.Int32)))
     primary = next(at for at, metric in enumerate(own) if metric.primary)
+    columns = {
+        "values": "value",
+        "statuses": "status",
+        "reasons": "reason",
+        "values_low": "low",
+        "values_high": "high",
+        "has_failed": "has_failed",
+    }
     return (
-        pl.concat([each.select(*_PLACE, "value", "status", "reason") for each in folded])
+        pl.concat([each.select(*_PLACE, *columns.values()) for each in folded])
         .sort(*_PLACE)
         .group_by(*_SAMPLE, maintain_order=True)
-        .agg(values="value", statuses="status", reasons="reason")
+        .agg(**columns)
         .join(_facts(answers, scores, primary), on=list(_SAMPLE), maintain_order="left")
     )
 
@@ -106,7 +118,12 @@ def _fold(scores: pl.DataFrame, place: int | None = None) -> pl.DataFrame:
         n=pl.len(),
         counts=pl.concat_str(*counts, separator=", ", ignore_nulls=True),
         n_scored=is_scored.sum(),
+        n_lost=status.is_in(_LOST).sum(),
+        lost_status=pl.coalesce(
+            pl.when((status == each).any()).then(pl.lit(each)) for each in _LOST
+        ),
         lacks_worst=(status == FAILED).any(),
+        has_failed=((status == FAILED) | has_failed.fill_null(value=False)).any(),
     )
     return found.with_columns(
         reason=pl.when(pl.col("is_alike") | pl.col("is_clear"))
@@ -122,6 +139,39 @@ def _fail(folded: pl.DataFrame, places: Sequence[int]) -> pl.DataFrame:
         value=pl.when(~has_failed).then("value"),
         status=pl.when(has_failed).then(pl.lit(FAILED)).otherwise("status"),
         reason=pl.when(has_failed).then(pl.lit(FAILED)).otherwise("reason"),
+    )
+
+
+def _bound(folded: pl.DataFrame, metrics: Sequence[Metric]) -> pl.DataFrame:
+    """Add the lowest and the highest mean that a question could have with its lost answers.
+
+    They are null where no answer is lost, and on a scale without bounds.
+    """
+    ends = pl.DataFrame(
+        [
+            {"place": at, "low": low, "high": high}
+            for at, (low, high) in enumerate(metric.bounds for metric in metrics)
+            if math.isfinite(high - low)
+        ],
+        schema={"place": pl.Int32, "low": pl.Float64, "high": pl.Float64},
+    )
+    known, lost = pl.col("n_scored"), pl.col("n_lost")
+    is_open = pl.col("value").is_not_null() & (lost > 0)
+    return folded.join(ends, on="place", how="left", maintain_order="left").with_columns(
+        pl.when(is_open)
+        .then((pl.col("value") * known + pl.col(end) * lost) / (known + lost))
+        .alias(end)
+        for end in ("low", "high")
+    )
+
+
+def _majority(scores: pl.DataFrame, folded: pl.DataFrame, place: int) -> pl.DataFrame:
+    """Return the scores of the most frequent labels; lost ones might be more frequent."""
+    of_all = folded.filter(pl.col("place") == place).select(*_SAMPLE, "n_lost", "has_failed")
+    found = _fold(_most_frequent(scores), place).drop("n_lost", "has_failed")
+    is_open = pl.col("value").is_not_null() & (pl.col("n_lost") > 0)
+    return found.join(of_all, on=list(_SAMPLE), maintain_order="left").with_columns(
+        low=pl.when(is_open).then(pl.lit(0.0)), high=pl.when(is_open).then(pl.lit(1.0))
     )
 
 
@@ -148,14 +198,30 @@ def _pass_rate(
         passed, on=list(_SAMPLE), maintain_order="left"
     )
     scored, passes = (rows[each].to_numpy().astype(np.int64) for each in ("n_scored", "passed"))
+    lost = rows["n_lost"].to_numpy().astype(np.int64)
     rate = any_passes if added.kind == "pass_at" else all_pass
-    values = pl.Series("value", rate(scored, passes, added.answers)).fill_nan(None)
-    lacks = pl.col("value").is_null() & (pl.col("n_scored") > 0)
-    count = pl.lit(added.answers)
-    return rows.with_columns(values).with_columns(
-        status=pl.when(lacks).then(pl.lit(Status.UNDEFINED.value)).otherwise("status"),
+    k = added.answers
+    found = {
+        "value": rate(scored, passes, k),
+        "low": rate(scored + lost, passes, k),
+        "high": rate(scored + lost, passes + lost, k),
+    }
+    value, is_unscored = pl.col("value"), pl.col("n_scored") == 0
+    lacks = value.is_null() & ~is_unscored
+    # Lost answers are too many, not those that were given too few.
+    is_lost = pl.col("n_scored") + pl.col("n_lost") >= k
+    is_open = value.is_not_null() & (pl.col("n_lost") > 0)
+    return rows.with_columns(
+        pl.Series(name, values).fill_nan(None) for name, values in found.items()
+    ).with_columns(
+        pl.when(is_open).then(pl.col("low", "high")),
+        status=pl.when(lacks & is_lost)
+        .then("lost_status")
+        .when(lacks)
+        .then(pl.lit(Status.UNDEFINED.value))
+        .otherwise("status"),
         reason=pl.when(lacks)
-        .then(pl.format("{} of {} answers have a score", "n_scored", count))
+        .then(pl.format("{} of {} answers have a score", "n_scored", pl.lit(k)))
         .otherwise("reason"),
     )
 

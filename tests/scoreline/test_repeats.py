@@ -11,6 +11,7 @@ from polars.testing import assert_frame_equal
 
 import scoreline
 from assets.scoring import refresh
+from evaluators.outcome import ParseFailure
 from scoreline import ScorelineError
 
 REPEATS = 3
@@ -173,6 +174,66 @@ def test_failed_answers_are_counted_as_answers() -> None:
     problems = scoreline.evaluate(questions(4), given, [points]).problems
     (said,) = problems.filter(kind="failed_answers")["message"]
     assert said == "a gave no answer 3 of 12 times"
+
+
+def test_a_question_of_which_some_answers_failed_is_counted() -> None:
+    """Three of four answers fail on q0; on q1 all; on q2 none."""
+    failing = {"q0": {1, 2, 3}, "q1": {0, 1, 2, 3}, "q2": set()}
+    given = [
+        {
+            "system": "a",
+            "question_id": name,
+            "repeat": repeat,
+            **({"error": "down"} if repeat in failing[name] else {"answer": "9"}),
+        }
+        for name in failing
+        for repeat in range(4)
+    ]
+    results = scoreline.evaluate(questions(3), given, [right], slices=["lang"], tags=["lang"])
+    for row in results.leaderboard.to_dicts():
+        # q0 has the tag `de`; the others `en`.
+        assert row["n_target_error"] == {"all": 2, "lang=de": 1, "lang=en": 1}[row["slice"]]
+        assert row["n_scored"] == row["n"]
+    (row,) = results.leaderboard.filter(metric="right", slice="all").to_dicts()
+    assert row["mean"] == pytest.approx((1 / 4 + 0 + 1) / 3)
+    # A failure of the system is no failure of the judge: its value is known.
+    assert (row["bound_low"], row["bound_high"]) == (pytest.approx(row["mean"]),) * 2
+
+
+def test_bounds_follow_answers_that_the_judge_could_not_judge() -> None:
+    class Judging(scoreline.RowEvaluator):
+        """Passes `9`, fails `0`, and cannot judge anything else."""
+
+        metrics = (
+            scoreline.Metric(name="ok", summary="Is it right?", primary=True, pass_fail=True),
+        )
+        reads = frozenset({"answer"})
+
+        def grade(self, sample: Any) -> dict[str, Any]:
+            if sample.answer not in {"0", "9"}:
+                return {"ok": ParseFailure("no verdict")}
+            return {"ok": float(sample.answer == "9")}
+
+    texts = {"q0": "9???", "q1": "90?9", "q2": "????"}
+    given = [
+        {"system": "a", "question_id": name, "repeat": repeat, "answer": text[repeat]}
+        for name, text in texts.items()
+        for repeat in range(4)
+    ]
+    board = scoreline.evaluate(questions(3), given, [Judging]).leaderboard
+    found = {row["metric"]: row for row in board.to_dicts()}
+    row = found["ok"]
+    assert (row["n_scored"], row["n_parse_failure"], row["n_target_error"]) == (2, 1, 0)
+    assert row["mean"] == pytest.approx((1 + 2 / 3) / 2)
+    # With all lost answers: 1, 2 and 0 of 4 pass, or 4, 3 and 4.
+    assert row["bound_low"] == pytest.approx((1 / 4 + 2 / 4 + 0) / 3)
+    assert row["bound_high"] == pytest.approx((4 / 4 + 3 / 4 + 4 / 4) / 3)
+    # One answer of q0 is judged: three more verdicts are lost.
+    row = found["ok_pass_hat_2"]
+    assert (row["n_scored"], row["n_parse_failure"], row["n_undefined"]) == (1, 2, 0)
+    assert row["mean"] == pytest.approx(1 / 3)  # q1: one pair of three
+    assert row["bound_low"] == pytest.approx((1 / 6 + 0 + 0) / 3)
+    assert row["bound_high"] == pytest.approx((3 / 6 + 1 + 1) / 3)
 
 
 def test_a_mean_that_equals_its_threshold_passes() -> None:

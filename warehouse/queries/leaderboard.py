@@ -32,6 +32,60 @@ def aggregate_scores(benchmarks: Sequence[str], slices: Sequence[str], places: i
     return Query(statement, {"slices": list(slices)})
 
 
+def partly_lost_scores(benchmarks: Sequence[str], slices: Sequence[str]) -> Query:
+    """Select what lost and failed answers mean for scores of several answers to a question.
+
+    Returns:
+        A query with benchmark, slice, system, evaluator, metric, signature; sum_below and
+        sum_above, by how much the sum of the scores could be lower and higher with lost answers;
+        and n_partly_failed, the questions with a score of which some answers failed.
+    """
+    statement = """
+WITH labels AS (
+    {labels}
+),
+
+several AS (
+    SELECT
+        * EXCLUDE (statuses, reasons),
+        coalesce(statuses, []) AS statuses,
+        coalesce(reasons, []) AS reasons
+    FROM grades
+    WHERE benchmark IN ({benchmarks}) AND n_answers IS NOT NULL
+),
+
+members AS (
+    SELECT 'all' AS slice, * FROM several
+    UNION ALL BY NAME
+    SELECT * FROM labels JOIN several USING (benchmark, question_id)
+),
+
+placed AS (
+    SELECT *, unnest(range(1, len("values") + 1)) AS place FROM members
+)
+
+SELECT
+    p.benchmark,
+    p.slice,
+    p.system,
+    p.evaluator,
+    s.metrics[p.place] AS metric,
+    p.signature,
+    coalesce(fsum(p.values_low[p.place] - p."values"[p.place]), 0.0) AS sum_below,
+    coalesce(fsum(p.values_high[p.place] - p."values"[p.place]), 0.0) AS sum_above,
+    count(*) FILTER (
+        p.has_failed[p.place]
+        AND p."values"[p.place] IS NOT NULL
+        AND p.reasons[p.place] IS DISTINCT FROM 'target_error'
+    ) AS n_partly_failed
+FROM placed AS p
+JOIN signatures AS s USING (evaluator, signature)
+WHERE p.place <= len(s.metrics)
+GROUP BY ALL
+"""
+    return Query(fill_in(statement, benchmarks), {"slices": list(slices)})
+
+
 def scored_samples(
     benchmarks: Sequence[str], evaluator: str, signature: str, slices: Sequence[str]
 ) -> Query:

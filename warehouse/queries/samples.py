@@ -43,7 +43,9 @@ SAMPLE_COLUMNS = (*QUESTION_COLUMNS, "extra", *ANSWER_COLUMNS, "document_sentenc
 
 
 EVERY_ANSWER = """(
-    SELECT * EXCLUDE (n_answers), 0 AS repeat FROM grades WHERE n_answers IS NULL
+    SELECT * EXCLUDE (n_answers, values_low, values_high, has_failed), 0 AS repeat
+    FROM grades
+    WHERE n_answers IS NULL
     UNION ALL BY NAME
     SELECT * FROM answer_grades
 )"""

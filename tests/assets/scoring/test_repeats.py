@@ -76,8 +76,36 @@ def test_a_lost_answer_leaves_the_others_and_says_so() -> None:
     metrics, row = folded(answer(1.0, "x"), answer(None, None, *LOST), answer(0.0, "y"))
     assert metrics["accuracy"] == (0.5, "scored", "of 3 answers 1 judge_error")
     assert metrics["accuracy_pass_at_2"][0] == 1.0
-    assert metrics["accuracy_pass_at_3"] == (None, "undefined", "2 of 3 answers have a score")
+    # Three answers were given, so that the lost verdict is the reason.
+    assert metrics["accuracy_pass_at_3"] == (None, "judge_error", "2 of 3 answers have a score")
     assert row["detail"] == '{"answers":[1.0,"judge_error",0.0]}'
+
+
+def test_bounds_are_what_a_score_could_be_with_lost_answers() -> None:
+    unclear = answer(None, None, "parse_failure", "no verdict")
+    metrics, row = folded(answer(1.0, "x"), answer(0.0, "y"), unclear, unclear, repeats=4)
+    bounds = dict(
+        zip(metrics, zip(row["values_low"], row["values_high"], strict=True), strict=True)
+    )
+    # One to three of four pass.
+    assert metrics["accuracy"][0] == 0.5
+    assert bounds["accuracy"] == (0.25, 0.75)
+    # Of the six pairs of four answers, three hold the one that passes; of three passing all do.
+    assert metrics["accuracy_pass_at_2"][0] == 1.0
+    assert bounds["accuracy_pass_at_2"] == (pytest.approx(0.5), 1.0)
+    assert metrics["accuracy_pass_hat_2"][0] == 0.0
+    assert bounds["accuracy_pass_hat_2"] == (0.0, pytest.approx(0.5))
+    assert metrics["accuracy_pass_at_3"][:2] == (None, "parse_failure")
+    assert bounds["accuracy_pass_at_3"] == (None, None)
+    assert set(row["has_failed"]) == {False}
+
+
+def test_answers_that_do_not_apply_or_were_not_given_are_not_lost() -> None:
+    other = answer(None, None, "not_applicable", "no label")
+    metrics, row = folded(answer(1.0, "x"), other, repeats=3)
+    assert metrics["accuracy"] == (1.0, "scored", "of 2 answers 1 not_applicable")
+    assert metrics["accuracy_pass_at_2"][:2] == (None, "undefined")
+    assert set(row["values_low"]) == set(row["values_high"]) == {None}
 
 
 def test_without_a_scored_answer_there_is_no_score() -> None:
@@ -89,8 +117,11 @@ def test_without_a_scored_answer_there_is_no_score() -> None:
 
 
 def test_a_failed_answer_counts_as_the_worst() -> None:
-    metrics, _ = folded(answer(1.0, "x"), answer(0.0, None, *FAILED))
+    metrics, row = folded(answer(1.0, "x"), answer(0.0, None, *FAILED))
     assert metrics["accuracy"] == (0.5, "scored", "of 2 answers 1 target_error")
+    assert set(row["has_failed"]) == {True}
+    # It is no lost answer: the worst value is its value.
+    assert set(row["values_low"]) == {None}
     # A failed answer is no vote.
     assert metrics["accuracy_majority"][0] == 1.0
 

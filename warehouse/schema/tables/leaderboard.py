@@ -43,7 +43,8 @@ LEADERBOARD = Table(
             "n_target_error",
             "BIGINT",
             "The samples that the system failed to answer: those with the worst value, which "
-            "`n_scored` includes, and those without a value.",
+            "`n_scored` includes, and those without a value. Of several answers to a question, one "
+            "failed answer is enough.",
             least=0,
         ),
         Column(
@@ -75,13 +76,14 @@ LEADERBOARD = Table(
         Column(
             "bound_low",
             "DOUBLE",
-            "The mean if all samples with `parse_failure` or `judge_error` had the lowest possible "
-            "value; null for metrics without bounds.",
+            "The mean if all samples with `parse_failure` or `judge_error`, and all such answers "
+            "of several to a question, had the lowest possible value; null for metrics without "
+            "bounds.",
         ),
         Column(
             "bound_high",
             "DOUBLE",
-            "The mean if all these samples had the highest possible value.",
+            "The mean if all of them had the highest possible value.",
         ),
         Column(
             "chance",

@@ -75,6 +75,19 @@ GRADES = Table(
             "The number of answers whose mean this is, with their values or statuses by the "
             "primary metric in `detail`; null for a single answer.",
         ),
+        Column(
+            "values_low",
+            "DOUBLE[]",
+            "For each metric, the lowest score with the answers of which the judge gave no usable "
+            "verdict; null where there are none, and for a single answer.",
+        ),
+        Column("values_high", "DOUBLE[]", "The highest score with these answers."),
+        Column(
+            "has_failed",
+            "BOOLEAN[]",
+            "For each metric, whether the system failed to give any of these answers; null for a "
+            "single answer.",
+        ),
     ),
 )
 

@@ -129,7 +129,7 @@ class AnswerVariance(NamedTuple):
 def _fetch_variances(source: Source, benchmark: Benchmark) -> dict[tuple[str, str], AnswerVariance]:
     """Return the variance between answers by system and metric."""
     found = source.fetch(
-        "SELECT system, evaluator || '.' || metric, answer + coalesce(judge / judgments, 0), "
+        "SELECT system, evaluator || '.' || metric, answer + coalesce(judge, 0), "
         "n_answers / n_questions FROM variance WHERE benchmark = $benchmark",
         {"benchmark": benchmark.name},
     )

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from evaluators.kinds.pairwise import is_paired
-from evaluators.statistics.judges.judge_variance import split_variance
+from evaluators.statistics.judges.judge_variance import split_score_variance
 from warehouse.queries.benchmarks import answers_per_question
 from warehouse.queries.score_matrices import answer_values
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
+    from evaluators.metric import Metric
     from evaluators.statistics.arrays import Floats
     from warehouse.queries.benchmarks import Source
 
@@ -68,45 +69,63 @@ def _evaluator_rows(
     for (system,), own in answers.partition_by("system", as_dict=True).items():
         _, rows = np.unique(own["question"].to_numpy(), return_inverse=True)
         numbers = own["repeat"].to_numpy()
-        judged = _judge_variance(own["replicates"])
         for at, metric in enumerate(metrics):
             # Scores of another run may be of more answers than there are now.
             scores = np.full((rows.max() + 1, numbers.max() + 1), np.nan)
             scores[rows, numbers] = own["values"].list.get(at).to_numpy()
-            # Answers to a question vary as judgments of an answer do.
-            found = split_variance(scores)
+            single = _judgments(own, metric)
+            judged = None
+            if single is not None:
+                judged = np.full((*scores.shape, single.shape[1]), np.nan)
+                judged[rows, numbers] = single
+            found = split_score_variance(scores, judged)
             if found is None:
                 continue
-            of_judge = judged if metric.primary else None
-            variance, judgments = (0.0, 1.0) if of_judge is None else of_judge
             yield {
                 "system": system,
                 "evaluator": evaluator.name,
                 "metric": metric.name,
-                "n_questions": found.answers,
-                "n_answers": int(np.isfinite(_several(scores)).sum()),
-                "question": found.answer_variance,
-                "answer": found.judge_variance - variance / judgments,
-                "judge": None if of_judge is None else variance,
-                "judgments": None if of_judge is None else judgments,
+                "n_questions": found.questions,
+                "n_answers": found.answers,
+                "question": found.question,
+                "answer": found.answer,
+                "judge": found.judge,
+                "judgments": found.judgments,
             }
 
 
-def _several(scores: Floats) -> Floats:
-    """Return the rows with two or more values."""
-    several: Floats = scores[np.isfinite(scores).sum(axis=1) > 1]
-    return several
+def _judgments(answers: pl.DataFrame, metric: Metric) -> Floats | None:
+    """Return what the judge gave each answer each time, or the members of a panel did.
+
+    Returns:
+        Shape (answers, judgments), NaN where there is none; None where answers were judged once. A
+        member of a panel that is more lenient than the others is so for every answer: its values
+        are those less its mean difference from the others.
+    """
+    if metric.primary and answers["replicates"].null_count() < answers.height:
+        given = [json.loads(text or "[]") for text in answers["replicates"]]
+        return _matrix(given)
+    if answers["members"].null_count() == answers.height:
+        return None
+    by_member = [json.loads(text or "{}") for text in answers["members"]]
+    members = list(dict.fromkeys(name for each in by_member for name in each))
+    values = _matrix(
+        [[each.get(name, {}).get(metric.name) for name in members] for each in by_member]
+    )
+    if values is None:
+        return None
+    everyone = values[np.isfinite(values).all(axis=1)]
+    shift = everyone.mean(axis=0) - everyone.mean() if len(everyone) else 0.0
+    centred: Floats = values - shift
+    return centred
 
 
-def _judge_variance(replicates: pl.Series) -> tuple[float, float] | None:
-    """Return the variance between judgments of the same answer, and how often each was judged."""
-    given = [json.loads(text) for text in replicates.drop_nulls()]
+def _matrix(given: Sequence[Sequence[object]]) -> Floats | None:
+    """Return lists of numbers, or of reasons where there is none, as rows of one length."""
     width = max(map(len, given), default=0)
     if width < 2:  # noqa: PLR2004 - a variance needs two
         return None
-    judged = np.full((len(given), width), np.nan)
+    matrix = np.full((len(given), width), np.nan)
     for row, values in enumerate(given):
-        judged[row, : len(values)] = [v if isinstance(v, int | float) else np.nan for v in values]
-    found = split_variance(judged)
-    mean_judgments = float(np.isfinite(judged).sum(axis=1).mean())
-    return None if found is None else (found.judge_variance, mean_judgments)
+        matrix[row, : len(values)] = [v if isinstance(v, int | float) else np.nan for v in values]
+    return matrix

@@ -36,13 +36,15 @@ def answer_values(benchmark: str, evaluator: str, signature: str) -> Query:
     """Select the scores of single answers, where questions have several.
 
     Returns:
-        A query with system, question (UBIGINT), repeat, values (a list, one score for each metric)
-        and replicates: a JSON list of what the judge gave the answer each time, null if it judged
-        once.
+        A query with system, question (UBIGINT), repeat, values (a list, one score for each
+        metric), replicates (a JSON list of what the judge gave the answer each time by the primary
+        metric) and members (a JSON object: what the members of a panel gave it, by metric); both
+        are null if there are none.
     """
     return Query(
         'SELECT system, hash(question_id) AS question, repeat, "values", '
-        "(detail -> '$.replicates')::VARCHAR AS replicates FROM answer_grades "
+        "(detail -> '$.replicates')::VARCHAR AS replicates, "
+        "(detail -> '$.panel.values')::VARCHAR AS members FROM answer_grades "
         "WHERE benchmark = $benchmark AND evaluator = $evaluator AND signature = $signature "
         "ORDER BY system, question, repeat",
         {"benchmark": benchmark, "evaluator": evaluator, "signature": signature},

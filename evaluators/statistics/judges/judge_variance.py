@@ -1,9 +1,9 @@
-"""Judge variance: the part of the variance of judgments that is due to the judge."""
+"""Judge variance: the part of the variance of judgments and of scores that is due to the judge."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -70,6 +70,74 @@ def split_variance(
         verdicts = np.where(there, passes, np.nan)
     return VarianceComponents(
         answers, within, (between - within) / size, _flip_rate(verdicts, there)
+    )
+
+
+class ScoreVariance(NamedTuple):
+    """The variance of the scores of single answers, split by source; the parts add up to it.
+
+    Attributes:
+        questions: The number of questions with two or more scored answers.
+        answers: The number of their scored answers.
+        question: The variance between questions.
+        answer: The variance between answers to the same question, by what the judge gives each of
+            them on average.
+        judge: The rest; None unless answers were judged several times.
+        judgments: The mean number of judgments of an answer; None like `judge`.
+    """
+
+    questions: int
+    answers: int
+    question: float
+    answer: float
+    judge: float | None = None
+    judgments: float | None = None
+
+
+def split_score_variance(scores: Floats, judged: Floats | None = None) -> ScoreVariance | None:
+    """Split the variance of scores of several answers to each of many questions.
+
+    Scores combine repeated judgments, by their median, their mean or otherwise. The variance
+    between answers follows from the judgments themselves: the variance of their means within a
+    question, less the variance of a mean of so many judgments. Both are unbiased whatever the
+    numbers of judgments and their distribution. What the variance of the scores within questions
+    exceeds it by is due to the judge, however judgments are combined.
+
+    Args:
+        scores: Shape (questions, answers); NaN where there is none.
+        judged: Shape (questions, answers, judgments): the judgments behind the scores, NaN where
+            there is none; None if answers were judged once.
+
+    Returns:
+        None where fewer than two questions have two scored answers.
+    """
+    found = split_variance(scores)
+    if found is None:
+        return None
+    is_used = np.isfinite(scores)
+    is_used[is_used.sum(axis=1) < _TWO] = False
+    parts = ScoreVariance(
+        found.answers, int(is_used.sum()), found.answer_variance, found.judge_variance
+    )
+    if judged is None:
+        return parts
+    given = np.where(is_used[..., None], judged, np.nan)
+    repeats = np.isfinite(given).sum(axis=2)
+    is_repeated = repeats >= _TWO
+    is_repeated[is_repeated.sum(axis=1) < _TWO] = False
+    if not is_repeated.any():
+        return parts
+    answers = is_repeated.sum(axis=1)
+    several = answers > 0
+    means, noise = np.full((2, *scores.shape), np.nan)
+    means[is_repeated] = np.nanmean(given[is_repeated], axis=1)
+    noise[is_repeated] = np.nanvar(given[is_repeated], axis=1, ddof=1) / repeats[is_repeated]
+    between = np.nanvar(means[several], axis=1, ddof=1) - np.nanmean(noise[several], axis=1)
+    answer = float(np.average(between, weights=answers[several] - 1))
+    return parts._replace(
+        answer=answer,
+        judge=found.judge_variance - answer,
+        judgments=float(repeats[is_repeated].mean()),
     )
 
 

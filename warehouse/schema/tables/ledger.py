@@ -191,8 +191,9 @@ VARIANCE = Table(
     name="variance",
     one_row="One row is what the variance of a system's scores by one metric is due to.",
     key=("benchmark", "system", "evaluator", "metric"),
-    notes="Estimated where questions have several answers (`repeats`). An estimate is negative if "
-    "the numbers differ less than chance would have it.",
+    notes="Estimated where questions have several answers (`repeats`). `question`, `answer` and "
+    "`judge` add up to the variance of the score of one answer. An estimate is negative if the "
+    "numbers differ less than chance would have it.",
     columns=(
         *shared("benchmark", "system", "evaluator", "metric"),
         required("n_questions", "BIGINT", "The questions with two or more scored answers."),
@@ -205,20 +206,21 @@ VARIANCE = Table(
         Column(
             "answer",
             "DOUBLE",
-            "The variance between answers to the same question, without that of the judge where "
-            "it is known.",
+            "The variance between answers to the same question, where answers were judged several "
+            "times by what the judge gives each of them on average; otherwise with that of the "
+            "judge.",
         ),
         Column(
             "judge",
             "DOUBLE",
-            "The variance between judgments of the same answer; null unless answers were judged "
-            "several times (`judge.replicates`).",
+            "The rest, which is due to the judge: what its variability leaves in a score that "
+            "combines several judgments. Null unless answers were judged several times "
+            "(`judge.replicates`, `judge.panel`).",
         ),
         Column(
             "judgments",
             "DOUBLE",
-            "How often such an answer was judged on average: this number divides the judge's "
-            "variance in a score. Null like `judge`.",
+            "How often such an answer was judged on average; null like `judge`.",
         ),
     ),
 )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from evaluators.statistics.judges.judge_variance import split_variance
+from evaluators.statistics.judges.judge_variance import split_score_variance, split_variance
 
 
 def test_the_two_variances_are_separated() -> None:
@@ -67,3 +67,73 @@ def test_what_was_judged_once_tells_nothing() -> None:
     same = split_variance(np.ones((3, 2)))
     assert same is not None
     assert same.reliability is None
+
+
+def test_the_parts_of_a_score_by_hand() -> None:
+    nan = np.nan
+    # Two questions of two answers, judged thrice and twice; scores are medians.
+    judged = np.array(
+        [
+            [[1.0, 2.0, 6.0], [4.0, 4.0, 4.0]],
+            [[0.0, 2.0, nan], [1.0, 3.0, nan]],
+        ]
+    )
+    scores = np.array([[2.0, 4.0], [1.0, 2.0]])
+    found = split_score_variance(scores, judged)
+    assert found is not None
+    # Within: ((2 - 3)^2 + (4 - 3)^2) and 2 * 0.5^2 over one degree of freedom each.
+    within = (2.0 + 0.5) / 2
+    # Means 3 and 4, variance 0.5, less the mean of 7/3 and 0; 1 and 2, less the mean of 1 and 1.
+    answer = ((0.5 - 7 / 6) + (0.5 - 1.0)) / 2
+    assert found.answer == pytest.approx(answer)
+    assert found.judge == pytest.approx(within - answer)
+    # Between: means 3 and 1.5, variance 9/8.
+    assert found.question == pytest.approx(9 / 8 - within / 2)
+    assert (found.questions, found.answers, found.judgments) == (2, 4, 2.5)
+
+
+def test_a_lost_score_and_a_lost_judgment_are_left_out() -> None:
+    nan = np.nan
+    judged = np.array([[[1.0, 2.0], [4.0, 4.0], [nan, 9.0]], [[0.0, 2.0], [1.0, 3.0], [5.0, nan]]])
+    scores = np.array([[1.5, 4.0, nan], [1.0, 2.0, 5.0]])
+    found = split_score_variance(scores, judged)
+    assert found is not None
+    assert (found.questions, found.answers, found.judgments) == (2, 5, 2.0)
+    # 1.5 and 4, less the mean of 0.25 and 0; 1 and 2, less the mean of 1 and 1.
+    answer = ((2.5**2 / 2 - 0.125) + (0.5 - 1.0)) / 2
+    assert found.answer == pytest.approx(answer)
+    once = split_score_variance(scores, judged[..., :1])
+    assert once is not None
+    assert (once.judge, once.judgments) == (None, None)
+    assert split_score_variance(scores[:1]) is None
+
+
+@pytest.mark.parametrize("noise", ["normal", "exponential", "pass/fail"])
+@pytest.mark.parametrize("combined", ["median", "mean"])
+@pytest.mark.parametrize("counts", [(3, 3), (3, 5)])
+@pytest.mark.parametrize("spread", [0.0, 0.2])
+def test_the_parts_add_up_and_the_judge_is_no_answer(
+    noise: str, combined: str, counts: tuple[int, int], spread: float
+) -> None:
+    generator = np.random.default_rng(3)
+    shape = (3000, 4)
+    level = generator.uniform(0.3, 0.7, (shape[0], 1)) + generator.choice([-spread, spread], shape)
+    size = max(counts)
+    if noise == "pass/fail":
+        judged = (generator.random((*shape, size)) < level[..., None]).astype(float)
+    else:
+        drawn = generator.normal if noise == "normal" else generator.exponential
+        judged = level[..., None] + 0.3 * drawn(size=(*shape, size))
+    fewer = generator.random(shape) < 0.5
+    judged[fewer, min(counts) :] = np.nan
+    judged[..., 1:][generator.random((*shape, size - 1)) < 0.05] = np.nan
+    scores = (np.nanmedian if combined == "median" else np.nanmean)(judged, axis=2)
+    found = split_score_variance(scores, judged)
+    assert found is not None
+    assert found.judge is not None
+    whole = float(scores.var(ddof=1))
+    assert found.question + found.answer + found.judge == pytest.approx(whole, rel=0.02)
+    assert found.answer == pytest.approx(spread**2, abs=0.003)
+    # The judge's part is that of the score, not of a single judgment.
+    within = scores - scores.mean(axis=1, keepdims=True)
+    assert found.judge == pytest.approx((within**2).sum() / (3 * shape[0]) - spread**2, abs=0.004)

@@ -10,15 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from assets.analysis.agreement import LabelledScores, measure_agreement
+from assets.analysis.agreement import CHOSEN, LabelledScores, measure_agreement
 from assets.analysis.findings import refresh_problems
 from assets.analysis.panel import calibrate_members, measure_panels
 from assets.leaderboard.score_matrix import load_question_index
 from assets.project import threshold_of
 from evaluators.kinds.flow import FlowEvaluator
-from evaluators.statistics.intervals import is_pass_fail
-from evaluators.statistics.judges.corrected_means import prediction_powered, rogan_gladen
+from evaluators.statistics.judges.corrected_means import (
+    Corrected,
+    prediction_powered,
+    rogan_gladen,
+)
 from evaluators.statistics.judges.judge_variance import split_variance
+from warehouse.ingest.labels import UNCERTAIN
 from warehouse.publish.snapshot import publish
 from warehouse.queries.human_labels import human_labels, labelled_scores, repeated_judgments
 
@@ -28,7 +32,6 @@ if TYPE_CHECKING:
     from assets.leaderboard.score_matrix import QuestionIndex
     from assets.project import Benchmark, Project
     from evaluators.evaluator import Evaluator
-    from evaluators.statistics.judges.corrected_means import Corrected
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
 
@@ -106,21 +109,19 @@ def _calibrate_evaluator(
         query = labelled_scores(benchmark.name, evaluator.name, metric.name, evaluator.signature)
         scores = warehouse.fetch(*query)
         clusters = questions.cluster_numbers(scores["question"].to_numpy())
-        found = LabelledScores(
-            scores=scores.with_columns(cluster=pl.Series(clusters, dtype=pl.Int64)),
-            threshold=threshold_of(benchmark, evaluator, metric),
-            metric=metric,
+        found = LabelledScores.of(
+            scores.with_columns(cluster=pl.Series(clusters, dtype=pl.Int64)),
+            own_labels,
+            threshold_of(benchmark, evaluator, metric),
+            metric,
         )
-        agreement = measure_agreement(found, own_labels)
+        agreement = measure_agreement(found, own_labels["annotator"].n_unique())
+        chosen = own_labels.filter(pl.col("selection") == UNCERTAIN)["system"].unique().to_list()
         for (system,), own_scores in sorted(
-            found.scores.with_columns(
-                # Corrected means rest on a random sample.
-                label=pl.when("is_random").then("label")
-            )
-            .partition_by("system", as_dict=True)
-            .items()
+            found.scores.partition_by("system", as_dict=True).items()
         ):
-            for method, corrected in _correct_means(found, own_scores):
+            is_chosen = system in chosen and not own_scores["label"].count()
+            for method, corrected in _correct_means(found, own_scores, is_chosen=is_chosen):
                 yield {
                     "system": system,
                     "evaluator": evaluator.name,
@@ -136,15 +137,28 @@ def _calibrate_evaluator(
                 }
 
 
-def _correct_means(found: LabelledScores, scores: pl.DataFrame) -> Iterator[tuple[str, Corrected]]:
-    """Yield each correction of one system's mean, with its method."""
-    values, labels, clusters = (scores[name].to_numpy() for name in ("value", "label", "cluster"))
-    labels = labels.astype(np.float64)
+def _correct_means(
+    found: LabelledScores, scores: pl.DataFrame, *, is_chosen: bool
+) -> Iterator[tuple[str, Corrected]]:
+    """Yield each correction of one system's mean, with its method.
+
+    Args:
+        found: The scores of all systems.
+        scores: Those of the system.
+        is_chosen: Whether it has labels, but none of which it is known how they were drawn.
+    """
+    if is_chosen:
+        methods = ("prediction_powered", "rogan_gladen")[: 1 + found.is_pass_fail]
+        yield from ((method, Corrected(reason=CHOSEN)) for method in methods)
+        return
+    names = ("value", "label", "cluster", "weight")
+    values, labels, clusters, weights = (scores[name].to_numpy() for name in names)
+    labels, weights = labels.astype(np.float64), weights.astype(np.float64)
     bounds = found.metric.bounds
-    yield "prediction_powered", prediction_powered(values, labels, clusters, bounds)
-    if is_pass_fail(found.scores["value"].to_numpy()):
+    yield "prediction_powered", prediction_powered(values, labels, clusters, bounds, weights)
+    if found.is_pass_fail:
         # The evaluator's 1 against the label 1, whichever value is good.
-        yield "rogan_gladen", rogan_gladen(values, labels, clusters)
+        yield "rogan_gladen", rogan_gladen(values, labels, clusters, weights)
 
 
 def measure_judge_variance(warehouse: Warehouse, benchmark: Benchmark) -> Iterator[dict[str, Any]]:

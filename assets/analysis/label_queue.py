@@ -13,7 +13,7 @@ import numpy as np
 from assets.project import threshold_of
 from evaluators.kinds.pass_fail import PassFailEvaluator
 from evaluators.statistics.intervals import is_pass_fail
-from warehouse.ingest.labels import RANDOM, UNCERTAIN
+from warehouse.ingest.labels import CERTAIN, RANDOM, UNCERTAIN, Draw
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 Order = Literal["mixed", "random"]
 
 _MAX_CHOICES = 10
+_UNCERTAIN_SHARE = 0.25
+"""At most so many of a system's samples are uncertain ones, the most uncertain first."""
+
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
@@ -42,33 +45,40 @@ class Chosen(NamedTuple):
 
     Attributes:
         sample: The sample.
-        selection: Whether it was chosen at random, or because its verdict is uncertain.
-        passed: The samples that come before it in the random order. The annotator has labelled
-            them, so they belong to the same random sample, however they were chosen.
+        selection: Whether it was chosen at random, or from the uncertain samples.
     """
 
     sample: SampleId
     selection: str
-    passed: tuple[SampleId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LabelQueue:
-    """The samples of one metric in the two orders in which they may be labelled.
+    """The samples of one metric in the order in which they may be labelled.
 
-    A random sample is what corrected means rest on; uncertain verdicts are where a judge is most
-    likely wrong. The queue takes the system with the fewest labels of the annotator, and there
-    random and uncertain samples in turn.
+    A judge is most likely wrong where its verdict is uncertain. The queue takes the system with the
+    fewest labels of the annotator, and there the next sample of all and the next one of the
+    uncertain samples in turn. Both have the same random order. So the labelled samples are a random
+    choice of the uncertain ones and a random choice of the others (two strata), whatever the number
+    of labels and of annotators.
 
     Attributes:
         at_random: The samples of each system in a random order.
-        by_uncertainty: The samples of each system whose verdict is uncertain, most uncertain first.
+        uncertain: The samples of each system whose verdict is uncertain, in the same order.
         values: The scores, by sample; without those that have none.
     """
 
     at_random: Mapping[str, Sequence[SampleId]]
-    by_uncertainty: Mapping[str, Sequence[SampleId]]
+    uncertain: Mapping[str, Sequence[SampleId]]
     values: Mapping[SampleId, float]
+
+    def draw(self, chosen: Chosen) -> Draw:
+        """Return how a sample is drawn."""
+        system = chosen.sample.system
+        size = len(self.uncertain.get(system, ()))
+        if chosen.sample in self.uncertain.get(system, ()):
+            return Draw(chosen.selection, UNCERTAIN, size)
+        return Draw(chosen.selection, CERTAIN, len(self.at_random[system]) - size)
 
     @property
     def samples(self) -> set[SampleId]:
@@ -83,7 +93,7 @@ class LabelQueue:
         Args:
             labelled: What the annotator has labelled.
             skipped: What the annotator does not want to label.
-            order: `random` leaves out the choice by uncertainty.
+            order: `random` leaves out the choice of uncertain samples.
         """
         counts = dict.fromkeys(self.at_random, 0)
         for sample in labelled:
@@ -92,14 +102,12 @@ class LabelQueue:
         done = {*labelled, *skipped}
         for system in sorted(counts, key=lambda name: counts[name]):
             if order == "mixed" and counts[system] % 2:
-                for sample in self.by_uncertainty.get(system, ()):
+                for sample in self.uncertain.get(system, ()):
                     if sample not in done:
                         return Chosen(sample, UNCERTAIN)
-            for at, sample in enumerate(self.at_random[system]):
+            for sample in self.at_random[system]:
                 if sample not in done:
-                    before = self.at_random[system][:at]
-                    passed = tuple(each for each in before if each in labelled)
-                    return Chosen(sample, RANDOM, passed)
+                    return Chosen(sample, RANDOM)
         return None
 
 
@@ -122,25 +130,28 @@ def make_queue(
     """
     threshold = threshold_of(benchmark, evaluator, metric)
     at_random: dict[str, list[SampleId]] = defaultdict(list)
-    uncertain: dict[str, list[tuple[float, SampleId]]] = defaultdict(list)
+    found: dict[str, list[tuple[float, SampleId]]] = defaultdict(list)
     values = {}
     for system, question, value, replicates, members in rows.iter_rows():
         sample = SampleId(system, question)
         if value is not None:
             values[sample] = float(value)
             verdicts = list(_single_verdicts(replicates, members, metric))
-            found = uncertainty(value, verdicts, metric, threshold)
-            if found > 0:
-                uncertain[system].append((found, sample))
+            how_much = uncertainty(value, verdicts, metric, threshold)
+            if how_much > 0:
+                found[system].append((how_much, sample))
         elif not with_unscored:
             continue
         at_random[system].append(sample)
-    # A stable sort keeps equally uncertain samples in their random order.
-    by_uncertainty = {
-        system: [sample for _, sample in sorted(found, key=lambda each: -each[0])]
-        for system, found in uncertain.items()
-    }
-    return LabelQueue(at_random, by_uncertainty, values)
+    uncertain = {}
+    for system, rated in found.items():
+        # A stable sort takes equally uncertain samples in their random order.
+        most = sorted(rated, key=lambda each: -each[0])
+        chosen = {
+            sample for _, sample in most[: math.ceil(_UNCERTAIN_SHARE * len(at_random[system]))]
+        }
+        uncertain[system] = [sample for sample in at_random[system] if sample in chosen]
+    return LabelQueue(at_random, uncertain, values)
 
 
 def uncertainty(

@@ -29,7 +29,7 @@ _RATERS = 2
 _ROUNDING = 1e-9
 
 _COMPARED = (
-    *("n_compared", "agreement", "constant_agreement", "base_rate"),
+    *("n_compared", "agreement_reason", "agreement", "constant_agreement", "base_rate"),
     *("kappa", "kappa_low", "kappa_high", "true_positive_rate", "true_negative_rate"),
     *("labels_needed", "is_calibrated"),
 )
@@ -89,7 +89,7 @@ def calibrate_members(
     Args:
         warehouse: The warehouse.
         benchmark: The benchmark.
-        labels: Its labels: system, question, evaluator, metric, annotator, value.
+        labels: Its labels, as `human_labels` returns them.
     """
     for evaluator in benchmark.evaluators:
         judged = _load_judged(warehouse, benchmark, evaluator)
@@ -101,23 +101,18 @@ def calibrate_members(
             )
             if own.is_empty():
                 continue
-            # A label is for the first answer to a question.
-            means = own.group_by("system", "question", repeat=pl.lit(0, pl.Int32)).agg(
-                label=pl.col("value").mean()
-            )
             for member, values in judged.values.items():
                 scores = judged.samples.with_columns(
                     value=pl.Series(values[metric.name]),
                     cluster=pl.Series(judged.clusters, dtype=pl.Int64),
-                ).join(
-                    means, on=["system", "question", "repeat"], how="left", maintain_order="left"
                 )
-                found = LabelledScores(
-                    scores=scores.filter(pl.col("value").is_finite()),
-                    threshold=threshold_of(benchmark, evaluator, metric),
-                    metric=metric,
+                found = LabelledScores.of(
+                    scores.filter(pl.col("value").is_finite()),
+                    own,
+                    threshold_of(benchmark, evaluator, metric),
+                    metric,
                 )
-                agreement = measure_agreement(found, own)
+                agreement = measure_agreement(found, own["annotator"].n_unique())
                 yield {
                     "evaluator": evaluator.name,
                     "metric": metric.name,

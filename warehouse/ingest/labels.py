@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import polars as pl
@@ -22,13 +22,15 @@ from warehouse.formats.readers.limits import MAX_REPORTED, reading_ends
 from warehouse.formats.readers.rows import rows
 from warehouse.formats.readers.tabular import Shape
 from warehouse.formats.records.label import Label
+from warehouse.queries.human_labels import labels_of_metric
 from warehouse.schema.tables import table_named
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping
     from pathlib import Path
 
     from warehouse.formats.readers.rows import Row
+    from warehouse.queries.samples import Query
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
 
@@ -76,7 +78,8 @@ def import_labels(
         raise InputError(sorted(problems, key=lambda problem: problem.line or 0))
     if not read:
         raise InputError([Problem(path, None, "holds no labels")])
-    labels = pl.DataFrame([label.model_dump() for label, _ in read.values()])
+    rows_read = [label.model_dump() for label, _ in read.values()]
+    labels = pl.DataFrame(rows_read, schema_overrides=_TYPES)
     _store(warehouse, labels, judging=judging)
     return labels
 
@@ -190,16 +193,38 @@ def require_rescoring(transaction: Transaction, samples: pl.DataFrame) -> int:
 
 RANDOM: Final = "random"
 UNCERTAIN: Final = "uncertain"
+CERTAIN: Final = "certain"
 
-_KEY = " AND ".join(
-    f"{name} = ${name}"
-    for name in ("benchmark", "system", "question_id", "evaluator", "metric", "annotator")
-)
-_TYPES = {"value": pl.Float64, "selection": pl.String}
+DRAWN: Final = ("selection", "stratum", "stratum_size", "probability")
+"""The columns of a label that say how its sample was drawn."""
+
+_TYPES = {
+    **dict.fromkeys(("value", "probability"), pl.Float64),
+    **dict.fromkeys(("selection", "stratum"), pl.String),
+    "stratum_size": pl.Int64,
+}
 
 
 class UnknownSample(WarehouseError):  # noqa: N818
     """A label is about a sample that the warehouse no longer has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """How the sample of a label was drawn.
+
+    Attributes:
+        selection: `RANDOM` from all samples of the system, or `UNCERTAIN`; None for imported
+            labels.
+        stratum: `UNCERTAIN` or `CERTAIN`; None where the sample was not drawn at random from it.
+        stratum_size: The number of samples of the system in this stratum.
+        probability: The probability with which the sample was chosen, for imported labels.
+    """
+
+    selection: str | None
+    stratum: str | None = None
+    stratum_size: int | None = None
+    probability: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,16 +246,11 @@ class LabelledMetric:
     is_judge: bool = False
 
     def fetch(self) -> pl.DataFrame:
-        """Return all labels: system, question_id, annotator, value, selection."""
+        """Return all labels; see `labels_of_metric`."""
         return self.warehouse.fetch(*self._query())
 
     def save(
-        self,
-        sample: tuple[str, str],
-        annotator: str,
-        value: float,
-        selection: str | None,
-        also_random: Sequence[tuple[str, str]] = (),
+        self, sample: tuple[str, str], annotator: str, value: float, draw: Draw
     ) -> pl.DataFrame:
         """Save a label in place of the annotator's earlier one, and return all labels.
 
@@ -238,22 +258,16 @@ class LabelledMetric:
             sample: System and question_id.
             annotator: Who gave the label.
             value: The label.
-            selection: How the sample was chosen.
-            also_random: Samples of the same annotator that count as chosen at random from now on.
+            draw: How the sample was drawn.
 
         Raises:
             UnknownSample: The system has no answer to the question any more.
         """
-        row = {**self._key(sample, annotator), "value": value, "selection": selection}
+        row = {**self._key(sample, annotator), "value": value, **asdict(draw)}
 
         def work(transaction: Transaction) -> pl.DataFrame:
             self._require_sample(transaction, sample)
             transaction.replace("labels", pl.DataFrame([row], schema_overrides=_TYPES))
-            for other in also_random:
-                transaction.execute(
-                    f"UPDATE labels SET selection = '{RANDOM}' WHERE {_KEY}",  # noqa: S608
-                    self._key(other, annotator),
-                )
             return self._finish(transaction, sample)
 
         return self.warehouse.write(work)
@@ -296,11 +310,5 @@ class LabelledMetric:
                 "start `scoreline annotate` again after a run"
             )
 
-    def _query(self) -> tuple[str, dict[str, str]]:
-        key = {"benchmark": self.benchmark, "evaluator": self.evaluator, "metric": self.metric}
-        statement = (
-            "SELECT system, question_id, annotator, value, selection FROM labels "
-            "WHERE benchmark = $benchmark AND evaluator = $evaluator AND metric = $metric "
-            "ORDER BY ALL"
-        )
-        return statement, key
+    def _query(self) -> Query:
+        return labels_of_metric(self.benchmark, self.evaluator, self.metric)

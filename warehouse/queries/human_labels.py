@@ -11,17 +11,58 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+WEIGHED_LABELS = """(
+    SELECT * EXCLUDE (probability, n_drawn, n_strata, is_mixed), CASE
+        WHEN stratum IS NULL THEN probability
+        WHEN is_mixed AND n_strata > 1 THEN least(1.0, n_drawn / stratum_size)
+    END AS probability
+    FROM (
+        SELECT
+            *,
+            count(DISTINCT question_id) OVER same_stratum AS n_drawn,
+            count(DISTINCT stratum) OVER same_metric AS n_strata,
+            bool_or(selection = 'uncertain') OVER same_metric AS is_mixed
+        FROM labels
+        WINDOW
+            same_metric AS (PARTITION BY benchmark, system, evaluator, metric),
+            same_stratum AS (PARTITION BY benchmark, system, evaluator, metric, stratum)
+    )
+)"""
+"""The labels with the probability with which their samples were drawn, as a table expression.
+
+Within a stratum, `scoreline annotate` draws at random: the probability is the labelled share of it.
+It is null where all samples of the system had the same one, which is that of a label without a
+stratum too. A label of an uncertain sample without a probability was not drawn at random."""
+
+
 def human_labels(benchmarks: Sequence[str]) -> Query:
     """Select the labels.
 
     Returns:
-        A query with benchmark, system, question (UBIGINT), evaluator, metric, annotator, value.
+        A query with benchmark, system, question (UBIGINT), evaluator, metric, annotator, value,
+        selection and probability; see `WEIGHED_LABELS`.
     """
     statement = (
-        "SELECT benchmark, system, hash(question_id) AS question, evaluator, metric, annotator, "
-        "value FROM labels WHERE benchmark IN ({benchmarks}) ORDER BY ALL"
+        "SELECT benchmark, system, hash(question_id) AS question, evaluator, metric, annotator, "  # noqa: S608
+        f"value, selection, probability FROM {WEIGHED_LABELS} "
+        "WHERE benchmark IN ({benchmarks}) ORDER BY ALL"
     )
     return Query(fill_in(statement, benchmarks), {})
+
+
+def labels_of_metric(benchmark: str, evaluator: str, metric: str) -> Query:
+    """Select the labels of one metric.
+
+    Returns:
+        A query with system, question_id, annotator, value, selection, stratum, stratum_size and
+        probability; see `WEIGHED_LABELS`.
+    """
+    return Query(
+        "SELECT system, question_id, annotator, value, selection, stratum, stratum_size, "  # noqa: S608
+        f"probability FROM {WEIGHED_LABELS} "
+        "WHERE benchmark = $benchmark AND evaluator = $evaluator AND metric = $metric ORDER BY ALL",
+        {"benchmark": benchmark, "evaluator": evaluator, "metric": metric},
+    )
 
 
 def mean_labels(benchmarks: Sequence[str]) -> Query:
@@ -48,26 +89,15 @@ LEFT JOIN (SELECT * FROM answer_scores WHERE benchmark IN ({benchmarks}) AND rep
 
 
 def labelled_scores(benchmark: str, evaluator: str, metric: str, signature: str) -> Query:
-    """Select the scores of one metric with the mean label of each sample.
-
-    A label is for the first answer of a system to a question.
+    """Select the scores of one metric.
 
     Returns:
-        A query with system, question (UBIGINT), value, label (null without labels) and is_random
-        (whether it was not chosen because its verdict is uncertain), one row for each scored
-        sample.
+        A query with system, question (UBIGINT), repeat and value, one row for each scored answer.
     """
     return Query(
-        "SELECT s.system, hash(s.question_id) AS question, s.value, l.label,"
-        " coalesce(l.is_random, true) AS is_random "
-        "FROM answer_scores AS s LEFT JOIN ("
-        " SELECT system, question_id, avg(value) AS label,"
-        " bool_or(selection IS DISTINCT FROM 'uncertain') AS is_random FROM labels"
-        " WHERE benchmark = $benchmark AND evaluator = $evaluator AND metric = $metric"
-        " GROUP BY ALL) AS l"
-        " ON s.repeat = 0 AND l.system = s.system AND l.question_id = s.question_id "
-        "WHERE s.benchmark = $benchmark AND s.evaluator = $evaluator AND s.metric = $metric"
-        " AND s.signature = $signature AND s.value IS NOT NULL ORDER BY s.system, s.question_id",
+        "SELECT system, hash(question_id) AS question, repeat, value FROM answer_scores "
+        "WHERE benchmark = $benchmark AND evaluator = $evaluator AND metric = $metric"
+        " AND signature = $signature AND value IS NOT NULL ORDER BY system, question_id, repeat",
         {
             "benchmark": benchmark,
             "evaluator": evaluator,

@@ -430,7 +430,8 @@ uncalibrated AS (
             WHEN c.evaluator IS NULL THEN
                 'label a random sample of at least 20 answers, and import the labels with '
                 '`scoreline labels import`'
-            WHEN c.n_compared = 0 THEN 'no answer with a label has a score'
+            WHEN c.n_compared = 0
+                THEN coalesce(c.agreement_reason, 'no answer with a label has a score')
             WHEN c.base_rate IN (0, 1) THEN format(
                 'all {} labels {}; label answers of the other class, too',
                 c.n_compared, if(c.base_rate = 1, 'pass', 'fail')

@@ -41,6 +41,8 @@ _CHUNK = 4_000_000
 class Confusion:
     """The confusion of a judge's passes and failures with human labels, which count as right.
 
+    Numbers of samples. Where annotators disagree, a sample counts in parts; see `confusion`.
+
     Attributes:
         true_pass: Passed by both.
         false_pass: Passed by the judge, failed by humans.
@@ -48,13 +50,13 @@ class Confusion:
         true_fail: Failed by both.
     """
 
-    true_pass: int
-    false_pass: int
-    false_fail: int
-    true_fail: int
+    true_pass: float
+    false_pass: float
+    false_fail: float
+    true_fail: float
 
     @property
-    def n(self) -> int:
+    def n(self) -> float:
         """The number of samples that both have rated."""
         return self.true_pass + self.false_pass + self.false_fail + self.true_fail
 
@@ -99,13 +101,23 @@ class Kappa(NamedTuple):
     high: float
 
 
-def confusion(judge: NDArray[np.bool_], people: NDArray[np.bool_]) -> Confusion:
-    """Count the passes and failures of a judge and of humans, sample by sample."""
+def confusion(
+    judge: NDArray[np.bool_], people: NDArray[np.bool_] | Floats, weights: Floats | None = None
+) -> Confusion:
+    """Count the passes and failures of a judge and of humans, sample by sample.
+
+    Args:
+        judge: Whether the judge passes each sample.
+        people: The share of annotators who pass it: their verdicts count in equal parts.
+        weights: How many samples each one stands for, scaled as by `scale_weights`; None: one.
+    """
+    passed = people.astype(np.float64)
+    weight = np.ones(len(passed)) if weights is None else weights
     return Confusion(
-        true_pass=int((judge & people).sum()),
-        false_pass=int((judge & ~people).sum()),
-        false_fail=int((~judge & people).sum()),
-        true_fail=int((~judge & ~people).sum()),
+        true_pass=float((weight * judge * passed).sum()),
+        false_pass=float((weight * judge * (1 - passed)).sum()),
+        false_fail=float((weight * ~judge * passed).sum()),
+        true_fail=float((weight * ~judge * (1 - passed)).sum()),
     )
 
 
@@ -115,12 +127,7 @@ def kappa(
     weights: Weights = "none",
     clusters: Integers | None = None,
 ) -> Kappa:
-    """Return Cohen's kappa of two raters, with a 95 % interval that holds for few samples.
-
-    The interval is that of the Bayesian bootstrap over clusters: each draw weights the clusters at
-    random. Each draw also gives a random weight to combinations of ratings that were not seen,
-    half a sample to each of pass/fail; see `few_labels`. For independent samples these are draws
-    from the posterior with Jeffreys' prior. If no ratings differ, the upper end is 1.
+    """Return Cohen's kappa of two raters with its interval; see `kappa_of_tables`.
 
     Args:
         one: The ratings of one rater.
@@ -129,33 +136,78 @@ def kappa(
             ratings, by the distance of their ranks among all ratings that occur.
         clusters: The cluster of each sample; None: each is its own.
 
+    Source: Cohen 1960 and 1968.
+    """
+    samples = np.arange(len(one))
+    return kappa_of_tables(rating_tables(one, other, samples), weights, clusters)
+
+
+def rating_tables(
+    one: Floats, other: Floats, samples: Integers, weights: Floats | None = None
+) -> Floats:
+    """Return a table of ratings for each sample.
+
+    Args:
+        one: The rating of the sample by one rater, repeated for each rating of the others.
+        other: The ratings of the others.
+        samples: The sample of each rating, from 0 without gaps.
+        weights: The weight of each rating; None: 1.
+
+    Returns:
+        Shape (samples, ratings, ratings): rows for the one, columns for the others.
+    """
+    categories, codes = np.unique(np.concatenate([one, other]), return_inverse=True)
+    tables = np.zeros((int(samples.max(initial=-1)) + 1, len(categories), len(categories)))
+    cells = (samples, codes[: len(one)], codes[len(one) :])
+    np.add.at(tables, cells, 1.0 if weights is None else weights)
+    return tables
+
+
+def kappa_of_tables(
+    tables: Floats, weights: Weights = "none", clusters: Integers | None = None
+) -> Kappa:
+    """Return Cohen's kappa, with a 95 % interval that holds for few samples.
+
+    The interval is that of the Bayesian bootstrap over clusters: each draw weights the clusters at
+    random. Each draw also gives a random weight to combinations of ratings that were not seen,
+    half a sample to each of pass/fail; see `few_labels`. For independent samples these are draws
+    from the posterior with Jeffreys' prior. If no ratings differ, the upper end is 1.
+
+    Args:
+        tables: Shape (samples, ratings, ratings): the table of each sample. Its sum is the weight
+            of the sample, scaled as by `scale_weights`.
+        weights: See `kappa`.
+        clusters: The cluster of each sample; None: each is its own.
+
     Returns:
         NaN for kappa if all ratings are equal; NaN for the interval of a single cluster, or if one
         rater gives all samples the same rating.
 
-    Source: Cohen 1960 and 1968; Rubin 1981 for the bootstrap.
+    Source: Rubin 1981 for the bootstrap.
     """
-    if not len(one):
+    if not len(tables):
         return Kappa(np.nan, np.nan, np.nan)
-    categories, codes = np.unique(np.concatenate([one, other]), return_inverse=True)
-    size = len(categories)
-    cells = codes[: len(one)] * size + codes[len(one) :]
-    groups = number_clusters(clusters, len(one))
+    size = tables.shape[-1]
+    whole = tables.sum(axis=0)
+    value = float(kappas(whole[None], weights)[0])
+    single = tables.reshape(len(tables), size * size)
+    groups = number_clusters(clusters, len(tables))
     counts = np.zeros((int(groups.max()) + 1, size * size))
-    np.add.at(counts, (groups, cells), 1.0)
-    value = float(kappas(counts.sum(axis=0).reshape(1, size, size), weights)[0])
+    np.add.at(counts, groups, single)
     # A rater who gives one rating makes kappa 0, however often the other agrees.
-    if len(counts) == 1 or np.ptp(one) == 0 or np.ptp(other) == 0:
+    ratings = [np.count_nonzero(whole.sum(axis=axis)) for axis in (0, 1)]
+    if len(counts) == 1 or min(ratings) == 1:
         return Kappa(value, np.nan, np.nan)
     effective = float(effective_clusters(counts.sum(axis=1)))
-    unseen = _unseen_size(counts, weights)
+    unseen = _unseen_size(single, counts, weights)
     spread = kappas(_draw_tables(counts, unseen).reshape(-1, size, size), weights)
-    added = unseen * effective / len(one)
+    added = unseen * effective / float(whole.sum())
     # Draws of few clusters vary too little, except as far as the added labels vary.
     expansion = math.sqrt((effective + 1) / (effective - 1 + 2 * added))
     tail = NormalDist().cdf(-expansion * t_factor(effective, added))
     low, high = np.quantile(spread, [tail, 1 - tail])
-    return Kappa(value, float(low), float(high) if (one != other).any() else 1.0)
+    differs = whole.sum() > np.trace(whole)
+    return Kappa(value, float(low), float(high) if differs else 1.0)
 
 
 def _added_labels(cells: int) -> float:
@@ -163,25 +215,27 @@ def _added_labels(cells: int) -> float:
     return ADDED * len(CORNERS) / cells
 
 
-def _unseen_size(counts: Floats, weights: Weights) -> float:
+def _unseen_size(single: Floats, counts: Floats, weights: Weights) -> float:
     """Return how many labels of clusters are worth an independent one: kappa's design effect.
 
     It compares the jackknife's variances over clusters and over samples.
 
     Args:
+        single: The tables of the samples, shape (samples, cells).
         counts: The tables of the clusters, shape (clusters, cells).
         weights: See `kappa`.
     """
-    total, sizes = counts.sum(axis=0), counts.sum(axis=1)
+    sizes = counts.sum(axis=1)
     clusters, cells = counts.shape
-    if clusters == total.sum():
+    if clusters == len(single):
         return 1.0
-    table, seen = total + _added_labels(cells), np.flatnonzero(total)
+    table = counts.sum(axis=0) + _added_labels(cells)
     shape = (-1, math.isqrt(cells), math.isqrt(cells))
     whole = kappas(table.reshape(shape), weights)
-    alone = kappas((table - np.eye(cells)[seen]).reshape(shape), weights)
+    kinds, numbers = np.unique(single, axis=0, return_counts=True)
+    alone = kappas((table - kinds).reshape(shape), weights)
     together = kappas((table - counts).reshape(shape), weights)
-    independent = float((total[seen] * (alone - whole) ** 2).sum())
+    independent = float((numbers * (alone - whole) ** 2).sum())
     clustered = float(((together - whole) ** 2).sum()) * clusters / (clusters - 1)
     return design_effect(clustered, independent, float(sizes.sum() / effective_clusters(sizes)))
 
@@ -194,11 +248,10 @@ def _draw_tables(counts: Floats, unseen: float) -> Floats:
         unseen: The size of an added label.
     """
     generator = np.random.default_rng(SEED)
-    total = counts.sum(axis=0)
     clusters, cells = counts.shape
     added = _added_labels(cells)
-    if clusters == total.sum():
-        return generator.standard_gamma(total + added, (DRAWS, cells))
+    if np.count_nonzero(counts) == np.count_nonzero(counts == 1) == clusters:
+        return generator.standard_gamma(counts.sum(axis=0) + added, (DRAWS, cells))
     drawn = unseen * generator.standard_gamma(added, (DRAWS, cells))
     step = max(1, _CHUNK // clusters)
     for start in range(0, DRAWS, step):
@@ -210,7 +263,8 @@ def _draw_tables(counts: Floats, unseen: float) -> Floats:
 def count_labels_needed(found: Confusion, agreed: Kappa) -> int | None:
     """Return about how many more labels a judge needs to count as calibrated.
 
-    It is calibrated if `MIN_LABELS` or more labels of both classes give a kappa whose interval lies
+    Labels with unequal weights count as the number of equal ones with the same information. A judge
+    is calibrated if `MIN_LABELS` or more labels of both classes give a kappa whose interval lies
     above `CALIBRATED`. The estimate assumes that kappa stays as it is and that the interval
     shrinks with the root of the number of labels.
 
@@ -218,7 +272,7 @@ def count_labels_needed(found: Confusion, agreed: Kappa) -> int | None:
         0 if it is calibrated; None if more labels would not suffice, because kappa is too low or
         because the labels have only one class.
     """
-    missing = max(0, MIN_LABELS - found.n)
+    missing = max(0, math.ceil(round(MIN_LABELS - found.n, 6)))
     has_both = found.sensitivity is not None and found.specificity is not None
     if not has_both or not agreed.value > CALIBRATED:
         return missing or None
@@ -256,5 +310,5 @@ def kappas(tables: Floats, weights: Weights = "none") -> Floats:
     return found
 
 
-def _share(part: int, whole: int) -> float | None:
+def _share(part: float, whole: float) -> float | None:
     return part / whole if whole else None

@@ -1,6 +1,8 @@
 """Corrected means: estimates of the mean human label from a judge and a few labels.
 
-All functions take the samples of one system. A label is NaN where there is none.
+All functions take the samples of one system. A label is NaN where there is none; where annotators
+disagree, it is their mean. Labels that were drawn with different probabilities have weights, the
+inverse of these: estimates are then those of Hajek (1971).
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from evaluators.statistics.judges.few_labels import (
     CORNERS,
     design_effect,
     number_clusters,
+    scale_weights,
     t_factor,
 )
 
@@ -58,13 +61,17 @@ def prediction_powered(
     labels: Floats,
     clusters: Integers | None = None,
     bounds: tuple[float, float] = (0.0, 1.0),
+    weights: Floats | None = None,
 ) -> Corrected:
     """Estimate the mean human label from a few human labels and many of the judge's numbers.
 
     The estimate is the judge's mean over the samples without labels, plus its mean error on the
     labelled ones. It is unbiased even for a bad judge if the labelled samples were chosen at
-    random. From `TUNED_FROM` independent labels on, the judge's numbers have the weight that
-    minimises the variance, estimated from the other clusters (cross-fitting).
+    random. If they were drawn with unequal probabilities, the judge's mean is that over all
+    samples, because those without labels are no random choice either.
+
+    From `TUNED_FROM` independent labels on, the judge's numbers have the weight that minimises the
+    variance, estimated from the other clusters (cross-fitting).
 
     The interval is that of the delete-a-cluster jackknife and Student's t. On a scale with two
     bounds, half a label for each corner of the scale is added; see `few_labels`.
@@ -74,6 +81,7 @@ def prediction_powered(
         labels: The human labels, of the same shape and on the same scale.
         clusters: The cluster of each sample; None: each is its own.
         bounds: The bounds of the metric.
+        weights: The weight of each label, on any scale; None: all are equal.
 
     Source: Angelopoulos and others 2023, arXiv 2301.09633 and (with weights) 2311.01453.
     """
@@ -81,12 +89,15 @@ def prediction_powered(
     if is_labelled.sum() < _TWO:
         return Corrected(reason="corrected from two labels on")
     codes = number_clusters(clusters, len(scores))
-    sums = _sum_by_cluster(scores, labels, is_labelled, codes)
-    weights = _weights(sums, is_constant=bool(np.ptp(labels[is_labelled]) == 0))
+    case = np.zeros(len(scores))
+    case[is_labelled] = _case_weights(is_labelled, weights)
+    is_weighted = bool(np.ptp(case[is_labelled]) > 0)
+    sums = _sum_by_cluster(scores, labels, case, codes, is_weighted=is_weighted)
+    weights_of_judge = _weights(sums, is_constant=bool(np.ptp(labels[is_labelled]) == 0))
     n, rest = sums.labelled.sum(), sums.unlabelled.sum()
-    weight = float((weights * sums.labelled).sum() / n)
+    weight = float((weights_of_judge * sums.labelled).sum() / n)
     judged_mean = float(sums.judged.sum() / rest) if weight else 0.0
-    errors = sums.labels - weights * (sums.scores - sums.labelled * judged_mean)
+    errors = sums.labels - weights_of_judge * (sums.scores - sums.labelled * judged_mean)
     mean = float(errors.sum() / n)
     if np.count_nonzero(sums.labelled) < _TWO:
         return _within_bounds(Corrected(mean, weight=weight, reason=_ONE_CLUSTER), bounds)
@@ -94,8 +105,8 @@ def prediction_powered(
     effective = float(effective_clusters(sums.labelled))
     size, corners = 0.0, np.zeros(len(CORNERS))
     if np.isfinite(bounds).all():
-        single = (labels - weights[codes] * (scores - judged_mean))[is_labelled] - mean
-        spread = float((single**2).sum())
+        single = (labels - weights_of_judge[codes] * (scores - judged_mean))[is_labelled] - mean
+        spread = float(((case[is_labelled] * single) ** 2).sum())
         scale = (bounds[1] - bounds[0]) ** 2 * n
         squares = float(((errors - mean * sums.labelled) ** 2).sum())
         size = design_effect(squares, spread if spread > _ROUNDING * scale else 0.0, n / effective)
@@ -117,65 +128,87 @@ def prediction_powered(
     return _within_bounds(Corrected(mean, middle - half, middle + half, weight), bounds)
 
 
-def rogan_gladen(verdicts: Floats, labels: Floats, clusters: Integers | None = None) -> Corrected:
-    """Estimate the true share of passes from the judge's share and its error rates.
+def rogan_gladen(
+    verdicts: Floats,
+    labels: Floats,
+    clusters: Integers | None = None,
+    weights: Floats | None = None,
+) -> Corrected:
+    """Estimate the true share of ones from the judge's share and its error rates.
 
     Assumes that the judge's error rates are the same on the labelled and on the other samples of
-    the system. The labels may over-represent one class. There is no estimate if the labels have
-    only one class, or if the judge is no better than chance on them (sensitivity + specificity <=
-    1).
+    the system: so it is if labels were drawn at random, or weighted, or chosen by what people think
+    of the samples, but not if they were chosen by the judge's verdict. There is no estimate if the
+    labels have only one class, or if the judge is no better than chance on them (sensitivity +
+    specificity <= 1).
 
-    The interval adds one right and one wrong verdict to each class. With clusters, numbers of
-    samples are divided by the design effect of the estimate.
+    The interval adds one right and one wrong verdict to each class. With clusters, or annotators
+    who disagree, numbers of samples are divided by the design effect of the estimate.
 
     Args:
         verdicts: The judge's verdicts, 0 or 1, shape (samples,).
-        labels: The human labels, of the same shape; from 0.5 on they pass.
+        labels: The human labels, of the same shape: the share of annotators who say 1. The parts of
+            a sample belong to both classes.
         clusters: The cluster of each sample; None: each is its own.
+        weights: The weight of each label, on any scale; None: all are equal.
 
     Source: Rogan and Gladen 1978; Lang and Reiczigel 2014 for the interval.
     """
     is_labelled = np.isfinite(labels)
-    passed, failed = labels >= 0.5, labels < 0.5  # noqa: PLR2004
     if not is_labelled.any():
         return Corrected(reason="no labels of this system")
-    if not passed.any() or not failed.any():
-        return Corrected(reason=f"all labels of this system {'pass' if passed.any() else 'fail'}")
+    case = np.zeros(len(labels))
+    case[is_labelled] = _case_weights(is_labelled, weights)
+    people = np.where(is_labelled, labels, 0.0)
+    ones, zeros = case * people, case * (1 - people)
+    if not ones.any() or not zeros.any():
+        return Corrected(reason=f"all labels of this system are {1 if ones.any() else 0}")
     share = Share(float(verdicts.mean()), len(verdicts))
-    sensitivity = Share(float(verdicts[passed].mean()), int(passed.sum()))
-    specificity = Share(1 - float(verdicts[failed].mean()), int(failed.sum()))
+    sensitivity, specificity = _weighted_share(verdicts, ones), _weighted_share(1 - verdicts, zeros)
     youden = sensitivity.value + specificity.value - 1
     if youden <= 0:
         return Corrected(reason="the judge is no better than chance on the labels of this system")
     mean = (share.value + specificity.value - 1) / youden
     codes = number_clusters(clusters, len(labels))
-    sizes = np.bincount(codes[is_labelled]).astype(np.float64)
-    if np.count_nonzero(sizes) < _TWO:
+    sizes = np.bincount(codes, case)
+    count = np.count_nonzero(sizes)
+    if count < _TWO:
         return _within_bounds(Corrected(mean, reason=_ONE_CLUSTER), (0.0, 1.0))
     true_share = min(1.0, max(0.0, mean))
     # The influence of each sample on the estimate, times Youden's index.
     influence = (verdicts - share.value) / share.n
-    influence -= true_share * np.where(passed, verdicts - sensitivity.value, 0.0) / sensitivity.n
-    lenient = np.where(failed, 1 - verdicts - specificity.value, 0.0)
-    influence += (1 - true_share) * lenient / specificity.n
-    count = np.count_nonzero(sizes)
+    influence -= true_share * ones * (verdicts - sensitivity.value) / ones.sum()
+    influence += (1 - true_share) * zeros * (1 - verdicts - specificity.value) / zeros.sum()
     clustered = float((np.bincount(codes, influence) ** 2).sum()) * count / (count - 1)
     independent = (
         share.variance
         + true_share**2 * sensitivity.variance
         + (1 - true_share) ** 2 * specificity.variance
     )
-    effective = float(effective_clusters(sizes))
+    effective, counted = float(effective_clusters(sizes)), sensitivity.n + specificity.n
     effect = 1.0
-    if effective < sizes.sum():
-        effect = design_effect(clustered, independent, float(sizes.sum()) / effective)
-        effect *= (t_factor(effective) / t_factor(float(sizes.sum()))) ** 2
+    if effective < counted - _ROUNDING:
+        effect = design_effect(clustered, independent, counted / effective)
+        effect *= (t_factor(effective) / t_factor(counted)) ** 2
     ends = lang_reiczigel(
         *(Share(each.value, each.n / effect) for each in (share, sensitivity, specificity))
     )
     if ends is None:
         return _within_bounds(Corrected(mean, 0.0, 1.0), (0.0, 1.0))
     return _within_bounds(Corrected(mean, *ends), (0.0, 1.0))
+
+
+def _case_weights(is_labelled: Booleans, weights: Floats | None) -> Floats:
+    """Return the scaled weights of the labels."""
+    if weights is None:
+        return np.ones(int(is_labelled.sum()))
+    return scale_weights(weights[is_labelled])
+
+
+def _weighted_share(values: Floats, weights: Floats) -> Share:
+    """Return the mean of values of 0 and 1, and how many equally weighted ones it is worth."""
+    whole = float(weights.sum())
+    return Share(float((weights * values).sum()) / whole, whole**2 / float((weights**2).sum()))
 
 
 class Share(NamedTuple):
@@ -231,10 +264,10 @@ class _Sums(NamedTuple):
     """Sums by cluster, each of shape (clusters,).
 
     Attributes:
-        labelled: The number of labelled samples.
+        labelled: The number of labelled samples, or their weight.
         labels: The sum of their labels.
         scores: The sum of the judge's numbers for them.
-        unlabelled: The number of other samples.
+        unlabelled: The number of other samples; with unequal weights, of all samples.
         judged: The sum of the judge's numbers for these.
     """
 
@@ -246,20 +279,21 @@ class _Sums(NamedTuple):
 
 
 def _sum_by_cluster(
-    scores: Floats, labels: Floats, is_labelled: Booleans, codes: Integers
+    scores: Floats, labels: Floats, case: Floats, codes: Integers, *, is_weighted: bool
 ) -> _Sums:
     count = int(codes.max()) + 1
-    one, other = codes[is_labelled], codes[~is_labelled]
+    is_labelled = case > 0
+    is_other = np.ones_like(is_labelled) if is_weighted else ~is_labelled
 
-    def total(clusters: Integers, values: Floats | None = None) -> Floats:
-        return np.bincount(clusters, values, count).astype(np.float64)
+    def total(values: Floats) -> Floats:
+        return np.bincount(codes, values, count).astype(np.float64)
 
     return _Sums(
-        total(one),
-        total(one, labels[is_labelled]),
-        total(one, scores[is_labelled]),
-        total(other),
-        total(other, scores[~is_labelled]),
+        total(case),
+        total(case * np.where(is_labelled, labels, 0.0)),
+        total(case * scores),
+        total(is_other.astype(np.float64)),
+        total(is_other * scores),
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from evaluators.statistics.arrays import CONFIDENCE
 
 if TYPE_CHECKING:
-    from evaluators.statistics.arrays import Integers
+    from evaluators.statistics.arrays import Floats, Integers
 
 ADDED = 0.5
 """The labels added for each combination of human and judge, as a prior (Jeffreys)."""
@@ -31,6 +31,18 @@ def number_clusters(clusters: Integers | None, samples: int) -> Integers:
     if clusters is None:
         return np.arange(samples)
     return np.unique(clusters, return_inverse=True)[1].astype(np.int64)
+
+
+def scale_weights(weights: Floats) -> Floats:
+    """Return weights whose sum is the number of equal ones with the same information.
+
+    All are 1 if they are equal.
+
+    Source: Kish 1965.
+    """
+    squares = float((weights**2).sum())
+    scaled: Floats = weights * (float(weights.sum()) / squares) if squares else weights
+    return scaled
 
 
 def t_factor(effective: float, added: float = 1.0) -> float:

@@ -15,6 +15,7 @@ from evaluators.statistics.judges.few_labels import (
     CORNERS,
     design_effect,
     number_clusters,
+    scale_weights,
     t_factor,
 )
 
@@ -68,7 +69,9 @@ def krippendorff_alpha(ratings: Floats, scale: Scale = "nominal") -> float | Non
     return float(1.0 - (together * cost).sum() / expected)
 
 
-def alpha_with_interval(ratings: Floats, clusters: Integers | None = None) -> Alpha:
+def alpha_with_interval(
+    ratings: Floats, clusters: Integers | None = None, weights: Floats | None = None
+) -> Alpha:
     """Return alpha of numbers or of passes and failures (1 and 0), with a 95 % interval.
 
     For 1 and 0, alpha is the same on a nominal and on an interval scale. Their interval is that of
@@ -80,6 +83,7 @@ def alpha_with_interval(ratings: Floats, clusters: Integers | None = None) -> Al
     Args:
         ratings: Shape (raters, units); NaN where a rating is missing.
         clusters: The cluster of each unit; None: each is its own.
+        weights: How many units each one stands for, on any scale; None: all are equal.
 
     Returns:
         NaN for alpha if no two raters rated the same unit, or all ratings are equal. NaN for the
@@ -94,17 +98,20 @@ def alpha_with_interval(ratings: Floats, clusters: Integers | None = None) -> Al
     if len(values) == 0 or np.ptp(values) == 0:
         return Alpha(np.nan, np.nan, np.nan)
     units = _moments(pairable - values.mean())
+    if weights is not None:
+        units *= scale_weights(weights[is_pairable])[:, None]
     value = float(_alphas(units.sum(axis=0)))
     groups = number_clusters(None if clusters is None else clusters[is_pairable], len(units))
     counts = np.zeros((int(groups.max()) + 1, units.shape[1]))
     np.add.at(counts, groups, units)
-    effective = float(effective_clusters(np.bincount(groups).astype(np.float64)))
+    sizes = np.ones(len(units)) if weights is None else scale_weights(weights[is_pairable])
+    effective = float(effective_clusters(np.bincount(groups, sizes)))
     if len(counts) == 1:
         return Alpha(value, np.nan, np.nan)
     if not np.isin(values, (0.0, 1.0)).all():
         return Alpha(value, *_jackknife_interval(counts, effective))
     corners = _moments(np.array(CORNERS).T - values.mean())
-    low, high = _bootstrap_interval(units, counts, corners, effective)
+    low, high = _bootstrap_interval(units, counts, corners, effective, float(sizes.sum()))
     return Alpha(value, low, high if units[:, 0].any() else 1.0)
 
 
@@ -127,7 +134,7 @@ def _jackknife_interval(counts: Floats, effective: float) -> tuple[float, float]
 
 
 def _bootstrap_interval(
-    units: Floats, counts: Floats, corners: Floats, effective: float
+    units: Floats, counts: Floats, corners: Floats, effective: float, n: float
 ) -> tuple[float, float]:
     """Return the interval of passes and failures; see `alpha_with_interval`.
 
@@ -136,10 +143,11 @@ def _bootstrap_interval(
         counts: Those of the clusters.
         corners: Those of the four ways in which two raters may agree or not.
         effective: The number of equal clusters with the same information.
+        n: The number of equal units with the same information.
     """
-    unseen = _unseen_size(units, counts, corners, effective)
+    unseen = _unseen_size(units, counts, corners, n / effective)
     drawn = _draw_moments(counts, corners, unseen)
-    added = unseen * effective / len(units)
+    added = unseen * effective / n
     # Draws of few clusters vary too little, except as far as the added units vary.
     expansion = math.sqrt((effective + 1) / (effective - 1 + 2 * added))
     tail = NormalDist().cdf(-expansion * t_factor(effective, added))
@@ -169,10 +177,10 @@ def _alphas(moments: Floats) -> Floats:
     return found
 
 
-def _unseen_size(units: Floats, counts: Floats, corners: Floats, effective: float) -> float:
+def _unseen_size(units: Floats, counts: Floats, corners: Floats, largest: float) -> float:
     """Return how many units of clusters are worth an independent one: alpha's design effect.
 
-    It compares the jackknife's variances over clusters and over units.
+    It compares the jackknife's variances over clusters and over units; see `design_effect`.
     """
     if len(counts) == len(units):
         return 1.0
@@ -181,7 +189,7 @@ def _unseen_size(units: Floats, counts: Floats, corners: Floats, effective: floa
     independent = float(((_alphas(total - units) - whole) ** 2).sum())
     clustered = float(((_alphas(total - counts) - whole) ** 2).sum())
     clustered *= len(counts) / (len(counts) - 1)
-    return design_effect(clustered, independent, len(units) / effective)
+    return design_effect(clustered, independent, largest)
 
 
 def _draw_moments(counts: Floats, corners: Floats, unseen: float) -> Floats:

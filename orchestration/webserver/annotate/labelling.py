@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from assets.analysis.agreement import measure_annotators
@@ -12,7 +12,7 @@ from assets.analysis.label_queue import SampleId, label_choices, make_queue
 from assets.project import threshold_of
 from evaluators import catalog
 from orchestration.errors import OrchestrationError
-from warehouse.ingest.labels import UNCERTAIN, LabelledMetric
+from warehouse.ingest.labels import DRAWN, UNCERTAIN, Draw, LabelledMetric
 from warehouse.queries.human_labels import samples_to_label
 
 if TYPE_CHECKING:
@@ -40,12 +40,12 @@ class Saved:
     Attributes:
         sample: The sample.
         value: The annotator's label before it; None if there was none.
-        selection: How the sample had been chosen then.
+        draw: How the sample had been drawn then.
     """
 
     sample: SampleId
     value: float | None
-    selection: str | None
+    draw: Draw
 
 
 @dataclass(frozen=True)
@@ -140,16 +140,12 @@ class Labelling:
             before = self._label_of(sample, annotator)
             skipped = self._skipped.get(annotator, set())
             chosen = self.queue.next(self._labelled_by(annotator), skipped - {sample}, self.order)
-            selection: str | None = before.selection
-            passed: tuple[SampleId, ...] = ()
+            draw = before.draw
             if chosen is not None and chosen.sample == sample:
-                selection, passed = chosen.selection, chosen.passed
+                draw = self.queue.draw(chosen)
             elif before.value is None:
-                selection = UNCERTAIN  # another tab of the same person, say
-            uncertain = self.labels.filter(selection=UNCERTAIN, annotator=annotator)
-            ids = {SampleId(*row) for row in uncertain.select("system", "question_id").iter_rows()}
-            also_random = [each for each in passed if each in ids]
-            self._labels[:] = [self.stored.save(sample, annotator, value, selection, also_random)]
+                draw = Draw(UNCERTAIN)  # another tab of the same person, say
+            self._labels[:] = [self.stored.save(sample, annotator, value, draw)]
             self._saved.setdefault(annotator, []).append(before)
             skipped.discard(sample)
 
@@ -167,7 +163,7 @@ class Labelling:
             if last.value is None:
                 found = self.stored.remove(last.sample, annotator)
             else:
-                found = self.stored.save(last.sample, annotator, last.value, last.selection)
+                found = self.stored.save(last.sample, annotator, last.value, last.draw)
             self._labels[:] = [found]
             saved.pop()
             return last.sample
@@ -190,9 +186,12 @@ class Labelling:
         found = self.labels.filter(
             annotator=annotator, system=sample.system, question_id=sample.question_id
         )
-        for value, selection in found.select("value", "selection").iter_rows():
-            return Saved(sample, value, selection)
-        return Saved(sample, None, None)
+        for value, *drawn in found.select("value", *DRAWN).iter_rows():
+            draw = Draw(*drawn)
+            # That of a stratum follows from all of its labels.
+            kept = draw if draw.stratum is None else replace(draw, probability=None)
+            return Saved(sample, value, kept)
+        return Saved(sample, None, Draw(None))
 
 
 def open_labelling(

@@ -203,20 +203,113 @@ def test_judge_variance(warehouse: Warehouse, benchmark: Benchmark) -> None:
     assert row["judge_variance"] == pytest.approx(5 * 0.5 / 18)
 
 
-def test_corrected_means_rest_on_samples_that_were_not_chosen_for_their_uncertainty(
+def labels_of(chosen: dict[str, dict[str, Any]]) -> pl.DataFrame:
+    """Labels of `ann`, by question, with how they were drawn."""
+    key = {**KEY, "evaluator": "faithfulness", "metric": "faithfulness", "annotator": "ann"}
+    none = {"selection": None, "stratum": None, "stratum_size": None, "probability": None}
+    rows = [{**key, **none, "question_id": name, **more} for name, more in chosen.items()]
+    return pl.DataFrame(
+        rows, schema_overrides={"probability": pl.Float64}, infer_schema_length=None
+    )
+
+
+def test_numbers_rest_on_samples_that_were_not_chosen_for_their_uncertainty(
     warehouse: Warehouse, benchmark: Benchmark
 ) -> None:
-    key = {**KEY, "evaluator": "faithfulness", "metric": "faithfulness", "annotator": "ann"}
     chosen = {"q06": "random", "q07": None, "q08": "random", "q00": "uncertain", "q01": "uncertain"}
-    rows = [
-        {**key, "question_id": name, "value": 1.0, "selection": selection}
-        for name, selection in chosen.items()
-    ]
+    rows = labels_of({name: {"value": 1.0, "selection": each} for name, each in chosen.items()})
     # Another person came across q01 at random.
-    rows.append({**rows[-1], "annotator": "ben", "selection": "random"})
-    warehouse.replace("labels", pl.DataFrame(rows))
+    other = rows[-1].with_columns(annotator=pl.lit("ben"), selection=pl.lit("random"))
+    warehouse.replace("labels", pl.concat([rows, other]))
     calibrate(warehouse, [benchmark])
     (found,) = warehouse.fetch(
         "SELECT n_labels, n_compared FROM calibration WHERE method = 'prediction_powered'"
     ).rows()
-    assert found == (4, 5)
+    assert found == (4, 4)
+
+
+def test_where_only_chosen_labels_exist_there_is_no_number_but_the_reason(
+    warehouse: Warehouse, benchmark: Benchmark
+) -> None:
+    # A judge that is right about all of them: kappa would be 1.
+    chosen = {f"q{at:02d}": float(at >= 5) for at in range(10)}
+    rows = labels_of(
+        {name: {"value": value, "selection": "uncertain"} for name, value in chosen.items()}
+    )
+    warehouse.replace("labels", rows)
+    calibrate(warehouse, [benchmark])
+    refresh_problems(warehouse, [benchmark])
+    (row,) = warehouse.fetch("SELECT * FROM calibration").rows(named=True)
+    assert (row["n_labels"], row["n_compared"], row["is_calibrated"]) == (0, 0, 0)
+    names = ("agreement", "base_rate", "kappa", "true_positive_rate", "corrected_mean", "ci_low")
+    assert {row[name] for name in names} == {None}
+    assert row["reason"] == row["agreement_reason"]
+    assert "chosen because their verdicts are uncertain" in row["reason"]
+    assert "chosen because their verdicts are uncertain" in message(warehouse)
+
+
+def test_labels_of_strata_weigh_as_much_as_what_they_stand_for(
+    warehouse: Warehouse, benchmark: Benchmark
+) -> None:
+    """Four uncertain answers, of which two have labels, and fourteen others with four."""
+    drawn = {"q00": 0.0, "q01": 1.0, "q05": 1.0, "q06": 1.0, "q07": 0.0, "q08": 1.0}
+    rows = labels_of(
+        {
+            name: {
+                "value": value,
+                "selection": "uncertain" if name == "q01" else "random",
+                "stratum": "uncertain" if name < "q04" else "certain",
+                "stratum_size": 4 if name < "q04" else 14,
+            }
+            for name, value in drawn.items()
+        }
+    )
+    warehouse.replace("labels", rows)
+    calibrate(warehouse, [benchmark])
+    (row,) = warehouse.fetch("SELECT * FROM calibration").rows(named=True)
+    # Weights 2 and 3.5. The judge fails q00 and q01, and passes the others.
+    assert row["base_rate"] == pytest.approx((2 * 1 + 3.5 * 3) / 18)
+    assert row["agreement"] == pytest.approx((2 * 1 + 3.5 * 3) / 18)
+    assert row["true_positive_rate"] == pytest.approx(10.5 / 12.5)
+    # Kappa of the table 10.5, 3.5, 2, 2.
+    chance = (14 * 12.5 + 4 * 5.5) / 18**2
+    assert row["kappa"] == pytest.approx((12.5 / 18 - chance) / (1 - chance))
+    # Before any uncertain answer was drawn for being so, the labels are a random sample.
+    warehouse.replace("labels", rows.with_columns(selection=pl.lit("random")), where={})
+    calibrate(warehouse, [benchmark])
+    assert warehouse.fetch("SELECT base_rate FROM calibration").item() == pytest.approx(4 / 6)
+    # The same probabilities, as a file may state them.
+    stated = rows.with_columns(
+        selection=None,
+        stratum=None,
+        stratum_size=None,
+        probability=pl.when(pl.col("question_id") < "q04").then(2 / 4).otherwise(4 / 14),
+    ).cast({"selection": pl.String, "stratum": pl.String, "stratum_size": pl.Int64})
+    warehouse.replace("labels", stated, where={})
+    calibrate(warehouse, [benchmark])
+    (same,) = warehouse.fetch("SELECT * FROM calibration").rows(named=True)
+    assert {**same, "calibrated_at": None} == {**row, "calibrated_at": None}
+
+
+def test_annotators_who_disagree_count_in_parts(warehouse: Warehouse, benchmark: Benchmark) -> None:
+    """The judge passes q05 to q08, and fails q00 to q03; half of the annotators do, too."""
+    given = {"ann": "q00 q01 q05 q06", "ben": "q00 q01 q05 q06"}
+    values = {"ann": [0.0, 1.0, 1.0, 1.0], "ben": [0.0, 0.0, 1.0, 0.0]}
+    rows = pl.concat(
+        labels_of(
+            {
+                question: {"value": value, "annotator": person}
+                for question, value in zip(given[person].split(), values[person], strict=True)
+            }
+        )
+        for person in given
+    )
+    warehouse.replace("labels", rows)
+    calibrate(warehouse, [benchmark])
+    (row,) = warehouse.fetch("SELECT * FROM calibration").rows(named=True)
+    # Shares that pass: 0 and 1/2 where the judge fails, 1 and 1/2 where it passes.
+    assert row["base_rate"] == 0.5
+    assert row["agreement"] == pytest.approx((1 + 0.5 + 1 + 0.5) / 4)
+    assert row["true_positive_rate"] == pytest.approx(1.5 / 2)
+    assert row["true_negative_rate"] == pytest.approx(1.5 / 2)
+    assert row["kappa"] == pytest.approx(0.5)

@@ -118,16 +118,21 @@ def test_systems_take_turns_and_random_and_uncertain_samples_do(tmp_path: Path) 
     ]
 
 
-def test_what_the_random_order_passes_becomes_random(tmp_path: Path) -> None:
-    found = queue(
-        tmp_path,
-        [("a", f"q{n}", value, None, None) for n, value in enumerate([1.0, 0.5, 1.0, 1.0])],
-    )
-    labelled = [SampleId("a", "q0"), SampleId("a", "q1")]  # q1 because it is uncertain
-    chosen = found.next(labelled, [], "mixed")
-    assert chosen is not None
-    assert (chosen.sample.question_id, chosen.selection) == ("q2", "random")
-    assert chosen.passed == (SampleId("a", "q0"), SampleId("a", "q1"))
+def test_labels_are_a_random_choice_of_uncertain_and_of_other_samples(tmp_path: Path) -> None:
+    """Whatever the number of labels: the first ones of each, in the random order."""
+    values = [1.0, 0.9, 0.5, 1.0, 0.6, 1.0, 1.0, 0.8]
+    found = queue(tmp_path, [("a", f"q{n}", value, None, None) for n, value in enumerate(values)])
+    # A quarter: the most uncertain ones, in the random order.
+    assert [sample.question_id for sample in found.uncertain["a"]] == ["q2", "q4"]
+    labelled: list[SampleId] = []
+    drawn: dict[str, list[str]] = {"uncertain": [], "certain": []}
+    while (chosen := found.next(labelled, [], "mixed")) is not None:
+        labelled.append(chosen.sample)
+        draw = found.draw(chosen)
+        assert draw.stratum is not None
+        assert draw.stratum_size == {"uncertain": 2, "certain": 6}[draw.stratum]
+        drawn[draw.stratum].append(chosen.sample.question_id)
+    assert drawn == {"uncertain": ["q2", "q4"], "certain": ["q0", "q1", "q3", "q5", "q6", "q7"]}
 
 
 def test_skipped_samples_are_left_out(tmp_path: Path) -> None:
@@ -182,6 +187,12 @@ def test_choices(
     assert label_choices(catalog.build(evaluator, {}), metric, values) == expected
 
 
+def drawn_at_random(rows: list[dict[str, Any]]) -> pl.DataFrame:
+    """Labels of samples that were drawn at random."""
+    drawn = {"selection": pl.lit("random"), "probability": pl.lit(None, pl.Float64)}
+    return pl.DataFrame(rows, schema_overrides={"value": pl.Float64}).with_columns(**drawn)
+
+
 def test_agreement_of_annotators() -> None:
     given = {"ann": [1, 1, 0, 0], "ben": [1, 1, 0, 1]}
     rows = [
@@ -190,7 +201,7 @@ def test_agreement_of_annotators() -> None:
         for n, value in enumerate(values)
     ]
     rows.append({"system": "s", "question_id": "q9", "annotator": "ann", "value": 1.0})
-    found = measure_annotators(pl.DataFrame(rows))
+    found = measure_annotators(drawn_at_random(rows))
     assert (found["n_annotators"], found["n_shared"]) == (2, 4)
     # Observed disagreement 1/4; expected by chance 1/2, so kappa is 1/2. For alpha the expected
     # disagreement is that of two of all eight ratings: 2 * 5 * 3 / (8 * 7) = 15/28.
@@ -206,7 +217,9 @@ def test_agreement_of_few_labels_has_no_number(count: int) -> None:
         for name in ("ann", "ben")[:count]
     ]
     schema = dict.fromkeys(("system", "question_id", "annotator"), pl.String)
-    found = measure_annotators(pl.DataFrame(rows, schema={**schema, "value": pl.Float64}))
+    empty = pl.DataFrame(rows, schema={**schema, "value": pl.Float64})
+    drawn = {"selection": pl.lit("random"), "probability": pl.lit(None, pl.Float64)}
+    found = measure_annotators(empty.with_columns(**drawn))
     assert found == {
         "n_annotators": count,
         "n_shared": int(count > 1),
@@ -219,7 +232,25 @@ def test_a_single_shared_sample_with_different_labels() -> None:
         {"system": "s", "question_id": "q", "annotator": name, "value": value}
         for name, value in (("ann", 1.0), ("ben", 0.0))
     ]
-    found = measure_annotators(pl.DataFrame(rows))
+    found = measure_annotators(drawn_at_random(rows))
     assert found["n_shared"] == 1
     # Krippendorff: observed disagreement 1, expected 1 (both pairings of two ratings differ).
     assert found["alpha"] == pytest.approx(0.0)
+
+
+def test_agreement_of_annotators_weighs_samples_by_how_they_were_drawn() -> None:
+    """All uncertain samples are labelled, and one in four of the others."""
+    given = [(1, 0, 1.0), (0, 1, 1.0), (1, 1, 0.25), (0, 0, 0.25)]
+    rows = [
+        {"system": "s", "question_id": f"q{n}", "annotator": name, "value": float(value)}
+        | {"selection": "random", "probability": probability}
+        for n, (ann, ben, probability) in enumerate(given)
+        for name, value in (("ann", ann), ("ben", ben))
+    ]
+    found = measure_annotators(pl.DataFrame(rows))
+    # They agree on 8 of 10 samples, by chance on 5.
+    assert found["kappa"] == pytest.approx(0.6)
+    chosen = pl.DataFrame(rows).with_columns(
+        selection=pl.lit("uncertain"), probability=pl.lit(None, pl.Float64)
+    )
+    assert measure_annotators(chosen)["n_shared"] == 0

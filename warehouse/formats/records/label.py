@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field
 
@@ -19,7 +19,14 @@ def _number_of_verdict(value: object) -> object:
 
 
 class Label(Record):
-    """One annotator's value for one sample and metric; true and false are 1 and 0."""
+    """One annotator's value for one sample and metric; true and false are 1 and 0.
+
+    Attributes:
+        probability: The probability with which the sample was chosen for labelling; None: all
+            samples of the system had the same.
+        selection: How `scoreline annotate` chose it; with the stratum and its size so that exported
+            labels can be imported.
+    """
 
     benchmark: Id
     system: Id
@@ -28,6 +35,10 @@ class Label(Record):
     metric: Id
     value: Annotated[float, BeforeValidator(_number_of_verdict), Field(allow_inf_nan=False)]
     annotator: Id = "anonymous"
+    probability: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
+    selection: Literal["random", "uncertain"] | None = None
+    stratum: Literal["uncertain", "certain"] | None = None
+    stratum_size: Annotated[int, Field(ge=1)] | None = None
 
     @classmethod
     def read(cls, row: Mapping[str, Any]) -> Self:

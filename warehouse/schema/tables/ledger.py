@@ -71,9 +71,23 @@ LABELS = Table(
         Column(
             "selection",
             "VARCHAR",
-            "How `scoreline annotate` chose the sample: `random` or `uncertain`; null for imported "
-            "labels, which count as random.",
+            "How `scoreline annotate` chose the sample: `random` from all of the system, or "
+            "`uncertain` from those whose verdict is uncertain; null for imported labels.",
             among=("random", "uncertain"),
+        ),
+        Column(
+            "stratum",
+            "VARCHAR",
+            "Of which samples of the system it is one, for `scoreline annotate`: `uncertain` or "
+            "`certain`. Labels are a random choice of each; null for imported labels.",
+            among=("uncertain", "certain"),
+        ),
+        Column("stratum_size", "BIGINT", "The number of these samples.", least=1),
+        Column(
+            "probability",
+            "DOUBLE",
+            "For imported labels, the probability with which the sample was chosen for labelling; "
+            "null: all samples of the system had the same.",
         ),
     ),
 )
@@ -87,18 +101,22 @@ CALIBRATION = Table(
         required(
             "method",
             "VARCHAR",
-            "The correction of the mean: `prediction_powered` (from the size of errors; assumes "
-            "that the labelled samples are random) or `rogan_gladen` (from error rates; assumes "
-            "that they are the same for labelled and other samples of the system).",
+            "The correction of the mean: `prediction_powered` (from the size of errors) or "
+            "`rogan_gladen` (from error rates). Both assume that labels were drawn at random, or "
+            "with the probabilities in `labels`.",
         ),
         required(
             "n_labels",
             "BIGINT",
-            "The samples with a label and a score, without those that were chosen because the "
-            "verdict is uncertain.",
+            "The samples with a score and a label, if it is known how they were drawn.",
         ),
         required(
             "n_compared", "BIGINT", "The same over all systems; agreement is computed from these."
+        ),
+        Column(
+            "agreement_reason",
+            "VARCHAR",
+            "Why there is no agreement although there are labels; otherwise null.",
         ),
         required("n_annotators", "BIGINT", "The number of annotators."),
         Column("raw_mean", "DOUBLE", "The mean of the evaluator's scores."),
@@ -113,7 +131,12 @@ CALIBRATION = Table(
         Column(
             "reason", "VARCHAR", "Why there is no corrected mean or no interval; otherwise null."
         ),
-        Column("agreement", "DOUBLE", "The share of labels that the evaluator agrees with."),
+        Column(
+            "agreement",
+            "DOUBLE",
+            "The share of labels that the evaluator agrees with, weighted by how they were drawn, "
+            "as all that follows. Where annotators disagree, a sample counts in parts.",
+        ),
         Column(
             "constant_agreement",
             "DOUBLE",
@@ -271,6 +294,11 @@ PANEL_CALIBRATION = Table(
             "holds for such samples only.",
         ),
         required("n_compared", "BIGINT", "The samples with a label and a value of the member."),
+        Column(
+            "agreement_reason",
+            "VARCHAR",
+            "Why there is no agreement although there are labels; otherwise null.",
+        ),
         Column("agreement", "DOUBLE", "The share of labels that the member agrees with."),
         Column(
             "constant_agreement",

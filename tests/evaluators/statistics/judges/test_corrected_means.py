@@ -85,8 +85,8 @@ def test_a_share_below_the_judges_errors_has_no_corrected_mean() -> None:
     [
         ((5, 5, 5, 5), "no better than chance"),
         ((1, 9, 9, 1), "no better than chance"),
-        ((9, 0, 1, 0), "all labels of this system pass"),
-        ((0, 3, 0, 7), "all labels of this system fail"),
+        ((9, 0, 1, 0), "all labels of this system are 1"),
+        ((0, 3, 0, 7), "all labels of this system are 0"),
         ((0, 0, 0, 0), "no labels of this system"),
     ],
 )

@@ -202,10 +202,13 @@ def _spearman(labelled: pl.DataFrame) -> float:
     if len(labelled) < 2:  # noqa: PLR2004 - one has no order
         return np.nan
     weights = labelled["weight"].to_numpy()
-    ranks = [_weighted_ranks(labelled[name].to_numpy(), weights) for name in ("value", "label")]
-    if min(map(np.ptp, ranks)) == 0:
+    ranks = np.stack(
+        [_weighted_ranks(labelled[name].to_numpy(), weights) for name in ("value", "label")]
+    )
+    if np.ptp(ranks, axis=1).min() == 0:
         return np.nan
-    table = np.cov(*ranks, aweights=weights)
+    ranks -= np.average(ranks, axis=1, weights=weights)[:, None]
+    table = (ranks * weights) @ ranks.T
     return float(table[0, 1] / np.sqrt(table[0, 0] * table[1, 1]))
 
 
@@ -254,7 +257,7 @@ def measure_annotators(labels: pl.DataFrame) -> dict[str, Any]:
     if shared.size:
         alpha = alpha_with_interval(shared, weights=weights)
         if len(shared) == 2:  # noqa: PLR2004 - Cohen's kappa is that of two
-            tables = rating_tables(*shared, np.zeros(shared.shape[1], np.int64), weights)
+            tables = rating_tables(shared[0], shared[1], np.zeros(len(weights), np.int64), weights)
             agreement = float(kappas(tables)[0])
     return {
         "n_annotators": labels["annotator"].n_unique(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from evaluators.statistics.arrays import Floats
 
 QUESTIONS, ANSWERS = 50, 4
-COMBINED = {"median": np.nanmedian, "mean": np.nanmean}
+COMBINED: dict[str, Any] = {"median": np.nanmedian, "mean": np.nanmean}
 
 
 def tables(repeats: int) -> Iterator[Table]:
@@ -66,7 +66,7 @@ def _judge(generator: np.random.Generator, noise: str, counts: str, spread: floa
     level = generator.uniform(0.3, 0.7, (QUESTIONS, 1)) + generator.choice([-spread, spread], shape)
     size = 5 if counts == "3 or 5" else 3
     if noise == "pass/fail":
-        judged = (generator.random((*shape, size)) < level[..., None]).astype(np.float64)
+        judged: Floats = (generator.random((*shape, size)) < level[..., None]).astype(np.float64)
     else:
         drawn = generator.normal if noise == "normal" else generator.exponential
         judged = level[..., None] + 0.3 * drawn(size=(*shape, size))

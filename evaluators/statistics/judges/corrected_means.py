@@ -170,7 +170,7 @@ def rogan_gladen(
         return Corrected(reason="the judge is no better than chance on the labels of this system")
     mean = (share.value + specificity.value - 1) / youden
     codes = number_clusters(clusters, len(labels))
-    sizes = np.bincount(codes, case)
+    sizes = np.bincount(codes, case).astype(np.float64)
     count = np.count_nonzero(sizes)
     if count < _TWO:
         return _within_bounds(Corrected(mean, reason=_ONE_CLUSTER), (0.0, 1.0))

@@ -105,7 +105,7 @@ def alpha_with_interval(
     counts = np.zeros((int(groups.max()) + 1, units.shape[1]))
     np.add.at(counts, groups, units)
     sizes = np.ones(len(units)) if weights is None else scale_weights(weights[is_pairable])
-    effective = float(effective_clusters(np.bincount(groups, sizes)))
+    effective = float(effective_clusters(np.bincount(groups, sizes).astype(np.float64)))
     if len(counts) == 1:
         return Alpha(value, np.nan, np.nan)
     if not np.isin(values, (0.0, 1.0)).all():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 
-from warehouse.ingest.labels import LabelledMetric, UnknownSample
+from warehouse.ingest.labels import Draw, LabelledMetric, UnknownSample
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -26,33 +26,46 @@ def labels(tmp_path: Path) -> LabelledMetric:
     return LabelledMetric(warehouse, "b", "faithfulness", "faithfulness")
 
 
+RANDOM = Draw("random")
+
+
 def test_a_label_replaces_that_of_the_same_annotator_only(labels: LabelledMetric) -> None:
-    labels.save(("s", "q0"), "ann", 1.0, "random")
-    labels.save(("s", "q0"), "ben", 0.0, "uncertain")
-    found = labels.save(("s", "q0"), "ann", 0.5, "random")
-    assert found.rows() == [
-        ("s", "q0", "ann", 0.5, "random"),
-        ("s", "q0", "ben", 0.0, "uncertain"),
-    ]
-    assert labels.remove(("s", "q0"), "ann").rows() == [("s", "q0", "ben", 0.0, "uncertain")]
+    labels.save(("s", "q0"), "ann", 1.0, RANDOM)
+    labels.save(("s", "q0"), "ben", 0.0, Draw("uncertain"))
+    found = labels.save(("s", "q0"), "ann", 0.5, RANDOM)
+    columns = ("system", "question_id", "annotator", "value", "selection")
+    ben = ("s", "q0", "ben", 0.0, "uncertain")
+    assert found.select(columns).rows() == [("s", "q0", "ann", 0.5, "random"), ben]
+    assert labels.remove(("s", "q0"), "ann").select(columns).rows() == [ben]
     other = replace(labels, metric="other")
     assert other.fetch().is_empty()
 
 
-def test_labels_that_the_random_order_passes_become_random(labels: LabelledMetric) -> None:
-    for name in ("ann", "ben"):
-        labels.save(("s", "q0"), name, 1.0, "uncertain")
-    found = labels.save(("s", "q1"), "ann", 1.0, "random", [("s", "q0")])
-    assert found.select("question_id", "annotator", "selection").rows() == [
-        ("q0", "ann", "random"),
-        ("q0", "ben", "uncertain"),
-        ("q1", "ann", "random"),
-    ]
+def test_the_probability_is_the_labelled_share_of_a_stratum(labels: LabelledMetric) -> None:
+    certain, uncertain = Draw("random", "certain", 8), Draw("uncertain", "uncertain", 4)
+
+    def probabilities() -> dict[tuple[str, str], float | None]:
+        rows = labels.fetch().select("annotator", "question_id", "probability").rows()
+        return {(name, question): probability for name, question, probability in rows}
+
+    # Until a sample was drawn as uncertain, and one of each stratum has a label, nothing is known.
+    labels.save(("s", "q0"), "ann", 1.0, certain)
+    labels.save(("s", "q1"), "ann", 1.0, replace(uncertain, selection="random"))
+    assert set(probabilities().values()) == {None}
+    labels.save(("s", "q2"), "ann", 1.0, uncertain)
+    assert probabilities() == {("ann", "q0"): 1 / 8, ("ann", "q1"): 1 / 2, ("ann", "q2"): 1 / 2}
+    # A sample with labels of two people is one sample.
+    labels.save(("s", "q0"), "ben", 0.0, certain)
+    labels.save(("s", "q3"), "ben", 0.0, certain)
+    assert probabilities()["ben", "q0"] == probabilities()["ann", "q0"] == 2 / 8
+    labels.remove(("s", "q0"), "ann")
+    labels.remove(("s", "q0"), "ben")
+    assert probabilities()["ben", "q3"] == 1 / 8
 
 
 def test_a_sample_that_is_gone_gets_no_label(labels: LabelledMetric) -> None:
     with pytest.raises(UnknownSample, match="'b' has no answer of 's' to 'q9' any more"):
-        labels.save(("s", "q9"), "ann", 1.0, "random")
+        labels.save(("s", "q9"), "ann", 1.0, RANDOM)
     assert labels.fetch().is_empty()
 
 
@@ -61,7 +74,7 @@ def test_people_who_label_at_once_lose_nothing(labels: LabelledMetric) -> None:
 
     def save(pair: tuple[str, str]) -> None:
         name, question = pair
-        labels.save(("s", question), name, float(name == "ann"), "random")
+        labels.save(("s", question), name, float(name == "ann"), RANDOM)
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(save, pairs))
@@ -74,8 +87,8 @@ def test_where_people_are_the_judge_a_label_makes_the_score_stale(labels: Labell
     grade = {**key, "signature": "x", "input_digest": 7, "values": [1.0], "run_id": "r"}
     frame = pl.DataFrame([grade]).with_columns(scored_at=pl.datetime(2026, 1, 1))
     labels.warehouse.append("grades", frame)
-    labels.save(("s", "q0"), "ann", 1.0, "random")
+    labels.save(("s", "q0"), "ann", 1.0, RANDOM)
     digests = "SELECT input_digest FROM grades"
     assert labels.warehouse.fetch(digests).rows() == [(7,)]
-    replace(labels, is_judge=True).save(("s", "q0"), "ann", 1.0, "random")
+    replace(labels, is_judge=True).save(("s", "q0"), "ann", 1.0, RANDOM)
     assert labels.warehouse.fetch(digests).rows() == [(0,)]

@@ -11,14 +11,18 @@ from hypothesis.extra import numpy as arrays
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
+from benchmarks.simulations.labels import DRAWS, answer, draw
 from evaluators.statistics.judges.agreement import (
     Confusion,
     Kappa,
     confusion,
     count_labels_needed,
     kappa,
+    kappa_of_tables,
     kappas,
+    rating_tables,
 )
+from evaluators.statistics.judges.few_labels import scale_weights
 from evaluators.statistics.judges.krippendorff import krippendorff_alpha
 
 RATINGS = arrays.arrays(float, (2, 25), elements=st.integers(1, 5).map(float))
@@ -179,3 +183,48 @@ def test_tables_are_computed_one_by_one() -> None:
     tables = np.random.default_rng(3).integers(0, 20, size=(6, 3, 3)).astype(float)
     together = kappas(tables, "quadratic")
     assert together == pytest.approx([kappas(table[None], "quadratic")[0] for table in tables])
+
+
+def test_a_weighted_kappa_is_that_of_scikit_learn() -> None:
+    generator = np.random.default_rng(4)
+    one, other = generator.integers(0, 2, (2, 60)).astype(float)
+    weights = generator.uniform(0.2, 3.0, 60)
+    tables = rating_tables(one, other, np.arange(60), weights)
+    expected = cohen_kappa_score(one, other, sample_weight=weights)
+    assert kappa_of_tables(tables).value == pytest.approx(expected)
+    counts = confusion(one == 1, other, weights)
+    assert counts.kappa == pytest.approx(expected)
+    assert counts.sensitivity == pytest.approx(
+        np.average(one[other == 1], weights=weights[other == 1])
+    )
+    assert counts.base_rate == pytest.approx(np.average(other, weights=weights))
+
+
+def test_a_label_of_two_who_disagree_is_half_of_each() -> None:
+    judge = np.array([1.0, 1.0, 0.0, 0.0, 1.0])
+    people = np.array([[1.0, 1.0], [1.0, 0.0], [0.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    apart = kappa(np.repeat(judge, 2), people.ravel()).value
+    samples = np.repeat(np.arange(5), 2)
+    tables = rating_tables(np.repeat(judge, 2), people.ravel(), samples, np.full(10, 0.5))
+    assert kappa_of_tables(tables).value == pytest.approx(apart)
+    counts = confusion(judge == 1, people.mean(axis=1))
+    assert counts == Confusion(2.5, 0.5, 0.5, 1.5)
+    assert counts.n == 5
+
+
+@pytest.mark.parametrize("design", DRAWS)
+def test_kappa_holds_however_labels_are_drawn(design: str) -> None:
+    generator = np.random.default_rng(14)
+    everyone = answer(generator, 200_000, 0.0)
+    truth = cohen_kappa_score(everyone.verdicts, everyone.votes[:, 0])
+    found = []
+    for _ in range(100):
+        answers = answer(generator, 500, 0.0)
+        drawn = draw(generator, design, answers)
+        chosen = np.flatnonzero(drawn.now)
+        weights = scale_weights(drawn.weights[chosen])
+        pair = answers.verdicts[chosen], answers.votes[chosen, 0]
+        found.append(kappa_of_tables(rating_tables(*pair, np.arange(len(chosen)), weights)))
+    values = np.array(found)
+    assert values[:, 0].mean() == pytest.approx(truth, abs=0.03)
+    assert ((values[:, 1] <= truth) & (truth <= values[:, 2])).mean() >= 0.9

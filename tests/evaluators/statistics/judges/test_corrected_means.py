@@ -10,6 +10,7 @@ from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
+from benchmarks.simulations.labels import DRAWS, PEOPLE, answer, draw
 from evaluators.statistics.judges.corrected_means import (
     Share,
     lang_reiczigel,
@@ -270,3 +271,90 @@ def test_corrected_means_cover_the_truth(count: int, share: float) -> None:
         assert each / trials >= 0.93, name
     if share == 0.6:  # no mean is outside the scale
         assert abs(np.mean(bias)) < 4 * np.std(bias) / len(bias) ** 0.5
+
+
+def test_annotators_who_disagree_belong_to_both_classes() -> None:
+    """By hand: of four labelled samples, two have one label of each kind."""
+    verdicts = np.array([1.0, 1, 0, 0, *[1.0] * 6, *[0.0] * 4])
+    labels = np.array([1.0, 0.5, 0.5, 0, *[np.nan] * 10])
+    # Sensitivity (1 + 1/2) / 2 and specificity (1/2 + 1) / 2; the judge passes 8 of 14.
+    found = rogan_gladen(verdicts, labels)
+    assert found.mean == pytest.approx((8 / 14 + 0.75 - 1) / 0.5)
+    # The same from the other side, as for a metric whose low values are best.
+    other = rogan_gladen(1 - verdicts, 1 - labels)
+    assert other.mean == pytest.approx(1 - found.mean)
+    assert (other.low, other.high) == pytest.approx((1 - found.high, 1 - found.low))
+
+
+def test_weights_are_those_of_repeated_samples() -> None:
+    generator = np.random.default_rng(12)
+    scores, labels = generator.random((2, 30))
+    labels[12:] = np.nan
+    weights = np.where(np.arange(30) % 3, 1.0, 4.0)
+    found = prediction_powered(scores, labels, weights=weights, bounds=UNBOUNDED)
+    own, judged = labels[:12], scores[:12]
+    # Hajek's means of labels and of judgments, which the mean of all judgments corrects.
+    error = np.average(own - judged, weights=weights[:12])
+    assert found.mean == pytest.approx(scores.mean() + error)
+    # The jackknife over samples.
+    without = [
+        np.delete(scores, at).mean()
+        + np.average(
+            np.delete(own, at) - np.delete(judged, at), weights=np.delete(weights[:12], at)
+        )
+        if at < 12
+        else np.delete(scores, at).mean() + error
+        for at in range(30)
+    ]
+    variance = 29 / 30 * ((np.array(without) - found.mean) ** 2).sum()
+    effective = weights[:12].sum() ** 2 / (weights[:12] ** 2).sum()
+    half = stats.t.ppf(0.975, effective - 1) * variance**0.5
+    assert (found.low, found.high) == pytest.approx((found.mean - half, found.mean + half))
+    # The scale of weights does not matter; equal ones change nothing.
+    assert prediction_powered(
+        scores, labels, weights=weights / 7, bounds=UNBOUNDED
+    ).high == pytest.approx(found.high)
+    same = prediction_powered(scores, labels, weights=np.full(30, 3.0))
+    assert same == prediction_powered(scores, labels)
+
+
+def test_the_weighted_error_rates_are_those_of_repeated_labels() -> None:
+    verdicts, labels = samples((4, 1, 2, 3), 20, 10)
+    weights = np.where(verdicts == 1, 2.0, 1.0)
+    # Labels twice where the judge passes, but no other sample.
+    found = rogan_gladen(verdicts, labels, weights=weights)
+    sensitivity, specificity = 8 / 10, 3 / 5
+    share = verdicts.mean()
+    youden = sensitivity + specificity - 1
+    assert found.mean == pytest.approx((share + specificity - 1) / youden)
+
+
+@pytest.mark.parametrize("people", PEOPLE)
+@pytest.mark.parametrize("design", DRAWS)
+def test_estimates_hold_however_labels_are_drawn(design: str, people: str) -> None:
+    generator = np.random.default_rng(13)
+    error, raters = (0.0, 1) if people == "one" else (0.15, 2)
+    truth = 0.65 * (1 - error) + 0.35 * error
+    hits, bias = np.zeros(2), np.zeros(2)
+    trials = 150
+    for _ in range(trials):
+        answers = answer(generator, 500, error)
+        drawn = draw(generator, design, answers)
+        verdicts, label = answers.verdicts, answers.votes[:, :raters].mean(axis=1)
+        if "low" in people:
+            verdicts, label = 1 - verdicts, 1 - label
+        target = 1 - truth if "low" in people else truth
+        labels = np.where(drawn.now, label, np.nan)
+        for at, found in enumerate(
+            (
+                rogan_gladen(verdicts, labels, weights=drawn.weights),
+                prediction_powered(verdicts, labels, weights=drawn.weights),
+            )
+        ):
+            assert found.mean is not None
+            assert found.low is not None
+            assert found.high is not None
+            hits[at] += found.low <= target <= found.high
+            bias[at] += (found.mean - target) / trials
+    assert (hits / trials >= 0.92).all()
+    assert (np.abs(bias) < 0.03).all()

@@ -130,7 +130,8 @@ def _most_frequent(scores: pl.DataFrame) -> pl.DataFrame:
 
     An answer that failed is no vote, unless all failed.
     """
-    votes = pl.len().over(*_PLACE, "label") * pl.col("label").is_not_null()
+    label = pl.col("label").str.normalize("NFC")
+    votes = pl.len().over(*_PLACE, label) * label.is_not_null()
     return scores.filter(votes == votes.max().over(*_PLACE))
 
 

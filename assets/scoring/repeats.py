@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from evaluators.outcome import Status
-from evaluators.score_grid import FAILED
+from evaluators.score_grid import FAILED, settle_rounding
 from evaluators.statistics.repeated_answers import all_pass, any_passes
 
 if TYPE_CHECKING:
@@ -43,6 +43,9 @@ def fold_answers(evaluator: Evaluator, answers: pl.DataFrame) -> pl.DataFrame:
         n_answers and scored_at.
     """
     own = replace(evaluator, repeats=1).sample_metrics
+    bounds = [
+        dict(enumerate(metric.bounds[end] for metric in evaluator.sample_metrics)) for end in (0, 1)
+    ]
     answers = answers.sort(*_SAMPLE, "repeat")
     scores = _long(answers, len(own))
     unbounded = [at for at, metric in enumerate(own) if metric.worst is None]
@@ -57,6 +60,12 @@ def fold_answers(evaluator: Evaluator, answers: pl.DataFrame) -> pl.DataFrame:
     primary = next(at for at, metric in enumerate(own) if metric.primary)
     return (
         pl.concat([each.select(*_PLACE, "value", "status", "reason") for each in folded])
+        .with_columns(
+            settle_rounding(
+                pl.col("value"),
+                *(pl.col("place").replace_strict(each, return_dtype=pl.Float64) for each in bounds),
+            )
+        )
         .sort(*_PLACE)
         .group_by(*_SAMPLE, maintain_order=True)
         .agg(values="value", statuses="status", reasons="reason")

@@ -40,8 +40,10 @@ _PLACED = rf"""
     | (?<=\w\s)\*(?=\s\w) | (?<=\w)\|(?=\w) | \|(?=\|) | (?<=\|)\|
     | (?<=\d)/(?=\d) | (?<=\d\s)/(?=\s\d) | {_SIGN}
 """
+# In a long series of these, `\X` would look for its beginning again and again.
+_FLAG = r"[\U0001f1e6-\U0001f1ff]{2}"
 _WORDS = rf"""
-      [a-z0-9]++(?!{_RUN}) | {_SPACELESS}\p{{M}}*+ | [{_RUN}--{_SPACELESS}]++
+      [a-z0-9]++(?!{_RUN}) | {_SPACELESS}\p{{M}}*+ | [{_RUN}--{_SPACELESS}]++ | {_FLAG}
     | (?![\s.,;:!?'"()]) (?={_SYMBOL}|[\#*]\u20e3|{_PLACED})\X
 """
 _ASCII_WORDS = rf"[a-z0-9]+ | [$%&+<=>^~] | {_PLACED}"

@@ -88,7 +88,6 @@ class PairwiseJudge(PairwiseEvaluator):
     no strength but the reason.
     """
 
-    version = 2
     metrics = (
         Metric(
             name="win_rate",

@@ -43,11 +43,11 @@ class Bleu(RowEvaluator):
     highest count of each n-gram in any of them, and the length closest to the answer's. An empty
     answer scores 0, in the corpus too: its references still add to the length. A failed answer has
     no worst contribution to the corpus, because an answer can be wrong at any length: a system with
-    one has no corpus BLEU. An answer of fewer than n words has BLEU-n 0. Case and accents matter; composed and decomposed
-    letters (NFC, NFD) are equal.
-    Words come from NLTK's word tokenizer within sentences; in scripts that are written without
-    spaces (Chinese, Japanese, Thai, Lao, Burmese, Khmer) each grapheme is a word, as with
-    sacrebleu's tokens `zh`. Symbols and punctuation marks are words.
+    one has no corpus BLEU. An answer of fewer than n words has BLEU-n 0. Case and accents matter;
+    composed and decomposed letters (NFC, NFD) are equal. Words come from NLTK's word tokenizer
+    within sentences, so that symbols and punctuation marks are words; in scripts that are written
+    without spaces (Chinese, Japanese, Thai, Lao, Burmese, Khmer) each grapheme is a word, as with
+    sacrebleu's tokens `zh`.
 
     Attributes:
         language: The language code of the sentence splitter, such as `en`.

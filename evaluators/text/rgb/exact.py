@@ -39,9 +39,7 @@ def reports_errors(answer: str) -> bool:
 def found_parts(answer: str, parts: Sequence[Sequence[str]]) -> list[bool]:
     """Return for each expected part whether one of its spellings is in the answer."""
     text = compose(answer.lower())
-    return [
-        any(compose(spelling.lower()) in text for spelling in spellings) for spellings in parts
-    ]
+    return [any(compose(spelling.lower()) in text for spelling in spellings) for spellings in parts]
 
 
 def is_correct(answer: str, parts: Sequence[Sequence[str]]) -> bool:

@@ -67,7 +67,8 @@ def settle_rounding(value: pl.Expr, low: pl.Expr, high: pl.Expr) -> pl.Expr:
         beyond.is_between(0, ROUNDING * pl.max_horizontal(bound.abs(), 1.0))
         for beyond, bound in ((low - value, low), (value - high, high))
     )
-    return pl.when(below).then(low).when(above).then(high).otherwise(value)
+    settled = pl.when(below).then(low).when(above).then(high).otherwise(value)
+    return settled.alias(value.meta.output_name())
 
 
 def pack(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame:

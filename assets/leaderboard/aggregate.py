@@ -165,7 +165,7 @@ def rank_systems(
         means.join(
             facts, on=["benchmark", "evaluator", "metric", "signature"], maintain_order="left"
         )
-        .with_columns(settle(mean).alias("mean"))
+        .with_columns(settle(mean))
         .with_columns(
             pl.when(applicable > 0).then(n_scored / applicable).alias("coverage"),
             *bounds,

@@ -105,7 +105,7 @@ def test_a_reason_of_the_evaluator_stands_in_its_own_row() -> None:
 def test_values_that_exceed_a_bound_by_rounding_are_the_bound() -> None:
     frame = pl.DataFrame(
         {
-            "value": [0.1 + 2e-17, -1e-18, 0.2, 0.05, 7.0, None],
+            "value": [0.1 + 1.4e-17, -1e-18, 0.2, 0.05, 7.0, None],
             "low": [0.0, 0.0, 0.0, 0.0, None, 0.0],
             "high": [0.1, 0.1, 0.1, 0.1, None, 0.1],
         }

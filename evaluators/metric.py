@@ -11,6 +11,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+ROUNDING = 1e-9
+"""How far a value may exceed a bound through rounding, relative to a bound above 1."""
+
+
+def rounding_error(bound: float) -> float:
+    """Return by how much a value may exceed a bound through rounding; more is a defect."""
+    return ROUNDING * max(1.0, abs(bound))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +68,16 @@ class Metric:
         """The worst possible value, or None where the scale has no bound on that side."""
         end = self.bounds[0] if self.best == "high" else self.bounds[1]
         return end if math.isfinite(end) else None
+
+    def settle(self, value: float) -> float | None:
+        """Return a value within the bounds, or None if it is beyond them or not finite.
+
+        A value that exceeds a bound by rounding only (a cosine of 1 + 2e-16) is the bound.
+        """
+        low, high = self.bounds
+        if not low - rounding_error(low) <= value <= high + rounding_error(high):
+            return None
+        return min(max(value, low), high) if math.isfinite(value) else None
 
     def passes(self, value: float, threshold: float | None = None) -> bool | None:
         """Return whether a value reaches the threshold (equality passes); None without one."""

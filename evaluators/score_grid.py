@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from evaluators.metric import ROUNDING
 from evaluators.outcome import Status
 from evaluators.sample import KEYS
 
@@ -52,6 +53,22 @@ class ScoreGrid:
             .explode("metric", "value", "status", "reason", empty_as_null=False, keep_nulls=False)
             .select(*KEYS, "metric", "value", "status", "reason", "detail")
         )
+
+
+def settle_rounding(value: pl.Expr, low: pl.Expr, high: pl.Expr) -> pl.Expr:
+    """Return the bound in place of values that exceed it by rounding only, as a mean may.
+
+    Args:
+        value: The values.
+        low: The lower bound of each; null or infinite without one.
+        high: The upper bound of each.
+    """
+    below, above = (
+        beyond.is_between(0, ROUNDING * pl.max_horizontal(bound.abs(), 1.0))
+        for beyond, bound in ((low - value, low), (value - high, high))
+    )
+    settled = pl.when(below).then(low).when(above).then(high).otherwise(value)
+    return settled.alias(value.meta.output_name())
 
 
 def pack(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame:

@@ -6,7 +6,6 @@ first, its output is validated, and a missing value never becomes a zero.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, NamedTuple
@@ -18,6 +17,7 @@ from evaluators.errors import BadSamples, BrokenPromise
 from evaluators.flows.protocols import NO_ENGINES, Engines
 from evaluators.flows.scheduler import OPEN_FLOWS, Scheduler
 from evaluators.kinds.pairwise import grade_strengths, pair_answers
+from evaluators.metric import rounding_error
 from evaluators.outcome import Graded, Status, TargetError, Undefined, Unscored, as_graded
 from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS
 from evaluators.score_grid import ScoreGrid, pack, unscored_columns
@@ -59,9 +59,6 @@ COUNTED = "is_counted"
 _TALLY = "tally"
 _TALLIED = tuple(product(Status, (False, True), (False, True)))
 """The meaning of each number in `tally`: status, `is_counted`, `failed`."""
-
-_TOLERANCE = 1e-9
-"""The rounding error by which a value may exceed its bounds; more is a defect."""
 
 
 def score(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines = NO_ENGINES) -> ScoreGrid:
@@ -232,13 +229,16 @@ def aggregate_unpacked(
     for name in declared.keys() - returned:
         base = declared[name].debiases or ""
         scores[name] = _excess(scores[base], levels.get(base))
-    result = replace(result, scores=scores, chance=levels)
-    for name, value in result.scores.items():
-        if not isinstance(value, Unscored) and not _is_within_bounds(declared[name], value):
-            raise BrokenPromise(
-                f"{evaluator.name}.{name} gave {value!r}: not within {declared[name].bounds}"
-            )
-    return result
+    return replace(
+        result,
+        scores={
+            name: value
+            if isinstance(value, Unscored)
+            else _settle(evaluator, declared[name], value)
+            for name, value in scores.items()
+        },
+        chance=levels,
+    )
 
 
 def count_samples(rows: pl.DataFrame, score: Value) -> dict[str, int]:
@@ -362,7 +362,9 @@ def _validate_output(evaluator: Evaluator, samples: pl.DataFrame, computed: pl.D
         value = pl.col(metric.name)
         low, high = metric.bounds
         out_of_bounds = (
-            ~value.is_finite() | (value < low - _TOLERANCE) | (value > high + _TOLERANCE)
+            ~value.is_finite()
+            | (value < low - rounding_error(low))
+            | (value > high + rounding_error(high))
         )
         found = computed.select(out_of_bounds.fill_null(value=False)).to_series().arg_true()
         if len(found):
@@ -385,6 +387,10 @@ def _clip_rounding(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame
     return computed.with_columns(pl.col(metric.name).clip(*metric.bounds) for metric in beyond)
 
 
-def _is_within_bounds(metric: Metric, value: float) -> bool:
-    low, high = metric.bounds
-    return math.isfinite(value) and low - _TOLERANCE <= value <= high + _TOLERANCE
+def _settle(evaluator: Evaluator, metric: Metric, value: float) -> float:
+    settled = metric.settle(value)
+    if settled is None:
+        raise BrokenPromise(
+            f"{evaluator.name}.{metric.name} gave {value!r}: not within {metric.bounds}"
+        )
+    return settled

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from assets.leaderboard.common_questions import every_question
 from assets.project import source_threshold, threshold_of
+from evaluators.score_grid import settle_rounding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -125,6 +127,7 @@ def rank_systems(
         The rows of `means` with the columns of the table `leaderboard`, without uncertainty.
     """
     n_scored, mean = pl.col("n_scored"), pl.col("mean")
+    settle = partial(settle_rounding, low=pl.col("bound_low"), high=pl.col("bound_high"))
     lost = pl.col("n_parse_failure") + pl.col("n_judge_error")
     applicable = pl.col("n") - pl.col("n_not_applicable")
     known = n_scored + lost
@@ -147,8 +150,16 @@ def rank_systems(
         .otherwise(mean.is_not_null() & (lost == 0))
     )
     bounds = [
-        pl.when(is_mean & (known > 0))
-        .then((mean.fill_null(0.0) * n_scored + pl.col(partly) + lost * pl.col(name)) / known)
+        pl.when(is_mean & (known > 0) & pl.col(name).is_not_null())
+        .then(
+            pl.when((lost == 0) & (pl.col(partly) == 0))
+            .then(mean)
+            .otherwise(
+                settle(
+                    (mean.fill_null(0.0) * n_scored + pl.col(partly) + lost * pl.col(name)) / known
+                )
+            )
+        )
         .alias(name)
         for name, partly in (("bound_low", "sum_below"), ("bound_high", "sum_above"))
     ]
@@ -158,6 +169,7 @@ def rank_systems(
     return (
         _with_parts(means)
         .join(facts, on=["benchmark", "evaluator", "metric", "signature"], maintain_order="left")
+        .with_columns(settle(mean))
         .with_columns(
             pl.when(applicable > 0).then(n_scored / applicable).alias("coverage"),
             *bounds,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from assets.leaderboard.score_matrix import Keys, QuestionIndex
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
+    from evaluators.metric import Metric
     from evaluators.statistics.arrays import Booleans
     from warehouse.queries.benchmarks import Source
 
@@ -121,7 +122,7 @@ class CommonQuestions:
                 if metric.level == "sample":
                     values = matrices.means_of(metric, rows[common])
                     means = dict(zip(matrices.systems, values.T.tolist(), strict=True))
-                    found = {system: _mean(means[system]) for system in ranked}
+                    found = {system: _mean(metric, means[system]) for system in ranked}
                 elif is_paired(evaluator):
                     found = _aggregate_systems(
                         evaluator, samples, slice_, metric.name, keys[common]
@@ -156,9 +157,9 @@ class CommonQuestions:
         return ~np.isin(keys, without)
 
 
-def _mean(values: Sequence[float]) -> float | None:
+def _mean(metric: Metric, values: Sequence[float]) -> float | None:
     scored = [value for value in values if not np.isnan(value)]
-    return float(np.mean(scored)) if scored else None
+    return metric.settle(float(np.mean(scored))) if scored else None
 
 
 def _aggregate_systems(

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from evaluators.outcome import Status
-from evaluators.score_grid import FAILED
+from evaluators.score_grid import FAILED, settle_rounding
 from evaluators.statistics.repeated_answers import all_pass, any_passes
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ def fold_answers(evaluator: Evaluator, answers: pl.DataFrame) -> pl.DataFrame:
         n_answers, values_low, values_high, has_failed and scored_at.
     """
     own = replace(evaluator, repeats=1).sample_metrics
+    bounds = [
+        dict(enumerate(metric.bounds[end] for metric in evaluator.sample_metrics)) for end in (0, 1)
+    ]
     answers = answers.sort(*_SAMPLE, "repeat")
     scores = _long(answers, len(own))
     unbounded = [at for at, metric in enumerate(own) if metric.worst is None]
@@ -69,6 +72,13 @@ def fold_answers(evaluator: Evaluator, answers: pl.DataFrame) -> pl.DataFrame:
     }
     return (
         pl.concat([each.select(*_PLACE, *columns.values()) for each in folded])
+        .with_columns(
+            settle_rounding(
+                pl.col(name),
+                *(pl.col("place").replace_strict(each, return_dtype=pl.Float64) for each in bounds),
+            )
+            for name in ("value", "low", "high")
+        )
         .sort(*_PLACE)
         .group_by(*_SAMPLE, maintain_order=True)
         .agg(**columns)
@@ -180,7 +190,8 @@ def _most_frequent(scores: pl.DataFrame) -> pl.DataFrame:
 
     An answer that failed is no vote, unless all failed.
     """
-    votes = pl.len().over(*_PLACE, "label") * pl.col("label").is_not_null()
+    label = pl.col("label").str.normalize("NFC")
+    votes = pl.len().over(*_PLACE, label) * label.is_not_null()
     return scores.filter(votes == votes.max().over(*_PLACE))
 
 

@@ -54,6 +54,7 @@ class RgbEvaluator(RowEvaluator):
     )
     reads = frozenset({"answer"})
     optional = _EXPECTED | {"scenario"}
+    version = 2
 
     language: Literal["en", "zh"] = "en"
 

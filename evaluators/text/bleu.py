@@ -8,12 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evaluators.text.nltk_parts import import_part
 from evaluators.text.sentences import sentences
-from evaluators.text.words import Counts, matches, ngram_counts, space_characters
+from evaluators.text.words import (
+    SEGMENTER,
+    Counts,
+    compose,
+    matches,
+    ngram_counts,
+    space_characters,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-LIBRARIES = ("nltk", "sacrebleu")
+LIBRARIES = ("nltk", SEGMENTER, "sacrebleu")
 """The distributions that tokenize texts and compute corpus BLEU, for `Evaluator.libraries`."""
 
 ORDERS = (1, 2, 3, 4)
@@ -47,7 +54,7 @@ def words_of_sentences(text: str, language: str = "en") -> list[str]:
     tokenize = _nltk_tokenizer()
     return [
         word
-        for sentence in sentences(text, language)
+        for sentence in sentences(compose(text), language)
         for word in tokenize(space_characters(sentence))
     ]
 
@@ -58,7 +65,7 @@ def words_of_13a(text: str) -> list[str]:
     Characters of scripts that are written without spaces are tokens: Chinese texts have those of
     sacrebleu's `zh`.
     """
-    return _sacrebleu_tokenizer()(space_characters(text).rstrip()).split()
+    return _sacrebleu_tokenizer()(space_characters(compose(text)).rstrip()).split()
 
 
 def reference_of(texts: Sequence[Sequence[str]]) -> Reference:
@@ -102,18 +109,41 @@ def single_orders(found: Tally) -> list[float]:
 
 
 def cumulative(found: Tally) -> float:
-    """The geometric mean of the four shares times the brevity penalty, with NIST's smoothing.
+    """The smoothed geometric mean of the four shares times the brevity penalty.
+
+    An order of which the answer has no n-gram counts as one with a single one.
+    """
+    totals = [max(1, total) for total in found.totals]
+    penalty = brevity_penalty(found.length, found.reference_length)
+    return penalty * _smoothed_mean(found.right, totals)
+
+
+def corpus(
+    right: Sequence[int], totals: Sequence[int], length: int, reference_length: int
+) -> float:
+    """BLEU of sums over many texts, from 0 to 1, as sacrebleu computes it with `exp` smoothing.
+
+    It is 0 if no text has an n-gram of some order. Shares are at most 1 and their logarithms at
+    most 0, so that rounding cannot lead beyond the bounds: a perfect corpus is exactly 1.
+    """
+    if not all(totals):
+        return 0.0
+    return brevity_penalty(length, reference_length) * _smoothed_mean(right, totals)
+
+
+def _smoothed_mean(right: Sequence[int], totals: Sequence[int]) -> float:
+    """Return the geometric mean of the shares right / total, with NIST's smoothing.
 
     Smoothing method 3 of Chen and Cherry: the k-th share that is 0 counts as 1 / 2^k of one
-    n-gram. Without a single matching word it is 0.
+    n-gram. Without a single matching word the mean is 0.
     """
-    if not found.right[0]:
+    if not right[0]:
         return 0.0
     logs, zeros = 0.0, 0
-    for right, total in zip(found.right, found.totals, strict=True):
-        zeros += not right
-        logs += math.log((right or 0.5**zeros) / max(1, total))
-    return brevity_penalty(found.length, found.reference_length) * math.exp(logs / len(ORDERS))
+    for matching, total in zip(right, totals, strict=True):
+        zeros += not matching
+        logs += math.log((matching or 0.5**zeros) / total)
+    return math.exp(logs / len(ORDERS))
 
 
 @cache

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from evaluators.errors import BadConstraints
+from evaluators.text.words import compose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,7 +22,7 @@ class Operand:
     """A text or a pattern that must be found.
 
     Attributes:
-        text: The text, or the pattern without its prefix.
+        text: The text, or the pattern without its prefix; composed (NFC).
         is_pattern: Whether it is a regular expression.
     """
 
@@ -29,7 +30,7 @@ class Operand:
     is_pattern: bool
 
     def holds(self, within: str, search: Callable[[str, str], bool]) -> bool:
-        """Return whether it occurs in a text; patterns use `search(pattern, text)`."""
+        """Return whether it occurs in a composed text; patterns use `search(pattern, text)`."""
         return search(self.text, within) if self.is_pattern else self.text in within
 
 
@@ -76,8 +77,8 @@ def _operand(item: Any, place: str) -> Operand:
     if not isinstance(item, str):
         raise BadConstraints(f"{place}: expected a text, got {_type(item)} {item!r}")
     if not item.startswith(PREFIX):
-        return Operand(item, is_pattern=False)
-    pattern = item.removeprefix(PREFIX)
+        return Operand(compose(item), is_pattern=False)
+    pattern = compose(item.removeprefix(PREFIX))
     try:
         re.compile(pattern)
     except (re.error, OverflowError, RecursionError) as error:

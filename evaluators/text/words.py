@@ -1,4 +1,4 @@
-"""Words and n-grams: the words of ROUGE's reference implementation, and words of any script."""
+"""Words and n-grams: the words of any text, and those of ROUGE's reference implementation."""
 
 from __future__ import annotations
 
@@ -14,25 +14,122 @@ from evaluators.text.nltk_parts import import_part
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from regex import Pattern
+
 STEMMER = "nltk"
 """The distribution of the stemmer, for `Evaluator.libraries`."""
 
+SEGMENTER = "regex"
+"""The distribution with Unicode's properties and graphemes, for `Evaluator.libraries`."""
+
 _ASCII_WORD = re.compile(r"[a-z0-9]+")
-# In scripts without spaces, each character is a word: ideographs with their extensions and
-# compatibility forms, and kana. Thai, Lao, Khmer and Burmese letters form runs.
-_CHARACTER = "\u3005\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_BEYOND = "\U00020000-\U0003ffff"
-_WORD = re.compile(rf"[{_CHARACTER}{_BEYOND}]|(?:(?![{_CHARACTER}{_BEYOND}_])\w)+")
 _UNSTEMMED = 3
+
+# Ideographs, kana, Yi, and the scripts of Unicode's line breaking class SA (Thai, Lao, Khmer,
+# Myanmar and others), which are written without spaces.
+_SPACELESS = (
+    r"[\u4e00-\u9fff[[\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Yiii}\p{LB=SA}]&&\p{Alphabetic}]]"
+)
+_RUN = r"[\p{Alphabetic}\p{M}\p{N}]"
+_SYMBOL = r"[\p{S}\p{Co}\p{Cn}%&\u00a7\u0609\u060a\u066a\u2030-\u2034\u2057--[`|]]"
+# Signs that are words in some places only: those of Markdown where they cannot be markup, the
+# slash and the hyphen as signs of numbers.
+_SIGN = r"[-\u2013](?<![\w)\]].)(?=[.,]?\d|[$+<=>^~\u0080-\U0010ffff])"
+_PLACED = rf"""
+      [\#@](?=\w) | (?<=\w)\# | (?<=[\w)])\*(?=\*?[\w(]) | (?<=[\w)]\*)\*(?=[\w(])
+    | (?<=\w\s)\*(?=\s\w) | (?<=\w)\|(?=\w) | \|(?=\|) | (?<=\|)\|
+    | (?<=\d)/(?=\d) | (?<=\d\s)/(?=\s\d) | {_SIGN}
+"""
+# In a long series of these, `\X` would look for its beginning again and again.
+_FLAG = r"[\U0001f1e6-\U0001f1ff]{2}"
+_WORDS = rf"""
+      [a-z0-9]++(?!{_RUN}) | {_SPACELESS}\p{{M}}*+ | [{_RUN}--{_SPACELESS}]++ | {_FLAG}
+    | (?![\s.,;:!?'"()]) (?={_SYMBOL}|[\#*]\u20e3|{_PLACED})\X
+"""
+_ASCII_WORDS = rf"[a-z0-9]+ | [$%&+<=>^~] | {_PLACED}"
+# Without one of these, and without a sign of a number, the words of a text are its runs.
+_ASCII_SPECIAL = b"$%&+<=>^~#@*/|"
+_SPECIAL = (
+    rf"[\p{{S}}\p{{C}}\p{{No}}{_SPACELESS}%&\#@*/|\u00a7\u034f\u0609\u060a\u066a\u180b-\u180f"
+    r"\u200c-\u200f\u2030-\u2034\u2057\ufe00-\ufe6f\uff00-\uffef\U000e0100-\U000e01ef]"
+)
+# Characters that NFKC would fuse with the letters and digits beside them (10² is not 102). Digits
+# below the line stay: H₂O is H2O.
+_COMPATIBLE = (
+    r"[[\p{No}\p{So}]&&[\u00b2-\u00be\u2070-\u218f\u2460-\u24ff\u3200-\u33ff"
+    r"\U0001f100-\U0001f1ad\U0001f200-\U0001f251]--[\u2080-\u2089]]"
+)
+# Characters that say how a text looks or joins, not what it says.
+_INVISIBLE = (
+    r"[\u00ad\u034f\u061c\u180b-\u180f\u200e\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    r"\U000e0100-\U000e01ef]|(?<=[\p{L}\p{M}])[\u200c\u200d]"
+)
 # CJK punctuation and full-width forms are tokens of their own, as in sacrebleu's `zh`.
-_CJK_MARKS = "\u3000-\u303f\uff00-\uffef"
-# Thai, Lao, Burmese and Khmer are written without spaces too.
-_SOUTH_EAST = [
-    chr(code) for code in (*range(0xE00, 0xF00), *range(0x1000, 0x10A0), *range(0x1780, 0x1800))
-]
-_LETTERS = "".join(each for each in _SOUTH_EAST if unicodedata.category(each) == "Lo")
-_SIGNS = "".join(each for each in _SOUTH_EAST if unicodedata.category(each).startswith("M"))
-_ALONE = re.compile(rf"[{_CHARACTER}{_BEYOND}{_CJK_MARKS}]|[{_LETTERS}][{_SIGNS}]*")
+_ALONE = rf"[\u3000-\u303f\uff00-\uffef]|{_SPACELESS}\p{{M}}*+"
+
+
+def compose(text: str) -> str:
+    """Return the composed form (NFC), in which equal letters have equal code points."""
+    return unicodedata.normalize("NFC", text)
+
+
+def words(text: str) -> list[str]:
+    """Split a text into words and symbols, by one rule for all scripts.
+
+    A word is a run of letters and digits with their marks, as in Unicode's rule for words (UAX 29),
+    except that punctuation always ends it ("don't" is two words), as in ROUGE. In scripts that are
+    written without spaces each grapheme is a word. Symbols are words of their own: signs, currency,
+    operators, emoji. Punctuation is none.
+
+    Args:
+        text: A text in composed form and one case.
+    """
+    return _split(text, is_special=_is_special(text))
+
+
+def unicode_words(text: str, *, stem: bool = False) -> list[str]:
+    """Return the words and symbols of a text, whatever its case and compatibility forms.
+
+    The text is normalised (NFKC) and case-folded first; see `words`. In a text without words and
+    symbols each punctuation mark is a word. On request, ASCII words of more than three letters are
+    reduced to their Porter stem.
+    """
+    is_special = _is_special(text)
+    folded = text
+    if not text.isascii():
+        if is_special:
+            folded = unicode_pattern(_COMPATIBLE).sub(r" \g<0> ", text.replace("\u00b4", "'"))
+            folded = unicode_pattern(_INVISIBLE).sub("", folded)
+        folded = unicodedata.normalize("NFKC", folded).casefold().replace("\u2044", "/")
+    found = _split(compose(folded.lower()), is_special=is_special)
+    # Texts of marks, or of characters that cannot be seen.
+    found = found or unicode_pattern(r"(?=\S)\X").findall(folded) or text.split()
+    return list(map(_stem, found)) if stem else found
+
+
+def _is_special(text: str) -> bool:
+    """Return whether a text may have words besides runs of letters, marks and digits."""
+    if ("-" in text or "\u2013" in text) and _number_sign().search(text):
+        return True
+    if text.isascii():
+        data = text.encode()
+        return len(data.translate(None, _ASCII_SPECIAL)) < len(data)
+    return unicode_pattern(_SPECIAL).search("".join(set(text))) is not None
+
+
+def _split(text: str, *, is_special: bool) -> list[str]:
+    if text.isascii():
+        found = (_ascii_words() if is_special else _ASCII_WORD).findall(text)
+    else:
+        found = unicode_pattern(_WORDS if is_special else _RUN + "+").findall(text)
+        if "\u2212" in text or "\u2013" in text:  # one sign for all forms of minus
+            found = ["-" if word in {"\u2212", "\u2013"} else word for word in found]
+    return found
+
+
+def graphemes(text: str) -> list[str]:
+    """Split a text into what readers see as characters: letters with their marks, emoji."""
+    return list(text) if text.isascii() else unicode_pattern(r"\X").findall(text)
 
 
 def ascii_words(text: str, *, stem: bool = True) -> list[str]:
@@ -41,35 +138,37 @@ def ascii_words(text: str, *, stem: bool = True) -> list[str]:
     All other characters separate words, even accented letters. Words of more than three letters are
     reduced to their Porter stem.
     """
-    words = _ASCII_WORD.findall(text.lower())
-    return list(map(_stem, words)) if stem else words
-
-
-def unicode_words(text: str) -> list[str]:
-    """Return words of any script: runs of letters and digits, and single ideographs and kana.
-
-    The text is normalised (NFKC) and case-folded first; there is no stemming.
-    """
-    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    found = _ASCII_WORD.findall(text.lower())
+    return list(map(_stem, found)) if stem else found
 
 
 def space_characters(text: str) -> str:
-    """Put spaces around each character of a script that is written without spaces.
+    """Put spaces around each grapheme of a script that is written without spaces.
 
     So a tokenizer for English gives ideographs, kana, and letters of Thai, Lao, Burmese and Khmer
     one by one. Combining signs stay with their letter. Texts in other scripts stay as they are.
 
     Source: sacrebleu's tokens `zh`, extended to the other scripts.
     """
-    return text if text.isascii() else _ALONE.sub(r" \g<0> ", text)
+    return text if text.isascii() else unicode_pattern(_ALONE).sub(r" \g<0> ", text)
 
 
-def is_mostly_ascii(text: str) -> bool:
-    """Return whether at least half of a text's letters are ASCII (true for no letters)."""
-    if text.isascii():
-        return True
-    letters = [letter for letter in text if letter.isalpha()]
-    return 2 * sum(map(str.isascii, letters)) >= len(letters)
+@cache
+def _number_sign() -> re.Pattern[str]:
+    return re.compile(_SIGN)
+
+
+@cache
+def _ascii_words() -> re.Pattern[str]:
+    return re.compile(_ASCII_WORDS, re.ASCII | re.VERBOSE)
+
+
+@cache
+def unicode_pattern(source: str) -> Pattern[str]:
+    """Compile a pattern with Unicode's properties and graphemes (`regex`, verbose)."""
+    import regex
+
+    return regex.compile(source, regex.VERSION1 | regex.VERBOSE)
 
 
 @cache
@@ -80,7 +179,7 @@ def _porter() -> Callable[[str], str]:
 
 @lru_cache(maxsize=2**17)
 def _stem(word: str) -> str:
-    return _porter()(word) if len(word) > _UNSTEMMED else word
+    return _porter()(word) if len(word) > _UNSTEMMED and word.isascii() else word
 
 
 Counts: TypeAlias = Counter[Hashable]

@@ -51,7 +51,7 @@ def values_keep_their_bounds(score: Score, evaluator: Evaluator, frame: pl.DataF
     for (value, _, _), (low, high) in zip(found, bounds, strict=True):
         if value is not None:
             assert math.isfinite(value)
-            assert low - ROUNDING <= value <= high + ROUNDING
+            assert low <= value <= high
 
 
 def the_order_of_rows_does_not_matter(
@@ -144,7 +144,7 @@ def system_metrics_keep_their_bounds(
         if isinstance(value, float | int):
             low, high = metric.bounds
             assert math.isfinite(value)
-            assert low - ROUNDING <= value <= high + ROUNDING
+            assert low <= value <= high
             assert isinstance(again, float | int)
             assert abs(value - again) <= ROUNDING
         else:

@@ -107,3 +107,23 @@ def test_golden_flips(case: dict[str, Any]) -> None:
         metric.passes(given[side], given["threshold"]) for side in ("original", "perturbed")
     )
     assert (before is not after) is case["expected"]["flipped"]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "value", "settled"),
+    [
+        ((0.0, 100.0), 100.00000000000004, 100.0),
+        ((0.0, 100.0), 100.001, None),
+        ((0.0, 1.0), -3e-17, 0.0),
+        ((0.0, 1.0), 0.5, 0.5),
+        ((0.0, 0.1), 0.10000000000000002, 0.1),
+        ((0.0, 1e12), 1e12 + 0.001, 1e12),
+        ((1.0, math.inf), 1 - 1e-12, 1.0),
+        ((0.0, math.inf), math.inf, None),
+        ((-math.inf, math.inf), math.nan, None),
+    ],
+)
+def test_only_rounding_may_lead_beyond_a_bound(
+    bounds: tuple[float, float], value: float, settled: float | None
+) -> None:
+    assert _metric(bounds=bounds).settle(value) == settled

@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from evaluators.outcome import Undefined
+from evaluators.score_grid import settle_rounding
 from evaluators.scoring import score
 from tests.doubles import of_frame, of_rows
 from tests.samples import samples
@@ -99,3 +100,16 @@ def test_a_reason_of_the_evaluator_stands_in_its_own_row() -> None:
         (1.0, "scored", None),
         (None, "undefined", "nought"),
     ]
+
+
+def test_values_that_exceed_a_bound_by_rounding_are_the_bound() -> None:
+    frame = pl.DataFrame(
+        {
+            "value": [0.1 + 1.4e-17, -1e-18, 0.2, 0.05, 7.0, None],
+            "low": [0.0, 0.0, 0.0, 0.0, None, 0.0],
+            "high": [0.1, 0.1, 0.1, 0.1, None, 0.1],
+        }
+    )
+    settled = frame.select(settle_rounding(*map(pl.col, ("value", "low", "high"))))
+    # 0.2 is a defect, which stays for the checks to find.
+    assert settled["value"].to_list() == [0.1, 0.0, 0.2, 0.05, 7.0, None]

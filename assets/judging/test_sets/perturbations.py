@@ -17,6 +17,7 @@ from evaluators.components.test_sets.perturbations import (
 )
 from evaluators.flows.reply import digest_of
 from evaluators.outcome import Undefined
+from evaluators.text.words import compose
 from warehouse.formats.test_sets import GENERATED, question_row
 
 if TYPE_CHECKING:
@@ -34,7 +35,8 @@ def perturb_questions(
 ) -> GeneratedRows:
     """Make a variant of every question and kind.
 
-    A variant follows from the seed, the kind, and the id and text of its question alone.
+    A variant follows from the seed, the kind, and the id and text of its question alone. Letters
+    are composed (NFC), so that all forms of a text have the same variants.
 
     Args:
         questions: The questions. Those that perturb others get no variants.
@@ -49,7 +51,7 @@ def perturb_questions(
         "distractor": partial(add_distractor, sentences=distractors),
     }
     for question in originals(questions, skipped):
-        text = question.question or ""
+        text = compose(question.question or "")
         for kind in kinds:
             draws = Draws(VERSION, seed, kind, question.question_id, text)
             try:

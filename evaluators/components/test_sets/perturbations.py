@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from evaluators.outcome import Undefined
+from evaluators.text.words import graphemes, unicode_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from evaluators.components.test_sets.draws import Draws
 
-VERSION: Final = 1
+VERSION: Final = 2
 """Increase it when the same seed and texts give other variants than before."""
 
 WORDS_PER_TYPO: Final = 6
@@ -35,7 +37,8 @@ DISTRACTORS: Final = (
 )
 """Sentences that have nothing to do with any question."""
 
-_WORD = re.compile(r"(?<!\w)[^\W\d_]{4,}(?!\w)")
+# Letters with their marks.
+_WORD = r"(?<!\w)(?:(?=\p{L})\X){4,}(?!\w)"
 _MARKS = (
     "?!.,;:\u2026\u00bf\u00a1\u061f\u060c\u061b\u0964\u3002\u3001\uff1f\uff01\uff0c\uff1b\uff1a"
 )
@@ -58,14 +61,14 @@ class Variant(NamedTuple):
 def add_typos(text: str, draws: Draws) -> Variant:
     """Misspell one word in six: swap, drop or double a letter, or hit the key beside it.
 
-    Each word has at most one typo, which changes the length by at most one letter. First letters,
-    names with digits, words of fewer than four letters and, if there are others, abbreviations
-    stay.
+    Each word has at most one typo, which changes the length by at most one letter; marks stay with
+    their letter. First letters, names with digits, words of fewer than four letters and, if there
+    are others, abbreviations stay.
 
     Raises:
         Undefined: No word has four letters.
     """
-    words = list(_WORD.finditer(text))
+    words = list(unicode_pattern(_WORD).finditer(text))
     plain = [word for word in words if word[0][1:] == word[0][1:].lower()]
     candidates = draws.shuffled(plain or words)
     if not candidates:
@@ -104,7 +107,7 @@ def drop_punctuation(text: str, draws: Draws) -> Variant:  # noqa: ARG001 - one 
     kept, dropped = "", []
     for position, mark in enumerate(text):
         before, after = text[position - 1 : position], text[position + 1 : position + 2]
-        is_inside = after.isdigit() or (before.isalnum() and after.isalnum())
+        is_inside = after.isdigit() or (_is_of_word(before) and after.isalnum())
         if mark in _MARKS and not is_inside:
             dropped.append(mark)
         else:
@@ -155,33 +158,39 @@ PERTURBATIONS: Mapping[str, Callable[[str, Draws], Variant]] = MappingProxyType(
 
 def _misspell(word: str, draws: Draws) -> str:
     """Return a word of at least four letters with one typo."""
-    at = 1 + draws.below(len(word) - 2)
-    misspelt = draws.pick([_swap, _drop, _double, _hit_neighbour])(word, at, draws)
+    letters = graphemes(word)
+    at = 1 + draws.below(len(letters) - 2)
+    misspelt = draws.pick([_swap, _drop, _double, _hit_neighbour])(letters, at, draws)
     # Equal letters can be swapped, and letters of other scripts have no key.
-    return _double(word, at, draws) if misspelt == word else misspelt
+    return "".join(_double(letters, at, draws) if misspelt == letters else misspelt)
 
 
-def _swap(word: str, at: int, _: Draws) -> str:
-    return word[:at] + word[at + 1] + word[at] + word[at + 2 :]
+def _swap(word: list[str], at: int, _: Draws) -> list[str]:
+    return [*word[:at], word[at + 1], word[at], *word[at + 2 :]]
 
 
-def _drop(word: str, at: int, _: Draws) -> str:
+def _drop(word: list[str], at: int, _: Draws) -> list[str]:
     return word[:at] + word[at + 1 :]
 
 
-def _double(word: str, at: int, _: Draws) -> str:
+def _double(word: list[str], at: int, _: Draws) -> list[str]:
     return word[: at + 1] + word[at:]
 
 
-def _hit_neighbour(word: str, at: int, draws: Draws) -> str:
+def _hit_neighbour(word: list[str], at: int, draws: Draws) -> list[str]:
     """Replace a letter by one beside it on an English keyboard; others have no neighbours."""
     for row in _ROWS:
         found = row.find(word[at].lower())
         if found >= 0:
             beside = row[max(found - 1, 0) : found] + row[found + 1 : found + 2]
             hit = draws.pick(beside)
-            return word[:at] + (hit.upper() if word[at].isupper() else hit) + word[at + 1 :]
+            return [*word[:at], hit.upper() if word[at].isupper() else hit, *word[at + 1 :]]
     return word
+
+
+def _is_of_word(character: str) -> bool:
+    """Return whether it is a letter, a digit or a mark on one."""
+    return character.isalnum() or unicodedata.category(character or " ").startswith("M")
 
 
 def _with_case(letter: str, converted: str) -> str:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded
-from evaluators.text.words import space_characters
+from evaluators.text.words import SEGMENTER, compose, space_characters, words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from evaluators.sample import Sample
-
-_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,8 +23,8 @@ class EvidenceOverlap(RowEvaluator):
     The words of a set of sentences are those of all its sentences, in lower case, each once.
     Evidence recall is the share of the gold evidence's words that the cited sentences contain,
     evidence precision the share of the cited sentences' words that the gold evidence contains.
-    Words are separated by spaces; `evidence_recall_words` uses runs of letters and digits instead,
-    without punctuation.
+    Words are separated by spaces; `evidence_recall_words` uses words and symbols without
+    punctuation instead, by the same rule for all scripts as ROUGE.
 
     Source: the evidence score of document-grounded question answering. The split at spaces
     reproduces its published values.
@@ -54,12 +51,13 @@ class EvidenceOverlap(RowEvaluator):
         ),
         Metric(
             name="evidence_recall_words",
-            summary="Evidence recall over runs of letters and digits, without punctuation.",
+            summary="Evidence recall over words and symbols, without punctuation.",
         ),
     )
     reads = frozenset({"gold_sentence_ids", "cited_sentence_ids"})
     optional = frozenset({"document_sentences"})
-    version = 2
+    version = 3
+    libraries = (SEGMENTER,)
 
     def grade(self, sample: Sample) -> Graded:
         """Compare the words of the two sets of sentences."""
@@ -70,11 +68,11 @@ class EvidenceOverlap(RowEvaluator):
             score = 0.0 if cited else 1.0
             return Graded(dict.fromkeys(names, score), {"path": "no_gold"})
         texts = {
-            sentence["sentence_id"]: sentence["text"] or ""
+            sentence["sentence_id"]: compose((sentence["text"] or "").lower())
             for sentence in sample.document_sentences or ()
         }
-        by_blank, path = _overlap(gold, cited, texts, str.split)
-        by_word, _ = _overlap(gold, cited, texts, _WORD.findall)
+        by_blank, path = _overlap(gold, cited, texts, _split_at_spaces)
+        by_word, _ = _overlap(gold, cited, texts, words)
         recall, precision = by_blank
         f1 = 2 * recall * precision / (recall + precision) if recall + precision else 0.0
         return Graded(
@@ -90,8 +88,7 @@ def _overlap(
 ) -> tuple[tuple[float, float], str]:
     """Return recall and precision, and what was compared: words or identifiers."""
     gold_words, cited_words = (
-        {word for name in names for word in split(space_characters(texts.get(name, "").lower()))}
-        for names in (gold, cited)
+        set(split(" ".join(texts.get(name, "") for name in names))) for names in (gold, cited)
     )
     path = "words"
     if not gold_words:
@@ -100,3 +97,7 @@ def _overlap(
     common = len(gold_words & cited_words)
     precision = common / len(cited_words) if cited_words else 0.0
     return (common / len(gold_words), precision), path
+
+
+def _split_at_spaces(text: str) -> list[str]:
+    return space_characters(text).split()

@@ -15,6 +15,7 @@ import polars as pl
 from evaluators.kinds.frame import FrameEvaluator
 from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined, Value
+from evaluators.text.words import compose
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +44,8 @@ class Classification(FrameEvaluator):
 
     Sources: scikit-learn's definitions with `zero_division=0` over the expected labels.
 
-    Edges: labels are compared exactly unless `normalize` is set. An empty answer is the label "". A
+    Edges: labels are compared exactly unless `normalize` is set, except that composed and
+    decomposed letters (NFC, NFD) are equal. An empty answer is the label "". A
     given label that is never expected is wrong, has its own column in the confusion matrix, and is
     not part of the macro average; so micro F1 can differ from accuracy. A label that is neither
     expected in the set (or slice) nor listed in `labels` is not part of any average; a listed label
@@ -87,7 +89,7 @@ class Classification(FrameEvaluator):
         "expected": pl.String,
         "given": pl.String,
     }
-    version = 2
+    version = 3
 
     normalize: bool = False
     labels: tuple[str, ...] = ()
@@ -112,7 +114,9 @@ class Classification(FrameEvaluator):
     def prepare(self, samples: pl.DataFrame) -> pl.DataFrame:
         """Select the expected and the given label."""
         given = pl.coalesce("label", "answer", pl.lit(""))
-        pair = samples.select(expected="expected_label", given=given)
+        pair = samples.select(expected="expected_label", given=given).select(
+            pl.all().str.normalize("NFC")
+        )
         if not self.normalize:
             return pair
         different = pl.concat([pair["expected"], pair["given"]]).unique()
@@ -180,14 +184,14 @@ class Classification(FrameEvaluator):
 
     @property
     def _labels(self) -> list[str]:
-        """The labels to average over, normalised if required."""
-        return [_plain(label) for label in self.labels] if self.normalize else list(self.labels)
+        """The labels to average over, in the form in which they are compared."""
+        return [(_plain if self.normalize else compose)(label) for label in self.labels]
 
     @property
     def _positive(self) -> str | None:
-        """The positive label, normalised if required."""
+        """The positive label, in the form in which it is compared."""
         label = self.positive_label
-        return _plain(label) if self.normalize and label is not None else label
+        return None if label is None else (_plain if self.normalize else compose)(label)
 
     def _averages(
         self, labels: list[str], table: Mapping[tuple[str, str], int], failed: int
@@ -241,7 +245,7 @@ def _means(shares: Floats, weights: Integers) -> Floats:
 
 def _plain(label: str) -> str:
     text = label.strip().casefold().strip(_MARKS + string.whitespace)
-    return " ".join(text.split())
+    return compose(" ".join(text.split()))
 
 
 def _ratio(part: int, whole: int) -> float:

@@ -11,7 +11,7 @@ from evaluators.metric import Metric
 from evaluators.outcome import Graded, Undefined, Value
 from evaluators.text.repeats import longest_repeat
 from evaluators.text.sentences import SPLITTER, check_language, sentences
-from evaluators.text.words import ngrams
+from evaluators.text.words import compose, ngrams
 
 if TYPE_CHECKING:
     from evaluators.sample import Sample
@@ -35,7 +35,9 @@ class LoopingDetection(RowEvaluator):
     Source: the looping detection evaluator of Eval Studio. Unlike that evaluator, an answer of a
     single sentence is no loop.
 
-    Edges: an empty, blank or failed answer has no value. No sentence of ten characters: no unique
+    Edges: letters are composed first (NFC), so that all forms of a text have the same values; the
+    positions of the detail are those of the composed text. An empty, blank or failed answer has no
+    value. No sentence of ten characters: no unique
     sentences. No repeat: 0. Only the first 20,000 characters are searched for a repeat; the detail
     says how many. Short texts repeat naturally ("banana" 0.667): `min_repeat` sets the shortest
     piece that counts. A text looped an even number of times has half of itself as its longest
@@ -66,6 +68,7 @@ class LoopingDetection(RowEvaluator):
         ),
     )
     reads = frozenset({"answer"})
+    version = 2
     libraries = (SPLITTER,)
     failure_is_worst = False
 
@@ -84,7 +87,7 @@ class LoopingDetection(RowEvaluator):
 
     def grade(self, sample: Sample) -> Graded:
         """Look for repetition in the answer."""
-        text = sample.answer or ""
+        text = compose(sample.answer or "")
         if not text.strip():
             raise Undefined("empty answer")
         return looping(text, self.language, self.min_repeat)

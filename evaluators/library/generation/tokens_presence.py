@@ -14,6 +14,7 @@ from evaluators.outcome import Graded, Undefined
 from evaluators.text.constraints import Constraint, any_of, read_constraints
 from evaluators.text.patterns import Matcher, PatternTimeout
 from evaluators.text.references import no_reference_reason, non_blank
+from evaluators.text.words import compose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,8 +30,9 @@ class TokensPresence(PassFailEvaluator, RowEvaluator):
 
     Constraints are a list, all of which must hold: a text must occur in the answer with the same
     case; `REGEXP:` and a pattern must match by Python's `re.search` (not anchored, no flags); of a
-    list, one text or pattern must match. With `check_context` the passages, joined by spaces, must
-    satisfy the same constraints.
+    list, one text or pattern must match. Composed and decomposed letters (NFC, NFD) are equal, also
+    in patterns. With `check_context` the passages, joined by spaces, must satisfy the same
+    constraints.
 
     Source: the tokens presence evaluator of Eval Studio. Unlike that evaluator, texts with quotes
     match.
@@ -49,6 +51,7 @@ class TokensPresence(PassFailEvaluator, RowEvaluator):
     """
 
     reads = frozenset({"answer"})
+    version = 2
     optional = frozenset({"constraints", "expected_answers", "contexts"})
 
     check_context: bool = False
@@ -85,10 +88,10 @@ class TokensPresence(PassFailEvaluator, RowEvaluator):
     def grade(self, sample: Sample) -> Graded:
         """Check the answer and, on request, the context."""
         constraints = _constraints(sample)
-        texts = {"answer": sample.answer or ""}
+        texts = {"answer": compose(sample.answer or "")}
         unread = self.context_skip_reason(sample)
         if unread is None:
-            texts["context"] = " ".join(text or "" for text in sample.contexts or ())
+            texts["context"] = compose(" ".join(text or "" for text in sample.contexts or ()))
         try:
             failed = {name: self._failed(constraints, text) for name, text in texts.items()}
         except PatternTimeout as reason:

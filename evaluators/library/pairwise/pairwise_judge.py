@@ -21,6 +21,7 @@ from evaluators.statistics.pairwise.verdicts import (
     outcome_of,
 )
 from evaluators.text.references import numbered_alternatives
+from evaluators.text.words import compose
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -113,6 +114,7 @@ class PairwiseJudge(PairwiseEvaluator):
     reads = frozenset({"question", "answer", "opponents"})
     optional = frozenset({"expected_answers"})
     non_empty = frozenset({"question", "opponents"})
+    version = 2
     needs = frozenset({JUDGE})
     version = 2
     prompts = (PREFER,)
@@ -213,7 +215,7 @@ def _decide(own: str, other: str | None) -> tuple[float, str] | None:
     """Return the outcome for the own answer, and why, where no judge is needed."""
     if other is None:
         return WIN, FAILED
-    if own.strip() == other.strip():
+    if compose(own.strip()) == compose(other.strip()):
         return TIE, EQUAL
     if not own.strip() or not other.strip():
         return (WIN if own.strip() else LOSS), EMPTY

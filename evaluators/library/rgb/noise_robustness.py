@@ -16,8 +16,9 @@ class NoiseRobustness(RgbEvaluator):
     % of its different words. These rules are generous ("a" is right where "Paris" is expected, so
     is "It is not Paris."), so there are two stricter metrics. `accuracy_exact`: the answer in lower
     case contains the expected one and does not say "insufficient information".
-    `accuracy_normalized`: both after NFKC, in lower case, with single spaces. Slice by
-    `noise_ratio` to see how accuracy falls with the noise.
+    `accuracy_normalized`: both after NFKC, in lower case, with single spaces. Composed and
+    decomposed letters (NFC, NFD) are equal by all rules. Slice by `noise_ratio` to see how accuracy
+    falls with the noise.
 
     Sources: the RGB evaluation of the RGBMetrics application (accuracy); Chen et al.,
     "Benchmarking Large Language Models in Retrieval-Augmented Generation", AAAI 2024, and its

@@ -43,9 +43,10 @@ class Bleu(RowEvaluator):
     highest count of each n-gram in any of them, and the length closest to the answer's. An empty
     answer scores 0, in the corpus too: its references still add to the length. A failed answer has
     no worst contribution to the corpus, because an answer can be wrong at any length: a system with
-    one has no corpus BLEU. An answer of fewer than n words has BLEU-n 0. Case and accents matter.
-    Words come from NLTK's word tokenizer within sentences; in scripts that are written without
-    spaces (Chinese, Japanese, Thai, Lao, Burmese, Khmer) each character is a word, as with
+    one has no corpus BLEU. An answer of fewer than n words has BLEU-n 0. Case and accents matter;
+    composed and decomposed letters (NFC, NFD) are equal. Words come from NLTK's word tokenizer
+    within sentences, so that symbols and punctuation marks are words; in scripts that are written
+    without spaces (Chinese, Japanese, Thai, Lao, Burmese, Khmer) each grapheme is a word, as with
     sacrebleu's tokens `zh`.
 
     Attributes:
@@ -78,7 +79,7 @@ class Bleu(RowEvaluator):
     reads = frozenset({"expected_answers", "answer"})
     non_empty = frozenset({"expected_answers"})
     shared = ("expected_answers",)
-    version = 2
+    version = 3
     libraries = (*bleu.LIBRARIES, SPLITTER)
     evidence: ClassVar[Mapping[str, type[pl.DataType] | pl.DataType]] = {
         "right": pl.List(pl.Int64),
@@ -108,8 +109,6 @@ class Bleu(RowEvaluator):
 
     def aggregate(self, rows: pl.DataFrame) -> Scores:
         """Compute corpus BLEU from the sums of the counts."""
-        from sacrebleu.metrics.bleu import BLEU
-
         found = pl.col("words")
         sums = rows.select(
             *(
@@ -120,14 +119,13 @@ class Bleu(RowEvaluator):
             found.sum(),
             pl.col("reference_words").sum(),
         ).row(0, named=True)
-        score = BLEU.compute_bleu(
-            correct=[sums[f"right_{order}"] for order in bleu.ORDERS],
-            total=[sums[f"total_{order}"] for order in bleu.ORDERS],
-            sys_len=sums["words"],
-            ref_len=sums["reference_words"],
-            smooth_method="exp",
+        share = bleu.corpus(
+            [sums[f"right_{order}"] for order in bleu.ORDERS],
+            [sums[f"total_{order}"] for order in bleu.ORDERS],
+            sums["words"],
+            sums["reference_words"],
         )
-        return {"corpus_bleu": score.score}
+        return {"corpus_bleu": 100 * share}
 
 
 @lru_cache(maxsize=16)

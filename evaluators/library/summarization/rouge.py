@@ -11,10 +11,10 @@ from evaluators.metric import Metric
 from evaluators.outcome import Graded
 from evaluators.text.references import non_blank
 from evaluators.text.words import (
+    SEGMENTER,
     STEMMER,
     Counts,
     ascii_words,
-    is_mostly_ascii,
     matches,
     ngram_counts,
     unicode_words,
@@ -23,7 +23,7 @@ from evaluators.text.words import (
 if TYPE_CHECKING:
     from evaluators.sample import Sample
 
-Words = Literal["stemmed", "plain", "unicode"]
+Words = Literal["auto", "unicode", "stemmed", "plain"]
 _NAMES = ("rouge_1", "rouge_2", "rouge_l")
 
 
@@ -44,19 +44,26 @@ class Rouge(RowEvaluator):
     the reference's that the answer has, and the metric is their harmonic mean F1. ROUGE-L does the
     same with the length of the longest common subsequence of words over the whole text.
 
-    Sources: Lin, "ROUGE: a package for automatic evaluation of summaries", 2004; equal to the
-    Python package rouge-score with its stemmer.
+    Sources: Lin, "ROUGE: a package for automatic evaluation of summaries", 2004; the Python package
+    rouge-score with its stemmer, to which all values are equal where the texts consist of ASCII
+    words and ordinary punctuation.
+
+    Words are runs of letters and digits of any script with their marks, by Unicode's rule (UAX 29),
+    except that punctuation always ends a word, as in rouge-score. In scripts that are written
+    without spaces (Chinese, Japanese, Thai, Lao, Khmer, Burmese) each grapheme is a word. Symbols
+    that distinguish texts are words too: currency, operators and signs (C++ is not C#, -5 not 5, 5
+    % not 5), emoji. Texts are normalised (NFKC) and case-folded. rouge-score itself drops all that
+    is not ASCII: identical Chinese answers score 0, different Cyrillic ones 1. `stemmed` and
+    `plain` are its literal rule.
 
     Edges: no expected answer, or only blank ones: not applicable. Several expected answers: the
-    best F1 of each metric. No words on a side: 0; an answer of one word has no pairs, so its
-    ROUGE-2 is 0. The words of rouge-score are runs of ASCII letters and digits, so that it gives
-    identical Chinese answers 0 and different Cyrillic ones 1; a pair in which less than half of the
-    letters of either text are ASCII is therefore compared by `unicode` words: NFKC, case-folded,
-    each ideograph alone, no stemmer. The detail has the kinds of words used.
+    best F1 of each metric. An empty answer: 0. An answer of one word has no pairs, so its ROUGE-2
+    is 0. In a text without words and symbols each punctuation mark is a word.
 
     Attributes:
-        words: The words of every pair: `stemmed` (rouge-score with its stemmer), `plain`
-            (without), or `unicode`; `auto` takes `stemmed` or `unicode` for each pair.
+        words: The words of every text: `auto` (any script; ASCII words as Porter stems), `unicode`
+            (the same without stems), `stemmed` (rouge-score with its stemmer) or `plain`
+            (rouge-score without).
     """
 
     metrics = (
@@ -71,33 +78,24 @@ class Rouge(RowEvaluator):
     reads = frozenset({"expected_answers", "answer"})
     non_empty = frozenset({"expected_answers"})
     shared = ("expected_answers",)
-    libraries = (STEMMER,)
+    version = 2
+    libraries = (SEGMENTER, STEMMER)
 
-    words: Literal["auto", "stemmed", "plain", "unicode"] = "auto"
+    words: Words = "auto"
 
     def grade(self, sample: Sample) -> Graded:
         """Compare the answer with each expected answer; keep the best value of each metric."""
-        answer = sample.answer or ""
+        given = prepared(sample.answer or "", self.words)
         references = non_blank(sample.expected_answers)
-        kinds = [self.words_of(reference, answer) for reference in references]
-        scores = [
-            f1_scores(_shared_text(reference, kind), prepared(answer, kind))
-            for reference, kind in zip(references, kinds, strict=True)
-        ]
+        scores = [f1_scores(_shared_text(text, self.words), given) for text in references]
         best = map(max, *scores) if len(scores) > 1 else scores[0]
-        return Graded(dict(zip(_NAMES, best, strict=True)), {"words": sorted(set(kinds))})
-
-    def words_of(self, reference: str, answer: str) -> Words:
-        """Return the kind of words for a pair of texts."""
-        if self.words != "auto":
-            return self.words
-        return "stemmed" if is_mostly_ascii(reference) and is_mostly_ascii(answer) else "unicode"
+        return Graded(dict(zip(_NAMES, best, strict=True)))
 
 
-def prepared(text: str, words: Words) -> Text:
+def prepared(text: str, words: Words = "auto") -> Text:
     """Split a text into words, and count words and pairs."""
-    if words == "unicode":
-        found = unicode_words(text)
+    if words in {"auto", "unicode"}:
+        found = unicode_words(text, stem=words == "auto")
     else:
         found = ascii_words(text, stem=words == "stemmed")
     return Text(found, ngram_counts(found, 1), ngram_counts(found, 2))

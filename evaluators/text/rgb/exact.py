@@ -2,12 +2,15 @@
 
 Source: Chen, Lin, Han and Sun, "Benchmarking Large Language Models in Retrieval-Augmented
 Generation", AAAI 2024, and the behaviour of its published script (commit 65ec39e). Phrases are
-case-sensitive, as in the script.
+case-sensitive, as in the script. Unlike the script, composed and decomposed letters (NFC, NFD) are
+equal.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from evaluators.text.words import compose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,8 +38,8 @@ def reports_errors(answer: str) -> bool:
 
 def found_parts(answer: str, parts: Sequence[Sequence[str]]) -> list[bool]:
     """Return for each expected part whether one of its spellings is in the answer."""
-    text = answer.lower()
-    return [any(spelling.lower() in text for spelling in spellings) for spellings in parts]
+    text = compose(answer.lower())
+    return [any(compose(spelling.lower()) in text for spelling in spellings) for spellings in parts]
 
 
 def is_correct(answer: str, parts: Sequence[Sequence[str]]) -> bool:

@@ -1,13 +1,16 @@
 """The flexible rules: phrases anywhere in the reply, and four ways of being right.
 
 Source: the RGB evaluation of the RGBMetrics application. All rules compare substrings, so a rule
-may match inside another word ("error" in "terror"); the other rules are stricter.
+may match inside another word ("error" in "terror"); the other rules are stricter. Composed and
+decomposed letters (NFC, NFD) are equal.
 """
 
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from evaluators.text.words import compose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -69,8 +72,8 @@ _DETECTIONS = (
 
 @lru_cache(maxsize=1 << 16)
 def normalize(text: str) -> str:
-    """Lower the case, drop the marks . ! ? , ; : at the end, and collapse white space."""
-    return " ".join(text.lower().strip().rstrip(_FINAL_MARKS).split())
+    """Compose letters, lower the case, drop final marks . ! ? , ; :, and collapse white space."""
+    return " ".join(compose(text.lower()).strip().rstrip(_FINAL_MARKS).split())
 
 
 @lru_cache(maxsize=1 << 16)
@@ -139,9 +142,9 @@ def find_detection(answer: str, counterfactual: str | None) -> str | None:
 
     Besides fixed phrases these are "not X" and "X is wrong", X being the counterfactual answer.
     """
-    text = answer.lower()
+    text = compose(answer.lower())
     phrases: tuple[str, ...] = _DETECTIONS
     if counterfactual and not counterfactual.isspace():
-        wrong = counterfactual.lower()
+        wrong = compose(counterfactual.lower())
         phrases = (*_DETECTIONS, f"not {wrong}", f"{wrong} is wrong")
     return next((phrase for phrase in phrases if phrase in text), None)

@@ -14,6 +14,8 @@ import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from evaluators.text.words import compose
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -23,7 +25,7 @@ _DETECTION = "there are factual errors in the provided documents"
 
 def normalize(text: str) -> str:
     """Normalise to NFKC, lower the case, and collapse white space."""
-    return " ".join(unicodedata.normalize("NFKC", text).lower().split())
+    return " ".join(compose(unicodedata.normalize("NFKC", text).lower()).split())
 
 
 _normal_spelling = lru_cache(maxsize=1 << 16)(normalize)

@@ -148,3 +148,14 @@ def test_golden_thresholds(case: dict[str, Any]) -> None:
     problem = None if found["passes"] is None else not found["passes"]
     assert problem == expected["problem"]
     assert found["n"] - found["n_scored"] == expected["n_skipped"]
+
+
+def test_rounding_leads_no_mean_beyond_its_bounds() -> None:
+    facts = metric_facts([catalog.build("citation")]).with_columns(
+        bound_high=pl.lit(0.1), best_value=pl.lit(0.1)
+    )
+    mean = (0.1 + 0.1 + 0.1) / 3
+    assert mean > 0.1
+    whole, partial = ranked(row(mean, 3, 3), row(0.1, 4, 3, n_judge_error=1), facts=facts)
+    assert (whole["mean"], whole["bound_low"], whole["bound_high"]) == (0.1, 0.1, 0.1)
+    assert (partial["bound_low"], partial["bound_high"]) == (pytest.approx(0.075), 0.1)

@@ -147,3 +147,10 @@ def test_a_low_best_passes_where_it_is_low() -> None:
     """`pass@k` counts what is best, whichever end of the scale that is."""
     found = catalog.build("tokens_presence").repeated_metrics(2)
     assert [each.metric.name for each in found] == ["passes_pass_at_2", "passes_pass_hat_2"]
+
+
+def test_composed_and_decomposed_labels_are_one_vote() -> None:
+    metrics, _ = folded(answer(1.0, "caf\u00e9"), answer(1.0, "cafe\u0301"), answer(0.0, "x"))
+    assert metrics["accuracy_majority"][0] == 1.0
+    metrics, _ = folded(answer(0.0, "x"), answer(1.0, "caf\u00e9"), answer(1.0, "cafe\u0301"))
+    assert metrics["accuracy_majority"][0] == 1.0

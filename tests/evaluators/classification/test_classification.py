@@ -89,7 +89,9 @@ def test_golden_normalised_cases(case: dict[str, Any]) -> None:
         ({"expected_label": "Straße", "label": " **STRASSE**! "}, True, 1.0),
         ({"expected_label": "not  sure", "label": "Not\nsure."}, True, 1.0),
         ({"expected_label": "no", "label": "n.o"}, True, 0.0),
-        ({"expected_label": "é", "label": "e\u0301"}, True, 0.0),
+        ({"expected_label": "é", "label": "e\u0301"}, True, 1.0),
+        ({"expected_label": "é", "label": "e\u0301"}, False, 1.0),
+        ({"expected_label": "é", "label": "e"}, True, 0.0),
     ],
 )
 def test_a_label_is_right_or_wrong(row: dict[str, Any], normalize: bool, value: float) -> None:

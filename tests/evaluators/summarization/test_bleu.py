@@ -17,6 +17,7 @@ from evaluators.library.summarization.bleu import Bleu
 from evaluators.outcome import TargetError
 from evaluators.scoring import aggregate
 from evaluators.text.bleu import (
+    corpus,
     cumulative,
     reference_of,
     single_orders,
@@ -227,3 +228,30 @@ def test_chinese_corpora_score_as_sacrebleu_with_its_chinese_tokens() -> None:
 def test_characters_of_scripts_without_spaces_are_words(text: str, words: list[str]) -> None:
     assert words_of_13a(text) == words
     assert words_of_sentences(text) == words
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 7, 50])
+def test_the_bleu_of_a_perfect_corpus_is_its_bound(count: int) -> None:
+    texts = [f"The answer to question {n} is {n * n} and not {n + 1}." for n in range(count)]
+    rows = [{"expected_answers": [text], "answer": text} for text in texts]
+    assert corpus_bleu(rows) == 100.0
+    # sacrebleu takes the exponential of the logarithm of 100.
+    assert BLEU().corpus_score(texts, [texts]).score == pytest.approx(100.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("right", "totals", "length", "reference_length"),
+    [
+        ((9, 7, 5, 3), (10, 9, 8, 7), 10, 12),
+        ((9, 7, 0, 0), (10, 9, 8, 7), 10, 8),
+        ((3, 0, 0, 0), (3, 2, 1, 0), 3, 3),
+        ((0, 0, 0, 0), (5, 4, 3, 2), 5, 5),
+        ((0, 0, 0, 0), (0, 0, 0, 0), 0, 5),
+    ],
+)
+def test_corpus_bleu_from_counts_is_sacrebleu(
+    right: tuple[int, ...], totals: tuple[int, ...], length: int, reference_length: int
+) -> None:
+    theirs = BLEU.compute_bleu(list(right), list(totals), length, reference_length, "exp").score
+    found = corpus(right, totals, length, reference_length)
+    assert 100 * found == pytest.approx(theirs, abs=1e-12)

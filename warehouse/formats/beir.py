@@ -17,7 +17,7 @@ from warehouse.formats.readers.rows import json_lines
 from warehouse.formats.records.document import Document
 from warehouse.formats.records.prediction import Prediction
 from warehouse.formats.records.question import Question
-from warehouse.formats.records.record import CONTROL
+from warehouse.formats.records.record import CONTROL, integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,12 +110,12 @@ def _judge(topics: dict[str, dict[str, int]], parts: list[str]) -> str | None:
     judged = topics.setdefault(query, {})
     if document in judged:
         return f"document {document!r} is judged twice for query {query!r}"
-    judged[document] = int(grade)
+    judged[document] = int(float(grade))
     return None
 
 
 def _is_grade(text: str) -> bool:
-    return re.fullmatch(r"-?[0-9]{1,9}", text.strip()) is not None
+    return re.fullmatch(trec.GRADE, text.strip()) is not None
 
 
 def _queries(path: Path, wanted: dict[str, dict[str, int]]) -> dict[str, dict[str, Any]]:
@@ -130,7 +130,7 @@ def _queries(path: Path, wanted: dict[str, dict[str, int]]) -> dict[str, dict[st
         if isinstance(row, Reject):
             problems.append(Problem(path, row.line, row.reason))
             continue
-        name, text = row.fields.get("_id"), row.fields.get("text")
+        name, text = integer(row.fields.get("_id")), row.fields.get("text")
         if isinstance(name, int) and not isinstance(name, bool):
             name = str(name)
         if not isinstance(name, str) or not isinstance(text, str):

@@ -12,6 +12,7 @@ from warehouse.formats.records.record import Record
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from warehouse.formats.columns import Target
     from warehouse.formats.query import InputFile, Query
     from warehouse.formats.records.document import Document
     from warehouse.formats.records.prediction import Prediction
@@ -42,7 +43,7 @@ class Source:
     system: str | None = None
     answered_in: tuple[Path, ...] = ()
     beside: tuple[Path, ...] = ()
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, Target] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     aliases: dict[str, str] = field(default_factory=dict, compare=False)
     notes: list[str] = field(default_factory=list, compare=False)

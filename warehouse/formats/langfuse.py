@@ -31,6 +31,7 @@ from warehouse.formats.readers.nested_json import NestedJson
 from warehouse.formats.readers.otel_spans import time_of
 from warehouse.formats.readers.rows import Row, rows
 from warehouse.formats.readers.tabular import Shape
+from warehouse.formats.records.record import integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -275,7 +276,7 @@ def _fault(trace: Trace) -> str | None:
     for row in trace.roots():
         if str(row.fields.get("level")).upper() == "ERROR":
             message = row.fields.get("status_message")
-            return message if isinstance(message, str) and message else "the level is ERROR"
+            return message if isinstance(message, str) and message.strip() else "the level is ERROR"
     return None
 
 
@@ -347,6 +348,7 @@ def _documents(row: Row) -> Documents | None:
         document = {**inner, **each} if isinstance(inner, dict) else each
         name = next((document[key] for key in IDS if document.get(key) is not None), None)
         texts = (document[key] for key in TEXTS if isinstance(document.get(key), str))
+        name = integer(name)
         name = str(name) if isinstance(name, int) else name
         documents.append((name, next(texts, None), document.get("score")))
     return documents

@@ -32,6 +32,7 @@ from warehouse.formats.readers.nested_json import NestedJson
 from warehouse.formats.readers.otel_spans import PREFIX, Span, otlp_spans, span_of
 from warehouse.formats.readers.rows import Row, rows
 from warehouse.formats.readers.tabular import Shape
+from warehouse.formats.records.record import integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -256,6 +257,7 @@ def _documents(span: Span) -> Documents | None:
         document |= each
         values = (document.get(f"document.{name}") for name in ("id", "content", "score"))
         name, text, score = values
+        name = integer(name)
         documents.append((str(name) if isinstance(name, int) else name, text, score))
     return documents
 

@@ -10,6 +10,7 @@ from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
 from warehouse.formats.readers.error_messages import RecordError, found
 from warehouse.formats.readers.rows import json_rows
+from warehouse.formats.records.record import integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -80,7 +81,7 @@ def _rate(fields: dict[str, Any]) -> float | None:
 
 
 def _name(fields: dict[str, Any], rate: float | None) -> object:
-    number = fields.get("id", fields.get("question_id"))
+    number = integer(fields.get("id", fields.get("question_id")))
     if rate is None or isinstance(number, bool) or not isinstance(number, int | str):
         return number
     return f"{number}@{rate:g}"
@@ -149,7 +150,7 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
         raise RecordError([f"{given[1]}: expected it or {given[0]}, found both"])
     if given:
         fields["answer"] = field_mapping.text(fields.pop(given[0]), given[0])
-    elif fields.get("error") is None:
+    elif not fields.get("error"):
         raise RecordError(["prediction: missing, and so is response; expected one of the two"])
     return {**fields, "extra": extra}
 

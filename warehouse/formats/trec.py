@@ -24,6 +24,9 @@ _RUN: Final = 6
 _FIELD: Final = re.compile(r"[^ \t\n\v\f\r]+")
 """A field between C's whitespace; Python also splits at a no-break space within an id."""
 
+GRADE: Final = r"-?[0-9]{1,9}(?:\.0+)?"
+"""A relevance grade: a whole number, also one that is written as 2.0."""
+
 NAMES: Final = "a topic and a document without control characters"
 
 
@@ -50,7 +53,7 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
             yield _malformed(line, f"topic iter document grade, found {len(parts)} fields")
             continue
         topic, _, document, grade = parts
-        if not grade.removeprefix("-").isdecimal() or len(grade) > 9:  # noqa: PLR2004
+        if not re.fullmatch(GRADE, grade):
             yield _malformed(line, f"a whole number as grade, found {grade!r}")
             continue
         if re.search(CONTROL, topic + document):
@@ -65,7 +68,7 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
                 line.beginning,
             )
             continue
-        judged[document] = int(grade)
+        judged[document] = int(float(grade))
     for topic, judged in topics.items():
         yield Read(Question.read({"question_id": topic, "gold_relevance": judged}), first[topic])
 

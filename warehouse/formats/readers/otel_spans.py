@@ -157,7 +157,7 @@ def _error(fields: Mapping[str, Any]) -> str | None:
     if str(code).upper() not in ERRORS:
         return None
     message = _first(fields, "status_message") or _first(given, "description", "message")
-    return str(message) if message is not None else "the span has the status ERROR"
+    return str(message or "").strip() or "the span has the status ERROR"
 
 
 def time_of(fields: Mapping[str, Any], *names: str) -> float | None:

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from warehouse.formats.records.record import Record
 
 
+_WHOLE = re.compile(r"[0-9]+(?:\.0+)?")
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """How to parse the cells of a CSV file; cells of other columns are text.
@@ -89,7 +92,7 @@ def csv_rows(
                     reason = f"expected {len(header)} cells, found {len(cells)}"
                     yield Reject(line, reason, delimiter.join(cells)[:SHOWN])
                 else:
-                    yield _row(dict(zip(header, cells, strict=True)), line, shape, fields)
+                    yield _row(dict(zip(header, cells, strict=True)), line, shape, fields, names)
         except csv.Error as error:
             raise InputError([Problem(path, plain.number, f"not CSV: {error}")]) from None
 
@@ -164,7 +167,11 @@ def _delimiter(path: Path, header: str, line: int, known: Collection[str]) -> st
 
 
 def _row(
-    cells: dict[str, str], line: int, shape: Shape, fields: Mapping[str, str]
+    cells: dict[str, str],
+    line: int,
+    shape: Shape,
+    fields: Mapping[str, str],
+    names: FieldNames | None,
 ) -> tuple[dict[str, Any], int] | Reject:
     row: dict[str, Any] = {}
     for column, cell in cells.items():
@@ -175,10 +182,13 @@ def _row(
             row[name] = [cell]
             continue
         is_json = name in shape.json or (name in shape.text_or_json and is_list(cell))
-        is_number = name in shape.numbers or (name in shape.text_or_number and cell.isdecimal())
+        is_number = name in shape.numbers or (
+            name in shape.text_or_number and _WHOLE.fullmatch(cell) is not None
+        )
         if is_json or is_number:
             try:
-                row[name] = decode(cell)
+                value = decode(cell)
+                row[name] = value if names is None else names.convert(column, value)
             except NotJsonError as error:
                 wanted = "JSON" if is_json else "a number"
                 reason = f"{column}: expected {wanted}, found {cell[:60]!r} ({error})"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from warehouse.formats.records.record import (
+    SPACES,
     Amount,
     Finite,
     Id,
+    Integer,
     LogProbability,
     Name,
     Probability,
@@ -19,7 +21,7 @@ from warehouse.formats.records.record import (
 MAX_REPEAT = 999
 """The largest number of an answer to a question."""
 
-Repeat = Annotated[int, Field(ge=0, le=MAX_REPEAT)]
+Repeat = Annotated[Integer, Field(ge=0, le=MAX_REPEAT)]
 
 
 class Retrieved(Record):
@@ -35,7 +37,7 @@ class Retrieved(Record):
 
     doc_id: Id | None = None
     chunk_id: Id | None = None
-    rank: Annotated[int, Field(ge=-(2**53), le=2**53)] | None = None
+    rank: Annotated[Integer, Field(ge=-(2**53), le=2**53)] | None = None
     score: Finite | None = None
     text: str | None = None
 
@@ -56,7 +58,8 @@ class Prediction(Record):
         label: The class that the system chose.
         latency_s: The latency of the answer in seconds.
         cost_usd: The cost of the answer in US dollars.
-        error: The error with which the system failed; other fields are then ignored.
+        error: The error with which the system failed; other fields are then ignored. An empty text
+            is no error.
         extra: All unknown fields, unchanged.
     """
 
@@ -77,6 +80,11 @@ class Prediction(Record):
 
     whole: ClassVar[tuple[str, ...]] = ("doc_id", "rank", "text")
     """The fields of `retrieved` that either all documents of a prediction have, or none."""
+
+    @field_validator("error")
+    @classmethod
+    def _given(cls, error: str | None) -> str | None:
+        return None if error is None or not error.strip(SPACES) else error
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

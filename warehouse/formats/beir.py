@@ -177,8 +177,7 @@ def _without_itself(read: Read[Prediction]) -> Read[Prediction]:
     kept = [each for each in given if each.doc_id != read.record.question_id]
     if len(kept) == len(given):
         return read
-    ranked = [each.model_copy(update={"rank": rank}) for rank, each in enumerate(kept, start=1)]
-    return replace(read, record=read.record.model_copy(update={"retrieved": ranked}))
+    return replace(read, record=read.record.model_copy(update={"retrieved": kept}))
 
 
 def _results(source: Source) -> Iterator[Read[Prediction] | Reject]:
@@ -206,8 +205,7 @@ def _ranking(query: str, scores: object, system: str | None) -> Prediction:
             message = f"{query!r}: expected a number for {document!r}, found {found(score)}"
             raise RecordError([message])
     listed = [{"doc_id": document, "score": score} for document, score in scores.items()]
-    record = Prediction.read({"question_id": query, "system": system, "retrieved": listed})
-    return record.model_copy(update={"retrieved": trec.rank_documents(scores)})
+    return Prediction.read({"question_id": query, "system": system, "retrieved": listed})
 
 
 FORMAT: Final = Format(

@@ -31,7 +31,7 @@ class Source:
         system: The system named by the path, for predictions; null if there is none.
         answered_in: The files of predictions for its questions, if the format reads
             `questions_from` both.
-        beside: The other files of questions, if the format reads them together.
+        beside: The other files of questions of the benchmark; for predictions, all of them.
         columns: The fields by column, as configured.
         tags: The columns of questions that become tags.
         aliases: Collects the fields by alias that the reader has used.

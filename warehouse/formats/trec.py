@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +16,7 @@ from warehouse.formats.records.question import Question
 from warehouse.formats.records.record import CONTROL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 _JUDGEMENT: Final = 4
 _RUN: Final = 6
@@ -34,7 +33,7 @@ NAMES: Final = "a topic and a document without control characters"
 class _Topic:
     line: int
     system: str
-    scores: dict[str, float] = field(default_factory=dict)
+    retrieved: list[Retrieved] = field(default_factory=list)
 
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
@@ -76,9 +75,8 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     """Read a run (`topic Q0 document rank score tag`); one prediction for each topic.
 
-    The order is by score, descending, then by document id, descending; the rank is ignored. As
-    in trec_eval, scores are compared as 32-bit numbers and ids byte by byte, and what follows
-    the tag is ignored. The system is the one that the path names, or else the tag.
+    The scores determine the order, as in every format; the rank is ignored, and so is what follows
+    the tag, as in trec_eval. The system is the one that the path names, or else the tag.
     """
     topics: dict[tuple[str, str], _Topic] = {}
     for line in _content(source):
@@ -99,14 +97,7 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
             continue
         system = source.system if source.system is not None else tag
         topic = topics.setdefault((system, name), _Topic(line.number, system))
-        if document in topic.scores:
-            yield Reject(
-                line.number,
-                f"document {document!r} occurs twice for topic {name!r}",
-                line.beginning,
-            )
-            continue
-        topic.scores[document] = score
+        topic.retrieved.append(Retrieved(doc_id=document, score=score))
     systems = {system for system, _ in topics}
     wrong = [
         said for system in sorted(systems) if (said := invalid_name_reason(system)) is not None
@@ -114,17 +105,8 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     if wrong:
         raise InputError([Problem(source.path, None, said) for said in wrong])
     for (system, name), topic in topics.items():
-        retrieved = rank_documents(topic.scores)
-        yield Read(Prediction(question_id=name, system=system, retrieved=retrieved), topic.line)
-
-
-def rank_documents(scores: Mapping[str, float]) -> list[Retrieved]:
-    """Return documents by score, descending, then by id, descending, as trec_eval compares them."""
-    ranked = sorted(scores, key=lambda document: (_single(scores[document]), document.encode()))
-    return [
-        Retrieved(doc_id=document, rank=rank, score=scores[document])
-        for rank, document in enumerate(reversed(ranked), start=1)
-    ]
+        record = Prediction(question_id=name, system=system, retrieved=topic.retrieved)
+        yield Read(record, topic.line)
 
 
 def _content(source: Source) -> Iterator[Line | Reject]:
@@ -143,15 +125,6 @@ def _number(digits: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
-
-
-def _single(score: float) -> float:
-    # trec_eval keeps scores as C floats (trec_format.h), so that close scores tie.
-    try:
-        (value,) = struct.unpack("f", struct.pack("f", score))
-    except OverflowError:
-        return math.copysign(math.inf, score)
-    return float(value)
 
 
 FORMAT: Final = Format(

@@ -18,6 +18,7 @@ from warehouse.formats.readers.field_names import (
     QUESTION_ALIASES,
 )
 from warehouse.formats.readers.files import kind, require_expandable
+from warehouse.formats.records.prediction import may_be_id
 from warehouse.ingest.fast_path_rules import (
     PREDICTION_NAME_RULES,
     PREDICTION_RULES,
@@ -109,7 +110,13 @@ def scan_predictions(
     if "repeat" in fields:
         raise NotFastPath("a question may have several answers")
     if "retrieved" in fields:
-        fields["retrieved"] = retrieved_type(found.retrieved)
+        members = found.retrieved
+        if members is None:
+            members = _retrieved_members(connection, path)
+        for name in members:
+            if may_be_id(name):
+                raise NotFastPath(f"{name} may be the id of a document")
+        fields["retrieved"] = retrieved_type(members)
     if "system" in fields:
         _require_systems(connection, path, system)
     elif system is None:
@@ -224,6 +231,19 @@ def _require_distinct_names(names: set[str], expected: Mapping[str, Field]) -> N
         raise NotFastPath("field names differ only in case")
     if "" in extra or len(extra) > MAX_EXTRA_FIELDS:
         raise NotFastPath("a field has an empty name, or there are too many fields")
+
+
+def _retrieved_members(connection: duckdb.DuckDBPyConnection, path: Path) -> frozenset[str]:
+    documents = "json_extract(json, '$.retrieved[*]')"
+    try:
+        rows = connection.execute(
+            f"SELECT DISTINCT unnest(json_keys(document)) FROM (SELECT unnest({documents}) "  # noqa: S608
+            f"AS document FROM read_json_objects({path_literal(path)}, "
+            "format = 'newline_delimited')) WHERE json_type(document) = 'OBJECT'"
+        ).fetchall()
+    except duckdb.Error as error:
+        raise NotFastPath(str(error)) from error
+    return frozenset(name for (name,) in rows)
 
 
 def _require_letters(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

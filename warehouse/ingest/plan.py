@@ -94,6 +94,7 @@ class BenchmarkFiles:
             replace(
                 Source.of(file, system),
                 columns={} if file in self.renamed | self.answers else names,
+                beside=tuple(self.question_paths),
             )
             for file, system in self.predictions
         )
@@ -389,6 +390,7 @@ def _select_sources(
             replace(
                 Source.of(file),
                 answered_in=answers,
+                beside=tuple(path for path in files.question_paths if path != file),
                 columns=files.columns.questions,
                 tags=files.columns.tags,
             )

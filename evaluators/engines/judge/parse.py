@@ -208,9 +208,15 @@ def _unique_numbered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return _unique([(_NUMBER.sub("", name), value) for name, value in pairs])
 
 
-_PARSE = {"parse_int": _whole_number, "parse_float": _number}
-_JSON = json.JSONDecoder(strict=False, object_pairs_hook=_unique, **_PARSE)
-_NUMBERED_JSON = json.JSONDecoder(object_pairs_hook=_unique_numbered, **_PARSE)
+_JSON = json.JSONDecoder(
+    parse_int=_whole_number,
+    parse_float=_number,
+    strict=False,
+    object_pairs_hook=_unique,
+)
+_NUMBERED_JSON = json.JSONDecoder(
+    parse_int=_whole_number, parse_float=_number, object_pairs_hook=_unique_numbered
+)
 _STRICT_JSON = json.JSONEncoder(allow_nan=False, sort_keys=True)
 
 

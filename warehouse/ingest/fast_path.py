@@ -147,15 +147,27 @@ def _scan(
         found = _scan_rows(connection, path, expected)
     else:
         _require_distinct_names(found.names, expected)
-    _require_no_alias(found, aliases)
+    _require_no_alias(connection, path, found, aliases)
     return found
 
 
-def _require_no_alias(found: FileFields, aliases: Mapping[str, str]) -> None:
+def _require_no_alias(
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    found: FileFields,
+    aliases: Mapping[str, str],
+) -> None:
+    """Check that every row has a value for each field of which the file has an alias."""
     for name in aliases.keys() & found.names:
         field = aliases[name]
-        if found.in_every_row.isdisjoint({field, GIVEN_BY.get(field, field)}):
-            raise NotFastPath(f"{name} may stand for {field}")
+        given = sorted(found.in_every_row & {field, GIVEN_BY.get(field, field)})
+        table = JsonLines(path=path, fields=dict.fromkeys(given, "JSON")).relation
+        is_null = " AND ".join(f"nullif({each}::VARCHAR, 'null') IS NULL" for each in given)
+        try:
+            if not given or _count(connection, table, is_null):
+                raise NotFastPath(f"{name} may stand for {field}")
+        except duckdb.Error as error:
+            raise NotFastPath(str(error)) from error
 
 
 def _scan_rows(

@@ -98,19 +98,18 @@ class FieldNames:
         self._seen: dict[str, None] = {}
         self._delimiter: str | None = None
 
-    def rename(self, row: dict[str, Any], names: Mapping[str, str] | None = None) -> dict[str, Any]:
+    def rename(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return a row under the names of fields.
 
+        An alias counts where the row has no value for the field itself, whatever other rows have.
         One text under another name than `contexts` is a list of one context.
-
-        Args:
-            row: The row.
-            names: The fields by column, if all rows have the same columns.
 
         Raises:
             RecordError: Two columns provide one field.
         """
-        if names is None:
+        names = self.fields(tuple(row))
+        if None in row.values():
+            row = {name: value for name, value in row.items() if value is not None}
             names = self.fields(tuple(row))
         if not names:
             return row

@@ -20,7 +20,7 @@ from warehouse.formats.readers.strict_json import NotJsonError, decode, first_re
 from warehouse.formats.records.record import Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from warehouse.formats.records.record import Record
@@ -75,7 +75,6 @@ def csv_rows(
     with _long_cells():
         plain = _Lines(path)
         header: list[str] | None = None
-        fields: Mapping[str, str] = NO_COLUMNS
         first = next(plain, None)
         if first is None:
             return
@@ -87,12 +86,13 @@ def csv_rows(
                 if header is None:
                     header = _header(path, cells, line)
                     if names is not None and any(map(str.strip, cells)):
-                        fields = names.check_header(header, line, delimiter)
+                        names.check_header(header, line, delimiter)
                 elif len(cells) != len(header):
                     reason = f"expected {len(header)} cells, found {len(cells)}"
                     yield Reject(line, reason, delimiter.join(cells)[:SHOWN])
                 else:
-                    yield _row(dict(zip(header, cells, strict=True)), line, shape, fields, names)
+                    given = zip(header, cells, strict=True)
+                    yield _row({name: cell for name, cell in given if cell}, line, shape, names)
         except csv.Error as error:
             raise InputError([Problem(path, plain.number, f"not CSV: {error}")]) from None
 
@@ -167,16 +167,14 @@ def _delimiter(path: Path, header: str, line: int, known: Collection[str]) -> st
 
 
 def _row(
-    cells: dict[str, str],
-    line: int,
-    shape: Shape,
-    fields: Mapping[str, str],
-    names: FieldNames | None,
+    cells: dict[str, str], line: int, shape: Shape, names: FieldNames | None
 ) -> tuple[dict[str, Any], int] | Reject:
     row: dict[str, Any] = {}
+    try:
+        fields = NO_COLUMNS if names is None else names.fields(tuple(cells))
+    except RecordError as error:
+        return Reject(line, str(error), ",".join(cells.values())[:SHOWN])
     for column, cell in cells.items():
-        if cell == "":
-            continue
         name = fields.get(column, column)
         if name == "contexts" != column and not is_list(cell):
             row[name] = [cell]

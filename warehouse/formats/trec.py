@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.paths import invalid_name_reason
-from warehouse.formats.readers.files import Line, lines
+from warehouse.formats.readers.files import Line, joined, lines
 from warehouse.formats.records.prediction import Prediction, Retrieved
 from warehouse.formats.records.question import Question
 from warehouse.formats.records.record import CONTROL
@@ -111,7 +111,9 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
 
 def _content(source: Source) -> Iterator[Line | Reject]:
     for line in lines(source.path):
-        if isinstance(line, Reject) or not line.text.lstrip().startswith("#"):
+        if isinstance(line, Line) and line.text.startswith("\ufeff"):
+            yield Reject(line.number, joined(source.path), line.beginning)
+        elif isinstance(line, Reject) or not line.text.lstrip().startswith("#"):
             yield line
 
 

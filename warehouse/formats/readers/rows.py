@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import SHOWN, Reject
 from warehouse.formats.readers.error_messages import RecordError, found
-from warehouse.formats.readers.files import COMPRESSED, kind, lines, opened
+from warehouse.formats.readers.files import COMPRESSED, joined, kind, lines, opened
 from warehouse.formats.readers.json_stream import JsonStream
 from warehouse.formats.readers.limits import LONGEST_ROW, MAX_FIELDS, too_long, too_many_fields
 from warehouse.formats.readers.parquet import parquet_rows
@@ -113,6 +113,8 @@ def json_lines(path: Path) -> Iterator[Row | Reject]:
                 message += "rename a file with one list to .json"
                 raise InputError([Problem(path, line.number, message)]) from None
             reason = f"not JSON at column {error.position + 1}: {error}"
+            if line.text.startswith("\ufeff"):
+                reason = joined(path)
             yield Reject(line.number, reason, line.beginning)
             continue
         if isinstance(value, dict):

@@ -14,7 +14,7 @@ from warehouse.formats.columns import NO_COLUMNS
 from warehouse.formats.format import SHOWN, Reject
 from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.readers.field_names import DELIMITERS, FieldNames
-from warehouse.formats.readers.files import lines
+from warehouse.formats.readers.files import joined, lines
 from warehouse.formats.readers.limits import LONGEST_ROW, MAX_LINES, too_long, too_many_fields
 from warehouse.formats.readers.strict_json import NotJsonError, decode, first_repeated, is_list
 from warehouse.formats.records.record import Texts
@@ -87,6 +87,8 @@ def csv_rows(
                     header = _header(path, cells, line)
                     if names is not None and any(map(str.strip, cells)):
                         names.check_header(header, line, delimiter)
+                elif cells and cells[0].startswith("\ufeff"):
+                    yield Reject(line, joined(path), delimiter.join(cells)[:SHOWN])
                 elif len(cells) != len(header):
                     reason = f"expected {len(header)} cells, found {len(cells)}"
                     yield Reject(line, reason, delimiter.join(cells)[:SHOWN])
@@ -130,7 +132,8 @@ class _Lines:
         if self.number - self.begin >= MAX_LINES:
             reason = f"the row has more than {MAX_LINES:,} lines; is a quotation mark missing?"
             raise InputError([Problem(self._path, self.begin, reason)])
-        return line.text + "\n"
+        # As written: a line break within quotes is part of a cell.
+        return line.text + line.end
 
 
 def _header(path: Path, cells: list[str], line: int) -> list[str]:

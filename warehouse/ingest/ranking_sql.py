@@ -62,6 +62,11 @@ def _single(score: str) -> str:
 
 _RANKS: Final = _each("rank")
 _SCORES: Final = f"list_transform(retrieved, lambda x: {_single('x.score')})"
+_FALLING: Final = (
+    f"list_bool_and(list_transform(list_zip(({_SCORES})[:-2], ({_SCORES})[2:]), "
+    "lambda pair: pair[1] > pair[2]))"
+)
+"""Whether no score ties with the next one; null for a single document."""
 
 _IN_ORDER: Final = f"""
 CASE
@@ -76,7 +81,7 @@ CASE
             THEN error('ranks are not different whole numbers from 1 on')
         ELSE false
     END
-    ELSE list_count({_SCORES}) = 0 OR {_SCORES} = list_reverse_sort(list_distinct({_SCORES}))
+    ELSE list_count({_SCORES}) = 0 OR coalesce({_FALLING}, true)
 END"""
 
 _SORTED: Final = f"""

@@ -19,6 +19,9 @@ def rounding_error(bound: float) -> float:
     """Return by how much a value may exceed a bound through rounding; more is a defect."""
     return ROUNDING * max(1.0, abs(bound))
 
+RESERVED = frozenset({"detail"})
+"""Columns beside those of metrics in the frames that evaluators return."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Metric:
@@ -52,11 +55,15 @@ class Metric:
         """Validate name, summary and bounds.
 
         Raises:
-            ValueError: The name is not in snake_case, the summary is empty, or the bounds are not
-                in order.
+            ValueError: The name is not in snake_case or that of a column, the summary is empty, or
+                the bounds are not in order.
         """
         if not _NAME.fullmatch(self.name):
             raise ValueError(f"metric {self.name!r}: the name must be in snake_case")
+        if self.name in RESERVED:
+            raise ValueError(
+                f"metric {self.name!r}: this is the name of a column, take another one"
+            )
         if not self.summary.strip():
             raise ValueError(f"metric {self.name!r}: a summary is missing")
         low, high = self.bounds

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from evaluators.errors import BrokenPromise
 from evaluators.metric import ROUNDING
 from evaluators.outcome import Status
 from evaluators.sample import KEYS
@@ -20,6 +21,13 @@ FAILED = "target_error"
 """The reason of a worst value that a failed answer gets."""
 
 _TEXTS = pl.List(pl.String)
+
+IS_FAILED = "failed:"
+"""Whether the system failed to answer a sample. Columns beside those of metrics have a colon, which
+no metric has in its name."""
+
+_NOTEWORTHY = "noteworthy:"
+_ROW = "row:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,7 @@ def pack(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame:
 
     Args:
         evaluator: The evaluator that computed the metrics.
-        computed: The result of `Evaluator.compute` with a column `failed` (Boolean). Where it is
+        computed: The result of `Evaluator.compute` with a column `IS_FAILED` (Boolean). Where it is
             true, the system gave no answer, and each applicable metric takes its worst value, or
             none where no worst value exists.
 
@@ -91,23 +99,23 @@ def pack(evaluator: Evaluator, computed: pl.DataFrame) -> pl.DataFrame:
     if "detail" not in computed.columns:
         computed = computed.with_columns(pl.lit(None, pl.String).alias("detail"))
     noteworthy = pl.any_horizontal(
-        "failed",
+        IS_FAILED,
         *(pl.col(name).is_null() for name in names),
         *(pl.col(f"reason:{name}").is_not_null() for name in names),
     )
-    flagged = computed.with_columns(noteworthy.alias("noteworthy"))
-    if not flagged["noteworthy"].any():
+    flagged = computed.with_columns(noteworthy.alias(_NOTEWORTHY))
+    if not flagged[_NOTEWORTHY].any():
         return flagged.select(
             _as_list(names).alias("values"),
             pl.lit(None, _TEXTS).alias("statuses"),
             pl.lit(None, _TEXTS).alias("reasons"),
             "detail",
         )
-    numbered = flagged.with_row_index("row")
-    plain = numbered.select("row", _as_list(names).alias("values"), "detail")
-    special = numbered.filter("noteworthy").select("row", *_outcome_columns(evaluator))
+    numbered = flagged.with_row_index(_ROW)
+    plain = numbered.select(_ROW, _as_list(names).alias("values"), "detail")
+    special = numbered.filter(_NOTEWORTHY).select(_ROW, *_outcome_columns(evaluator))
     return (
-        plain.join(special, on="row", how="left", maintain_order="left")
+        plain.join(special, on=_ROW, how="left", maintain_order="left")
         .with_columns(pl.coalesce("outcome_values", "values").alias("values"))
         .select("values", "statuses", "reasons", "detail")
     )
@@ -124,6 +132,13 @@ def aggregation_rows(evaluator: Evaluator, frame: pl.DataFrame) -> pl.DataFrame:
         The other columns, each sample metric, `status` (of the primary metric) and `failed`
         (whether the system failed to answer), in the same order.
     """
+    taken = {*frame.columns, *evaluator.evidence, "status", "failed"}
+    clash = next((each.name for each in evaluator.sample_metrics if each.name in taken), None)
+    if clash is not None:
+        raise BrokenPromise(
+            f"{evaluator.name}.{clash}: beside metrics of whole systems, a metric cannot have the "
+            "name of a column; take another one"
+        )
     primary = next(at for at, metric in enumerate(evaluator.sample_metrics) if metric.primary)
     return frame.select(
         pl.exclude("values", "statuses", "reasons"),
@@ -155,7 +170,7 @@ def _outcome_columns(evaluator: Evaluator) -> list[pl.Expr]:
     for metric in evaluator.sample_metrics:
         name = metric.name
         status = pl.col(f"status:{name}")
-        failed = pl.col("failed") & status.ne_missing(Status.NOT_APPLICABLE.value)
+        failed = pl.col(IS_FAILED) & status.ne_missing(Status.NOT_APPLICABLE.value)
         worst = metric.worst if evaluator.failure_is_worst else None
         failed_status = Status.TARGET_ERROR if worst is None else Status.SCORED
         own_status = status.fill_null(Status.UNDEFINED.value)

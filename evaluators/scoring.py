@@ -20,7 +20,7 @@ from evaluators.kinds.pairwise import grade_strengths, pair_answers
 from evaluators.metric import rounding_error
 from evaluators.outcome import Graded, Status, TargetError, Undefined, Unscored, as_graded
 from evaluators.sample import ANSWER_COLUMNS, KEYS, SAMPLE_COLUMNS
-from evaluators.score_grid import ScoreGrid, pack, unscored_columns
+from evaluators.score_grid import IS_FAILED, ScoreGrid, pack, unscored_columns
 from evaluators.text.references import NON_BLANK
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def score(evaluator: Evaluator, samples: pl.DataFrame, engines: Engines = NO_ENG
     _validate_output(evaluator, applicable, computed)
     computed = _clip_rounding(evaluator, computed)
     packed = pack(
-        evaluator, computed.with_columns(applicable["error"].is_not_null().alias("failed"))
+        evaluator, computed.with_columns(applicable["error"].is_not_null().alias(IS_FAILED))
     )
     packed_rows = pl.concat([applicable.select("row", *identity), packed], how="horizontal")
     if applicable.height < samples.height:

@@ -53,7 +53,7 @@ def evaluate(  # noqa: PLR0913 - all but the first three by name
     thresholds: Mapping[str, float | str] | str | None = None,
     rank_by: str | None = None,
     missing: str | Mapping[str, str] = "failed",
-    columns: Mapping[str, Mapping[str, str]] | None = None,
+    columns: Mapping[str, Mapping[str, Any]] | None = None,
     tags: Sequence[str] | None = None,
 ) -> Results:
     """Score the answers of systems, rank the systems and compare them.
@@ -81,7 +81,8 @@ def evaluate(  # noqa: PLR0913 - all but the first three by name
             `not_asked`: the system was not asked, and systems are ranked by common questions only.
             Also by system, with the key `default` for all others.
         columns: Fields by the names of your columns, for `questions`, `predictions` and `documents`
-            (`{"questions": {"query": "question"}}`).
+            (`{"questions": {"query": "question"}}`), converted if they are in another unit
+            (`{"predictions": {"ms": {"to": "latency_s", "scale": 0.001}}}`).
         tags: Columns of questions that become tags.
 
     Returns:

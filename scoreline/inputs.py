@@ -148,11 +148,12 @@ class InputFolder:
         header, rows = as_rows(given, origin)
         if kind != "documents" and header is not None:
             names.has_id = not TextIds.in_header(header, getattr(columns, kind))
-        fixed = None if header is None else names.check_header(header, None)
+        if header is not None:
+            names.check_header(header, None)
         with path.open("w", encoding="utf-8") as file:
             for at, row in enumerate(rows):
                 try:
-                    named = self._identified(kind, names.rename(row, fixed), f"{origin}[{at}]")
+                    named = self._identified(kind, names.rename(row), f"{origin}[{at}]")
                     if named is None:
                         continue
                     _require_system(named, system)

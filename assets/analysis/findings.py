@@ -11,6 +11,7 @@ from assets.fingerprints.digests import is_out_of_date
 from assets.leaderboard.winner import describe_winner, find_winner
 from assets.project import is_judged
 from evaluators import catalog
+from evaluators.sample import ANSWER_COLUMNS
 from evaluators.statistics.intervals import FEW_CLUSTERS, VERY_FEW_CLUSTERS
 from warehouse.queries.leaderboard import find_insights, find_problems
 
@@ -30,6 +31,9 @@ RETRIEVAL = "retrieval"
 TRACE = "trace"
 """The family of evaluators with the TRACE metrics."""
 
+ANSWERS = frozenset({"answer", "label", "choice_logprobs"})
+"""The columns that can hold the answer itself, and not what it rests on."""
+
 
 def refresh_problems(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> dict[str, int]:
     """Write the table `problems` for benchmarks and return the number of rows of each."""
@@ -40,6 +44,7 @@ def refresh_problems(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> d
         "judged": _pairs(benchmarks, lambda _, own: is_judged(own)),
         "leaking": _pairs(benchmarks, lambda _, own: catalog.family_of(own) == LEAKING),
         "named": named,
+        "answering": [(each.name, name) for each in benchmarks for name in _answering(each)],
         "stale": _pairs(benchmarks, lambda each, own: is_out_of_date(own, known[each.name])),
     }
     query = find_problems(names, pairs, FEW_CLUSTERS, VERY_FEW_CLUSTERS)
@@ -69,6 +74,12 @@ def refresh_insights(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> d
     own = [pl.DataFrame(rows, infer_schema_length=None) for rows in (winners, diagnoses)]
     found = pl.concat([*own, found], how="diagonal_relaxed")
     return _replace(warehouse, "insights", found, names)
+
+
+def _answering(benchmark: Benchmark) -> list[str]:
+    """Return the columns of answers that evaluators read; what was retrieved if they read none."""
+    read = frozenset[str]().union(*(each.columns for each in benchmark.evaluators)) & ANSWER_COLUMNS
+    return sorted(read & ANSWERS or read)
 
 
 def _describe_winner(headline: Sequence[Mapping[str, Any]]) -> dict[str, object] | None:

@@ -36,8 +36,8 @@ Key: TypeAlias = Annotated[str, AfterValidator(_strip_brackets)]
 class Reply(BaseModel):
     """What a judge answers; a subclass names the fields, reasons before verdicts.
 
-    Types are strict: "yes" is no boolean and 4.5 is no whole number. What is not of the form is
-    put right by the judge itself, once, or is a parse failure.
+    Types are strict: "yes" is no boolean and 4.5 is no whole number, but 4.0 is one. What is not of
+    the form is put right by the judge itself, once, or is a parse failure.
     """
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 
+_NUMBER = "number:"
+"""A column that no metric can be called after."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class RowEvaluator(Evaluator):
     """Computes its metrics sample by sample.
@@ -71,10 +75,15 @@ class RowEvaluator(Evaluator):
         results = outcome_frame(names, rows)[order.arg_sort()]
         if distinct.height == inputs.height:
             return results
-        answered = pl.concat([distinct, results], how="horizontal")
-        return inputs.join(
-            answered, on=inputs.columns, how="left", nulls_equal=True, maintain_order="left"
-        ).drop(inputs.columns)
+        # Joined by a number: a metric may have the name of an input.
+        numbered = inputs.join(
+            distinct.with_row_index(_NUMBER),
+            on=inputs.columns,
+            how="left",
+            nulls_equal=True,
+            maintain_order="left",
+        )
+        return results[numbered[_NUMBER]]
 
     def _order(self, samples: pl.DataFrame) -> pl.Series:
         """Return an order of the samples in which those that agree in `shared` are consecutive."""

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 from orchestration.config.error_messages import describe_unknown
 from orchestration.config.schema import DEFAULT
 from warehouse.formats.catalog import formats
-from warehouse.formats.columns import Columns
+from warehouse.formats.columns import Columns, Scaled, field_of
 from warehouse.formats.missing_answers import Meaning, MissingAnswers
+from warehouse.formats.readers.tabular import Shape
 from warehouse.formats.records.document import Document
 from warehouse.formats.records.prediction import Prediction
 from warehouse.formats.records.question import Question
@@ -17,7 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from orchestration.config.evaluators import ReportFault
-    from orchestration.config.schema import BenchmarkKeys
+    from orchestration.config.schema import BenchmarkKeys, ConversionKeys
+    from warehouse.formats.columns import Target
     from warehouse.formats.format import Format
 
 _FIELDS = {
@@ -26,11 +28,17 @@ _FIELDS = {
     "documents": Document.annotations().keys(),
 }
 
+_NUMBERS = Shape.of(Question).numbers | Shape.of(Prediction).numbers
+"""The fields whose columns can be converted."""
+
 
 def build_columns(report: ReportFault, keys: BenchmarkKeys, path: tuple[str, str]) -> Columns:
     """Return the columns of a benchmark, and report the faults of `columns` and `tags`."""
     input_format = formats().get(keys.format)
-    given = {name: getattr(keys.columns, name) for name in _FIELDS}
+    given = {
+        kind: {name: _target(each) for name, each in getattr(keys.columns, kind).items()}
+        for kind in _FIELDS
+    }
     if input_format is not None:
         for kind, columns in given.items():
             if columns:
@@ -40,6 +48,10 @@ def build_columns(report: ReportFault, keys: BenchmarkKeys, path: tuple[str, str
             message = f"{name!r} is a field of questions, expected another column"
             report(message, *path, "tags", at)
     return Columns(**given, tags=tuple(dict.fromkeys(keys.tags)))
+
+
+def _target(keys: str | ConversionKeys) -> Target:
+    return keys if isinstance(keys, str) else Scaled(keys.to, keys.scale)
 
 
 def build_missing(keys: BenchmarkKeys) -> MissingAnswers:
@@ -57,7 +69,7 @@ def _check(
     report: ReportFault,
     input_format: Format,
     kind: str,
-    columns: Mapping[str, str],
+    columns: Mapping[str, Target],
     path: tuple[str, str],
 ) -> None:
     location = (*path, "columns", kind)
@@ -75,7 +87,11 @@ def _check(
     if from_predictions:
         fields += [name for name in _FIELDS["questions"] if name not in fields]
     used: dict[str, str] = {}
-    for column, field in columns.items():
+    for column, target in columns.items():
+        field = field_of(target)
+        if isinstance(target, Scaled) and field in fields and field not in _NUMBERS:
+            message = f"{field!r} holds no number: expected one of {', '.join(sorted(_NUMBERS))}"
+            report(message, *location, column)
         if field not in fields:
             report(describe_unknown(f"field {field!r}", field, fields), *location, column)
         elif field in used:

@@ -41,7 +41,7 @@ def describe_unknown(what: str, name: str, known: Collection[str]) -> str:
 
 def _path(error: ErrorDetails) -> tuple[str | int, ...]:
     """Return the path to the value, without marks for keys of mappings and members of unions."""
-    marks = {"[key]", "[path]", "[paths]", "[query]"}
+    marks = {"[key]", "[path]", "[paths]", "[query]", "[field]", "[conversion]"}
     return tuple(step for step in error["loc"] if step not in marks)
 
 

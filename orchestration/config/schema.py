@@ -131,21 +131,6 @@ def _rename_bootstrap(method: object) -> object:
 NamedInstance = Annotated[dict[EvaluatorName, Text], Field(min_length=1, max_length=1)]
 
 
-class ColumnKeys(ConfigModel):
-    """Which columns of the files are which fields, by kind of file.
-
-    Attributes:
-        questions: Fields of questions by column, such as `{query: question}`.
-        predictions: Fields of predictions by column. If the format has the questions in the
-            prediction files, fields of questions, too.
-        documents: Fields of documents by column.
-    """
-
-    questions: dict[FieldName, Text] = Field(default_factory=dict)
-    predictions: dict[FieldName, Text] = Field(default_factory=dict)
-    documents: dict[FieldName, Text] = Field(default_factory=dict)
-
-
 class QueryKeys(ConfigModel):
     """A query whose rows are read instead of files.
 
@@ -176,6 +161,46 @@ PredictionInput = Annotated[
     Annotated[PathPattern, Tag("[path]")] | _AS_QUERY, Discriminator(_is_query), _TEXT_OR_MAPPING
 ]
 """The same with `{system}` in paths."""
+
+
+class ConversionKeys(ConfigModel):
+    """A column in another unit than its field.
+
+    Attributes:
+        to: The field, which holds a number.
+        scale: What the values of the column are multiplied by, such as 0.001 for milliseconds.
+    """
+
+    to: Text
+    scale: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+def _is_conversion(value: object) -> str:
+    return "[conversion]" if isinstance(value, dict | ConversionKeys) else "[field]"
+
+
+Target = Annotated[
+    Annotated[Text, Tag("[field]")] | Annotated[ConversionKeys, Tag("[conversion]")],
+    Discriminator(_is_conversion),
+    _TEXT_OR_MAPPING,
+]
+"""The field that a column is read as."""
+
+
+class ColumnKeys(ConfigModel):
+    """Which columns of the files are which fields, by kind of file.
+
+    Attributes:
+        questions: Fields of questions by column, such as `{query: question}`.
+        predictions: Fields of predictions by column. If the format has the questions in the
+            prediction files, fields of questions, too. A column in another unit is converted:
+            `{latency_ms: {to: latency_s, scale: 0.001}}`.
+        documents: Fields of documents by column.
+    """
+
+    questions: dict[FieldName, Target] = Field(default_factory=dict)
+    predictions: dict[FieldName, Target] = Field(default_factory=dict)
+    documents: dict[FieldName, Target] = Field(default_factory=dict)
 
 
 class BenchmarkKeys(ConfigModel):

@@ -146,3 +146,15 @@ def test_the_reason_is_the_most_frequent() -> None:
     for message in messages:
         assert "9 of the 24 samples" in message
         assert "; the most frequent reason: ValueError: the usual reason (" in message
+
+
+def test_a_column_of_a_frame_may_be_in_another_unit() -> None:
+    rows = [{"question_id": "q", "answer": "a", "ms": 1986.5}]
+    found = scoreline.evaluate(
+        [{"question_id": "q", "expected_answer": "a"}],
+        {"s": rows},
+        evaluators=["rouge"],
+        columns={"predictions": {"ms": {"to": "latency_s", "scale": 0.001}}},
+    )
+    assert found.sql("SELECT latency_s FROM predictions").item() == 1.9865
+    assert not any("latency_s" in note for note in found.notes)

@@ -17,7 +17,7 @@ from warehouse.formats.readers.rows import json_lines
 from warehouse.formats.records.document import Document
 from warehouse.formats.records.prediction import Prediction
 from warehouse.formats.records.question import Question
-from warehouse.formats.records.record import CONTROL
+from warehouse.formats.records.record import CONTROL, integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -110,12 +110,12 @@ def _judge(topics: dict[str, dict[str, int]], parts: list[str]) -> str | None:
     judged = topics.setdefault(query, {})
     if document in judged:
         return f"document {document!r} is judged twice for query {query!r}"
-    judged[document] = int(grade)
+    judged[document] = int(float(grade))
     return None
 
 
 def _is_grade(text: str) -> bool:
-    return re.fullmatch(r"-?[0-9]{1,9}", text.strip()) is not None
+    return re.fullmatch(trec.GRADE, text.strip()) is not None
 
 
 def _queries(path: Path, wanted: dict[str, dict[str, int]]) -> dict[str, dict[str, Any]]:
@@ -130,7 +130,7 @@ def _queries(path: Path, wanted: dict[str, dict[str, int]]) -> dict[str, dict[st
         if isinstance(row, Reject):
             problems.append(Problem(path, row.line, row.reason))
             continue
-        name, text = row.fields.get("_id"), row.fields.get("text")
+        name, text = integer(row.fields.get("_id")), row.fields.get("text")
         if isinstance(name, int) and not isinstance(name, bool):
             name = str(name)
         if not isinstance(name, str) or not isinstance(text, str):
@@ -177,8 +177,7 @@ def _without_itself(read: Read[Prediction]) -> Read[Prediction]:
     kept = [each for each in given if each.doc_id != read.record.question_id]
     if len(kept) == len(given):
         return read
-    ranked = [each.model_copy(update={"rank": rank}) for rank, each in enumerate(kept, start=1)]
-    return replace(read, record=read.record.model_copy(update={"retrieved": ranked}))
+    return replace(read, record=read.record.model_copy(update={"retrieved": kept}))
 
 
 def _results(source: Source) -> Iterator[Read[Prediction] | Reject]:
@@ -206,8 +205,7 @@ def _ranking(query: str, scores: object, system: str | None) -> Prediction:
             message = f"{query!r}: expected a number for {document!r}, found {found(score)}"
             raise RecordError([message])
     listed = [{"doc_id": document, "score": score} for document, score in scores.items()]
-    record = Prediction.read({"question_id": query, "system": system, "retrieved": listed})
-    return record.model_copy(update={"retrieved": trec.rank_documents(scores)})
+    return Prediction.read({"question_id": query, "system": system, "retrieved": listed})
 
 
 FORMAT: Final = Format(

@@ -3,14 +3,45 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from decimal import Decimal
+from numbers import Real
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """A field whose column is in another unit.
+
+    Attributes:
+        to: The field.
+        scale: What its values are multiplied by, such as 0.001 for milliseconds.
+    """
+
+    to: str
+    scale: float
+
+    def convert(self, value: object) -> object:
+        """Return a number in the unit of the field, and anything else unchanged."""
+        if isinstance(value, bool) or not isinstance(value, Real):
+            return value
+        # As written: 9 * 0.001 is 0.009000000000000001 in floating point.
+        return float(Decimal(repr(float(value))) * Decimal(repr(self.scale)))
+
+
+Target: TypeAlias = str | Scaled
+"""The field that a column is read as."""
+
 NO_COLUMNS: Final[Mapping[str, str]] = MappingProxyType({})
+
+
+def field_of(target: Target) -> str:
+    """Return the name of the field."""
+    return target if isinstance(target, str) else target.to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +55,9 @@ class Columns:
         tags: The columns of questions that become tags.
     """
 
-    questions: Mapping[str, str] = field(default_factory=dict)
-    predictions: Mapping[str, str] = field(default_factory=dict)
-    documents: Mapping[str, str] = field(default_factory=dict)
+    questions: Mapping[str, Target] = field(default_factory=dict)
+    predictions: Mapping[str, Target] = field(default_factory=dict)
+    documents: Mapping[str, Target] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
 
     def question_settings(self, *, from_predictions: bool) -> tuple[str, ...]:
@@ -39,8 +70,8 @@ class Columns:
         return _settings(self.predictions)
 
 
-def _settings(*parts: Mapping[str, str] | list[str]) -> tuple[str, ...]:
+def _settings(*parts: Mapping[str, Target] | list[str]) -> tuple[str, ...]:
     if not any(parts):
         return ()
     plain = [part if isinstance(part, list) else dict(part) for part in parts]
-    return (json.dumps(plain, sort_keys=True),)
+    return (json.dumps(plain, sort_keys=True, default=asdict),)

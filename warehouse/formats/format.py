@@ -12,6 +12,7 @@ from warehouse.formats.records.record import Record
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from warehouse.formats.columns import Target
     from warehouse.formats.query import InputFile, Query
     from warehouse.formats.records.document import Document
     from warehouse.formats.records.prediction import Prediction
@@ -30,7 +31,7 @@ class Source:
         system: The system named by the path, for predictions; null if there is none.
         answered_in: The files of predictions for its questions, if the format reads
             `questions_from` both.
-        beside: The other files of questions, if the format reads them together.
+        beside: The other files of questions of the benchmark; for predictions, all of them.
         columns: The fields by column, as configured.
         tags: The columns of questions that become tags.
         aliases: Collects the fields by alias that the reader has used.
@@ -42,7 +43,7 @@ class Source:
     system: str | None = None
     answered_in: tuple[Path, ...] = ()
     beside: tuple[Path, ...] = ()
-    columns: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, Target] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     aliases: dict[str, str] = field(default_factory=dict, compare=False)
     notes: list[str] = field(default_factory=list, compare=False)

@@ -223,12 +223,12 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
         record["system"] = fields["model"]
     failed = fields.get("error")
     if isinstance(failed, dict):
-        record["error"] = failed.get("message") or "the sample has an error"
+        record["error"] = str(failed.get("message") or "").strip() or "the sample has an error"
     elif isinstance(output, dict) and output.get("choices"):
         record["answer"] = output.get("completion")
     else:
         said = output.get("error") if isinstance(output, dict) else None
-        record["error"] = said or "there is no output"
+        record["error"] = str(said or "").strip() or "there is no output"
     kept = {name: fields[name] for name in KEPT if fields.get(name) not in (None, {})}
     usage = fields.get("model_usage")
     used = usage.get(fields["model"]) if isinstance(usage, dict) else None

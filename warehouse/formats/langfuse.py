@@ -28,9 +28,10 @@ from warehouse.formats.readers.exports import (
 from warehouse.formats.readers.files import kind
 from warehouse.formats.readers.limits import LONGEST_FILE, MIB
 from warehouse.formats.readers.nested_json import NestedJson
-from warehouse.formats.readers.otel_spans import time_of
+from warehouse.formats.readers.otel_spans import START, latency_of, likely_latency, time_of
 from warehouse.formats.readers.rows import Row, rows
 from warehouse.formats.readers.tabular import Shape
+from warehouse.formats.records.record import integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,7 +123,9 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
         partial(
             field_mapping.predictions,
             source=source,
-            translate=partial(_prediction, has_system=source.system is not None),
+            translate=partial(
+                _prediction, notes=source.notes, has_system=source.system is not None
+            ),
             names=NAMES,
         ),
     )
@@ -144,7 +147,7 @@ def _read(source: Source, translate: Any) -> Iterator[Any]:
             continue
         try:
             for each in [row] if is_observation else _observations(row):
-                time_of(each.fields, "start_time")
+                time_of(each.fields, *START)
         except RecordError as error:
             yield Reject(row.line, str(error), row.text)
             continue
@@ -207,7 +210,7 @@ def _type(row: Row) -> str:
 
 
 def _start(row: Row) -> float:
-    start = time_of(row.fields, "start_time")
+    start = time_of(row.fields, *START)
     return float("inf") if start is None else start
 
 
@@ -242,7 +245,7 @@ def _question(row: Row, _: int) -> dict[str, Any]:
     return record if expected is None else {**record, "expected_answer": expected}
 
 
-def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
+def _prediction(row: Row, _: int, *, notes: list[str], has_system: bool) -> dict[str, Any]:
     trace: Trace = row.fields["trace"]
     fields = trace.fields()
     metadata = _metadata(fields)
@@ -257,7 +260,7 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
     if fault is None and record["answer"] is None and not record["retrieved"]:
         fault = "there is no output"
     record["error"] = fault
-    record["latency_s"] = _latency(trace)
+    record["latency_s"] = likely_latency(_latency(trace, notes), notes)
     record["cost_usd"] = _cost(trace)
     names = KEPT if trace.row is None else fields.keys() - READ
     kept = {each: fields.get(each) for each in names}
@@ -275,18 +278,16 @@ def _fault(trace: Trace) -> str | None:
     for row in trace.roots():
         if str(row.fields.get("level")).upper() == "ERROR":
             message = row.fields.get("status_message")
-            return message if isinstance(message, str) and message else "the level is ERROR"
+            return message if isinstance(message, str) and message.strip() else "the level is ERROR"
     return None
 
 
-def _latency(trace: Trace) -> float | None:
+def _latency(trace: Trace, notes: list[str]) -> float | None:
     if trace.row is not None:
         return _number(trace.row.fields, "latency")
     root = trace.answering().fields
-    start, end = time_of(root, "start_time"), time_of(root, "end_time")
-    if start is not None and end is not None and end >= start:
-        return end - start
-    return _number(root, "latency")
+    measured = latency_of(root, notes)
+    return _number(root, "latency") if measured is None else measured
 
 
 def _cost(trace: Trace) -> float | None:
@@ -347,6 +348,7 @@ def _documents(row: Row) -> Documents | None:
         document = {**inner, **each} if isinstance(inner, dict) else each
         name = next((document[key] for key in IDS if document.get(key) is not None), None)
         texts = (document[key] for key in TEXTS if isinstance(document.get(key), str))
+        name = integer(name)
         name = str(name) if isinstance(name, int) else name
         documents.append((name, next(texts, None), document.get("score")))
     return documents

@@ -14,6 +14,7 @@ from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
 from warehouse.formats.readers.error_messages import RecordError, found
 from warehouse.formats.readers.rows import json_rows
+from warehouse.formats.records.record import integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -79,7 +80,7 @@ def _task(path: Path) -> str | None:
 
 
 def _name(fields: dict[str, Any], task: str | None) -> object:
-    number = fields.get("doc_id")
+    number = integer(fields.get("doc_id"))
     if task is None or isinstance(number, bool) or not isinstance(number, int | str):
         return number
     return f"{task}/{number}"
@@ -288,6 +289,7 @@ def target_position(target: object, logged: Scored, accuracy: object) -> int:
     """
     choices = logged.choices
     count = len(choices)
+    target = integer(target)
     if isinstance(target, int) and not isinstance(target, bool) and 0 <= target < count:
         return target
     text = target.strip() if isinstance(target, str) else ""

@@ -29,9 +29,10 @@ from warehouse.formats.readers.exports import (
 from warehouse.formats.readers.files import kind
 from warehouse.formats.readers.limits import LONGEST_FILE, MIB
 from warehouse.formats.readers.nested_json import NestedJson
-from warehouse.formats.readers.otel_spans import PREFIX, Span, otlp_spans, span_of
+from warehouse.formats.readers.otel_spans import PREFIX, Span, latency_of, otlp_spans, span_of
 from warehouse.formats.readers.rows import Row, rows
 from warehouse.formats.readers.tabular import Shape
+from warehouse.formats.records.record import integer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -106,7 +107,9 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
         partial(
             field_mapping.predictions,
             source=source,
-            translate=partial(_prediction, has_system=source.system is not None),
+            translate=partial(
+                _prediction, notes=source.notes, has_system=source.system is not None
+            ),
             names=NAMES,
         ),
     )
@@ -205,7 +208,7 @@ def _question(row: Row, _: int) -> dict[str, Any]:
     return record if expected is None else {**record, "expected_answer": expected}
 
 
-def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
+def _prediction(row: Row, _: int, *, notes: list[str], has_system: bool) -> dict[str, Any]:
     trace: Trace = row.fields["trace"]
     span = trace.answering()
     name, text = _asked(span)
@@ -220,8 +223,7 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
         # What a retriever returns is no answer.
         output = None if span.kind in PARTS else span.attributes.get("output.value")
         record["answer"] = answer_text(output)
-    if span.start is not None and span.end is not None and span.end >= span.start:
-        record["latency_s"] = span.end - span.start
+    record["latency_s"] = latency_of(span.row.fields, notes)
     record["retrieved"] = retrieved_items([_documents(each) for each in trace.retrievers()])
     if span.error is None and record["answer"] is None and not record["retrieved"]:
         record["error"] = "there is no output"
@@ -256,6 +258,7 @@ def _documents(span: Span) -> Documents | None:
         document |= each
         values = (document.get(f"document.{name}") for name in ("id", "content", "score"))
         name, text, score = values
+        name = integer(name)
         documents.append((str(name) if isinstance(name, int) else name, text, score))
     return documents
 

@@ -22,7 +22,7 @@ from warehouse.formats.readers.exports import (
 from warehouse.formats.readers.files import kind
 from warehouse.formats.readers.nested_json import NestedJson
 from warehouse.formats.readers.rows import Row, json_lines
-from warehouse.formats.records.record import CONTROL
+from warehouse.formats.records.record import CONTROL, integer
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterator
@@ -145,7 +145,7 @@ def _index(key: Hashable) -> int:
 
 
 def _key(fields: dict[str, Any]) -> Hashable:
-    index = fields.get("promptIdx")
+    index = integer(fields.get("promptIdx"))
     is_index = isinstance(index, int) and not isinstance(index, bool)
     return index if is_index else _provider_and_prompt(fields)
 
@@ -242,7 +242,7 @@ def _prediction(row: Row, _: int, *, named: dict[Hashable, str]) -> dict[str, An
     # Without output, promptfoo writes the reason 0 and the error "No output".
     if reason == FAILED or output is None:
         fault = response.get("error") or fields.get("error") or "there is no output"
-        record["error"] = _text(fault)
+        record["error"] = _text(fault).strip() or "there is no output"
     else:
         record["answer"] = _text(output)
     if not response.get("cached"):

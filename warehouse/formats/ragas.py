@@ -6,10 +6,12 @@ import ast
 import io
 import re
 import tokenize
+from dataclasses import replace
 from functools import partial
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, Final
 
+from warehouse.formats.columns import Scaled, field_of
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
 from warehouse.formats.readers.error_messages import RecordError, found
@@ -28,6 +30,7 @@ from warehouse.formats.readers.tabular import Shape
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from warehouse.formats.columns import Target
     from warehouse.formats.readers.rows import Row
     from warehouse.formats.records.prediction import Prediction
     from warehouse.formats.records.question import Question
@@ -86,13 +89,19 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
 
 
 def _names(source: Source) -> FieldNames:
-    columns = {name: NAMES.get(field, field) for name, field in source.columns.items()}
+    columns = {name: _renamed(target) for name, target in source.columns.items()}
     return FieldNames(source.path, KNOWN, columns)
+
+
+def _renamed(target: Target) -> Target:
+    if isinstance(target, Scaled):
+        return replace(target, to=NAMES.get(target.to, target.to))
+    return NAMES.get(target, target)
 
 
 def _written(source: Source) -> Mapping[str, str]:
     """Return the columns of a file by field, for messages."""
-    given = {field: name for name, field in source.columns.items()}
+    given = {field_of(target): name for name, target in source.columns.items()}
     return {**NAMES, **given, **{NAMES.get(field, field): name for field, name in given.items()}}
 
 

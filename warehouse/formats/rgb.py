@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.readers import field_mapping
 from warehouse.formats.readers.error_messages import RecordError, found
 from warehouse.formats.readers.rows import json_rows
+from warehouse.formats.records.record import integer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
 
     from warehouse.formats.readers.rows import Row
     from warehouse.formats.records.prediction import Prediction
@@ -39,17 +43,18 @@ MARKS: Final = ("label", "factlabel", "ans")
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
     """Read questions; each is repeated for every noise rate of the outputs.
 
-    Its passages stay in `extra`. The scenario is the one that the row names; otherwise
-    counterfactual robustness where it has a `fakeanswer`, information integration where the
-    file's name has `_int` in it, as the benchmark itself has it, and noise robustness where some
-    passages may hold the answer: at a noise rate of 1, where accuracy and rejection are both of
-    interest, it stays open.
+    Its passages stay in `extra`. The scenario is the one that the row names. Otherwise it is
+    negative rejection at a noise rate of 1, where no passage holds the answer; counterfactual
+    robustness where the row has a `fakeanswer` or the file's name has `_fact` in it; information
+    integration where it has `_int` in it, as the benchmark itself has it; and noise robustness for
+    all others.
     """
+    dataset = _name_of(source.path)
+    prefix = f"{dataset}/" if source.beside else ""
     rates = sorted(_rates(source), key=lambda rate: -1.0 if rate is None else rate)
-    integrates = "_int" in source.path.name
     for row in json_rows(source.path, key="id"):
         for rate in rates or [None]:
-            asked = partial(_question, rate=rate, integrates=integrates)
+            asked = partial(_question, rate=rate, prefix=prefix, dataset=dataset)
             (read,) = field_mapping.questions([row], asked, NAMES)
             yield read
             if isinstance(read, Reject):
@@ -58,7 +63,10 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
 
 def _rates(source: Source) -> set[float | None]:
     rates: set[float | None] = set()
+    files = (source.path, *source.beside)
     for path in source.answered_in:
+        if _dataset(path, files) not in {None, _name_of(source.path)}:
+            continue
         for row in json_rows(path, key="id"):
             if isinstance(row, Reject):
                 continue
@@ -66,6 +74,29 @@ def _rates(source: Source) -> set[float | None]:
             with suppress(RecordError):
                 rates.add(_rate(row.fields))
     return rates
+
+
+def _name_of(path: Path) -> str:
+    return path.name.partition(".")[0]
+
+
+def _dataset(outputs: Path, questions: Sequence[Path]) -> str | None:
+    """Return the file of questions, by name, that a file of outputs answers; null: the only one.
+
+    Raises:
+        InputError: There are several, and neither the name of the file nor its folders have one.
+    """
+    names = sorted({_name_of(path) for path in questions}, key=len, reverse=True)
+    if len(questions) < 2:  # noqa: PLR2004
+        return None
+    for part in (outputs.name, *(folder.name for folder in outputs.parents)):
+        for name in names:
+            # `en` is not the dataset of `prediction_en_int_...`.
+            if re.search(rf"(?<![A-Za-z0-9]){re.escape(name)}(?!_?(?:int|fact)|[A-Za-z0-9])", part):
+                return name
+    listed = ", ".join(repr(name) for name in sorted(names))
+    message = f"expected the file of questions in the name of the outputs, one of {listed}"
+    raise InputError([Problem(outputs, None, message)])
 
 
 def _rate(fields: dict[str, Any]) -> float | None:
@@ -79,17 +110,17 @@ def _rate(fields: dict[str, Any]) -> float | None:
     return None
 
 
-def _name(fields: dict[str, Any], rate: float | None) -> object:
-    number = fields.get("id", fields.get("question_id"))
-    if rate is None or isinstance(number, bool) or not isinstance(number, int | str):
+def _name(fields: dict[str, Any], rate: float | None, prefix: str) -> object:
+    number = integer(fields.get("id", fields.get("question_id")))
+    if isinstance(number, bool) or not isinstance(number, int | str):
         return number
-    return f"{number}@{rate:g}"
+    return f"{prefix}{number}" + ("" if rate is None else f"@{rate:g}")
 
 
-def _question(row: Row, _: int, *, rate: float | None, integrates: bool) -> dict[str, Any]:
+def _question(row: Row, _: int, *, rate: float | None, prefix: str, dataset: str) -> dict[str, Any]:
     fields = field_mapping.with_own_extra(row.fields)
     extra: dict[str, Any] = fields.pop("extra", {})
-    fields["question_id"] = _name(fields, rate)
+    fields["question_id"] = _name(fields, rate, prefix)
     fields.pop("id", None)
     if "query" in fields:
         fields["question"] = fields.pop("query")
@@ -102,16 +133,16 @@ def _question(row: Row, _: int, *, rate: float | None, integrates: bool) -> dict
     if planted is not None:
         fields["counterfactual_answer"] = planted
     if fields.get("scenario") is None:
-        fields["scenario"] = _scenario(rate, integrates=integrates, is_false=planted is not None)
+        fields["scenario"] = _scenario(rate, dataset, is_false=planted is not None)
     return {**fields, "extra": extra}
 
 
-def _scenario(rate: float | None, *, integrates: bool, is_false: bool) -> str | None:
-    if is_false:
+def _scenario(rate: float | None, dataset: str, *, is_false: bool) -> str:
+    if rate == 1:
+        return "negative_rejection"
+    if is_false or "_fact" in dataset:
         return "counterfactual_robustness"
-    if integrates:
-        return "information_integration"
-    return None if rate == 1 else "noise_robustness"
+    return "information_integration" if "_int" in dataset else "noise_robustness"
 
 
 def _expected(answer: object) -> dict[str, Any]:
@@ -129,13 +160,15 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     The answer is `prediction` or `response`, the passages in the prompt are `docs`. The system is
     the one that the path names, or else the row's `system` or `model`.
     """
-    answered = partial(_prediction, has_system=source.system is not None)
+    dataset = _dataset(source.path, source.beside)
+    prefix = "" if dataset is None else f"{dataset}/"
+    answered = partial(_prediction, prefix=prefix, has_system=source.system is not None)
     return field_mapping.predictions(json_rows(source.path, key="id"), source, answered, GIVEN)
 
 
-def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
+def _prediction(row: Row, _: int, *, prefix: str, has_system: bool) -> dict[str, Any]:
     fields = field_mapping.with_own_extra(row.fields)
-    question_id = _name(fields, _rate(fields))
+    question_id = _name(fields, _rate(fields), prefix)
     field_mapping.rename(fields, GIVEN)
     fields["question_id"] = question_id
     for name in NOISE:
@@ -149,7 +182,7 @@ def _prediction(row: Row, _: int, *, has_system: bool) -> dict[str, Any]:
         raise RecordError([f"{given[1]}: expected it or {given[0]}, found both"])
     if given:
         fields["answer"] = field_mapping.text(fields.pop(given[0]), given[0])
-    elif fields.get("error") is None:
+    elif not fields.get("error"):
         raise RecordError(["prediction: missing, and so is response; expected one of the two"])
     return {**fields, "extra": extra}
 
@@ -160,5 +193,5 @@ FORMAT: Final = Format(
     questions=read_questions,
     predictions=read_predictions,
     questions_from="both",
-    version=2,
+    version=3,
 )

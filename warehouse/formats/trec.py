@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import math
 import re
-import struct
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import Format, Read, Reject, Source
 from warehouse.formats.paths import invalid_name_reason
-from warehouse.formats.readers.files import Line, lines
+from warehouse.formats.readers.files import Line, joined, lines
 from warehouse.formats.records.prediction import Prediction, Retrieved
 from warehouse.formats.records.question import Question
 from warehouse.formats.records.record import CONTROL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
 _JUDGEMENT: Final = 4
 _RUN: Final = 6
 _FIELD: Final = re.compile(r"[^ \t\n\v\f\r]+")
 """A field between C's whitespace; Python also splits at a no-break space within an id."""
+
+GRADE: Final = r"-?[0-9]{1,9}(?:\.0+)?"
+"""A relevance grade: a whole number, also one that is written as 2.0."""
 
 NAMES: Final = "a topic and a document without control characters"
 
@@ -31,7 +33,7 @@ NAMES: Final = "a topic and a document without control characters"
 class _Topic:
     line: int
     system: str
-    scores: dict[str, float] = field(default_factory=dict)
+    retrieved: list[Retrieved] = field(default_factory=list)
 
 
 def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
@@ -50,7 +52,7 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
             yield _malformed(line, f"topic iter document grade, found {len(parts)} fields")
             continue
         topic, _, document, grade = parts
-        if not grade.removeprefix("-").isdecimal() or len(grade) > 9:  # noqa: PLR2004
+        if not re.fullmatch(GRADE, grade):
             yield _malformed(line, f"a whole number as grade, found {grade!r}")
             continue
         if re.search(CONTROL, topic + document):
@@ -65,7 +67,7 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
                 line.beginning,
             )
             continue
-        judged[document] = int(grade)
+        judged[document] = int(float(grade))
     for topic, judged in topics.items():
         yield Read(Question.read({"question_id": topic, "gold_relevance": judged}), first[topic])
 
@@ -73,9 +75,8 @@ def read_questions(source: Source) -> Iterator[Read[Question] | Reject]:
 def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     """Read a run (`topic Q0 document rank score tag`); one prediction for each topic.
 
-    The order is by score, descending, then by document id, descending; the rank is ignored. As
-    in trec_eval, scores are compared as 32-bit numbers and ids byte by byte, and what follows
-    the tag is ignored. The system is the one that the path names, or else the tag.
+    The scores determine the order, as in every format; the rank is ignored, and so is what follows
+    the tag, as in trec_eval. The system is the one that the path names, or else the tag.
     """
     topics: dict[tuple[str, str], _Topic] = {}
     for line in _content(source):
@@ -96,14 +97,7 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
             continue
         system = source.system if source.system is not None else tag
         topic = topics.setdefault((system, name), _Topic(line.number, system))
-        if document in topic.scores:
-            yield Reject(
-                line.number,
-                f"document {document!r} occurs twice for topic {name!r}",
-                line.beginning,
-            )
-            continue
-        topic.scores[document] = score
+        topic.retrieved.append(Retrieved(doc_id=document, score=score))
     systems = {system for system, _ in topics}
     wrong = [
         said for system in sorted(systems) if (said := invalid_name_reason(system)) is not None
@@ -111,22 +105,15 @@ def read_predictions(source: Source) -> Iterator[Read[Prediction] | Reject]:
     if wrong:
         raise InputError([Problem(source.path, None, said) for said in wrong])
     for (system, name), topic in topics.items():
-        retrieved = rank_documents(topic.scores)
-        yield Read(Prediction(question_id=name, system=system, retrieved=retrieved), topic.line)
-
-
-def rank_documents(scores: Mapping[str, float]) -> list[Retrieved]:
-    """Return documents by score, descending, then by id, descending, as trec_eval compares them."""
-    ranked = sorted(scores, key=lambda document: (_single(scores[document]), document.encode()))
-    return [
-        Retrieved(doc_id=document, rank=rank, score=scores[document])
-        for rank, document in enumerate(reversed(ranked), start=1)
-    ]
+        record = Prediction(question_id=name, system=system, retrieved=topic.retrieved)
+        yield Read(record, topic.line)
 
 
 def _content(source: Source) -> Iterator[Line | Reject]:
     for line in lines(source.path):
-        if isinstance(line, Reject) or not line.text.lstrip().startswith("#"):
+        if isinstance(line, Line) and line.text.startswith("\ufeff"):
+            yield Reject(line.number, joined(source.path), line.beginning)
+        elif isinstance(line, Reject) or not line.text.lstrip().startswith("#"):
             yield line
 
 
@@ -140,15 +127,6 @@ def _number(digits: str) -> float | None:
     except ValueError:
         return None
     return value if math.isfinite(value) else None
-
-
-def _single(score: float) -> float:
-    # trec_eval keeps scores as C floats (trec_format.h), so that close scores tie.
-    try:
-        (value,) = struct.unpack("f", struct.pack("f", score))
-    except OverflowError:
-        return math.copysign(math.inf, score)
-    return float(value)
 
 
 FORMAT: Final = Format(

@@ -18,6 +18,7 @@ from warehouse.formats.readers.field_names import (
     QUESTION_ALIASES,
 )
 from warehouse.formats.readers.files import kind, require_expandable
+from warehouse.formats.records.prediction import may_be_id
 from warehouse.ingest.fast_path_rules import (
     PREDICTION_NAME_RULES,
     PREDICTION_RULES,
@@ -109,7 +110,13 @@ def scan_predictions(
     if "repeat" in fields:
         raise NotFastPath("a question may have several answers")
     if "retrieved" in fields:
-        fields["retrieved"] = retrieved_type(found.retrieved)
+        members = found.retrieved
+        if members is None:
+            members = _retrieved_members(connection, path)
+        for name in members:
+            if may_be_id(name):
+                raise NotFastPath(f"{name} may be the id of a document")
+        fields["retrieved"] = retrieved_type(members)
     if "system" in fields:
         _require_systems(connection, path, system)
     elif system is None:
@@ -140,15 +147,27 @@ def _scan(
         found = _scan_rows(connection, path, expected)
     else:
         _require_distinct_names(found.names, expected)
-    _require_no_alias(found, aliases)
+    _require_no_alias(connection, path, found, aliases)
     return found
 
 
-def _require_no_alias(found: FileFields, aliases: Mapping[str, str]) -> None:
+def _require_no_alias(
+    connection: duckdb.DuckDBPyConnection,
+    path: Path,
+    found: FileFields,
+    aliases: Mapping[str, str],
+) -> None:
+    """Check that every row has a value for each field of which the file has an alias."""
     for name in aliases.keys() & found.names:
         field = aliases[name]
-        if found.in_every_row.isdisjoint({field, GIVEN_BY.get(field, field)}):
-            raise NotFastPath(f"{name} may stand for {field}")
+        given = sorted(found.in_every_row & {field, GIVEN_BY.get(field, field)})
+        table = JsonLines(path=path, fields=dict.fromkeys(given, "JSON")).relation
+        is_null = " AND ".join(f"nullif({each}::VARCHAR, 'null') IS NULL" for each in given)
+        try:
+            if not given or _count(connection, table, is_null):
+                raise NotFastPath(f"{name} may stand for {field}")
+        except duckdb.Error as error:
+            raise NotFastPath(str(error)) from error
 
 
 def _scan_rows(
@@ -224,6 +243,19 @@ def _require_distinct_names(names: set[str], expected: Mapping[str, Field]) -> N
         raise NotFastPath("field names differ only in case")
     if "" in extra or len(extra) > MAX_EXTRA_FIELDS:
         raise NotFastPath("a field has an empty name, or there are too many fields")
+
+
+def _retrieved_members(connection: duckdb.DuckDBPyConnection, path: Path) -> frozenset[str]:
+    documents = "json_extract(json, '$.retrieved[*]')"
+    try:
+        rows = connection.execute(
+            f"SELECT DISTINCT unnest(json_keys(document)) FROM (SELECT unnest({documents}) "  # noqa: S608
+            f"AS document FROM read_json_objects({path_literal(path)}, "
+            "format = 'newline_delimited')) WHERE json_type(document) = 'OBJECT'"
+        ).fetchall()
+    except duckdb.Error as error:
+        raise NotFastPath(str(error)) from error
+    return frozenset(name for (name,) in rows)
 
 
 def _require_letters(connection: duckdb.DuckDBPyConnection, path: Path) -> None:

@@ -11,6 +11,9 @@ import polars as pl
 from warehouse.errors import InputError, Problem
 from warehouse.ingest.fast_path import NotFastPath
 from warehouse.ingest.rows_sql import select_documents
+from warehouse.schema.ddl import quoted
+from warehouse.schema.table import NULL_TEXTS
+from warehouse.schema.tables import table_named
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -30,6 +33,18 @@ NO_PREDICTION: Final = "no prediction"
 
 MAX_NAMED: Final = 10
 """The number of questions that a note names."""
+
+PLAUSIBLE: Final = (
+    ("latency_s", "seconds", 120, "milliseconds", 0.001),
+    ("cost_usd", "US dollars", 5, "cents", 0.01),
+)
+"""The units of amounts, the largest median without a note, and the unit that it may be in."""
+
+_NULL_TEXT: Final = {
+    "VARCHAR": "list_contains($texts::VARCHAR[], {})",
+    "VARCHAR[]": "list_has_any({}, $texts::VARCHAR[])",
+}
+"""Whether a value has the text of a missing value, by the type of its column."""
 
 
 def insert_questions(transaction: Transaction, benchmark: str, selects: Selects) -> int:
@@ -56,12 +71,14 @@ def finish_questions(
     documents: JsonLines | None,
     question_result: ReadResult,
     document_result: ReadResult,
-) -> None:
-    """Insert documents and rejects."""
+) -> list[str]:
+    """Insert documents and rejects; return notes on the files and the rows."""
     if documents is not None:
         _insert(transaction, "documents", select_documents(documents), {"benchmark": benchmark})
     _insert_rejects(transaction, benchmark, "questions", question_result)
     _insert_rejects(transaction, benchmark, "documents", document_result)
+    notes = alias_notes(question_result.aliases)
+    return notes + _text_notes(transaction, "questions", benchmark)
 
 
 def insert_predictions(transaction: Transaction, selects: Selects) -> None:
@@ -148,7 +165,7 @@ def finish_predictions(
     """Fill in missing predictions, and insert rejects.
 
     Returns:
-        The rows of the benchmark, and a note on each system with missing predictions.
+        The rows of the benchmark, and notes on missing predictions and unlikely values.
 
     Raises:
         UnknownSystem: `missing` names a system that has no predictions.
@@ -180,7 +197,8 @@ def finish_predictions(
         notes, added = _fill_missing(transaction, benchmark, input_format, result, not_asked)
         rows += added
     _insert_rejects(transaction, benchmark, "predictions", result)
-    return rows, notes
+    notes += _text_notes(transaction, "predictions", benchmark)
+    return rows, notes + _amount_notes(transaction, benchmark)
 
 
 def prediction_notes(result: ReadResult) -> list[str]:
@@ -196,6 +214,47 @@ def prediction_notes(result: ReadResult) -> list[str]:
         for system, names in result.changed_texts.items()
     ]
     return notes + _file_notes(result.file_notes) + alias_notes(result.aliases)
+
+
+def _text_notes(transaction: Transaction, table: str, benchmark: str) -> list[str]:
+    """Return notes on the fields of new rows that hold the text of a missing value."""
+    columns = {
+        column.name: column.type
+        for column in table_named(table).columns
+        if column.type in {"VARCHAR", "VARCHAR[]"} and column.name not in {"benchmark", "file"}
+    }
+    counts = ", ".join(
+        f"count(*) FILTER ({_NULL_TEXT[type_].format(quoted(name))}) AS {quoted(name)}"
+        for name, type_ in columns.items()
+    )
+    found = transaction.fetch(
+        f"SELECT count(*) AS n, {counts} FROM {table} WHERE benchmark = $benchmark",  # noqa: S608
+        {"benchmark": benchmark, "texts": list(NULL_TEXTS)},
+    )
+    rows = found.row(0, named=True)
+    return [
+        f"`{name}` holds in {rows[name]} of {rows['n']} {table} a text that tools write for a "
+        "missing value, such as 'NaN' or 'None': leave the field empty if nothing was given"
+        for name in columns
+        if rows[name]
+    ]
+
+
+def _amount_notes(transaction: Transaction, benchmark: str) -> list[str]:
+    """Return notes on systems whose latencies or costs are too large to be in the right unit."""
+    found = transaction.fetch(
+        "SELECT system, median(latency_s), median(cost_usd) FROM predictions "
+        "WHERE benchmark = $benchmark GROUP BY system ORDER BY system",
+        {"benchmark": benchmark},
+    )
+    return [
+        f"system {system!r} has a median of {median:,.4g} in `{name}`, which is in {unit}: if the "
+        f"column is in {smaller}, convert it with `columns: {{predictions: {{COLUMN: {{to: {name}, "
+        f"scale: {scale}}}}}}}`"
+        for system, *medians in found.iter_rows()
+        for median, (name, unit, limit, smaller, scale) in zip(medians, PLAUSIBLE, strict=True)
+        if median is not None and median > limit
+    ]
 
 
 def alias_notes(by_file: Mapping[Path, Mapping[str, str]]) -> list[str]:

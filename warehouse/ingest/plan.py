@@ -24,7 +24,6 @@ from warehouse.formats.missing_answers import MissingAnswers
 from warehouse.formats.paths import require_valid_systems
 from warehouse.ingest.fast_path import NotFastPath, scan_predictions, scan_questions
 from warehouse.ingest.load import (
-    alias_notes,
     finish_predictions,
     finish_questions,
     insert_predictions,
@@ -95,6 +94,7 @@ class BenchmarkFiles:
             replace(
                 Source.of(file, system),
                 columns={} if file in self.renamed | self.answers else names,
+                beside=tuple(self.question_paths),
             )
             for file, system in self.predictions
         )
@@ -260,12 +260,12 @@ class QuestionLoad(Load):
         benchmark = self.files.benchmark
         rows = insert_questions(transaction, benchmark, self.selects())
         results = (self.question_result, self.document_result)
-        finish_questions(transaction, benchmark, self.documents, *results)
+        notes = finish_questions(transaction, benchmark, self.documents, *results)
         rejected = [reject for result in results for reject in result.rejected]
         return Ingested(
             rows=rows,
             problems=tuple(each.problem for each in rejected),
-            notes=tuple(alias_notes(self.question_result.aliases)),
+            notes=tuple(notes),
             digest=self.digest,
         )
 
@@ -390,6 +390,7 @@ def _select_sources(
             replace(
                 Source.of(file),
                 answered_in=answers,
+                beside=tuple(path for path in files.question_paths if path != file),
                 columns=files.columns.questions,
                 tags=files.columns.tags,
             )

@@ -35,8 +35,10 @@ def retrieved_type(members: Collection[str] | None = None) -> str:
 def split_retrieved(source: str, type_: str) -> tuple[str, dict[str, str]]:
     """Split the column `retrieved` of a table expression into one list for each member, best first.
 
-    Documents are sorted by rank, or else by descending score; ties keep their order. Most files are
-    already sorted, so the SQL checks that first: sorting whole documents is expensive.
+    This is the order in every format. Documents are sorted by rank, or else by score, descending,
+    then by id, descending. As in trec_eval, scores are compared as 32-bit numbers and ids byte by
+    byte. Otherwise, and without ids, documents keep their order. Most files are already sorted, so
+    the SQL checks that first: sorting whole documents is expensive.
 
     Returns:
         A subquery, and the expression of each member's list (null if no document has a value).
@@ -53,26 +55,44 @@ def _each(name: str, documents: str = "retrieved") -> str:
     return f"list_transform({documents}, lambda x: x.{quoted(name)})"
 
 
+def _single(score: str) -> str:
+    """Return a score as trec_eval keeps it, so that close scores tie."""
+    return f"coalesce(try_cast({score} AS FLOAT), sign({score}) * 'inf'::FLOAT)"
+
+
 _RANKS: Final = _each("rank")
-_SCORES: Final = _each("score")
+_SCORES: Final = f"list_transform(retrieved, lambda x: {_single('x.score')})"
+_FALLING: Final = (
+    f"list_bool_and(list_transform(list_zip(({_SCORES})[:-2], ({_SCORES})[2:]), "
+    "lambda pair: pair[1] > pair[2]))"
+)
+"""Whether no score ties with the next one; null for a single document."""
 
 _IN_ORDER: Final = f"""
 CASE
     WHEN list_count(retrieved) < len(retrieved) THEN error('a retrieved document is null')
     WHEN {_RANKS} = range(1, len(retrieved) + 1) THEN true
-    WHEN len(retrieved) < 2 THEN true
+    WHEN len(retrieved) = 0 THEN true
     WHEN list_count({_RANKS}) NOT IN (0, len(retrieved))
         OR (list_count({_RANKS}) = 0 AND list_count({_SCORES}) NOT IN (0, len(retrieved)))
         THEN error('some retrieved documents have a rank or score and some have not')
-    WHEN list_count({_RANKS}) > 0 THEN false
-    ELSE list_count({_SCORES}) = 0 OR {_SCORES} = list_reverse_sort({_SCORES})
+    WHEN list_count({_RANKS}) > 0 THEN CASE
+        WHEN list_min({_RANKS}) < 1 OR list_unique({_RANKS}) < len(retrieved)
+            THEN error('ranks are not different whole numbers from 1 on')
+        ELSE false
+    END
+    ELSE list_count({_SCORES}) = 0 OR coalesce({_FALLING}, true)
 END"""
 
-_SORTED: Final = """
+_SORTED: Final = f"""
 list_transform(
-    list_sort(list_transform(retrieved.documents, lambda x, i: {
-        'rank': x.rank, 'score': CASE WHEN x.rank IS NULL THEN -x.score END, 'i': i, 'x': x
-    })),
+    list_reverse_sort(list_transform(retrieved.documents, lambda x, i: {{
+        'rank': -x.rank,
+        'score': CASE WHEN x.rank IS NULL THEN {_single("x.score")} END,
+        'doc_id': x.doc_id,
+        'i': -i,
+        'x': x
+    }})),
     lambda y: y.x
 )"""
 

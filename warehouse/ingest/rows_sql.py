@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from warehouse.formats.records.prediction import Prediction
 from warehouse.formats.records.question import Question
+from warehouse.formats.records.record import SPACES
 from warehouse.ingest.ranking_sql import retrieved_type, split_retrieved
 from warehouse.schema.ddl import literal, path_literal, quoted
 from warehouse.schema.table import ROUNDING
@@ -131,6 +132,8 @@ def select_predictions(lines: JsonLines) -> str:
     given = lines.fields
     columns = _plain_columns(lines, "predictions")
     columns["repeat"] = "coalesce(repeat, 0)" if "repeat" in given else "0"
+    if "error" in given:
+        columns["error"] = f"CASE WHEN trim(error, {literal(SPACES)}) <> '' THEN error END"
     source = lines.relation
     if "retrieved" in given:
         source, lists = split_retrieved(source, given["retrieved"])

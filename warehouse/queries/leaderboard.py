@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
+from warehouse.errors import MIN_SIMILARITY
 from warehouse.queries.benchmarks import fill_in
 from warehouse.queries.samples import EVERY_ANSWER, Query
+from warehouse.schema.table import NULL_TEXTS
 from warehouse.sql import sql
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 Pair: TypeAlias = tuple[str, str]
-"""A benchmark with an evaluator or a metric."""
+"""A benchmark with an evaluator, a metric or a column."""
+
+ANSWER_NAMES: Final = (
+    *("answer", "response", "output", "reply", "prediction", "completion", "generat", "result"),
+    *("hypothesis", "content", "text", "message"),
+)
+"""Words in the names that other tools give to the field with the answer."""
 
 
 def aggregate_scores(benchmarks: Sequence[str], slices: Sequence[str], places: int) -> Query:
@@ -163,7 +171,7 @@ def find_problems(
         pairs: Benchmarks with evaluators under `judged` (those that use a judge model), `leaking`
             (those that detect leaks) and `stale` (those whose scores are out of date), and with
             metrics, such as `citation.f1`, under `named` (those whose threshold the configuration
-            sets by name).
+            sets by name), and with the columns that could hold an answer under `answering`.
         few: The number of independent questions that an interval needs.
         very_few: The number of them below which scores that are not passes or failures cannot miss
             a threshold significantly.
@@ -172,8 +180,10 @@ def find_problems(
         A query with the columns of the table `problems`.
     """
     parameters = {name: list(map(list, each)) for name, each in pairs.items()}
-    limits = {"few": few, "very_few": very_few}
-    return Query(fill_in(sql("problems"), benchmarks), {**limits, **parameters})
+    limits = {"few": few, "very_few": very_few, "near": MIN_SIMILARITY}
+    texts = {"null_texts": list(NULL_TEXTS), "answer_names": list(ANSWER_NAMES)}
+    statement = sql("problems").replace("{empty_answers}", sql("empty_answers"))
+    return Query(fill_in(statement, benchmarks), {**limits, **texts, **parameters})
 
 
 def find_insights(benchmarks: Sequence[str], retrieving: Iterable[Pair]) -> Query:

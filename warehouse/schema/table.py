@@ -9,6 +9,9 @@ ROUNDING = 1e-3
 """How far a probability may exceed 1, and its logarithm 0: models compute with few digits. Metrics
 read such a probability as 1."""
 
+NULL_TEXTS = ("NULL", "null", "NaN", "nan", "None", "<NA>", "NaT")
+"""Texts that databases and data frames write for a missing value."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:

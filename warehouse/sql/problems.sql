@@ -316,6 +316,10 @@ failed_answers AS (
     HAVING count(error) > 0
 ),
 
+empty_answers AS (
+{empty_answers}
+),
+
 leaks AS (
     SELECT
         s.benchmark,
@@ -499,6 +503,7 @@ FROM (
     UNION ALL BY NAME SELECT * FROM partly_judged
     UNION ALL BY NAME SELECT * FROM stale_scores
     UNION ALL BY NAME SELECT * FROM failed_answers
+    UNION ALL BY NAME SELECT * FROM empty_answers
     UNION ALL BY NAME SELECT * FROM leaks
     UNION ALL BY NAME SELECT * FROM truncated
     UNION ALL BY NAME SELECT * FROM few_clusters

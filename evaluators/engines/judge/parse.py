@@ -186,6 +186,13 @@ def _whole_number(digits: str) -> int:
     return int(digits)
 
 
+def _number(digits: str) -> int | float:
+    """Parse a number with a point or an exponent; 4.0 is the whole number 4, as in JSON Schema."""
+    value = float(digits)
+    is_whole = value.is_integer() and abs(value) < 10**_MOST_DIGITS
+    return int(value) if is_whole else value
+
+
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Make a dictionary; raise `_Unusable` for a field that has two values."""
     found: dict[str, Any] = {}
@@ -201,8 +208,15 @@ def _unique_numbered(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return _unique([(_NUMBER.sub("", name), value) for name, value in pairs])
 
 
-_JSON = json.JSONDecoder(strict=False, parse_int=_whole_number, object_pairs_hook=_unique)
-_NUMBERED_JSON = json.JSONDecoder(parse_int=_whole_number, object_pairs_hook=_unique_numbered)
+_JSON = json.JSONDecoder(
+    parse_int=_whole_number,
+    parse_float=_number,
+    strict=False,
+    object_pairs_hook=_unique,
+)
+_NUMBERED_JSON = json.JSONDecoder(
+    parse_int=_whole_number, parse_float=_number, object_pairs_hook=_unique_numbered
+)
 _STRICT_JSON = json.JSONEncoder(allow_nan=False, sort_keys=True)
 
 

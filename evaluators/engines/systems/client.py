@@ -208,20 +208,34 @@ def as_answer(returned: object) -> Answer:
                 f"unknown field {str(name)!r}{did_you_mean(str(name), known)}: expected some of "
                 f"{', '.join((*ANSWER_FIELDS, *USAGE_FIELDS))}; others go under `extra`"
             )
-    if returned.get("error") is not None:
+    if has_error(returned.get("error")):
         raise ReturnedError(_one_line(str(returned["error"])))
     if all(returned.get(name) is None for name in ANSWER_FIELDS[:7]):
         raise WrongShape(
             f"expected at least one of {', '.join(ANSWER_FIELDS[:7])}, found {_short(returned)}"
         )
-    usage = {name: returned.get(name) for name in USAGE_FIELDS}
+    usage = {name: whole_number(returned.get(name)) for name in USAGE_FIELDS}
     for name, count in usage.items():
         if count is not None and (isinstance(count, bool) or not isinstance(count, int)):
             raise WrongShape(f"{name}: expected a whole number, found {_short(count)}")
         if count is not None and not 0 <= count <= MAX_TOKENS:
             raise WrongShape(f"{name}: expected 0 to {MAX_TOKENS:,}, found {_short(count)}")
-    fields = {name: returned[name] for name in ANSWER_FIELDS if returned.get(name) is not None}
+    fields = {
+        name: returned[name]
+        for name in ANSWER_FIELDS
+        if name != "error" and returned.get(name) is not None
+    }
     return Answer(fields=fields, **usage)
+
+
+def has_error(value: object) -> bool:
+    """Return whether a field `error` says that the system failed; an empty value does not."""
+    return bool(value.strip() if isinstance(value, str) else value)
+
+
+def whole_number(value: Any) -> Any:
+    """Return 4 for 4.0, which JSON Schema calls an integer, and other values unchanged."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 _SHOWN = 200

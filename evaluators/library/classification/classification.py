@@ -36,11 +36,12 @@ def _system(name: str, summary: str) -> Metric:
 class Classification(FrameEvaluator):
     """Is the label the right one?
 
-    A sample is right when its label (the field `label`, otherwise the answer) equals the expected
-    label. Precision, recall and F1 exist only for a whole set: they are computed for each label
-    that is expected anywhere in the set from the table of expected against given labels, and
-    averaged: macro (every label alike), weighted (by how often a label is expected) and micro (the
-    counts of all labels pooled). A label that was never given has precision 0.
+    A sample is right when its label (the field `label`; where it is missing or empty, the answer)
+    equals the expected label. Precision, recall and F1 exist only for a whole set: they are
+    computed for each label that is expected anywhere in the set from the table of expected against
+    given labels, and averaged: macro (every label alike), weighted (by how often a label is
+    expected) and micro (the counts of all labels pooled). A label that was never given has
+    precision 0.
 
     Sources: scikit-learn's definitions with `zero_division=0` over the expected labels.
 
@@ -113,7 +114,9 @@ class Classification(FrameEvaluator):
 
     def prepare(self, samples: pl.DataFrame) -> pl.DataFrame:
         """Select the expected and the given label."""
-        given = pl.coalesce("label", "answer", pl.lit(""))
+        # Empty where the system gives labels for other samples only.
+        label = pl.when(pl.col("label") != "").then("label")
+        given = pl.coalesce(label, "answer", pl.lit(""))
         pair = samples.select(expected="expected_label", given=given).select(
             pl.all().str.normalize("NFC")
         )

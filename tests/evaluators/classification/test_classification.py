@@ -82,7 +82,8 @@ def test_golden_normalised_cases(case: dict[str, Any]) -> None:
     [
         ({"expected_label": "yes", "label": "yes", "answer": "no"}, False, 1.0),
         ({"expected_label": "yes", "label": None, "answer": "yes"}, False, 1.0),
-        ({"expected_label": "yes", "label": "", "answer": "yes"}, False, 0.0),
+        ({"expected_label": "yes", "label": "", "answer": "yes"}, False, 1.0),
+        ({"expected_label": "yes", "label": "", "answer": ""}, False, 0.0),
         ({"expected_label": "yes", "label": None, "answer": None}, False, 0.0),
         ({"expected_label": "yes", "label": "Yes"}, False, 0.0),
         ({"expected_label": "yes", "label": "yes."}, False, 0.0),

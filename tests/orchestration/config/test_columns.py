@@ -8,7 +8,7 @@ import pytest
 
 from orchestration.config.load import load_config
 from orchestration.errors import SettingsError
-from warehouse.formats.columns import Columns
+from warehouse.formats.columns import Columns, Scaled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,9 +41,30 @@ tags: [lang, dataset, lang]"""
     assert load(tmp_path, ragas).predictions == {"q": "question", "model": "system"}
 
 
+def test_a_column_may_be_in_another_unit(tmp_path: Path) -> None:
+    keys = """questions: q.csv
+columns: {predictions: {latency_ms: {to: latency_s, scale: 0.001}}}"""
+    assert load(tmp_path, keys).predictions == {"latency_ms": Scaled("latency_s", 0.001)}
+
+
 @pytest.mark.parametrize(
     ("keys", "line", "said"),
     [
+        (
+            "questions: q.csv\ncolumns: {predictions: {ms: {to: latency, scale: 0.001}}}",
+            7,
+            "unknown field 'latency' (did you mean 'latency_s'?)",
+        ),
+        (
+            "questions: q.csv\ncolumns: {predictions: {reply: {to: answer, scale: 2}}}",
+            7,
+            "'answer' holds no number: expected one of cost_usd, latency_s, noise_ratio",
+        ),
+        (
+            "questions: q.csv\ncolumns: {predictions: {ms: {to: latency_s, scale: 0}}}",
+            7,
+            "benchmarks.t.columns.predictions.ms.scale: input should be greater than 0",
+        ),
         (
             "questions: q.csv\ncolumns: {questions: {query: questoin}}",
             7,

@@ -366,3 +366,44 @@ def test_what_the_client_of_langfuse_returns(tmp_path: Path) -> None:
     assert (question.question, prediction.answer) == (CROWS, "A murder.")
     assert [each.doc_id for each in prediction.retrieved or []] == ["d1", "d2"]
     assert (prediction.latency_s, prediction.cost_usd) == (0.5, 0.002)
+
+
+UNLIKELY = "times before 1990 or after tomorrow, and ends before starts, count as missing"
+
+
+@pytest.mark.parametrize(
+    ("change", "latency"),
+    [
+        ({}, 0.5),
+        ({"startTime": 0}, None),
+        ({"startTime": "0"}, None),
+        ({"startTime": "1970-01-01T00:00:00Z"}, None),
+        ({"startTime": "0001-01-01T00:00:00Z"}, None),
+        ({"startTime": "1989-12-31T23:59:59Z"}, None),
+        ({"endTime": "2999-01-01T00:00:00Z"}, None),
+        ({"endTime": "2025-01-31T11:59:59Z"}, None),
+        # Langfuse's own latency does not rest on these times.
+        ({"startTime": 0, "latency": 2.5}, 2.5),
+    ],
+)
+def test_unlikely_times_are_missing(
+    tmp_path: Path, change: dict[str, Any], latency: float | None
+) -> None:
+    path = tmp_path / "s.jsonl"
+    root = OBSERVATIONS[2] | change
+    path.write_text("".join(json.dumps(each) + "\n" for each in [*OBSERVATIONS[:2], root]))
+    source = Source(path, "s")
+    (found,) = read_predictions(source)
+    assert isinstance(found, Read), found
+    assert found.record.latency_s == latency
+    assert [note[: len(UNLIKELY)] for note in source.notes] == ([UNLIKELY] if change else [])
+
+
+def test_a_latency_since_1970_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps(TRACE | {"latency": 1_738_324_800.0}))
+    source = Source(path, "s")
+    (found,) = read_predictions(source)
+    assert isinstance(found, Read), found
+    assert found.record.latency_s is None
+    assert len(source.notes) == 1

@@ -479,3 +479,41 @@ def test_spans_that_the_sdk_writes(tmp_path: Path) -> None:
     assert other.question == "Which bird?"
     assert failed.answer is None
     assert "no such model" in (failed.error or "")
+
+
+UNLIKELY = "times before 1990 or after tomorrow, and ends before starts, count as missing"
+
+
+@pytest.mark.parametrize(
+    ("form", "change", "latency"),
+    [
+        ("phoenix", {}, 0.5),
+        ("phoenix", {"start_time": 0}, None),
+        ("phoenix", {"start_time": "1970-01-01T00:00:00Z"}, None),
+        ("phoenix", {"end_time": "2025-01-31T11:00:00Z"}, None),
+        ("phoenix", {"end_time": "2999-01-01T00:00:00Z"}, None),
+        ("otlp", {}, 0.5),
+        ("otlp", {"startTimeUnixNano": "0"}, None),
+        ("otlp", {"startTimeUnixNano": 0}, None),
+        ("otlp", {"endTimeUnixNano": "1"}, None),
+    ],
+)
+def test_unlikely_times_are_missing(
+    tmp_path: Path, form: str, change: dict[str, Any], latency: float | None
+) -> None:
+    if form == "phoenix":
+        path = write(tmp_path / "s.jsonl", [*TRACE[:2], TRACE[2] | change])
+    else:
+        exported = otlp()
+        for resource in exported["resourceSpans"]:
+            for scope in resource["scopeSpans"]:
+                for each in scope["spans"]:
+                    if not each.get("parentSpanId"):
+                        each.update(change)
+        path = tmp_path / "s.json"
+        path.write_text(json.dumps(exported))
+    source = Source(path, "s")
+    (found,) = read_predictions(source)
+    assert isinstance(found, Read), found
+    assert found.record.latency_s == (latency and pytest.approx(latency, abs=1e-6))
+    assert [note[: len(UNLIKELY)] for note in source.notes] == ([UNLIKELY] if change else [])

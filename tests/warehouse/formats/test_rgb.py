@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.warehouse.ingesting import ingest_predictions, ingest_questions
+from warehouse.errors import InputError
 from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.rgb import read_predictions, read_questions
+from warehouse.ingest.ingest import PREDICTIONS, ingest
+from warehouse.ingest.plan import BenchmarkFiles
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -53,6 +57,10 @@ def test_an_answer_is_one_with_spellings_or_several_parts(
         ("en.json", {}, "noise_robustness"),
         ("en_int.json", {}, "information_integration"),
         ("en_fact.json", {"fakeanswer": "Milan"}, "counterfactual_robustness"),
+        ("zh.json", {}, "noise_robustness"),
+        ("zh_int.json", {}, "information_integration"),
+        ("zh_fact.json", {}, "counterfactual_robustness"),
+        ("en_refine.json", {}, "noise_robustness"),
         ("en_int.json", {"scenario": "negative_rejection"}, "negative_rejection"),
     ],
 )
@@ -88,9 +96,9 @@ def test_questions_are_asked_at_all_noise_rates_that_occur(tmp_path: Path) -> No
     robust = "noise_robustness"
     assert rows.rows() == [
         ("0@0", 0.0, robust),
-        ("0@1", 1.0, None),
+        ("0@1", 1.0, "negative_rejection"),
         ("1@0", 0.0, robust),
-        ("1@1", 1.0, None),
+        ("1@1", 1.0, "negative_rejection"),
     ]
     done = ingest_predictions(warehouse, benchmark="b", format="rgb", files=files)
     assert done.notes == (
@@ -107,6 +115,72 @@ def test_questions_are_asked_at_all_noise_rates_that_occur(tmp_path: Path) -> No
         ("one", "1@0", "b", [], None),
         ("two", "1@1", "no", None, None),
     ]
+
+
+DATASETS = {
+    "en": {"answer": "b"},
+    "en_int": {"answer": ["b", "c"]},
+    "en_fact": {"answer": "b", "fakeanswer": "x"},
+}
+
+
+def three(folder: Path, names: dict[str, str]) -> tuple[list[Path], list[tuple[Path, str | None]]]:
+    """One question a dataset, all with the id 0, and outputs at two rates in one file each."""
+    files = [
+        write(folder / f"{name}.json", {"id": 0, "query": f"{name}?", **row})
+        for name, row in DATASETS.items()
+    ]
+    outputs: list[tuple[Path, str | None]] = []
+    for name in DATASETS:
+        rates = (0.2, 1.0) if name == "en" else (0.4,)
+        rows = [
+            {"id": 0, "query": f"{name}?", "noise_rate": rate, "prediction": name} for rate in rates
+        ]
+        path = folder / names[name]
+        path.parent.mkdir(exist_ok=True)
+        outputs.append((write(path, *rows), "s"))
+    return files, outputs
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        {name: f"prediction_{name}_s_temp0.2.json" for name in DATASETS},
+        {name: f"{name}/s.json" for name in DATASETS},
+    ],
+)
+def test_the_three_files_are_one_benchmark(tmp_path: Path, names: dict[str, str]) -> None:
+    files, outputs = three(tmp_path, names)
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    ingest_questions(warehouse, benchmark="b", format="rgb", questions=files, predictions=outputs)
+    given = BenchmarkFiles(benchmark="b", format="rgb", questions=files, predictions=outputs)
+    done = ingest(warehouse, [given], kinds=(PREDICTIONS,))["b", PREDICTIONS]
+    assert done.notes == ()
+    found = warehouse.fetch(
+        "SELECT question_id, scenario, answer FROM questions "
+        "JOIN predictions USING (benchmark, question_id) ORDER BY question_id"
+    )
+    assert found.rows() == [
+        ("en/0@0.2", "noise_robustness", "en"),
+        ("en/0@1", "negative_rejection", "en"),
+        ("en_fact/0@0.4", "counterfactual_robustness", "en_fact"),
+        ("en_int/0@0.4", "information_integration", "en_int"),
+    ]
+
+
+def test_outputs_of_several_files_name_theirs(tmp_path: Path) -> None:
+    names = {"en": "en_s.json", "en_int": "en_int_s.json", "en_fact": "other.json"}
+    files, outputs = three(tmp_path, names)
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    given = BenchmarkFiles(benchmark="b", format="rgb", questions=files, predictions=outputs)
+    with pytest.raises(
+        InputError, match=r"other\.json: expected the file of questions in the name"
+    ):
+        ingest(warehouse, [given])
+    # The outputs of a file that is not among the questions are not those of another one.
+    short = replace(given, questions=[files[0], files[2]], predictions=outputs[:2])
+    with pytest.raises(InputError, match=r"en_int_s\.json: expected the file of questions"):
+        ingest(warehouse, [short])
 
 
 def test_outputs_without_a_noise_rate_answer_the_question_itself(tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
 import pytest
 
 from warehouse.errors import InputError
-from warehouse.formats.columns import Columns
+from warehouse.formats.columns import Columns, Scaled
 from warehouse.ingest import plan
 from warehouse.ingest.ingest import PREDICTIONS, QUESTIONS, ingest
 from warehouse.ingest.plan import BenchmarkFiles
@@ -64,6 +66,44 @@ def test_columns_and_tags_are_stored_as_fields_and_tags(
     tags = [{"key": "lang", "value": "en"}, {"key": "level", "value": "2"}]
     assert stored(warehouse) == [("a", "Why?", tags, None, "So."), ("b", None, None, None, "Yes.")]
     require_valid(warehouse, [files(tmp_path, ASKED, GIVEN)])
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "json", "csv", "parquet"])
+def test_a_column_in_another_unit_is_converted(
+    warehouse: Warehouse, tmp_path: Path, kind: str
+) -> None:
+    rows = [
+        {"question_id": "a", "ms": 9, "cents": 12.5},
+        {"question_id": "b", "ms": 1986500, "cents": None},
+    ]
+    path = tmp_path / f"given.{kind}"
+    match kind:
+        case "json":
+            path.write_text(json.dumps(rows))
+        case "csv":
+            path.write_text("question_id,ms,cents\na,9,12.5\nb,1986500,\n")
+        case "parquet":
+            pl.DataFrame(rows).write_parquet(path)
+        case _:
+            write(path, rows)
+    columns = Columns(
+        predictions={"ms": Scaled("latency_s", 0.001), "cents": Scaled("cost_usd", 0.01)}
+    )
+    given = files(tmp_path, ASKED, GIVEN, columns)
+    ingest(warehouse, [replace(given, predictions=[(path, "s")])])
+    found = warehouse.fetch("SELECT latency_s, cost_usd FROM predictions ORDER BY question_id")
+    # As decimal fractions: 9 * 0.001 is 0.009000000000000001.
+    assert found.rows() == [(0.009, 0.125), (1986.5, None)]
+    other = replace(columns, predictions=columns.predictions | {"ms": Scaled("latency_s", 1)})
+    again = ingest(warehouse, [replace(given, predictions=[(path, "s")], columns=other)])
+    assert not again["t", PREDICTIONS].unchanged
+
+
+def test_a_text_is_not_converted(warehouse: Warehouse, tmp_path: Path) -> None:
+    columns = Columns(predictions={"ms": Scaled("latency_s", 0.001)})
+    given = [{"question_id": "a", "ms": "9 ms"}]
+    with pytest.raises(InputError, match="ms: expected a number, found the text '9 ms'"):
+        ingest(warehouse, [files(tmp_path, ASKED, given, columns)])
 
 
 def test_files_are_read_again_when_their_columns_change(

@@ -90,6 +90,8 @@ RETRIEVED = st.fixed_dictionaries(
         "score": NUMBER,
         "text": TEXT,
         "title": ANYTHING,
+        "id": ID,
+        "docid": ID,
     },
 )
 FULL = st.fixed_dictionaries({"doc_id": ID, "score": st.floats(-1, 1)})
@@ -233,8 +235,12 @@ def test_both_routes_read_the_same_questions(four: Path, text: str) -> None:
     ("key", "values", "order"),
     [
         ("text", ["z", "y", "x"], "abc"),
-        ("score", [3, 2, 2], "abc"),
-        ("score", [2, 3, 3], "bca"),
+        ("score", [3, 2, 2], "acb"),
+        ("score", [2, 3, 3], "cba"),
+        ("score", [1, 1, 1], "cba"),
+        # As 32-bit numbers these are equal.
+        ("score", [1.00000001, 1, 0], "bac"),
+        ("score", [1e300, 1e39, -1e300], "bac"),
         ("rank", [1, 2, 3], "abc"),
         ("rank", [2, 4, 9], "abc"),
         ("rank", [3, 1, 2], "bca"),
@@ -284,7 +290,7 @@ def test_an_ordinary_file_takes_the_fast_path(four: Path, tmp_path: Path) -> Non
         "predictions",
     )
     assert isinstance(rows, list)
-    assert [row["retrieved_doc_ids"] for row in rows] == [["7", "a"], ["b", "a", "c"], None, []]
+    assert [row["retrieved_doc_ids"] for row in rows] == [["7", "a"], ["b", "c", "a"], None, []]
     assert [row["retrieved_scores"] for row in rows] == [[0.5, 1.0], [2.0, 1.0, 1.0], None, None]
     assert rows[0]["extra"] == {"extra": [1], "model": "m"}
     assert rows[2]["contexts"] == ["x"]

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from warehouse.errors import InputError, Problem, closest_match
-from warehouse.formats.columns import NO_COLUMNS
+from warehouse.formats.columns import NO_COLUMNS, Scaled, field_of
 from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.readers.strict_json import is_list
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
+
+    from warehouse.formats.columns import Target
 
 QUESTION_ALIASES: Final[Mapping[str, str]] = {
     "id": "question_id",
@@ -62,7 +64,7 @@ class FieldNames:
         self,
         path: Path,
         known: Collection[str],
-        columns: Mapping[str, str] = NO_COLUMNS,
+        columns: Mapping[str, Target] = NO_COLUMNS,
         aliases: Mapping[str, str] = NO_COLUMNS,
         *,
         used: dict[str, str] | None = None,
@@ -74,7 +76,7 @@ class FieldNames:
         Args:
             path: The file.
             known: The names of fields.
-            columns: Fields by column, as configured.
+            columns: Fields by column, as configured, with the scales of their values.
             aliases: Fields by alias.
             used: Collects the aliases that were used.
             required: The field that every row has.
@@ -84,7 +86,10 @@ class FieldNames:
         self.written: dict[str, str] = {}
         self.has_id = True
         self._path = path
-        self._columns = columns
+        self._columns = {name: field_of(target) for name, target in columns.items()}
+        self._scaled = {
+            name: target for name, target in columns.items() if isinstance(target, Scaled)
+        }
         self._aliases = aliases
         self._used = {} if used is None else used
         self._required = required
@@ -93,27 +98,34 @@ class FieldNames:
         self._seen: dict[str, None] = {}
         self._delimiter: str | None = None
 
-    def rename(self, row: dict[str, Any], names: Mapping[str, str] | None = None) -> dict[str, Any]:
+    def rename(self, row: dict[str, Any]) -> dict[str, Any]:
         """Return a row under the names of fields.
 
+        An alias counts where the row has no value for the field itself, whatever other rows have.
         One text under another name than `contexts` is a list of one context.
-
-        Args:
-            row: The row.
-            names: The fields by column, if all rows have the same columns.
 
         Raises:
             RecordError: Two columns provide one field.
         """
-        if names is None:
+        names = self.fields(tuple(row))
+        if None in row.values():
+            row = {name: value for name, value in row.items() if value is not None}
             names = self.fields(tuple(row))
         if not names:
             return row
-        named = {names.get(name, name): value for name, value in row.items()}
+        named = {
+            names.get(name, name): self.convert(name, value) if self._scaled else value
+            for name, value in row.items()
+        }
         text = named.get("contexts")
         if isinstance(text, str) and "contexts" not in row:
             named["contexts"] = text if self._with_json and is_list(text) else [text]
         return named
+
+    def convert(self, column: str, value: object) -> object:
+        """Return the value of a column in the unit of its field."""
+        scaled = self._scaled.get(column)
+        return value if scaled is None else scaled.convert(value)
 
     def fields(self, columns: tuple[str, ...]) -> Mapping[str, str]:
         """Return the field of each of these columns that has another name.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 import io
+import shlex
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -32,14 +33,24 @@ if TYPE_CHECKING:
 CHUNK_BYTES: Final = MIB
 COMPRESSED: Final = {".gz": "gzip", ".zst": "Zstandard"}
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+_MARK_BYTES: Final = 4
+_MAGIC: Final = {".gz": b"\x1f\x8b", ".zst": b"\x28\xb5\x2f\xfd"}
+_ENCODINGS: Final = {
+    b"\xff\xfe\x00\x00": "UTF-32",
+    b"\x00\x00\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+"""Encodings by the byte order mark."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of a file, from 1, without its end."""
+    """A line of a file, from 1, and what ends it."""
 
     number: int
     text: str
+    end: str = ""
 
     @property
     def beginning(self) -> str:
@@ -97,16 +108,63 @@ def opened(path: Path) -> Iterator[io.BufferedReader]:
     try:
         with path.open("rb", CHUNK_BYTES) as raw:
             if ending not in COMPRESSED:
-                yield cast("io.BufferedReader", raw)
+                reader = cast("io.BufferedReader", raw)
+                _require_text(path, reader)
+                yield reader
                 return
             with _decompressed(raw, ending) as contents:
-                yield io.BufferedReader(_Expanded(path, raw, contents), CHUNK_BYTES)
+                reader = io.BufferedReader(_Expanded(path, raw, contents), CHUNK_BYTES)
+                _require_text(path, reader)
+                yield reader
     except (gzip.BadGzipFile, EOFError, zlib.error, zstandard.ZstdError) as error:
         raise InputError(
             [Problem(path, None, f"expected a whole {COMPRESSED[ending]} file: {error}")]
         ) from error
     except OSError as error:
         raise InputError([Problem(path, None, f"cannot be read: {error.strerror}")]) from error
+
+
+def _require_text(path: Path, reader: io.BufferedReader) -> None:
+    """Check that what a file begins with may be text in UTF-8, and say how to mend it.
+
+    Raises:
+        InputError: The file is compressed once more than its name says, or UTF-16 or UTF-32.
+    """
+    if kind(path) == ".parquet":
+        return
+    beginning = reader.peek(_MARK_BYTES)[:_MARK_BYTES]
+    file = shlex.quote(str(path))
+    reason = None
+    for ending, mark in _MAGIC.items():
+        if beginning.startswith(mark):
+            reason = f"compressed with {COMPRESSED[ending]}, which the name does not say: "
+            reason += f"`mv {file} {shlex.quote(str(path) + ending)}`, and name it so here"
+    encoding = next((name for mark, name in _ENCODINGS.items() if beginning.startswith(mark)), None)
+    if reason is None and encoding is None and b"\0" in beginning:
+        encoding = "UTF-16BE" if beginning.startswith(b"\0") else "UTF-16LE"
+    if encoding is not None:
+        reason = f"expected UTF-8, found {encoding}: {_convert(path, encoding)}"
+    if reason is not None:
+        raise InputError([Problem(path, None, reason)])
+
+
+def not_utf8(path: Path, place: str = "") -> str:
+    """Return the reason why a text cannot be read that is in another encoding, and the remedy."""
+    return f"not UTF-8{place}; if the file is in Latin-1, {_convert(path, 'LATIN1')}"
+
+
+def joined(path: Path) -> str:
+    """Return the reason why a line is refused that begins with a byte order mark."""
+    return (
+        "a byte order mark within the file, which was joined from several ones: remove it with "
+        f"`sed -i 's/^\\xEF\\xBB\\xBF//' {shlex.quote(str(path))}`"
+    )
+
+
+def _convert(path: Path, encoding: str) -> str:
+    target = path.with_name(f"utf8-{path.name}")
+    name, written = shlex.quote(str(path)), shlex.quote(str(target))
+    return f"convert it with `iconv -f {encoding} -t UTF-8 {name} > {written}`"
 
 
 def _decompressed(raw: BinaryIO, ending: str) -> BinaryIO:
@@ -153,13 +211,15 @@ def lines(path: Path, *, keep_blank: Callable[[], bool] | None = None) -> Iterat
                 yield Reject(number, too_long("the line"), start)
                 continue
             try:
-                text = line.decode().rstrip("\r\n")
+                whole_line = line.decode()
             except UnicodeDecodeError as error:
                 start = line[: 4 * SHOWN].decode(errors="replace")[:SHOWN]
-                yield Reject(number, f"not UTF-8 at byte {error.start + 1} of the line", start)
+                place = f" at byte {error.start + 1} of the line"
+                yield Reject(number, not_utf8(path, place), start)
                 continue
+            text = whole_line.rstrip("\r\n")
             if line.strip(whitespace) or (keep_blank is not None and keep_blank()):
-                yield Line(number, text)
+                yield Line(number, text, whole_line[len(text) :])
             else:
                 number += _skip_blank_lines(file, whitespace)
 
@@ -209,7 +269,7 @@ def whole(path: Path) -> str:
         return read.decode()
     except UnicodeDecodeError as error:
         line = read.count(b"\n", 0, error.start) + 1
-        raise InputError([Problem(path, line, "not UTF-8")]) from None
+        raise InputError([Problem(path, line, not_utf8(path))]) from None
 
 
 def texts(path: Path) -> Iterator[str]:
@@ -227,7 +287,7 @@ def texts(path: Path) -> Iterator[str]:
                 yield decoder.decode(chunk, final=not chunk)
             except UnicodeDecodeError as error:
                 line += chunk.count(b"\n", 0, max(0, error.start))
-                raise InputError([Problem(path, line, "not UTF-8")]) from None
+                raise InputError([Problem(path, line, not_utf8(path))]) from None
             if not chunk:
                 return
             line += chunk.count(b"\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -20,6 +21,18 @@ _VALUES: Final = ("stringValue", "boolValue", "intValue", "doubleValue", "bytesV
 _NANOSECONDS, _MICROSECONDS, _MILLISECONDS = 1e17, 1e14, 1e11
 """Numbers from which on a time since 1970 is in these units."""
 
+EARLIEST: Final = datetime(1990, 1, 1, tzinfo=UTC).timestamp()
+"""Times before it are those that programs write where they know none, such as 0."""
+
+DAY: Final = 86_400.0
+START: Final = ("start_time", "startTimeUnixNano")
+END: Final = ("end_time", "endTimeUnixNano")
+UNLIKELY: Final = (
+    "times before 1990 or after tomorrow, and ends before starts, count as missing, so that some "
+    "latencies are unknown"
+)
+"""The note on a file with such times."""
+
 
 @dataclass(frozen=True, slots=True)
 class Span:
@@ -32,7 +45,6 @@ class Span:
         name: The name.
         kind: The kind of OpenInference in capitals, such as `RETRIEVER`; empty if unknown.
         start: The start in seconds since 1970; null if unknown.
-        end: The end; likewise.
         error: The message of a span that failed; null if it did not.
         attributes: The attributes by their names with dots.
         row: The row of the file.
@@ -44,7 +56,6 @@ class Span:
     name: str | None
     kind: str
     start: float | None
-    end: float | None
     error: str | None
     attributes: Mapping[str, Any]
     row: Row
@@ -70,8 +81,7 @@ def span_of(row: Row) -> Span:
         parent=parent if isinstance(parent, str) and parent.strip("0x") else None,
         name=fields["name"] if isinstance(fields.get("name"), str) else None,
         kind=str(kind).upper(),
-        start=time_of(fields, "start_time", "startTimeUnixNano"),
-        end=time_of(fields, "end_time", "endTimeUnixNano"),
+        start=time_of(fields, *START),
         error=_error(fields),
         attributes=attributes,
         row=row,
@@ -157,11 +167,36 @@ def _error(fields: Mapping[str, Any]) -> str | None:
     if str(code).upper() not in ERRORS:
         return None
     message = _first(fields, "status_message") or _first(given, "description", "message")
-    return str(message) if message is not None else "the span has the status ERROR"
+    return str(message or "").strip() or "the span has the status ERROR"
+
+
+def latency_of(fields: Mapping[str, Any], notes: list[str]) -> float | None:
+    """Return the seconds from the start to the end of a span; null if one of them is missing.
+
+    A note is added, once, if a time is unlikely or the end is before the start.
+    """
+    start, end = time_of(fields, *START), time_of(fields, *END)
+    if start is not None and end is not None and end >= start:
+        return end - start
+    is_given = _first(fields, *START) is not None and _first(fields, *END) is not None
+    if is_given and UNLIKELY not in notes:
+        notes.append(UNLIKELY)
+    return None
+
+
+def likely_latency(seconds: float | None, notes: list[str]) -> float | None:
+    """Return a latency that a file gives; null, with a note, for one since before 1990."""
+    if seconds is None or seconds <= time.time() - EARLIEST:
+        return seconds
+    if UNLIKELY not in notes:
+        notes.append(UNLIKELY)
+    return None
 
 
 def time_of(fields: Mapping[str, Any], *names: str) -> float | None:
-    """Return a time in seconds since 1970, from ISO 8601 or a number; null if it is missing.
+    """Return a time in seconds since 1970, from ISO 8601 or a number.
+
+    It is null if it is missing, before 1990 or after tomorrow.
 
     Raises:
         RecordError: The first of the named fields that is there is not a time.
@@ -169,19 +204,28 @@ def time_of(fields: Mapping[str, Any], *names: str) -> float | None:
     given = _first(fields, *names)
     if given is None:
         return None
+    seconds = _seconds(given)
+    if seconds is None:
+        name = next(name for name in names if fields.get(name) is not None)
+        raise RecordError([f"{name}: expected a time as in ISO 8601, found {found(given)}"])
+    return seconds if EARLIEST <= seconds <= time.time() + DAY else None
+
+
+def _seconds(given: object) -> float | None:
+    """Return a time in seconds since 1970; null if the value is not a time."""
     if isinstance(given, str) and given.isdecimal() and len(given) < 20:  # noqa: PLR2004
         given = int(given)
     if isinstance(given, str):
         try:
-            time = datetime.fromisoformat(given)
+            parsed = datetime.fromisoformat(given)
         except ValueError:
-            time = None
-        if time is not None:
-            return (time if time.tzinfo is not None else time.replace(tzinfo=UTC)).timestamp()
+            return None
+        # Not `timestamp()` of a naive time, which is one of this machine.
+        aware = parsed if parsed.tzinfo is not None else parsed.replace(tzinfo=UTC)
+        return (aware - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()
     if isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given < 1e20:  # noqa: PLR2004
         return float(given) / _unit(given)
-    name = next(name for name in names if fields.get(name) is not None)
-    raise RecordError([f"{name}: expected a time as in ISO 8601, found {found(given)}"])
+    return None
 
 
 def _unit(number: float) -> float:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from warehouse.errors import InputError, Problem
 from warehouse.formats.format import SHOWN, Reject
 from warehouse.formats.readers.error_messages import RecordError, found
-from warehouse.formats.readers.files import kind, lines, opened
+from warehouse.formats.readers.files import COMPRESSED, joined, kind, lines, opened
 from warehouse.formats.readers.json_stream import JsonStream
 from warehouse.formats.readers.limits import LONGEST_ROW, MAX_FIELDS, too_long, too_many_fields
 from warehouse.formats.readers.parquet import parquet_rows
@@ -17,10 +18,13 @@ from warehouse.formats.readers.tabular import Shape, csv_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from pathlib import Path
 
     from warehouse.formats.readers.field_names import FieldNames
     from warehouse.formats.readers.json_stream import Member
+
+
+NAMED_BY_FILE: Final = {"doc_id": frozenset({"sentences", "text"})}
+"""By key, the members of an object that is a row without the key, in a file of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +113,8 @@ def json_lines(path: Path) -> Iterator[Row | Reject]:
                 message += "rename a file with one list to .json"
                 raise InputError([Problem(path, line.number, message)]) from None
             reason = f"not JSON at column {error.position + 1}: {error}"
+            if line.text.startswith("\ufeff"):
+                reason = joined(path)
             yield Reject(line.number, reason, line.beginning)
             continue
         if isinstance(value, dict):
@@ -127,7 +133,8 @@ def json_members(path: Path, *, key: str) -> Iterator[Row | Reject]:
     """Yield the rows of a JSON file: a list of objects, an object of objects, or one object.
 
     In an object of objects, the keys become the field `key` of the rows. An object that has this
-    field itself is a single row.
+    field itself is a single row. So is one with the sentences or the text of a document, which is
+    called after its file.
 
     Raises:
         InputError: The file is not such JSON; names the line.
@@ -157,6 +164,9 @@ def json_members(path: Path, *, key: str) -> Iterator[Row | Reject]:
             # Not one row, but rows by key, the first of which is not valid.
             is_single = False
             yield from rows_so_far
+    has_content = not NAMED_BY_FILE.get(key, frozenset()).isdisjoint(fields)
+    if is_single and has_content and fields.get(key) is None:
+        fields[key] = Path(path.stem).stem if path.suffix.lower() in COMPRESSED else path.stem
     if is_single and key in fields:
         yield Row(fields, 1, stream.beginning)
     elif is_single:

@@ -14,16 +14,19 @@ from warehouse.formats.columns import NO_COLUMNS
 from warehouse.formats.format import SHOWN, Reject
 from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.readers.field_names import DELIMITERS, FieldNames
-from warehouse.formats.readers.files import lines
+from warehouse.formats.readers.files import joined, lines
 from warehouse.formats.readers.limits import LONGEST_ROW, MAX_LINES, too_long, too_many_fields
 from warehouse.formats.readers.strict_json import NotJsonError, decode, first_repeated, is_list
 from warehouse.formats.records.record import Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
     from warehouse.formats.records.record import Record
+
+
+_WHOLE = re.compile(r"[0-9]+(?:\.0+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,6 @@ def csv_rows(
     with _long_cells():
         plain = _Lines(path)
         header: list[str] | None = None
-        fields: Mapping[str, str] = NO_COLUMNS
         first = next(plain, None)
         if first is None:
             return
@@ -84,12 +86,15 @@ def csv_rows(
                 if header is None:
                     header = _header(path, cells, line)
                     if names is not None and any(map(str.strip, cells)):
-                        fields = names.check_header(header, line, delimiter)
+                        names.check_header(header, line, delimiter)
+                elif cells and cells[0].startswith("\ufeff"):
+                    yield Reject(line, joined(path), delimiter.join(cells)[:SHOWN])
                 elif len(cells) != len(header):
                     reason = f"expected {len(header)} cells, found {len(cells)}"
                     yield Reject(line, reason, delimiter.join(cells)[:SHOWN])
                 else:
-                    yield _row(dict(zip(header, cells, strict=True)), line, shape, fields)
+                    given = zip(header, cells, strict=True)
+                    yield _row({name: cell for name, cell in given if cell}, line, shape, names)
         except csv.Error as error:
             raise InputError([Problem(path, plain.number, f"not CSV: {error}")]) from None
 
@@ -127,7 +132,8 @@ class _Lines:
         if self.number - self.begin >= MAX_LINES:
             reason = f"the row has more than {MAX_LINES:,} lines; is a quotation mark missing?"
             raise InputError([Problem(self._path, self.begin, reason)])
-        return line.text + "\n"
+        # As written: a line break within quotes is part of a cell.
+        return line.text + line.end
 
 
 def _header(path: Path, cells: list[str], line: int) -> list[str]:
@@ -164,21 +170,26 @@ def _delimiter(path: Path, header: str, line: int, known: Collection[str]) -> st
 
 
 def _row(
-    cells: dict[str, str], line: int, shape: Shape, fields: Mapping[str, str]
+    cells: dict[str, str], line: int, shape: Shape, names: FieldNames | None
 ) -> tuple[dict[str, Any], int] | Reject:
     row: dict[str, Any] = {}
+    try:
+        fields = NO_COLUMNS if names is None else names.fields(tuple(cells))
+    except RecordError as error:
+        return Reject(line, str(error), ",".join(cells.values())[:SHOWN])
     for column, cell in cells.items():
-        if cell == "":
-            continue
         name = fields.get(column, column)
         if name == "contexts" != column and not is_list(cell):
             row[name] = [cell]
             continue
         is_json = name in shape.json or (name in shape.text_or_json and is_list(cell))
-        is_number = name in shape.numbers or (name in shape.text_or_number and cell.isdecimal())
+        is_number = name in shape.numbers or (
+            name in shape.text_or_number and _WHOLE.fullmatch(cell) is not None
+        )
         if is_json or is_number:
             try:
-                row[name] = decode(cell)
+                value = decode(cell)
+                row[name] = value if names is None else names.convert(column, value)
             except NotJsonError as error:
                 wanted = "JSON" if is_json else "a number"
                 reason = f"{column}: expected {wanted}, found {cell[:60]!r} ({error})"

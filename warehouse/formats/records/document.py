@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from warehouse.formats.readers.error_messages import RecordError, found
-from warehouse.formats.records.record import Id, Record
+from warehouse.formats.records.record import Id, Record, integer
+
+ID_NAMES: Final = ("id", "sid", "sentence_id", "sent_id")
+"""The names of a sentence's id; where several are given, they are equal."""
+
+OTHER_ID_NAMES: Final = ("key", "label", "number")
+"""Names that are those of an id where none of the former is given."""
 
 
 class Sentence(Record):
     """One sentence of a document."""
 
-    sid: Id | None = None
     id: Id | None = None
     text: str
 
@@ -21,7 +26,8 @@ class Document(Record):
 
     Attributes:
         doc_id: The id of the document.
-        sentences: Its sentences: texts, with the ids S1, S2, ..., or objects `{id, text}`.
+        sentences: Its sentences: texts, with the ids S1, S2, ..., or objects `{id, text}`; `sid`,
+            `sentence_id`, `sent_id`, `key`, `label` and `number` are ids, too.
         text: The whole text, instead of sentences.
     """
 
@@ -33,31 +39,62 @@ class Document(Record):
         """Return the sentences as (id, text); plain texts get the ids S1, S2, ...
 
         Raises:
-            RecordError: A sentence is neither text nor `{id, text}`, an id occurs twice, or the
-                document has neither sentences nor text.
+            RecordError: A sentence is neither text nor `{id, text}`, has other fields but no id or
+                no id although others have one, an id occurs twice, or the document has neither
+                sentences nor text.
         """
         if self.sentences is None and self.text is None:
             raise RecordError(["sentences: missing, and so is text; expected one of the two"])
         given = self.sentences if self.sentences is not None else [self.text]
+        read = [_sentence(each, f"sentences[{at}]") for at, each in enumerate(given)]
+        is_numbered = all(each.id is None for each in read)
         numbered: dict[str, str] = {}
-        for position, each in enumerate(given, start=1):
-            name, text = _sentence(each, position)
+        for at, each in enumerate(read):
+            name = f"S{at + 1}" if is_numbered else each.id
+            if name is None:
+                raise RecordError([f"sentences[{at}]: no id, but other sentences have one"])
             if name in numbered:
-                raise RecordError([f"sentences[{position - 1}]: the id {name!r} occurs twice"])
-            numbered[name] = text
+                raise RecordError([f"sentences[{at}]: the id {name!r} occurs twice"])
+            numbered[name] = each.text
         return list(numbered.items())
 
 
-def _sentence(each: object, position: int) -> tuple[str, str]:
+def _sentence(each: object, location: str) -> Sentence:
     if isinstance(each, str):
-        return f"S{position}", each
+        return Sentence(text=each)
     if not isinstance(each, dict):
-        raise RecordError(
-            [f"sentences[{position - 1}]: expected text or an object, found {found(each)}"]
-        )
+        raise RecordError([f"{location}: expected text or an object, found {found(each)}"])
+    name = _id_name(each, location)
     try:
-        sentence = Sentence.read(each)
+        return Sentence.read({"id": None if name is None else each[name], "text": each.get("text")})
     except RecordError as error:
-        location = f"sentences[{position - 1}]"
-        raise RecordError([f"{location}.{fault}" for fault in error.sentences]) from None
-    return sentence.sid or sentence.id or f"S{position}", sentence.text
+        faults = [
+            f"{name}{fault.removeprefix('id')}" if fault.startswith("id:") else fault
+            for fault in error.sentences
+        ]
+        raise RecordError([f"{location}.{fault}" for fault in faults]) from None
+
+
+def _id_name(sentence: dict[str, Any], location: str) -> str | None:
+    """Return the field with the id of a sentence; null if it has none.
+
+    Raises:
+        RecordError: Several fields contradict each other, or one with another name may be the id:
+            to number the sentence instead would give it the id of another one.
+    """
+    for names in (ID_NAMES, OTHER_ID_NAMES):
+        given = [name for name in names if sentence.get(name) is not None]
+        if len({str(integer(sentence[name])) for name in given}) > 1:
+            listed = " and ".join(repr(name) for name in given)
+            raise RecordError([f"{location}: expected one id, found {listed}, which differ"])
+        if given:
+            return given[0]
+    others = [
+        name
+        for name, value in sentence.items()
+        if name != "text" and isinstance(value, str | int) and not isinstance(value, bool)
+    ]
+    if others:
+        reason = f"{location}: no id, and {others[0]!r} may be one: call the id 'id', or leave out "
+        raise RecordError([reason + "all fields but 'text' for the ids S1, S2, ..."])
+    return None

@@ -2,42 +2,82 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Self
+import re
+from collections import Counter
+from typing import Annotated, Any, ClassVar, Final, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from warehouse.formats.records.record import (
+    SPACES,
     Amount,
     Finite,
     Id,
+    Integer,
     LogProbability,
     Name,
     Probability,
     Record,
+    integer,
 )
 
 MAX_REPEAT = 999
 """The largest number of an answer to a question."""
 
-Repeat = Annotated[int, Field(ge=0, le=MAX_REPEAT)]
+DOCUMENT_NAMES: Final = ("document_id", "docid", "doc", "docno", "_id", "corpus_id")
+"""What other tools call `doc_id`."""
+
+_ID_NAME: Final = re.compile(
+    r"(?:^|_)(?:id|key|doc|docid|docno|document|chunk|passage|pid|uid|uuid)$|[a-z]I[dD]$|^I[dD]$"
+)
+
+Repeat = Annotated[Integer, Field(ge=0, le=MAX_REPEAT)]
+
+
+def may_be_id(name: str) -> bool:
+    """Return whether a member of what was retrieved that is not known may be an id."""
+    return name not in Retrieved.model_fields and _ID_NAME.search(name) is not None
 
 
 class Retrieved(Record):
     """One retrieved item.
 
     Attributes:
-        doc_id: The document.
+        doc_id: The document; `document_id`, `docid`, `doc`, `docno`, `_id` and `corpus_id` are
+            read as it.
         chunk_id: The chunk of the document.
-        rank: The rank, from 1; without ranks the scores determine the order, or else the list.
+        rank: The rank, from 1, each once; without ranks the scores determine the order, or else the
+            list.
         score: The retriever's score.
         text: The passage.
     """
 
     doc_id: Id | None = None
     chunk_id: Id | None = None
-    rank: Annotated[int, Field(ge=-(2**53), le=2**53)] | None = None
+    rank: Annotated[Integer, Field(ge=1, le=2**53)] | None = None
     score: Finite | None = None
     text: str | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, given: Any) -> Any:
+        """Take the id under another name; refuse what may be one of an item without an id."""
+        if not isinstance(given, dict) or given.keys() <= cls.model_fields.keys():
+            return given
+        if given.get("doc_id") is not None or given.get("chunk_id") is not None:
+            return given
+        named = {name: given[name] for name in DOCUMENT_NAMES if given.get(name) is not None}
+        if len({str(integer(value)) for value in named.values()}) > 1:
+            listed = " and ".join(repr(name) for name in named)
+            raise ValueError(f"expected one id of a document, found {listed}, which differ")
+        if named:
+            return given | {"doc_id": next(iter(named.values()))}
+        doubtful = [name for name, value in given.items() if value is not None and may_be_id(name)]
+        if doubtful:
+            raise ValueError(
+                f"neither doc_id nor chunk_id, and {doubtful[0]!r} may be one of them: call it so"
+            )
+        return given
 
 
 class Prediction(Record):
@@ -56,7 +96,8 @@ class Prediction(Record):
         label: The class that the system chose.
         latency_s: The latency of the answer in seconds.
         cost_usd: The cost of the answer in US dollars.
-        error: The error with which the system failed; other fields are then ignored.
+        error: The error with which the system failed; other fields are then ignored. An empty text
+            is no error.
         extra: All unknown fields, unchanged.
     """
 
@@ -78,6 +119,11 @@ class Prediction(Record):
     whole: ClassVar[tuple[str, ...]] = ("doc_id", "rank", "text")
     """The fields of `retrieved` that either all documents of a prediction have, or none."""
 
+    @field_validator("error")
+    @classmethod
+    def _given(cls, error: str | None) -> str | None:
+        return None if error is None or not error.strip(SPACES) else error
+
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         if self.choice_logprobs is not None and self.choice_probs is not None:
@@ -92,4 +138,8 @@ class Prediction(Record):
                 f"retrieved.{field}: expected for all documents or for none, "
                 f"found for {given} of {len(self.retrieved or ())}"
             )
+        ranks = Counter(each.rank for each in self.retrieved or () if each.rank is not None)
+        for rank, times in ranks.most_common(1):
+            if times > 1:
+                raise ValueError(f"retrieved.rank: expected each rank once, found {rank} again")
         return self

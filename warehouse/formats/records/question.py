@@ -19,6 +19,7 @@ from warehouse.formats.records.record import (
     SliceName,
     Texts,
     Whole,
+    integer,
 )
 
 
@@ -27,7 +28,7 @@ def _position_of_letter(value: object) -> object:
         if len(value) == 1 and value in string.ascii_letters:
             return ord(value.upper()) - ord("A")
         raise ValueError(f"expected a position from 0 or a letter, found {found(value)}")
-    return value
+    return integer(value)
 
 
 class Rubric(Record):

@@ -15,10 +15,28 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 
+LARGEST_EXACT = 2.0**53
+"""Beyond it, not every whole number is a float."""
+
+
+def integer(value: object) -> object:
+    """Return 4 for 4.0 and other values unchanged.
+
+    JSON Schema calls 4.0 an integer, and data frames write it for columns with missing values.
+    """
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) <= LARGEST_EXACT
+    return int(value) if is_whole else value  # type: ignore[call-overload]
+
+
 def _text_of_integer(value: object) -> object:
+    value = integer(value)
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
     return value
+
+
+SPACES = " \t\r\n"
+"""The characters that are nothing if a text has no others, for Python and DuckDB."""
 
 
 Name = Annotated[str, BeforeValidator(_text_of_integer)]
@@ -43,7 +61,10 @@ Probability = Annotated[float, Field(ge=0, le=1 + ROUNDING, allow_inf_nan=False)
 LogProbability = Annotated[float, Field(le=ROUNDING, allow_inf_nan=False)]
 
 Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Whole = Annotated[int, Field(ge=-(2**31), le=2**31 - 1)]
+Integer = Annotated[int, BeforeValidator(integer)]
+"""A whole number, also one that is written as 4.0."""
+
+Whole = Annotated[Integer, Field(ge=-(2**31), le=2**31 - 1)]
 """A whole number that fits the warehouse's INTEGER."""
 
 

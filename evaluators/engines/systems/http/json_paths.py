@@ -9,6 +9,8 @@ from evaluators.engines.systems.client import (
     USAGE_FIELDS,
     SystemRefused,
     WrongShape,
+    has_error,
+    whole_number,
 )
 from evaluators.errors import did_you_mean
 
@@ -60,7 +62,7 @@ class JsonPaths:
         error = self._paths.get("error")
         if error is not None:
             found = error.find_optional(reply)
-            if found is not None:
+            if has_error(found):
                 return {"error": found}
         fields: dict[str, Any] = {}
         retrieved: dict[str, list[Any]] = {}
@@ -158,6 +160,8 @@ class _Path:
 
     def _checked(self, value: Any) -> Any:
         types, expected = ((list,), "a list") if self._is_list else _TYPES[self._name]
+        if float not in types:
+            value = whole_number(value)
         is_expected = isinstance(value, types) and not isinstance(value, bool)
         if value is None or is_expected:
             return value

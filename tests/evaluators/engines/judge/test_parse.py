@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -125,6 +126,32 @@ def test_types_are_those_of_json() -> None:
     assert parse_reply('{"note": "n", "score": 1, "pair": [1, 2]}', RATING) == Rating(
         note="n", score=1.0, pair=(1, 2)
     )
+
+
+class Grade(Reply):
+    """A whole number on a scale."""
+
+    grade: int
+    allowed: Literal[1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("written", ["4", "4.0", "4.00", "4e0", "40e-1"])
+@pytest.mark.parametrize("end", ["}", ",}"])
+def test_a_whole_number_may_have_a_point(written: str, end: str) -> None:
+    request = Ask(Grade, about("a").prompt)
+    reply = parse_reply(f'{{"grade": {written}, "allowed": {written}{end}', request)
+    assert reply == Grade(grade=4, allowed=4)
+    assert type(reply.grade) is int
+    both = f'{{"grade": 4, "allowed": {written}}} so {{"grade": {written}, "allowed": 4}}'
+    assert parse_reply(both, request) == reply
+
+
+@pytest.mark.parametrize("written", ["4.5", "4.0000001", '"4.0"', "1e300"])
+def test_other_numbers_are_not_whole(written: str) -> None:
+    text = f'{{"grade": {written}, "allowed": 4}}'
+    result = parse_reply(text, Ask(Grade, about("a").prompt))
+    assert isinstance(result, InvalidReply)
+    assert result.reason.startswith("grade: ")
 
 
 def test_a_check_is_made_of_what_has_the_form() -> None:

@@ -155,7 +155,7 @@ REPLY = {
     "data": {"text": "the Seine", "class": "river"},
     "hits": [{"id": "d1", "body": "one", "score": 0.5}, {"id": "d2", "body": "two", "score": 0.25}],
     "none": [],
-    "usage": {"in": 7, "out": 2, "usd": 0.001},
+    "usage": {"in": 7.0, "out": 2, "usd": 0.001},
     "error": None,
     "blank": "",
 }
@@ -183,6 +183,8 @@ PATHS = {"answer": "$.data.text"}
         ({"answer": "$.hits[?@.id == 'd2'].body"}, {"answer": "two"}),
         ({"error": "$.error", "extra": "$.usage"}, {"extra": REPLY["usage"]}),
         ({"error": "$.nowhere.error"}, {}),
+        ({"error": "$.blank"}, {}),
+        ({"error": "$.none"}, {}),
     ],
 )
 def test_paths_find_fields(paths: dict[str, str], fields: dict[str, Any]) -> None:

@@ -67,6 +67,7 @@ CASES = dict(
     iterator=lambda q: map(str, [1, 2]),
     awaited=lambda q: later(),
     streamed_async=lambda q: later_parts(),
+    no_error=lambda q: {"answer": "x", "error": "", "tokens_in": 3.0},
     large=lambda q: "x" * 5_000_000,
     printed=lambda q: print("\\0" * 16, "noise", flush=True) or "quiet",
     asked=lambda q: input(),
@@ -122,6 +123,7 @@ ANSWERS = {
     "iterator": {"answer": "12"},
     "awaited": {"answer": "later"},
     "streamed_async": {"answer": "ab"},
+    "no_error": {"answer": "x"},
     "large": {"answer": "x" * 5_000_000},
     "printed": {"answer": "quiet"},
 }

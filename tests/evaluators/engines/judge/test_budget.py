@@ -69,13 +69,13 @@ def test_an_unknown_price_is_null_and_not_nought(
 def test_a_budget_is_never_exceeded_and_a_later_run_goes_on(concurrency: int) -> None:
     ledger = FolderLedger()
     budget = 30.5 * PRICE
-    with JudgeServer(lambda _: GOOD, probe=lambda _: GOOD) as server:
+    with JudgeServer(lambda _: GOOD) as server:
         limited = settings(
             server, budget_usd=budget, concurrency=concurrency, max_tokens=20, **PRICED
         )
         spent, failures = judge_texts(limited, ledger, 60)
         paid = [each for each in ledger.kept if each.status is Status.SCORED]
-        assert spent == pytest.approx((len(paid) + 1) * PRICE)  # one is the probe
+        assert spent == pytest.approx(len(paid) * PRICE)
         assert spent <= budget
         assert 20 <= len(paid) < 30
         refused = [failure for failure in failures if failure is not None]
@@ -116,12 +116,12 @@ def test_nearly_all_of_a_budget_can_be_used(concurrency: int, lengths: tuple[int
 
     most = (2048 * 1000) / 1e6
     budget = 1.5 * most
-    with JudgeServer(reply, probe=lambda _: Said(content=YES, usage=(0, 1))) as server:
+    with JudgeServer(reply) as server:
         limited = settings(server, budget_usd=budget, concurrency=concurrency, **PRICED)
         ledger = FolderLedger()
         spent, failures = judge_texts(limited, ledger, 200)
     assert any(failures)
-    assert spent == pytest.approx(sum(paid) + 0.001)
+    assert spent == pytest.approx(sum(paid))
     assert 0.9 * budget <= spent <= budget
     scored = sum(each.status is Status.SCORED for each in ledger.kept)
     assert scored == failures.count(None) >= 0.97 * len(paid)
@@ -133,7 +133,7 @@ def test_a_reply_that_the_rest_of_the_budget_cuts_is_not_scored() -> None:
         given = min(2000, request["max_tokens"])
         return Said(content=YES, usage=(100, given), finish="stop" if given == 2000 else "length")
 
-    with JudgeServer(reply, probe=lambda _: Said(content=YES, usage=(0, 1))) as server:
+    with JudgeServer(reply) as server:
         limited = settings(server, budget_usd=1.0, concurrency=1, **PRICED)
         ledger = FolderLedger()
         spent, (failure,) = judge_texts(limited, ledger, 1)
@@ -146,7 +146,7 @@ def test_a_reply_that_the_rest_of_the_budget_cuts_is_not_scored() -> None:
 
 def test_a_call_that_was_broken_off_counts_as_paid() -> None:
     slow = Said(content=YES, delay=2)
-    with JudgeServer([slow, slow, slow], probe=lambda _: GOOD) as server:
+    with JudgeServer([slow, slow, slow]) as server:
         most = (2048 * 1000 + 500 * 100) / 1e6
         plain = settings(server, budget_usd=1.5 * most, timeout_s=1, max_attempts=5, **PRICED)
         ledger = FolderLedger()
@@ -162,7 +162,7 @@ def test_a_budget_without_a_price_is_refused_with_the_setting_to_give() -> None:
     with JudgeServer() as server:
         with pytest.raises(BadJudgeSettings, match=r"judge\.usd_per_million_in"):
             put(server, budget_usd=1.0)
-        assert (server.count, len(server.probes)) == (0, 0)
+        assert server.count == 0
     half = JudgeSettings(model="openai/judge", usd_per_million_in=1.0)
     with pytest.raises(BadJudgeSettings, match="go together"):
         Prices.of(half)

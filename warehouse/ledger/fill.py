@@ -95,6 +95,20 @@ def store_judgment(
     connection.execute(_STORE, {**new, "checksum": checksum(new), "seq": number})
 
 
+def reopen_judgment(connection: Connection, digest: str, number: int) -> None:
+    """Let an outcome count as a failure, which any other outcome replaces; its cost stays.
+
+    A damaged one counts as that already.
+    """
+    row = connection.execute(FIND, {"digest": digest}).mappings().one_or_none()
+    if row is None or is_damaged(row):
+        return
+    is_of_system = row["status"] == "target_error"
+    failed = {"reply": None} if is_of_system else {"status": "judge_error"}
+    changed = {**row, **failed}
+    connection.execute(_STORE, {**changed, "checksum": checksum(changed), "seq": number})
+
+
 def _sum(one: float | None, other: float | None) -> float | None:
     known = [each for each in (one, other) if each is not None]
     return sum(known) if known else None

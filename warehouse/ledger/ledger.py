@@ -19,6 +19,7 @@ from warehouse.ledger.fill import (
     read_journals,
     read_tables,
     remove_journals,
+    reopen_judgment,
     seed,
     store_asks,
     store_judgment,
@@ -221,6 +222,15 @@ class Ledger:
     def check(self) -> LedgerCheck:
         """Check every stored outcome against its checksum."""
         return check_ledger(self._database())
+
+    def reopen(self, digests: Sequence[str]) -> None:
+        """Let the outcomes of calls count as failures, so that the calls are made again."""
+
+        def write(connection: Connection, number: int) -> None:
+            for digest in digests:
+                reopen_judgment(connection, digest, number)
+
+        self._database().write(write)
 
     def forget(self, digests: Sequence[str]) -> None:
         """Delete judgments."""

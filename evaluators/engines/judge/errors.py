@@ -218,43 +218,6 @@ def map_unreadable(error: Exception, secret: str | None, name: str) -> BadAnswer
     )
 
 
-def _refusal(message: str, status: int) -> str | None:
-    """Return what is wrong if every call would be refused; None if others may succeed."""
-    lower = message.lower()
-    if any(sign in lower for sign in _NO_CREDIT):
-        return "refuses the account"
-    if status == _BUSY:
-        return None
-    if _NO_KEY.search(lower):
-        return "has no key"
-    if status in _UNSUPPORTED and _NO_MODEL.search(lower):
-        return "refuses the model"
-    if status in _UNSUPPORTED and any(sign in lower for sign in _BAD_KEY):
-        return "refuses the key"
-    return f"refuses {_REFUSALS[status]}" if status in _REFUSALS else None
-
-
-def map_unreadable(error: Exception, secret: str | None, name: str) -> BadAnswer | None:
-    """Return the failure if LiteLLM cannot read an answer that came; None for other exceptions.
-
-    It would fail again, and the answer may be billed.
-
-    Args:
-        error: The exception that LiteLLM raised after an answer of status 200 with JSON.
-        secret: The key, to redact it.
-        name: The model's name in LiteLLM.
-    """
-    cause = next((each for each in chain(error) if isinstance(each, _UNREADABLE)), None)
-    message = _one_line(str(cause), secret)
-    if cause is None or any(sign in message.lower() for sign in _GARBLED):
-        return None
-    provider = name.partition("/")[0]
-    return BadAnswer(
-        f"LiteLLM cannot read it ({type(cause).__name__}: {message}): is the server one of "
-        f"{provider!r}? For one with OpenAI's protocol, write openai/ in front of the model's name"
-    )
-
-
 def _request_failure(message: str, status: int, kinds: set[str]) -> CallFailure | None:
     """Return the failure if this request is at fault, or None."""
     if "ContextWindowExceededError" in kinds or status == _TOO_LARGE:

@@ -13,6 +13,7 @@ from assets.fingerprints.input_files import KINDS, input_files
 from assets.project import is_judged
 from evaluators.engines.judge.cost import Prices, require_price
 from evaluators.engines.judge.errors import BadJudgeSettings
+from evaluators.engines.judge.litellm_call import missing_key
 from evaluators.engines.systems.clients import make_client
 from orchestration.config.judge.factory import LlmJudgeFactory, PanelFactory
 from orchestration.errors import OrchestrationError
@@ -153,6 +154,10 @@ def _require_key_and_price(settings: JudgeSettings) -> None:
         raise BadJudgeSettings(
             f"the judge's key: the environment variable {settings.api_key_env!r} is not set"
         )
+    if settings.api_key_env is None and settings.api_base is None:
+        key = missing_key(settings)
+        if key is not None:
+            raise BadJudgeSettings(f"{settings.title}'s key: {key}")
     if settings.budget_usd is not None and _has_no_price(settings):
         require_price(settings, Prices(settings.model, None, None, own=False))
 

@@ -8,7 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from orchestration.cli.program import program
-from tests.judge_server import JudgeServer, Said, faithful
+from tests.judge_said import Said
+from tests.judge_server import JudgeServer, faithful
+from tests.orchestration.asked_project import AskedProject
 from tests.orchestration.judged_project import JudgedProject
 
 if TYPE_CHECKING:
@@ -126,3 +128,41 @@ def test_a_judge_that_answers_nothing_ends_the_run_with_code_1(
     assert "transport: on fire" in failed.stderr
     server.script = None
     assert scoreline(project, "run").exit_code == 0
+
+
+FLAKY = """
+from pathlib import Path
+
+def answer(question):
+    home = Path(__file__).parent
+    with (home / "asked.txt").open("a") as file:
+        file.write(question["question_id"] + "\\n")
+    if (home / "broken").exists() and question["question_id"] in ("q1", "q3"):
+        raise ValueError("out of order")
+    return {"answer": "Room " + question["question_id"][1:], "cost_usd": 0.25}
+"""
+
+
+def test_errors_of_a_system_are_asked_again(tmp_path: Path) -> None:
+    project = AskedProject(tmp_path, systems={"rag": {"python": "flaky.py:answer"}})
+    (tmp_path / "flaky.py").write_text(FLAKY, "utf-8")
+    (tmp_path / "broken").touch()
+    project.scoreline("run")
+    ((message,),) = project.rows("SELECT message FROM problems WHERE kind = 'failed_answers'")
+    assert str(message).endswith("2 of 6 questions; `scoreline run --retry` asks again")
+    assert len(project.asked()) == 6
+    assert "nothing has changed" in project.scoreline("run").err
+    # Who wants other scores of an evaluator does not want other answers.
+    project.scoreline("run", "--force", "--evaluator", "rouge")
+    project.scoreline("run", "--retry", "--evaluator", "rouge")
+    assert project.asked() == {}
+    (tmp_path / "broken").unlink()
+    project.scoreline("run", "--retry")
+    assert project.asked() == {"q1": 1, "q3": 1}
+    assert project.rows("SELECT count(*) FROM predictions WHERE error IS NOT NULL") == [(0,)]
+    assert project.rows("SELECT min(value) FROM scores WHERE metric = 'rouge_l'") == [(1.0,)]
+    assert "nothing has changed" in project.scoreline("run", "--retry").err
+    # The cost of an answer is its own, also where it was asked for again.
+    project.scoreline("run", "--force")
+    assert project.rows("SELECT sum(cost_usd) FROM answers") == [(6 * 0.25,)]
+    assert project.rows("SELECT sum(cost_usd) FROM judgments") == [(12 * 0.25,)]

@@ -77,7 +77,7 @@ def test_a_budget_is_never_exceeded_and_a_later_run_goes_on(concurrency: int) ->
         paid = [each for each in ledger.kept if each.status is Status.SCORED]
         assert spent == pytest.approx(len(paid) * PRICE)
         assert spent <= budget
-        assert 20 <= len(paid) < 30
+        assert 20 <= len(paid) <= 30
         refused = [failure for failure in failures if failure is not None]
         assert len(refused) == 60 - len(paid)
         assert all(isinstance(failure, JudgeError) for failure in refused)
@@ -274,3 +274,46 @@ def test_seeds_count_on_with_replicates() -> None:
             reply, _ = put(server, about("a", replicate), seed=7)
             assert isinstance(reply, Verdict | ParseFailure)
         assert [each["seed"] for each in server.requests] == [7, 10]
+
+
+CACHED = {**PRICED, "usd_per_million_cache_read": 10.0, "usd_per_million_cache_write": 125.0}
+
+
+@pytest.mark.parametrize(
+    ("prices", "details", "expected"),
+    [
+        # 900 of 1,000 input tokens cost a tenth.
+        (CACHED, {"cached_tokens": 900}, 100 * 100 + 900 * 10),
+        (CACHED, {"cached_tokens": 0}, 1000 * 100),
+        (CACHED, {"cached_tokens": None}, 1000 * 100),
+        (CACHED, {"cached_tokens": 500, "cache_creation_tokens": 400}, 10_000 + 5_000 + 50_000),
+        # Without a price of their own, cached tokens cost what others cost.
+        (PRICED, {"cached_tokens": 900}, 1000 * 100),
+        # More than there are makes no sense.
+        (CACHED, {"cached_tokens": 1001}, 1000 * 100),
+        (CACHED, {"cached_tokens": 800, "cache_creation_tokens": 300}, 1000 * 100),
+    ],
+)
+def test_cached_tokens_have_their_own_price(
+    prices: dict[str, Any], details: dict[str, Any], expected: float
+) -> None:
+    usage = {"prompt_tokens": 1000, "completion_tokens": 20, "total_tokens": 1020}
+    said = Said(content=YES, usage={**usage, "prompt_tokens_details": details})
+    with JudgeServer([said]) as server:
+        _, ledger = put(server, **prices)
+    assert ledger.last.cost_usd == pytest.approx((expected + 20 * 1000) / 1e6)
+    assert ledger.last.tokens_in == 1000
+
+
+def test_what_a_call_sets_aside_covers_writing_to_the_cache() -> None:
+    prices = Prices("m", 1.0, 2.0, own=True, cache_read=0.5, cache_write=1.25)
+    assert prices.most_usd(100, 10) == 145
+    assert prices.usd(100, 10) == 120
+    assert Prices("m", 1.0, 2.0, own=True, cache_read=3.0).most_usd(100, 10) == 320
+    assert Prices("m", None, None, own=False).most_usd(100, 10) is None
+
+
+def test_prices_of_cached_tokens_need_the_others() -> None:
+    lone = JudgeSettings(model="openai/judge", usd_per_million_cache_read=1.0)
+    with pytest.raises(BadJudgeSettings, match="need usd_per_million_in"):
+        Prices.of(lone)

@@ -80,7 +80,7 @@ def _note_failed_calls(project: Project, wanted: tuple[str, ...]) -> None:
     failed = count_failed_verdicts(warehouse, list(project.benchmarks))
     if failed:
         click.echo(
-            f"{failed:,} judge calls in use have no usable reply: `scoreline run --retry` makes them "
-            "again",
+            f"{failed:,} judge calls in use have no usable reply: `scoreline run --retry` makes "
+            "them again",
             err=True,
         )

@@ -212,11 +212,13 @@ def test_an_empty_context_is_not_judged(contexts: list[str], also: bool) -> None
     template = "Does {ACTUAL_OUTPUT} follow from {CONTEXT}?"
     evaluator = build("byop", {"prompt_template": template, "evaluate_retrieved_context": also})
     judge = Scripted(lambda _: pytest.fail("asked"))
-    rows = judged(evaluator, {**ROW, "contexts": contexts}, judge)
+    row = {**ROW, "contexts": contexts}
+    sample = Sample(benchmark="b", system="s", question_id="q", **row)
+    rows = judged(evaluator, row, judge)
     found = {row["metric"]: (row["status"], row["reason"]) for row in rows}
     assert found["passes"] == ("undefined", "no_context: no passage has text")
     assert values(rows)["parse_failures"] == 0
-    assert evaluator.expected_calls(Sample(**{**ROW, "contexts": contexts})) == 0
+    assert evaluator.expected_calls(sample) == 0
     # Without the placeholder, the passages do not matter.
     passes = in_turn({"reasoning": "r", "verdict": True})
     assert values(judged(byop(), {**ROW, "contexts": contexts}, passes))["passes"] == 1

@@ -219,6 +219,16 @@ class Ledger:
         self._drain()
         fill_tables(self._warehouse, self._database())
 
+    def has_replies_of(self, model: str) -> bool:
+        """Return whether a model has ever answered a call."""
+        query = text("SELECT 1 FROM ledger_judgments WHERE model = :model AND reply IS NOT NULL")
+        return (
+            patiently(
+                self._read, lambda connection: connection.execute(query, {"model": model}).first()
+            )
+            is not None
+        )
+
     def check(self) -> LedgerCheck:
         """Check every stored outcome against its checksum."""
         return check_ledger(self._database())

@@ -36,11 +36,6 @@ def faithful(request: Mapping[str, Any]) -> Said:
     return Said(content=reply, usage=(tokens, len(reply) // 4))
 
 
-def is_probe(request: Mapping[str, Any]) -> bool:
-    """Whether a request is the one by which a judge finds out whom it talks to."""
-    return "Reply with this JSON object" in request["messages"][-1]["content"]
-
-
 def vector(text: str, size: int = 16) -> list[float]:
     """A vector that follows from the text."""
     digest = hashlib.sha256(text.encode()).digest()
@@ -51,8 +46,7 @@ class JudgeServer:
     """The server, in a thread of its own; a context manager.
 
     Attributes:
-        requests: The bodies of all chat requests but probes, in the order in which they came.
-        probes: The bodies of the probes.
+        requests: The bodies of all chat requests, in the order in which they came.
         arrivals: The time (of `time.time`) and the digest of the messages of each of `requests`.
         headers: The headers of the last request.
         script: What is answered; may be set while it serves.
@@ -66,7 +60,6 @@ class JudgeServer:
         self,
         script: Callable[[dict[str, Any]], Said] | list[Said] | None = None,
         *,
-        probe: Callable[[dict[str, Any]], Said] | None = None,
         latency: float = 0.0,
         gate: int = 0,
         port: int = 0,
@@ -77,16 +70,14 @@ class JudgeServer:
 
         Args:
             script: What is answered: a function, or answers in turn (then faithful ones).
-            probe: What is answered to probes; faithful answers by default.
             latency: Seconds that every answer takes.
-            gate: No question is answered before so many have been under way at once, or a minute
-                has passed.
+            gate: No question but the first, which a judge asks alone, is answered before so many
+                have been under way at once, or a minute has passed.
             port: 0 takes a free one.
             quiet: Whether bodies of requests are forgotten, as long runs need.
             tls: Serves https; a context without a certificate ends every connection.
         """
         self.script = script
-        self._probe = probe or faithful
         self._latency = latency
         self._gate = gate
         self._full = asyncio.Event()
@@ -101,7 +92,6 @@ class JudgeServer:
         self.under_way = 0
         self._writers: set[asyncio.StreamWriter] = set()
         self.requests: list[dict[str, Any]] = []
-        self.probes: list[dict[str, Any]] = []
         self.arrivals: list[tuple[float, str]] = []
         self.headers: dict[str, str] = {}
         self.most = 0
@@ -133,7 +123,7 @@ class JudgeServer:
 
     @property
     def count(self) -> int:
-        """How many chat requests came, without probes."""
+        """How many chat requests came."""
         return len(self.arrivals)
 
     @contextmanager
@@ -213,26 +203,24 @@ class JudgeServer:
         self.headers = fields
         self.under_way += 1
         self.most = max(self.most, self.under_way)
+        is_first = not self.arrivals
         try:
             said = self._what(request)
             await asyncio.sleep(self._latency + said.delay)
-            if not is_probe(request):
-                await self._gate_open()
+            await self._gate_open(is_first=is_first)
         finally:
             self.under_way -= 1
         return said
 
-    async def _gate_open(self) -> None:
+    async def _gate_open(self, *, is_first: bool) -> None:
         if self.most >= self._gate:
             self._full.set()
-        with suppress(TimeoutError):
-            await asyncio.wait_for(self._full.wait(), GATE_S)
+        if not is_first:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._full.wait(), GATE_S)
         await self._free.wait()
 
     def _what(self, request: dict[str, Any]) -> Said:
-        if is_probe(request):
-            self.probes.append(request)
-            return self._probe(request)
         shown = json.dumps(request["messages"], sort_keys=True).encode()
         self.arrivals.append((time.time(), hashlib.sha256(shown).hexdigest()))
         if not self._quiet:

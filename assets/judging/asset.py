@@ -164,6 +164,8 @@ def _partition_metadata(result: JudgingResult) -> Mapping[str, RawMetadataValue]
         added["tokens"] = result.tokens
     if result.cost_usd is not None:
         added["cost in US dollars"] = result.cost_usd
+    if result.reason is not None:
+        added["most frequent reason"] = result.reason
     return added
 
 

@@ -37,6 +37,7 @@ class JudgingResult:
         judge_errors: Calls made that got no reply.
         tokens: Tokens sent and received; None when unknown.
         cost_usd: The cost of the calls; None when no price is known.
+        reason: The most frequent reason why calls got no usable reply; None if all got one.
     """
 
     calls: int = 0
@@ -46,6 +47,7 @@ class JudgingResult:
     judge_errors: int = 0
     tokens: int | None = None
     cost_usd: float | None = None
+    reason: str | None = None
 
 
 def call_judge(
@@ -146,8 +148,12 @@ def _count_calls(
             count(*) FILTER (WHERE now AND status = 'parse_failure') AS parse_failures,
             count(*) FILTER (WHERE now AND status = 'judge_error' AND NOT over_budget)
                 AS judge_errors,
-            sum(tokens_in + tokens_out) FILTER (WHERE now)::BIGINT AS tokens,
-            sum(cost_usd) FILTER (WHERE now) AS cost_usd
+            sum(
+                tokens_in - coalesce(replaced_tokens_in, 0)
+                + tokens_out - coalesce(replaced_tokens_out, 0)
+            ) FILTER (WHERE now)::BIGINT AS tokens,
+            sum(cost_usd - coalesce(replaced_usd, 0)) FILTER (WHERE now) AS cost_usd,
+            mode(error) FILTER (WHERE now AND status <> 'scored' AND NOT over_budget) AS reason
         FROM used
         GROUP BY index
         """,

@@ -53,6 +53,7 @@ class AnswerCheck:
         streamed: Whether events are handed over as they arrive.
         events: The events that were handed over; None if the answer was none.
         sent_at: When the last request was sent, by the monotonic clock; None if none was.
+        is_json: Whether the last answer has the status of a success and is JSON.
         failure: Why the last request failed, if no answer came from it that can be used. LiteLLM
             raises another exception in its place.
     """
@@ -62,6 +63,7 @@ class AnswerCheck:
     streamed: bool = False
     events: bytearray | None = None
     sent_at: float | None = None
+    is_json: bool = False
     failure: Exception | None = None
 
     @property
@@ -128,7 +130,7 @@ def _checked(
         check = _CHECK.get()
         if check is None:
             return await send(transport, request)
-        check.failure, check.sent_at = None, time.monotonic()
+        check.failure, check.is_json, check.sent_at = None, False, time.monotonic()
         _TRANSPORTS.setdefault(asyncio.get_running_loop(), WeakSet()).add(transport)
         try:
             return await _send_and_check(lambda: send(transport, request), request, check)
@@ -165,7 +167,7 @@ async def _send_and_check(
     finally:
         await response.aclose()
     if response.is_success:
-        _check_body(body)
+        check.is_json = _check_body(body)
     elif request.url.scheme == "http" and any(sign in body.lower() for sign in _HTTPS_EXPECTED):
         raise WrongAddress(f"the server expects https: {check.use_https}")
     headers = [item for item in response.headers.multi_items() if item[0] not in _ABOUT_BODY]
@@ -223,12 +225,16 @@ def _check_redirect(url: httpx.URL, location: str, check: AnswerCheck) -> None:
         )
 
 
-def _check_body(body: bytes) -> None:
-    """Check what LiteLLM would convert silently, or raise a stack trace about."""
+def _check_body(body: bytes) -> bool:
+    """Check what LiteLLM would convert silently, or raise a stack trace about.
+
+    Returns:
+        Whether the body is JSON; LiteLLM knows what else its providers send.
+    """
     try:
         answer = json.loads(body)
     except json.JSONDecodeError:
-        return  # a page of a proxy, or events: LiteLLM knows what its providers send
+        return False  # a page of a proxy, or events
     except RecursionError:
         raise BadAnswer("nested too deeply") from None
     except UnicodeDecodeError:
@@ -237,11 +243,12 @@ def _check_body(body: bytes) -> None:
         raise BadAnswer("a number with too many digits") from None
     usage = answer.get("usage") if isinstance(answer, dict) else None
     if usage is None:
-        return
+        return True
     if not isinstance(usage, dict):
         raise BadAnswer(f"usage is no object but {type(usage).__name__}")
     for name in _TOKEN_COUNTS:
         check_token_count(name, usage.get(name))
+    return True
 
 
 def _explain(error: Exception, url: httpx.URL, check: AnswerCheck) -> Exception:

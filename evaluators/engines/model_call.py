@@ -19,6 +19,7 @@ from evaluators.engines.judge.errors import (
     CallFailure,
     TransientFailure,
     map_error,
+    map_unreadable,
     redact,
 )
 
@@ -148,7 +149,10 @@ class CalledModel:
             except Exception as error:  # noqa: BLE001 - a server may make LiteLLM raise anything
                 cause = check.failure or error
                 if not isinstance(cause, CallFailure):
-                    cause = map_error(cause, self.secret, self.title)
+                    unreadable = None
+                    if check.is_json:
+                        unreadable = map_unreadable(cause, self.secret, self.name)
+                    cause = unreadable or map_error(cause, self.secret, self.title)
                 raise cause from None
 
     def _arguments(self) -> dict[str, Any]:

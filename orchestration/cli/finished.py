@@ -56,6 +56,24 @@ def describe_judge_calls(record: RunRecord) -> str | None:
     return describe_calls(result) if calls else None
 
 
+def describe_silent_judge(record: RunRecord) -> str | None:
+    """Return that the judge gave no usable reply to any call, and why; None if it gave one."""
+    calls = total(record, "judge calls")
+    failed = total(record, "parse failures") + total(record, "judge errors")
+    if not calls or failed < calls:
+        return None
+    reasons = [
+        str(metadata["most frequent reason"])
+        for (asset, _), metadata in record.metadata.items()
+        if asset.startswith("judgments/") and metadata.get("most frequent reason")
+    ]
+    why = f", most often: {max(reasons, key=reasons.count)}" if reasons else ""
+    return (
+        f"the judge gave no usable reply to any of {calls:,} calls{why}; `scoreline run --retry` "
+        "asks again"
+    )
+
+
 def describe_calls(result: JudgingResult) -> str:
     """Return the number of judge calls, their failures and their cost.
 

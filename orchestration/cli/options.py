@@ -154,6 +154,7 @@ def run_options(
     *,
     no_judge: bool = False,
     force: bool = False,
+    retry: bool = False,
 ) -> RunOptions:
     """Validate the names that limit a run.
 
@@ -168,6 +169,7 @@ def run_options(
         evaluators=_resolve_evaluators(project, evaluators),
         judge=not no_judge,
         force=force,
+        retry=retry,
     )
 
 

@@ -75,6 +75,8 @@ class JudgeResource(dg.ConfigurableResource[LlmJudgeFactory]):
     patience_s: float
     usd_per_million_in: float | None
     usd_per_million_out: float | None
+    usd_per_million_cache_read: float | None = None
+    usd_per_million_cache_write: float | None = None
     structured_output: str
     optional: bool = False
     title: str = "the judge"

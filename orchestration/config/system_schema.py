@@ -178,6 +178,10 @@ class SystemKeys(ConfigModel):
         usd_per_million_in: The price of a model's input tokens, where LiteLLM has none or a wrong
             one; give both prices or neither.
         usd_per_million_out: The price of its output tokens.
+        usd_per_million_cache_read: The price of input tokens that the provider read from its
+            cache; that of the others unless given.
+        usd_per_million_cache_write: The price of input tokens that it wrote to its cache; that of
+            the others unless given.
         max_reply_mb: The largest size of a model's reply, in megabytes.
         concurrency: The most questions in progress at once: 8 unless given, 32 for models, and 1
             for programs.
@@ -209,6 +213,8 @@ class SystemKeys(ConfigModel):
     stream: Annotated[bool, Field(strict=True)] | None = None
     usd_per_million_in: UsDollars | None = None
     usd_per_million_out: UsDollars | None = None
+    usd_per_million_cache_read: UsDollars | None = None
+    usd_per_million_cache_write: UsDollars | None = None
     max_reply_mb: Annotated[Number, Field(gt=0)] | None = None
     concurrency: Count | None = None
     requests_per_minute: Count | None = None

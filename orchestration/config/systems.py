@@ -35,6 +35,7 @@ _SHARED: Final = (
 _MODEL_ONLY: Final = (
     *("api_base", "api_key_env", "prompt", "temperature", "top_p", "seed", "max_tokens", "stop"),
     *("stream", "usd_per_million_in", "usd_per_million_out", "max_reply_mb"),
+    *("usd_per_million_cache_read", "usd_per_million_cache_write"),
 )
 _NOT_PATHS: Final = ("url", "method", "headers", "body", "stream", "max_reply_mb")
 
@@ -149,6 +150,10 @@ class SystemBuilder:
                 self._report(f"{'.'.join(path)}: give `prompt` or `task`, not both", *path, "task")
         if (keys.usd_per_million_in is None) != (keys.usd_per_million_out is None):
             self._report(f"{'.'.join(path)}: give both prices or neither", *path)
+        cached = (keys.usd_per_million_cache_read, keys.usd_per_million_cache_write)
+        if keys.usd_per_million_in is None and cached != (None, None):
+            message = "a price of cached tokens needs usd_per_million_in and usd_per_million_out"
+            self._report(f"{'.'.join(path)}: {message}", *path)
         if keys.prompt is not None and _PROMPT_FILE.fullmatch(keys.prompt):
             file = self._home / keys.prompt
             if not file.is_file():

@@ -54,7 +54,7 @@ def _no_judge(project: Project) -> Diagnosis:
 
 
 def diagnose_judge(settings: Settings) -> Iterator[Diagnosis]:
-    """Diagnose the judge; send two small requests to a judge model, and nothing else."""
+    """Diagnose the judge; send one small request to a judge model, and nothing else."""
     judge, project = settings.judge, settings.project
     if judge is None:
         yield _no_judge(project)

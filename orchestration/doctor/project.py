@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 LOCK_TIMEOUT_S = 2.0
 
+SHOWN = 3
+"""The most damaged replies that are named."""
+
 
 def diagnose_project(config: Path) -> Iterator[Diagnosis]:
     """Diagnose everything that a run of the project needs; change nothing.
@@ -45,6 +48,7 @@ def diagnose_project(config: Path) -> Iterator[Diagnosis]:
     if settings.named_systems:
         yield _gates(settings)
     yield _warehouse(project)
+    yield from _ledger(project)
     yield _writable("warehouse folder", project.warehouse.parent)
     yield _writable("publish folder", project.publish)
     yield _published(project)
@@ -115,6 +119,32 @@ def _warehouse(project: Project) -> Diagnosis:
     except WarehouseError as error:
         return Diagnosis("fail", subject, str(error))
     return Diagnosis("ok", subject, f"{project.warehouse}: {rows['n'][0]:,} predictions")
+
+
+def _ledger(project: Project) -> Iterator[Diagnosis]:
+    """Check every stored reply against its checksum."""
+    from warehouse.ledger.ledger import has_ledger, open_ledger
+
+    subject, warehouse = "ledger", project.open_warehouse()
+    try:
+        if not has_ledger(warehouse):
+            return
+        with open_ledger(warehouse, "doctor") as ledger:
+            found = ledger.check()
+    except WarehouseError as error:
+        yield Diagnosis("fail", subject, str(error))
+        return
+    if found.fault is not None:
+        advice = "restore it from a backup, or move it away: the warehouse has copies of replies"
+        yield Diagnosis("fail", subject, f"SQLite finds it damaged: {found.fault}: {advice}")
+    elif found.damaged:
+        named = ", ".join(f"{digest[:12]} of {model}" for digest, model in found.damaged[:SHOWN])
+        more = ", ..." if len(found.damaged) > SHOWN else ""
+        advice = "they are not used; `scoreline run --retry` makes these calls again"
+        count = f"{len(found.damaged):,} of {found.rows:,} stored replies are damaged"
+        yield Diagnosis("fail", subject, f"{count}: {named}{more}: {advice}")
+    else:
+        yield Diagnosis("ok", subject, f"{found.rows:,} stored replies, all intact")
 
 
 def _writable(subject: str, folder: Path) -> Diagnosis:

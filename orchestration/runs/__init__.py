@@ -14,7 +14,9 @@ class RunOptions:
         systems: The systems; empty for all.
         evaluators: The evaluators; empty for all.
         judge: Whether the run may call the judge.
-        force: Whether to ask systems again, and to score again what is up to date.
+        force: Whether to ask systems again, unless evaluators are selected, and to score again
+            what is up to date.
+        retry: Whether to make calls again that had no usable outcome; `force` implies it.
         answers_only: Whether the run ends when the systems have answered.
         limit: How many questions of each benchmark systems are asked; None for all.
     """
@@ -24,5 +26,6 @@ class RunOptions:
     evaluators: tuple[str, ...] = ()
     judge: bool = True
     force: bool = False
+    retry: bool = False
     answers_only: bool = False
     limit: int | None = None

@@ -13,6 +13,7 @@ from assets.fingerprints.input_files import KINDS, input_files
 from assets.project import is_judged
 from evaluators.engines.judge.cost import Prices, require_price
 from evaluators.engines.judge.errors import BadJudgeSettings
+from evaluators.engines.judge.litellm_call import missing_key
 from evaluators.engines.systems.clients import make_client
 from orchestration.config.judge.factory import LlmJudgeFactory, PanelFactory
 from orchestration.errors import OrchestrationError
@@ -125,8 +126,8 @@ def _require_writable(folder: Path) -> None:
 def require_judge(project: Project, benchmarks: Sequence[str], options: RunOptions) -> None:
     """Check the key and the price of a judge that the run certainly calls.
 
-    If there are replies from earlier runs, the run may need no other, and the judge itself checks
-    before its first call.
+    If there are replies of this judge from earlier runs, the run may need no other, and the judge
+    itself checks before its first call.
 
     Raises:
         BadJudgeSettings: The key is not set, or there is a budget but no price.
@@ -138,21 +139,31 @@ def require_judge(project: Project, benchmarks: Sequence[str], options: RunOptio
     if factory.panel is not None and factory.panel.escalate:
         certain = certain[:2]  # the others may not be called
     called = [each for each in certain if each.recording is None]
-    if not called or _may_hold_replies(project):
+    if not called:
         return
     if called[0].optional and factory.skip_reason() is not None:
         return
     if not any(_uses_judge(project.benchmarks[name], options) for name in benchmarks):
         return
+    is_first = not _may_hold_replies(project)
     for settings in called:
-        _require_key_and_price(settings)
+        try:
+            _require_key_and_price(settings, ask_library=is_first)
+        except BadJudgeSettings:
+            if is_first or not _holds_replies_of(project, settings.name):
+                raise
 
 
-def _require_key_and_price(settings: JudgeSettings) -> None:
+def _require_key_and_price(settings: JudgeSettings, *, ask_library: bool) -> None:
+    """Check key and price of a judge; LiteLLM, which knows other variables, takes a second."""
     if settings.api_key_env is not None and not os.environ.get(settings.api_key_env):
         raise BadJudgeSettings(
             f"the judge's key: the environment variable {settings.api_key_env!r} is not set"
         )
+    if ask_library and settings.api_key_env is None and settings.api_base is None:
+        key = missing_key(settings)
+        if key is not None:
+            raise BadJudgeSettings(f"{settings.title}'s key: {key}")
     if settings.budget_usd is not None and _has_no_price(settings):
         require_price(settings, Prices(settings.model, None, None, own=False))
 
@@ -173,6 +184,16 @@ def _may_hold_replies(project: Project) -> bool:
 
     location = project.warehouse
     return isinstance(location, Lake) or location.exists() or ledger_file(location).exists()
+
+
+def _holds_replies_of(project: Project, model: str) -> bool:
+    from warehouse.ledger.ledger import has_ledger, open_ledger
+
+    warehouse = project.open_warehouse()
+    if not has_ledger(warehouse):
+        return warehouse.exists()
+    with open_ledger(warehouse, "check") as ledger:
+        return ledger.has_replies_of(model)
 
 
 def _uses_judge(benchmark: Benchmark, options: RunOptions) -> bool:

@@ -129,6 +129,8 @@ def select_assets(keys: Iterable[dg.AssetKey], options: RunOptions) -> list[dg.A
         stage, name = key.path[0], key.path[-1]
         if options.answers_only:
             return stage in ("questions", "answers")
+        if stage == "answers" and options.force and options.evaluators:
+            return False
         if stage == "judgments" and not options.judge:
             return False
         if stage in ("judgments", "scores") and len(key.path) > 1:

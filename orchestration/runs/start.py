@@ -6,6 +6,9 @@ import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from assets.project import Project
     from orchestration.config.load import Settings
     from orchestration.runs import RunOptions
     from orchestration.runs.events import RunRecord
@@ -69,7 +72,8 @@ def _run(
     from warehouse.queries.samples import require_systems
 
     remove_leftovers(project)
-    if not options.force and is_current(project, wanted):
+    reopened = _reopen_calls(project, wanted, options)
+    if not (options.force or reopened) and is_current(project, wanted):
         if options.systems:
             require_systems(open_copy(project), options.systems, wanted)
         return None
@@ -87,3 +91,21 @@ def _run(
     # Step processes read the configuration from this file.
     os.environ[CONFIG_VARIABLE] = str(settings.file)
     return evaluate(project, options, progress, verbose=debug)
+
+
+def _reopen_calls(project: Project, benchmarks: Sequence[str], options: RunOptions) -> bool:
+    """Return whether the run makes calls again that had no usable outcome."""
+    if not (options.retry or options.force):
+        return False
+    from assets.judging.retry import ReopenedCalls, reopen_calls
+
+    found = reopen_calls(
+        project,
+        benchmarks,
+        options.systems,
+        options.evaluators,
+        judge=options.judge and not options.answers_only,
+        # Who selects evaluators wants other verdicts, not other answers.
+        ask=not options.evaluators,
+    )
+    return found != ReopenedCalls()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, ParamSpec, TypeVar
 from uuid import uuid4
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-VERSION: Final = 1
+VERSION: Final = 2
 """The version of the tables."""
 
 PATIENCE_S: Final = 60.0
@@ -56,7 +57,9 @@ CREATE TABLE ledger_judgments (
     digest TEXT PRIMARY KEY, model TEXT NOT NULL, parameters TEXT, messages TEXT NOT NULL,
     reply_schema TEXT, replicate INTEGER NOT NULL, reply TEXT, status TEXT NOT NULL, error TEXT,
     attempts INTEGER, tokens_in BIGINT, tokens_out BIGINT, cost_usd DOUBLE PRECISION,
-    latency_s DOUBLE PRECISION, judged_at TEXT NOT NULL, run_id TEXT, seq BIGINT NOT NULL
+    latency_s DOUBLE PRECISION, judged_at TEXT NOT NULL, run_id TEXT,
+    replaced_tokens_in BIGINT, replaced_tokens_out BIGINT, replaced_usd DOUBLE PRECISION,
+    checksum TEXT, seq BIGINT NOT NULL
 );
 
 CREATE INDEX ledger_judgments_seq ON ledger_judgments (seq);
@@ -93,6 +96,16 @@ in the order of commits.
 """
 
 
+UPGRADE: Final = """
+ALTER TABLE ledger_judgments ADD COLUMN replaced_tokens_in BIGINT;
+ALTER TABLE ledger_judgments ADD COLUMN replaced_tokens_out BIGINT;
+ALTER TABLE ledger_judgments ADD COLUMN replaced_usd DOUBLE PRECISION;
+ALTER TABLE ledger_judgments ADD COLUMN checksum TEXT;
+UPDATE ledger_store SET version = 2;
+"""
+"""What version 1 of the tables lacks."""
+
+
 def ledger_file(warehouse: Path) -> Path:
     """Return the SQLite file of the ledger of a warehouse file."""
     return warehouse.with_name(warehouse.name + ".ledger")
@@ -104,6 +117,7 @@ class LedgerDatabase:
     Attributes:
         id: Identifies this database, so that a new one is not mistaken for a lost one; None until
             the tables are created.
+        version: The version of its tables.
     """
 
     def __init__(self, warehouse: Location, file: Path | None = None) -> None:
@@ -119,6 +133,7 @@ class LedgerDatabase:
         self._warehouse = warehouse
         self._file = file
         self._is_file = not isinstance(warehouse, Lake)
+        self.version = VERSION
         with self.errors():
             self._engine = (
                 _postgres_engine(warehouse)
@@ -131,22 +146,29 @@ class LedgerDatabase:
     def create(self, fill: Callable[[Connection], None]) -> None:
         """Create and fill the tables in one transaction, unless another process was faster."""
         with self.errors(), self._begin() as connection:
-            if isinstance(self._warehouse, Lake):
-                connection.execute(text("SELECT pg_advisory_xact_lock(7263527)"))
-                if not sqlalchemy.inspect(connection).has_schema(self._warehouse.schema):
-                    connection.execute(sqlalchemy.schema.CreateSchema(self._warehouse.schema))
+            self._lock_tables(connection)
             self.id = self._find(connection)
             if self.id is not None:
                 return
-            for statement in TABLES.split(";"):
-                if statement.strip():
-                    connection.execute(text(statement))
+            _execute_all(connection, TABLES)
             self.id = uuid4().hex
             connection.execute(
                 text("INSERT INTO ledger_store VALUES (:id, :version, 0)"),
                 {"id": self.id, "version": VERSION},
             )
             fill(connection)
+
+    def upgrade(self, fill: Callable[[Connection], None]) -> None:
+        """Bring the tables of an earlier version up to date in one transaction, and fill them."""
+        if self.version == VERSION:
+            return
+        with self.errors(), self._begin() as connection:
+            self._lock_tables(connection)
+            self.id = self._find(connection)
+            if self.version < VERSION:
+                _execute_all(connection, UPGRADE)
+                fill(connection)
+                self.version = VERSION
 
     @contextmanager
     def transaction(self) -> Iterator[tuple[Connection, int]]:
@@ -215,6 +237,21 @@ class LedgerDatabase:
         """Close all connections."""
         self._engine.dispose()
 
+    def find_fault(self) -> str | None:
+        """Return what SQLite finds wrong with its file; None if nothing, and for PostgreSQL."""
+        if not self._is_file:
+            return None
+        with self.reading() as connection:
+            found = connection.exec_driver_sql("PRAGMA integrity_check(1)").scalar_one()
+        return None if found == "ok" else " ".join(str(found).split())
+
+    def _lock_tables(self, connection: Connection) -> None:
+        """Wait until no other process creates or alters the tables; SQLite has a lock already."""
+        if isinstance(self._warehouse, Lake):
+            connection.execute(text("SELECT pg_advisory_xact_lock(7263527)"))
+            if not sqlalchemy.inspect(connection).has_schema(self._warehouse.schema):
+                connection.execute(sqlalchemy.schema.CreateSchema(self._warehouse.schema))
+
     def _is_committed(self, connection: Connection, id_: str) -> bool:
         """Return whether an earlier transaction was committed; this one holds its lock."""
         query = text("SELECT txid_status(:id)")
@@ -246,7 +283,14 @@ class LedgerDatabase:
                 f"a later version of Scoreline wrote the ledger of {str(self._warehouse)!r}: "
                 "update Scoreline"
             )
+        self.version = int(found.version)
         return str(found.id)
+
+
+def _execute_all(connection: Connection, statements: str) -> None:
+    for statement in statements.split(";"):
+        if statement.strip():
+            connection.execute(text(statement))
 
 
 def patiently(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -268,6 +312,8 @@ def _sqlite_engine(file: Path) -> Engine:
         connection = sqlite3.connect(
             file, timeout=BUSY_S, isolation_level=None, check_same_thread=False
         )
+        # Damaged texts must be readable, so that their checksum shows the damage.
+        connection.text_factory = partial(str, encoding="utf-8", errors="replace")
         try:
             # Of two processes that open a new file at once, one is refused without waiting.
             tenacity.Retrying(
@@ -343,4 +389,10 @@ def _translate(error: DBAPIError, warehouse: Location, file: Path | None) -> War
         return WarehouseLocked(f"{where} is being written by another process; waited {BUSY_S:g} s")
     if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN")):
         return WarehouseError(f"{where} cannot be written: permission denied ({cause})")
+    if code.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+        return WarehouseError(
+            f"{where} is damaged ({cause}): restore it from a backup, or move it away; without it "
+            f"the next run takes the replies from the tables of {str(warehouse)!r}, and asks only "
+            "for what these lack"
+        )
     return WarehouseError(f"{where} cannot be used: {cause}")

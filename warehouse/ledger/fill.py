@@ -9,6 +9,7 @@ import orjson
 import polars as pl
 from sqlalchemy import text
 
+from warehouse.ledger.integrity import BATCH_ROWS, COLUMN_NAMES, FIND, checksum, is_damaged
 from warehouse.schema.tables import table_named
 from warehouse.schema.tables.ledger import ANSWER_STEPS
 
@@ -22,23 +23,26 @@ if TYPE_CHECKING:
     from warehouse.storage.transaction import Transaction
     from warehouse.store import Warehouse
 
-BATCH_ROWS: Final = 5_000
-"""The rows that are in memory at a time."""
-
 MARK: Final = "ledger"
 """The row of `meta` that says up to which transaction of which ledger the tables are filled."""
 
-JUDGMENT_COLUMNS: Final = tuple(column.name for column in table_named("judgments").columns)
+JUDGMENT_COLUMNS: Final = COLUMN_NAMES
 ASK_COLUMNS: Final = tuple(column.name for column in table_named("asks").columns)
 
-STORE_JUDGMENT: Final = text(
-    f"INSERT INTO ledger_judgments ({', '.join(JUDGMENT_COLUMNS)}, seq) "  # noqa: S608
-    f"VALUES ({', '.join(f':{name}' for name in JUDGMENT_COLUMNS)}, :seq) "
-    "ON CONFLICT (digest) DO UPDATE SET "
-    + ", ".join(f"{name} = excluded.{name}" for name in (*JUDGMENT_COLUMNS[1:], "seq"))
-    + " WHERE ledger_judgments.status = 'judge_error' OR ledger_judgments.seq <= :known"
+_ROW: Final = (*JUDGMENT_COLUMNS, "checksum", "seq")
+
+_STORE: Final = text(
+    f"INSERT INTO ledger_judgments ({', '.join(_ROW)}) "  # noqa: S608
+    f"VALUES ({', '.join(f':{name}' for name in _ROW)}) ON CONFLICT (digest) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in _ROW[1:])
 )
-"""Stores a judgment; it replaces a failed one, and a reply only if that is `known`."""
+
+_PAID: Final = {
+    "tokens_in": "replaced_tokens_in",
+    "tokens_out": "replaced_tokens_out",
+    "cost_usd": "replaced_usd",
+}
+"""What a call costs, and the column with what its other outcomes have of it."""
 
 
 def fill_tables(warehouse: Warehouse, database: LedgerDatabase) -> None:
@@ -61,6 +65,53 @@ def fill_tables(warehouse: Warehouse, database: LedgerDatabase) -> None:
     last = warehouse.write(fill)
     delete = text("DELETE FROM ledger_asks WHERE seq <= :last")
     database.write(lambda connection, _: connection.execute(delete, {"last": last}))
+
+
+def store_judgment(
+    connection: Connection, row: Mapping[str, Any], number: int, known: int = -1
+) -> None:
+    """Store the outcome of a call.
+
+    It replaces a failure and a damaged outcome, and a reply only if its number is at most `known`.
+    One of both stays; attempts, tokens and cost are those of both.
+
+    Args:
+        connection: The connection, in a transaction.
+        row: The columns of `judgments`; some may be missing.
+        number: The number of the transaction.
+        known: The number of the outcome that the caller wants to replace; -1 for none.
+    """
+    new = {**dict.fromkeys(JUDGMENT_COLUMNS), **row}
+    old = connection.execute(FIND, {"digest": new["digest"]}).mappings().one_or_none()
+    if old is not None and not is_damaged(old):
+        replaces = old["status"] == "judge_error" or old["seq"] <= known
+        stays, goes = (new, old) if replaces else (old, new)
+        merged = dict(stays)
+        for paid, replaced in _PAID.items():
+            merged[paid] = _sum(stays[paid], goes[paid])
+            merged[replaced] = _sum(stays[replaced], goes[paid])
+        merged["attempts"] = _sum(stays["attempts"], goes["attempts"])
+        new = merged
+    connection.execute(_STORE, {**new, "checksum": checksum(new), "seq": number})
+
+
+def reopen_judgment(connection: Connection, digest: str, number: int) -> None:
+    """Let an outcome count as a failure, which any other outcome replaces; its cost stays.
+
+    A damaged one counts as that already.
+    """
+    row = connection.execute(FIND, {"digest": digest}).mappings().one_or_none()
+    if row is None or is_damaged(row):
+        return
+    is_of_system = row["status"] == "target_error"
+    failed = {"reply": None} if is_of_system else {"status": "judge_error"}
+    changed = {**row, **failed}
+    connection.execute(_STORE, {**changed, "checksum": checksum(changed), "seq": number})
+
+
+def _sum(one: float | None, other: float | None) -> float | None:
+    known = [each for each in (one, other) if each is not None]
+    return sum(known) if known else None
 
 
 def read_tables(warehouse: Warehouse) -> Iterator[list[dict[str, Any]]]:
@@ -87,8 +138,8 @@ def read_journals(folder: Path) -> Iterator[list[dict[str, Any]]]:
 def seed(connection: Connection, batches: Iterable[list[dict[str, Any]]]) -> None:
     """Store judgments in a new ledger, and what they cost."""
     for rows in batches:
-        if rows:
-            connection.execute(STORE_JUDGMENT, [{**row, "seq": 0, "known": -1} for row in rows])
+        for row in rows:
+            store_judgment(connection, row, 0)
     connection.execute(
         text(
             "INSERT INTO ledger_spending "
@@ -123,20 +174,28 @@ def store_asks(connection: Connection, number: int, rows: list[Mapping[str, Any]
 
 
 def _rows_after(database: LedgerDatabase, table: str, number: int) -> Iterator[pl.DataFrame]:
-    """Yield the rows of later transactions, as one SELECT sees them."""
+    """Yield the rows of later transactions, without damaged ones, as one SELECT sees them."""
     columns = table_named(table).columns
     types = {"INTEGER": pl.Int32, "BIGINT": pl.Int64, "DOUBLE": pl.Float64}
     schema = {column.name: types.get(column.type, pl.String) for column in columns}
-    names = ", ".join([*schema, "seq"])
-    query = text(f"SELECT {names} FROM ledger_{table} WHERE seq > :number")  # noqa: S608
+    names = [*schema, "seq"]
+    selected = [*names, "checksum"] if table == "judgments" else names
+    query = text(
+        f"SELECT {', '.join(selected)} FROM ledger_{table} WHERE seq > :number"  # noqa: S608
+    )
     with database.streaming() as connection:
         result = connection.execute(
             query, {"number": number}, execution_options={"yield_per": BATCH_ROWS}
         )
         # Without a number each row comes alone, whatever `yield_per` says.
-        for rows in result.partitions(BATCH_ROWS):
+        for rows in result.mappings().partitions(BATCH_ROWS):
+            intact = [row for row in rows if "checksum" not in row or not is_damaged(row)]
+            if not intact:
+                continue
             frame = pl.DataFrame(
-                [tuple(row) for row in rows], schema={**schema, "seq": pl.Int64}, orient="row"
+                [tuple(row[name] for name in names) for row in intact],
+                schema={**schema, "seq": pl.Int64},
+                orient="row",
             )
             if "judged_at" in schema:
                 moment = pl.col("judged_at").str.to_datetime(time_unit="us")

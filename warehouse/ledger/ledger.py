@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from itertools import chain
 from pathlib import Path
@@ -14,15 +15,24 @@ from warehouse.errors import WarehouseUnreachable
 from warehouse.ledger import budget
 from warehouse.ledger.database import LedgerDatabase, ledger_file, patiently
 from warehouse.ledger.fill import (
-    STORE_JUDGMENT,
     fill_tables,
     read_journals,
     read_tables,
     remove_journals,
+    reopen_judgment,
     seed,
     store_asks,
+    store_judgment,
 )
 from warehouse.ledger.group_commit import GroupCommit
+from warehouse.ledger.integrity import (
+    FIND,
+    LedgerCheck,
+    add_checksums,
+    check_ledger,
+    describe_damage,
+    is_damaged,
+)
 from warehouse.ledger.owners import Watch, bury, bury_the_dead
 
 if TYPE_CHECKING:
@@ -36,7 +46,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-FIND: Final = text("SELECT reply, status, error, seq FROM ledger_judgments WHERE digest = :digest")
+LOG = logging.getLogger(__name__)
 
 CLAIM: Final = text(
     "INSERT INTO ledger_claims SELECT :digest, :owner WHERE NOT EXISTS ("
@@ -92,7 +102,7 @@ class Ledger:
         self._watch = Watch()
 
     def find(self, digest: str) -> Reply | None:
-        """Return the outcome of a judge call, if it was ever made."""
+        """Return the outcome of a call, if it was ever made; a damaged one counts as a failure."""
         with self._lock:
             if self._opened is None and not _has_replies(self._warehouse):
                 return None
@@ -111,9 +121,9 @@ class Ledger:
             values = {"digest": digest, "owner": owner, "known": known}
             if connection.execute(CLAIM, values).rowcount == 1:
                 return None
-            found = connection.execute(FIND, {"digest": digest}).one_or_none()
-            if found is not None and found.seq > known:
-                return Reply(*found)
+            found = connection.execute(FIND, {"digest": digest}).mappings().one_or_none()
+            if found is not None and found["seq"] > known:
+                return _reply(found)
             query = "SELECT owner FROM ledger_claims WHERE digest = :digest"
             holder = connection.execute(text(query), {"digest": digest}).scalar_one()
             if holder != owner:
@@ -140,12 +150,13 @@ class Ledger:
 
         Args:
             row: The columns of `judgments` except `run_id`, with JSON and times as text.
-            known: The number of the outcome that it replaces; a failure is replaced anyway.
+            known: The number of the outcome that it replaces; a failure is replaced anyway. See
+                `store_judgment`.
         """
-        values = {**row, "run_id": self._run_id, "known": known}
+        values = {**row, "run_id": self._run_id}
 
         def write(connection: Connection, number: int) -> None:
-            connection.execute(STORE_JUDGMENT, {**values, "seq": number})
+            store_judgment(connection, values, number, known)
             _release(connection, {"digest": row["digest"], "owner": owner})
 
         writer = self._writer()
@@ -208,6 +219,29 @@ class Ledger:
         self._drain()
         fill_tables(self._warehouse, self._database())
 
+    def has_replies_of(self, model: str) -> bool:
+        """Return whether a model has ever answered a call."""
+        query = text("SELECT 1 FROM ledger_judgments WHERE model = :model AND reply IS NOT NULL")
+        return (
+            patiently(
+                self._read, lambda connection: connection.execute(query, {"model": model}).first()
+            )
+            is not None
+        )
+
+    def check(self) -> LedgerCheck:
+        """Check every stored outcome against its checksum."""
+        return check_ledger(self._database())
+
+    def reopen(self, digests: Sequence[str]) -> None:
+        """Let the outcomes of calls count as failures, so that the calls are made again."""
+
+        def write(connection: Connection, number: int) -> None:
+            for digest in digests:
+                reopen_judgment(connection, digest, number)
+
+        self._database().write(write)
+
     def forget(self, digests: Sequence[str]) -> None:
         """Delete judgments."""
         if digests:
@@ -230,11 +264,11 @@ class Ledger:
             self._reader = self._database().connect()
         try:
             with self._database().errors():
-                found = self._reader.execute(FIND, {"digest": digest}).one_or_none()
+                found = self._reader.execute(FIND, {"digest": digest}).mappings().one_or_none()
         except WarehouseUnreachable:
             self._reader = None
             raise
-        return None if found is None else Reply(*found)
+        return None if found is None else _reply(found)
 
     def _read(self, query: Callable[[Connection], T]) -> T:
         with self._database().reading() as connection:
@@ -312,7 +346,17 @@ def _open_database(warehouse: Warehouse) -> LedgerDatabase:
         rows = chain(read_tables(warehouse), read_journals(folder))
         database.create(lambda connection: seed(connection, rows))
         remove_journals(folder)
+    database.upgrade(add_checksums)
     return database
+
+
+def _reply(row: Mapping[Any, Any]) -> Reply:
+    """Return a stored outcome; a damaged one is named, and counts as a failure."""
+    if is_damaged(row):
+        reason = describe_damage(row["digest"])
+        LOG.warning("%s: it is not used, and the call counts as failed", reason)
+        return Reply(None, "judge_error", reason, row["seq"])
+    return Reply(row["reply"], row["status"], row["error"], row["seq"])
 
 
 def _release(connection: Connection, values: Mapping[str, str]) -> None:

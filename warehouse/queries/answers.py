@@ -131,7 +131,10 @@ SELECT
     $benchmark AS benchmark, $system AS system, a.question_id, a.repeat, j.digest,
     j.judged_at AS answered_at, j.latency_s,
     (j.reply ->> '$.first_token_s')::DOUBLE AS first_token_s,
-    j.tokens_in, j.tokens_out, j.cost_usd, j.error, j.attempts, j.run_id
+    j.tokens_in - coalesce(j.replaced_tokens_in, 0) AS tokens_in,
+    j.tokens_out - coalesce(j.replaced_tokens_out, 0) AS tokens_out,
+    j.cost_usd - coalesce(j.replaced_usd, 0) AS cost_usd,
+    j.error, j.attempts, j.run_id
 FROM (
     SELECT
         unnest($questions::VARCHAR[]) AS question_id,

@@ -238,7 +238,8 @@ judge_failures AS (
         0.0 AS threshold,
         format(
             'the judge of {} gave no usable verdict on {} of {} samples of {} ({} replies were not '
-            'usable, {} calls failed): a problem of the judge, not of the system',
+            'usable, {} calls failed): a problem of the judge, not of the system; '
+            '`scoreline run --retry` asks again',
             b.address, n_failed, b.n_applicable, b.system, b.n_parse_failure,
             n_failed - b.n_parse_failure
         ) AS message
@@ -309,6 +310,11 @@ failed_answers AS (
                     '{} gave no answer to {} of {} questions', system, count(error), count(*)
                 )
             ELSE format('{} gave no answer {} of {} times', system, count(error), count(*))
+        END
+        || CASE
+            WHEN (benchmark, system) IN (SELECT (benchmark, system) FROM answers)
+                THEN '; `scoreline run --retry` asks again'
+            ELSE ''
         END AS message
     FROM predictions
     WHERE benchmark IN ({benchmarks}) AND not_asked IS NULL

@@ -133,7 +133,7 @@ class UsageHistory:
         least = max(2 * longer_than, REPLY_TOKENS if usual is None else usual)
         enough = max_tokens if usual is None else max(_SLACK * usual, least)
         costs = [
-            prices.usd(tokens_in, min(tokens_out, max_tokens)) or 0.0
+            prices.most_usd(tokens_in, min(tokens_out, max_tokens)) or 0.0
             for tokens_out in (0, least, enough, max_tokens)
         ]
         return Claim(tokens_usd=costs[0], least=costs[1], enough=costs[2], most=costs[3])

@@ -17,8 +17,7 @@ from evaluators.flows.protocols import Origin
 from evaluators.outcome import Status
 
 if TYPE_CHECKING:
-    from evaluators.engines.judge.judgment import Judgment
-    from evaluators.engines.judge.quota import Quota
+    from evaluators.engines.judge.judgment import Judgment, Ledger
     from evaluators.engines.judge.settings import JudgeSettings
     from evaluators.flows.reply import Reply
     from evaluators.flows.requests import Ask
@@ -48,13 +47,13 @@ class JudgeCheck:
     message: str
 
 
-def check_judge(settings: JudgeSettings, request: Ask[Any], quota: Quota) -> JudgeCheck:
-    """Send the judge the probe and one request of an evaluator, and parse its reply.
+def check_judge(settings: JudgeSettings, request: Ask[Any], ledger: Ledger) -> JudgeCheck:
+    """Send the judge one request of an evaluator, parse its reply, and store it.
 
     Args:
         settings: The settings of the judge.
         request: A small request of an evaluator.
-        quota: Counts what the requests cost.
+        ledger: Stores the outcome, like that of every paid call.
 
     Raises:
         JudgeFailure: The judge cannot be called; the message says why in one line.
@@ -63,21 +62,18 @@ def check_judge(settings: JudgeSettings, request: Ask[Any], quota: Quota) -> Jud
 
     async def check() -> JudgeCheck:
         try:
-            return await _check(replace(settings, max_attempts=_MAX_ATTEMPTS), request, quota)
+            return await _check(replace(settings, max_attempts=_MAX_ATTEMPTS), request, ledger)
         finally:
             await close_connections()
 
     return asyncio.run(check())
 
 
-async def _check(settings: JudgeSettings, request: Ask[Any], quota: Quota) -> JudgeCheck:
-    asker = LlmAsker(settings, quota)
-    started = time.monotonic()
+async def _check(settings: JudgeSettings, request: Ask[Any], ledger: Ledger) -> JudgeCheck:
+    asker = LlmAsker(settings, ledger)
     await asker.open()
-    probe = asker.probe
-    if probe.probe_failure is not None:
-        raise JudgeUnreachable(probe.probe_failure)
-    took = time.monotonic() - started
+    call = JudgeCallBuilder(settings).of(request, _ORIGIN)
+    stored = ledger.find(call.digest)
     faults: list[str] = []
 
     def parse(text: str) -> Reply | InvalidReply:
@@ -86,12 +82,15 @@ async def _check(settings: JudgeSettings, request: Ask[Any], quota: Quota) -> Ju
             faults.append(f"{result.reason}; it replied {_shorten(text)}")
         return result
 
-    judgment = await asker.ask(JudgeCallBuilder(settings).of(request, _ORIGIN), _ORIGIN, parse)
+    started = time.monotonic()
+    judgment = await asker.ask(call, _ORIGIN, parse)
+    took = time.monotonic() - started
+    await ledger.store(judgment, -1 if stored is None else stored.number)
     if judgment.status == Status.JUDGE_ERROR:
         raise JudgeUnreachable(f"the judge {settings.where} gives no verdict: {judgment.error}")
-    options = probe.call_options
+    options = asker.capabilities.options_for(call.reply_schema)
     sampling = "" if options.sampling else ", at its own temperature"
-    served = f" as {probe.served_by!r}" if probe.served_by else ""
+    served = f" as {asker.served_by!r}" if asker.served_by else ""
     form = _FORM_TEXT[options.form]
     return JudgeCheck(
         is_usable=judgment.status == Status.SCORED,

@@ -66,7 +66,17 @@ _MAX_LENGTH = 300
 
 _NO_CREDIT = ("insufficient_quota", "credit balance is too low", "insufficient balance")
 _BAD_KEY = ("api key not valid", "invalid api key", "incorrect api key", "api_key_invalid")
+_NO_KEY = re.compile(
+    r"missing credentials|missing [\w ]*api key|_api_key is not set|"
+    r"credentials were not found|unable to locate credentials"
+)
+"""What LiteLLM and the libraries of providers say before they send anything."""
+_NO_MODEL = re.compile(
+    r"llm provider not provided|model_not_found|(?:unknown|invalid) model\b|"
+    r"\bmodel\b.{0,80}(?:does not exist|not exist\b|not found|been decommissioned)"
+)
 _TOO_SLOW = frozenset({"Timeout", "TimeoutError", "APITimeoutError", "ReadTimeout", "WriteTimeout"})
+_UNREADABLE = (AttributeError, KeyError, IndexError, TypeError)
 _GARBLED = ("empty or invalid response", "expecting value", "'choices'")
 MIN_SECRET_LENGTH = 8
 """Shorter keys ("none", "EMPTY") are placeholders, and may be words of a reply."""
@@ -150,17 +160,15 @@ def map_error(
         title: What messages call the model.
     """
     message = _one_line(str(error), secret)
-    lower = message.lower()
     status = getattr(error, "status_code", None) or 0
     kinds = {type(each).__name__ for each in chain(error)}
     if kinds & _TOO_SLOW:
         return TransientFailure("timeout", billed=True)
-    if any(sign in lower for sign in _NO_CREDIT):
-        return JudgeRefused(f"{title} refuses the account: {message}")
+    refusal = _refusal(message, status)
+    if refusal is not None:
+        return JudgeRefused(f"{title} {refusal}: {message}")
     if status == _BUSY:
         return TransientFailure("rate_limit", retry_after=_retry_after(error), busy=True)
-    if status in _REFUSALS or (status in _UNSUPPORTED and any(sign in lower for sign in _BAD_KEY)):
-        return JudgeRefused(f"{title} refuses {_REFUSALS.get(status, 'the key')}: {message}")
     unreachable = next((each for each in chain(error) if _is_unreachable(each)), None)
     if unreachable is not None:
         detail = _TLS_CONTEXT.sub("", _one_line(str(unreachable), secret))
@@ -168,8 +176,45 @@ def map_error(
     return _request_failure(message, status, kinds) or TransientFailure(
         f"transport: {message}",
         retry_after=_retry_after(error),
-        garbled=status == _OK or any(sign in lower for sign in _GARBLED),
+        garbled=status == _OK or any(sign in message.lower() for sign in _GARBLED),
         billed=bool(kinds & {"ReadError", "RemoteProtocolError"}),
+    )
+
+
+def _refusal(message: str, status: int) -> str | None:
+    """Return what is wrong if every call would be refused; None if others may succeed."""
+    lower = message.lower()
+    if any(sign in lower for sign in _NO_CREDIT):
+        return "refuses the account"
+    if status == _BUSY:
+        return None
+    if _NO_KEY.search(lower):
+        return "has no key"
+    if status in _UNSUPPORTED and _NO_MODEL.search(lower):
+        return "refuses the model"
+    if status in _UNSUPPORTED and any(sign in lower for sign in _BAD_KEY):
+        return "refuses the key"
+    return f"refuses {_REFUSALS[status]}" if status in _REFUSALS else None
+
+
+def map_unreadable(error: Exception, secret: str | None, name: str) -> BadAnswer | None:
+    """Return the failure if LiteLLM cannot read an answer that came; None for other exceptions.
+
+    It would fail again, and the answer may be billed.
+
+    Args:
+        error: The exception that LiteLLM raised after an answer of status 200 with JSON.
+        secret: The key, to redact it.
+        name: The model's name in LiteLLM.
+    """
+    cause = next((each for each in chain(error) if isinstance(each, _UNREADABLE)), None)
+    message = _one_line(str(cause), secret)
+    if cause is None or any(sign in message.lower() for sign in _GARBLED):
+        return None
+    advice = "for a server with OpenAI's protocol, write openai/ in front of the model's name"
+    return BadAnswer(
+        f"LiteLLM cannot read it ({type(cause).__name__}: {message})"
+        + ("" if name.startswith("openai/") else f"; {advice}")
     )
 
 

@@ -85,8 +85,7 @@ class ReplayJudge:
 class LedgerJudge:
     """Makes the calls that the ledger lacks, each distinct call once, and stores the replies.
 
-    A context manager. It imports and sends nothing before the first call that the ledger lacks;
-    that call waits for the probe.
+    A context manager. It imports and sends nothing before the first call that the ledger lacks.
 
     Attributes:
         identity: Model and parameters.
@@ -130,7 +129,7 @@ class LedgerJudge:
         self._failure: JudgeFailure | None = None
         self._thread: LoopThread | None = None
         self._opened: asyncio.Task[Asker] | None = None
-        self._probed = threading.Event()
+        self._has_outcome = threading.Event()
         # Twice the calls in flight: the next ones are ready, and the rest is left to others.
         self._claims = asyncio.Semaphore(2 * settings.concurrency)
         self._holders: set[Holder] = set()
@@ -177,8 +176,8 @@ class LedgerJudge:
         if stored is not None and not unknown:
             complete(future, to_reply(stored, request))
         elif is_full:
-            # All slots are taken; preparing further calls would only delay the probe.
-            self._probed.wait()
+            # All slots are taken; preparing further calls would only delay the first one.
+            self._has_outcome.wait()
         return future
 
     def close(self) -> None:
@@ -214,6 +213,8 @@ class LedgerJudge:
                 self._progress(self._finished_count)
             for each, future in self._pop_waiting(digest, outcome):
                 complete(future, to_reply(outcome, each))
+        finally:
+            self._has_outcome.set()
 
     async def _claim_and_call(
         self, call: JudgeCall, digest: str, origin: Origin, request: Ask[Any], known: int
@@ -228,7 +229,7 @@ class LedgerJudge:
                         judgment = await asker.ask(
                             call, origin, lambda text: parse_reply(text, request)
                         )
-                        await self._ledger.store(judgment)
+                        await self._ledger.store(judgment, known)
                     except BaseException:
                         self._ledger.release(digest)
                         raise
@@ -251,18 +252,15 @@ class LedgerJudge:
             )
 
     async def _open(self) -> Asker:
-        """Return the asker after its probe."""
+        """Return the asker, ready for calls."""
         if self._opened is None:
             self._opened = asyncio.create_task(self._make_asker())
         return await asyncio.shield(self._opened)
 
     async def _make_asker(self) -> Asker:
-        try:
-            if self._asker is None:
-                self._asker = make_asker(self._settings, self._ledger)
-            await self._asker.open()
-        finally:
-            self._probed.set()
+        if self._asker is None:
+            self._asker = make_asker(self._settings, self._ledger)
+        await self._asker.open()
         return self._asker
 
     async def _close_asker(self) -> None:

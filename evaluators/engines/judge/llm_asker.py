@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -12,16 +13,20 @@ from evaluators.engines.judge.budget import (
     over_budget_reason,
     reply_limit,
 )
-from evaluators.engines.judge.capabilities import CapabilityProbe
+from evaluators.engines.judge.capabilities import Capabilities
 from evaluators.engines.judge.cost import Prices, count_tokens, require_price
 from evaluators.engines.judge.errors import (
+    BadAnswer,
+    BadJudgeSettings,
     CallFailure,
     ContentFiltered,
     JudgeRefused,
     JudgeUnreachable,
     TransientFailure,
+    UnsupportedRequest,
+    WrongAddress,
 )
-from evaluators.engines.judge.litellm_call import LitellmClient
+from evaluators.engines.judge.litellm_call import LitellmClient, missing_key
 from evaluators.engines.judge.parse import InvalidReply
 from evaluators.engines.judge.rate_limit import RateLimiter
 from evaluators.outcome import Status
@@ -39,6 +44,9 @@ if TYPE_CHECKING:
     from evaluators.flows.protocols import Origin
 
 _MAX_WAIT_S = 60.0
+
+_MOST_UNUSABLE = 2
+"""How many first calls may be rejected, or get answers that cannot be read."""
 
 
 class OverBudget(CallFailure):
@@ -60,8 +68,12 @@ class CutByBudget(CallFailure):
 class LlmAsker:
     """Calls one model through LiteLLM; used on one event loop.
 
+    Calls are made one at a time until one of them shows that the model can be called: there is no
+    other check, which would be paid for as well.
+
     Attributes:
-        probe: What is known of the model's capabilities.
+        capabilities: What is known of the model's capabilities.
+        served_by: The provider's model name and fingerprint in the last answer.
     """
 
     def __init__(self, settings: JudgeSettings, quota: Quota) -> None:
@@ -77,7 +89,11 @@ class LlmAsker:
         self._budget = Budget(quota, settings.budget_usd, settings.daily_budget_usd)
         self._history = UsageHistory()
         self._limiter = RateLimiter(settings, quota)
-        self.probe = CapabilityProbe(settings)
+        self.capabilities = Capabilities(settings)
+        self.served_by = ""
+        self._is_callable = False
+        self._first = asyncio.Lock()
+        self._unusable = 0
         self._unreachable = 0
         self._refused: JudgeRefused | None = None
 
@@ -87,8 +103,14 @@ class LlmAsker:
         return self._budget.refused_usd
 
     async def open(self) -> None:
-        """Send one small request; see `CapabilityProbe.open`."""
-        await self.probe.open(self._send_once)
+        """Look up the key; nothing is sent.
+
+        Raises:
+            BadJudgeSettings: The key is not set.
+        """
+        key = None if self._client.secret else missing_key(self._settings)
+        if key is not None:
+            raise BadJudgeSettings(f"{self._settings.title}'s key: {key}")
 
     async def close(self) -> None:
         """Do nothing: connections are closed with the event loop."""
@@ -100,13 +122,24 @@ class LlmAsker:
         parser: Parser,
     ) -> Judgment:
         """Call until there is a judgment; raise `JudgeFailure` if no call can succeed."""
+        if not self._is_callable:
+            async with self._first:
+                if not self._is_callable:
+                    return await self._ask(call, parser)
+        return await self._ask(call, parser)
+
+    async def _ask(self, call: JudgeCall, parser: Parser) -> Judgment:
         usage = CallUsage()
         try:
             status, reply, error = await self._call_until_valid(call, parser, usage)
         except ContentFiltered as failure:
+            self._is_callable = True
             return usage.judgment(call, Status.PARSE_FAILURE, error=str(failure))
         except CallFailure as failure:
-            self._count_unreachable(failure)
+            if self._is_callable:
+                self._count_unreachable(failure)
+            else:
+                self._check_first(failure)
             return usage.judgment(call, Status.JUDGE_ERROR, error=str(failure))
         return usage.judgment(call, status, reply, error)
 
@@ -158,9 +191,17 @@ class LlmAsker:
             requested = failure.retry_after if isinstance(failure, TransientFailure) else None
             return waits(state) if requested is None else requested
 
+        def is_worth_it(state: tenacity.RetryCallState) -> bool:
+            failure = None if state.outcome is None else state.outcome.exception()
+            if not isinstance(failure, TransientFailure):
+                return False
+            if self._is_callable:
+                return True
+            return not failure.unreachable and not (failure.garbled and state.attempt_number > 1)
+
         retrying = tenacity.AsyncRetrying(
             stop=tenacity.stop_after_attempt(settings.max_attempts),
-            retry=tenacity.retry_if_exception_type(TransientFailure),
+            retry=is_worth_it,
             wait=wait,
             reraise=True,
         )
@@ -180,7 +221,7 @@ class LlmAsker:
 
         while True:
             try:
-                completion = await self.probe.call_with_supported_options(
+                completion = await self.capabilities.call_with_supported_options(
                     call.reply_schema, attempt
                 )
                 break
@@ -231,6 +272,8 @@ class LlmAsker:
                     spent = 0.0
                     self._refused = refusal
                     raise
+                self._is_callable = True
+                self.served_by = completion.served_by
                 price = self._prices.charged(completion.usage)
                 usage.add(completion.tokens_in, completion.tokens_out, price)
                 spent = granted.usd if price is None else price
@@ -252,6 +295,28 @@ class LlmAsker:
             raise CallFailure(f"{failure}: the server asks to wait for {requested:.0f} s") from None
         if failure.busy:
             self._limiter.slots.slow_down(cuts, requested)
+
+    def _check_first(self, failure: CallFailure) -> None:
+        """Decide what a failure means while no call has had an answer.
+
+        Raises:
+            JudgeUnreachable: No server answers, or it does not speak the protocol.
+        """
+        where = self._settings.where
+        if isinstance(failure, WrongAddress):
+            raise JudgeUnreachable(f"the judge {where} cannot be called: {failure}") from None
+        if isinstance(failure, TransientFailure) and (failure.unreachable or failure.garbled):
+            raise JudgeUnreachable(f"the judge {where} does not answer: {failure}") from None
+        if not isinstance(failure, UnsupportedRequest | BadAnswer):
+            # The server is busy or slow, or the messages are too long: the others may be answered.
+            self._is_callable = True
+            return
+        self._unusable += 1
+        if self._unusable == _MOST_UNUSABLE:
+            # This call is stored, since it may be billed; the next one ends the run.
+            is_rejected = isinstance(failure, UnsupportedRequest)
+            what = "rejects every request" if is_rejected else "gives no answer that can be read"
+            self._refused = JudgeRefused(f"the judge {where} {what}: {failure}")
 
     def _count_unreachable(self, failure: CallFailure) -> None:
         if not (isinstance(failure, TransientFailure) and failure.unreachable):

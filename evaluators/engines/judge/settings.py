@@ -49,6 +49,10 @@ class JudgeSettings:
         usd_per_million_in: The price of a million input tokens, if LiteLLM's table lacks the model
             or is wrong.
         usd_per_million_out: The price of a million output tokens.
+        usd_per_million_cache_read: The price of input tokens that the provider read from its
+            cache; that of the others unless given.
+        usd_per_million_cache_write: The price of input tokens that it wrote to its cache; that of
+            the others unless given.
         structured_output: `auto` constrains replies to the schema where the model supports it.
         optional: Whether a run goes on without the judge while its key is missing.
         title: What messages call the judge; the members of a panel have their names.
@@ -73,6 +77,8 @@ class JudgeSettings:
     patience_s: float = 300.0
     usd_per_million_in: float | None = None
     usd_per_million_out: float | None = None
+    usd_per_million_cache_read: float | None = None
+    usd_per_million_cache_write: float | None = None
     structured_output: Literal["auto", "off"] = "auto"
     optional: bool = False
     title: str = "the judge"

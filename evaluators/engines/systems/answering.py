@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from evaluators.engines.judge.judgment import Holder, JudgeCall
-from evaluators.engines.systems.asker import OverBudget, SystemAsker
+from evaluators.engines.systems.asker import FirstAnswerUnusable, OverBudget, SystemAsker
 from evaluators.engines.systems.clients import make_client
 from evaluators.outcome import Status
 
@@ -239,6 +239,9 @@ class _Run:
                 self._ledger.release(digest)
             else:
                 await self._ledger.store(judgment, known)
+        except FirstAnswerUnusable as unusable:
+            await self._ledger.store(unusable.judgment, known)
+            raise
         except BaseException:
             self._ledger.release(digest)
             raise

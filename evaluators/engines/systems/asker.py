@@ -45,6 +45,18 @@ class OverBudget(SystemFailure):
     """The budget does not allow the call, so the system was not asked."""
 
 
+class FirstAnswerUnusable(SystemRefused):
+    """The first answer of a system ends the run.
+
+    Attributes:
+        judgment: Its outcome: a failure, so that the next run asks again.
+    """
+
+    def __init__(self, fault: str, judgment: Judgment) -> None:
+        super().__init__(fault)
+        self.judgment = judgment
+
+
 class _GivenUp(TransportFailure):
     """The system was not asked, since it gave no answer to many questions before."""
 
@@ -106,6 +118,8 @@ class SystemAsker:
         Raises:
             OverBudget: The budget does not allow the call.
             SystemRefused: No call can succeed.
+            FirstAnswerUnusable: The first answer ends the run; it has a judgment, since it may be
+                billed.
         """
         usage = _Usage()
         try:
@@ -117,13 +131,16 @@ class SystemAsker:
             raise
         except SystemFailure as failure:
             self._failed_in_a_row = 0
-            if first and isinstance(failure, WrongShape):
-                raise SystemRefused(f"the first answer of {self._name}: {failure}") from None
             reason = str(failure)[:_MAX_REASON]
+            if first and isinstance(failure, WrongShape):
+                fault = f"the first answer of {self._name}: {failure}"
+                raise FirstAnswerUnusable(
+                    fault, self._judgment(call, usage, None, reason)
+                ) from None
             return self._judgment(call, usage, json.dumps({"error": reason}), reason)
         self._failed_in_a_row = 0
         if first:
-            self._require_cost(answer)
+            self._require_cost(call, usage, answer)
         return self._judgment(call, usage, _reply_of(answer, usage.latency_s), None, answer)
 
     def note_cost(self, reply: str) -> None:
@@ -223,12 +240,13 @@ class SystemAsker:
         usd = known if most is None else most
         return Claim(tokens_usd=0.0, least=usd, enough=usd, most=usd)
 
-    def _require_cost(self, answer: Answer) -> None:
+    def _require_cost(self, call: JudgeCall, usage: _Usage, answer: Answer) -> None:
         """Refuse a budget that nothing counts against."""
         if self._budget.limited and answer.fields.get("cost_usd") is None:
-            raise SystemRefused(
+            raise FirstAnswerUnusable(
                 f"the budget of {self._name} cannot be kept: its answers have no `cost_usd`; "
-                "return it, or remove the budget"
+                "return it, or remove the budget",
+                self._judgment(call, usage, None, "the answer has no `cost_usd`"),
             )
 
     def _judgment(

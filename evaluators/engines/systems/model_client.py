@@ -91,7 +91,7 @@ class ModelClient:
             if reply is None and prices.tokens_out:
                 return None
             counted = count_tokens(self._settings.model, prompt.messages)
-            total += prices.usd(math.ceil(counted * _COUNT_MARGIN), reply or 0) or 0.0
+            total += prices.most_usd(math.ceil(counted * _COUNT_MARGIN), reply or 0) or 0.0
         return total
 
     def missing_key(self) -> str | None:
@@ -189,9 +189,7 @@ class ModelClient:
     def _prices(self) -> Prices:
         if self._known_prices is None:
             settings = self._settings
-            self._known_prices = Prices.of_model(
-                settings.model, settings.usd_per_million_in, settings.usd_per_million_out
-            )
+            self._known_prices = Prices.of_model(settings.model, settings)
         return self._known_prices
 
     def _longest_reply(self) -> int | None:

@@ -191,6 +191,10 @@ class ModelSystem(SystemSettings):
         stream: Whether answers are streamed, which measures the time to the first token.
         usd_per_million_in: The price of a million input tokens, if LiteLLM has none.
         usd_per_million_out: The price of a million output tokens.
+        usd_per_million_cache_read: The price of input tokens that the provider read from its
+            cache; that of the others unless given.
+        usd_per_million_cache_write: The price of input tokens that it wrote to its cache; that of
+            the others unless given.
         max_reply_mb: The largest size of an answer, in megabytes.
     """
 
@@ -211,6 +215,8 @@ class ModelSystem(SystemSettings):
     stream: bool = False
     usd_per_million_in: float | None = None
     usd_per_million_out: float | None = None
+    usd_per_million_cache_read: float | None = None
+    usd_per_million_cache_write: float | None = None
     max_reply_mb: float = 4.0
 
     def parameters(self) -> Mapping[str, Any]:

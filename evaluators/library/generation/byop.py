@@ -12,6 +12,7 @@ from evaluators.flows.prompt import Instruction, Prompt, block
 from evaluators.flows.reply import PlainReply, Reply
 from evaluators.flows.requests import ask
 from evaluators.kinds.judged import AnswerAndContextEvaluator, Verdict
+from evaluators.outcome import Undefined
 from evaluators.text.references import no_reference_reason, non_blank
 
 if TYPE_CHECKING:
@@ -62,7 +63,8 @@ class Byop(AnswerAndContextEvaluator):
 
     Source: the BYOP evaluator of Eval Studio.
 
-    Edges: if the sample lacks a field of the template, the metric is not applicable. A blank answer
+    Edges: if the sample lacks a field of the template, the metric is not applicable. With
+    `{CONTEXT}`, passages without text are undefined (`no_context`), without a call. A blank answer
     goes to the judge like any other. In the mode `raw` nothing tells the judge how to reply: its
     reply must be true or false, ignoring quotes, code fences, case and a final full stop; any other
     reply is repaired by the judge once or becomes a parse failure. With
@@ -78,6 +80,7 @@ class Byop(AnswerAndContextEvaluator):
             this is one more judge call.
     """
 
+    version = 2
     judges_blank_answers = True
     reads = frozenset()
     optional = frozenset(_COLUMNS.values())
@@ -112,8 +115,18 @@ class Byop(AnswerAndContextEvaluator):
         ]
         return (*gone, no_reference_reason()) if "expected_answers" in columns else gone
 
+    def expected_calls(self, sample: Sample) -> int:
+        """One call for each text that is judged; none about a context without text."""
+        return 0 if self._lacks_context(sample) else super().expected_calls(sample)
+
+    def _lacks_context(self, sample: Sample) -> bool:
+        is_used = "CONTEXT" in _PLACEHOLDER.findall(self.prompt_template)
+        return is_used and not any(text.strip() for text in sample.contexts or () if text)
+
     def judge(self, sample: Sample, text: str) -> Flow[Verdict]:
         """Fill the template, with a text in place of the answer, and call the judge."""
+        if self._lacks_context(sample):
+            raise Undefined("no_context: no passage has text")
         texts = {
             "INPUT": sample.question or "",
             "EXPECTED_OUTPUT": "\n".join(non_blank(sample.expected_answers)),

@@ -87,8 +87,9 @@ class Trace(FlowEvaluator):
     may give instead of a supporting sentence, so that refusals, transitions and calculations do not
     count as unsupported.
 
-    Edges: no sentence in the context (`no_context`): relevance and utilization are 0, |U| / |D| is
-    undefined. Nothing is relevant: utilization is 0 as in the source; completeness depends on
+    Edges: no sentence in the context (`no_context`): relevance and utilization are 0, completeness
+    and |U| / |D| undefined, and adherence is 0, since nothing supports the answer; the judge is not
+    called. Nothing is relevant: utilization is 0 as in the source; completeness depends on
     `nothing_relevant`. A blank answer uses nothing and has no adherence (the source gives 1). A
     sentence of the answer without an entry, or with entries that contradict each other, is a parse
     failure. Keys that no document has are dropped and counted; more than a fifth of them is a parse
@@ -142,6 +143,7 @@ class Trace(FlowEvaluator):
             summary="Mean of relevance divided by 20, utilization, completeness and adherence.",
         ),
     )
+    version = 2
     reads = frozenset({"question", "contexts", "answer"})
     non_empty = frozenset({"question"})
     libraries = (SPLITTER,)
@@ -153,16 +155,16 @@ class Trace(FlowEvaluator):
     length: Unit = "words"
 
     def expected_calls(self, sample: Sample) -> int:
-        """Return 1, or 0 if there is neither a context nor an answer."""
-        return int(bool(sentence_keys(sample.contexts or ()) or answer_keys(sample.answer or "")))
+        """Return 1, or 0 if there is no context."""
+        return int(bool(sentence_keys(sample.contexts or ())))
 
     def flow(self, sample: Sample) -> Flow[Graded]:
         """Get all labels with one judge call, and count them."""
         documents = sentence_keys(sample.contexts or ())
         response = answer_keys(sample.answer or "")
-        remark = None if documents else "no_context"
-        if not documents and not response:
-            return Graded(self._scores(documents, (), (), ()), remark=remark)
+        if not documents:
+            unsupported = [False] * len(response)
+            return Graded(self._scores(documents, (), (), unsupported), remark="no_context")
         labels = yield from ask(
             TraceLabels,
             LABEL.prompt(question=sample.question, documents=documents, response=response),
@@ -177,7 +179,7 @@ class Trace(FlowEvaluator):
         supported = [supports[key].fully_supported for key in response]
         scores = self._scores(documents, relevant, used, supported)
         evidence = _evidence(labels, documents, response, supports, relevant, used)
-        return Graded(scores, evidence, remark)
+        return Graded(scores, evidence)
 
     def _scores(
         self,

@@ -33,6 +33,7 @@ Examples:
     metavar="N",
     help="Ask at most the first N questions of each benchmark.",
 )
+@click.option("--retry", is_flag=True, help="Ask again where there was an error.")
 @click.option("--force", is_flag=True, help="Ask again for answers that are there.")
 @click.option(
     "--out",
@@ -44,6 +45,7 @@ def command(
     benchmarks: tuple[str, ...],
     systems: tuple[str, ...],
     limit: int | None,
+    retry: bool,  # noqa: FBT001 - a flag
     force: bool,  # noqa: FBT001 - a flag
     out: Path | None,
     settings: Settings,
@@ -73,7 +75,7 @@ def command(
             "in a benchmark"
         )
     require_known("asked system", systems, known)
-    options = run_options(project, benchmarks, systems, (), force=force)
+    options = run_options(project, benchmarks, systems, (), force=force, retry=retry)
     options = replace(options, answers_only=True, limit=limit)
     debug = bool(click.get_current_context().meta.get("scoreline.debug"))
     record = run_project(settings, options, debug=debug, lines=True)

@@ -9,6 +9,7 @@ import click
 from orchestration.cli.options import require_known, settings_option
 
 if TYPE_CHECKING:
+    from assets.project import Project
     from orchestration.config.load import Settings
 
 
@@ -44,7 +45,8 @@ def command(names: tuple[str, ...], carry_out: bool, days: float, settings: Sett
     Without names: temporary files of killed processes, old history, results of expectations, runs
     and free space in the warehouse; in a lake also old snapshots and unused files. Judgments,
     encodings and backups cost money or time to create again and are removed only by name. Scores,
-    leaderboards and their inputs always stay.
+    leaderboards and their inputs always stay, and so do calls without a usable reply that scores
+    rest on: `scoreline run --retry` makes these again.
     """
     from orchestration.cleanup import NAMES, clean, find_items
 
@@ -57,6 +59,7 @@ def command(names: tuple[str, ...], carry_out: bool, days: float, settings: Sett
             click.echo(f"{item.name}: {item.amount}, {item.description}{note}")
         note = "nothing was removed: use --yes" if found else "nothing to clean"
         click.echo(note, err=True)
+        _note_failed_calls(project, wanted)
         return
     removed = 0
     for item in clean(project, wanted, days):
@@ -64,3 +67,20 @@ def command(names: tuple[str, ...], carry_out: bool, days: float, settings: Sett
         click.echo(f"removed {item.name}: {item.amount}")
     if not removed:
         click.echo("nothing to clean", err=True)
+        _note_failed_calls(project, wanted)
+
+
+def _note_failed_calls(project: Project, wanted: tuple[str, ...]) -> None:
+    """Say how calls without a usable reply are made again: scores rest on them, so they stay."""
+    from warehouse.queries.failed_calls import count_failed_verdicts
+
+    warehouse = project.open_warehouse()
+    if "judgments" not in wanted or not warehouse.exists():
+        return
+    failed = count_failed_verdicts(warehouse, list(project.benchmarks))
+    if failed:
+        click.echo(
+            f"{failed:,} judge calls in use have no usable reply: `scoreline run --retry` makes "
+            "them again",
+            err=True,
+        )

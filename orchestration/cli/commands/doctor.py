@@ -30,10 +30,11 @@ Examples:
 def command(output_format: OutputFormat, config: Path) -> None:
     """Check everything that a run needs.
 
-    That is the configuration, files, warehouse, judge, models, systems and Dagster instance.
-    Nothing is changed. A judge model gets two small requests, which cost a few tokens; no other
-    data leaves this machine. Functions are loaded and programs started, but no system is asked. The
-    exit code is 1 when a problem prevents a run.
+    That is the configuration, files, warehouse, judge, models, systems and Dagster instance. Every
+    stored reply is checked against its checksum. A judge model gets one small request, which costs
+    a few tokens and is recorded like any other; no other data leaves this machine, and nothing else
+    is changed. Functions are loaded and programs started, but no system is asked. The exit code is
+    1 when a problem prevents a run.
     """
     from orchestration.cli.closed_pipes import outlive_reader
     from orchestration.cli.output import say, write

@@ -30,6 +30,7 @@ Examples:
   scoreline run
   scoreline run --benchmark support --system gpt-4o
   scoreline run --evaluator citations --force
+  scoreline run --retry
   scoreline run --fail-on high --format json
   scoreline run --config other/scoreline.yaml""",
 )
@@ -44,7 +45,15 @@ Examples:
     "write them to <split>_evaluation.json.",
 )
 @click.option(
-    "--force", is_flag=True, help="Ask systems for all answers and compute all scores again."
+    "--retry",
+    is_flag=True,
+    help="Make calls of judges and systems again that had no usable outcome.",
+)
+@click.option(
+    "--force",
+    is_flag=True,
+    help="Ask systems for all answers, compute all scores again, and retry failed calls. With "
+    "--evaluator, no system is asked.",
 )
 @click.option(
     "--fail-on",
@@ -82,11 +91,12 @@ def command(
     problems` show the others. Leaderboards go to standard output, messages to standard error; in a
     step of GitHub Actions also to the summary of the step. The exit code is 1 when a check or a
     gate failed (only a failed gate publishes its results), there are problems that `--fail-on`
-    names, or the judge's budget was reached before all samples were judged, and 2 when the input or
-    the configuration has errors; the warehouse is then unchanged.
+    names, the judge gave no usable reply at all, or its budget was reached before all samples were
+    judged, and 2 when the input or the configuration has errors, or judge or system cannot be
+    called; nothing is published then.
     """
     from orchestration.cli.closed_pipes import outlive_reader
-    from orchestration.cli.finished import Finished, total
+    from orchestration.cli.finished import Finished, describe_silent_judge, total
     from orchestration.cli.run_summary import write_summary
     from orchestration.errors import ChecksFailed
     from orchestration.published import open_copy, require_no_problems, require_passed_gates
@@ -119,6 +129,9 @@ def command(
         choices = run_options(project, **part)
         debug = bool(context.meta.get("scoreline.debug"))
         run = run_project(settings, choices, debug=debug, quiet=quiet, lines=style == "table")
+        silent = None if run is None else describe_silent_judge(run)
+        if silent is not None:
+            click.echo(silent, err=True)
         copy, names = open_copy(project), choices.benchmarks or tuple(project.benchmarks)
         copy_state = unchanged.identify(copy.path)
         notes = lint_config(project, names)
@@ -129,6 +142,8 @@ def command(
     if fail_on is not None:
         require_no_problems(copy, names, SEVERITIES[: SEVERITIES.index(fail_on) + 1])
     record = finished.record
+    if record is not None and describe_silent_judge(record) is not None:
+        raise ChecksFailed("the run is incomplete: the judge gave no usable reply")
     if record is not None and any(
         total(record, f"{what} over budget") for what in ("calls", "questions")
     ):

@@ -29,7 +29,10 @@ _REPEATED_TEMPERATURE = 0.5
 
 _TOGETHER = (
     {"api_base", "api_key_env"},
-    {"usd_per_million_in", "usd_per_million_out"},
+    {
+        *("usd_per_million_in", "usd_per_million_out"),
+        *("usd_per_million_cache_read", "usd_per_million_cache_write"),
+    },
 )
 """Keys that a member with one of them has alone: the key of one server is not sent to another, and
 the price of one model is not that of another."""

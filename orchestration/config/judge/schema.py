@@ -42,6 +42,10 @@ class JudgeKeys(ConfigModel):
         usd_per_million_in: The price of input tokens, where LiteLLM's price list has none or is
             wrong; give both prices or neither.
         usd_per_million_out: The price of output tokens.
+        usd_per_million_cache_read: The price of input tokens that the provider read from its
+            cache; that of the others unless given.
+        usd_per_million_cache_write: The price of input tokens that it wrote to its cache; that of
+            the others unless given.
         structured_output: `off` never sends a JSON schema, for servers that support it poorly.
     """
 
@@ -58,6 +62,8 @@ class JudgeKeys(ConfigModel):
     max_attempts: Count = 6
     usd_per_million_in: UsDollars | None = None
     usd_per_million_out: UsDollars | None = None
+    usd_per_million_cache_read: UsDollars | None = None
+    usd_per_million_cache_write: UsDollars | None = None
     structured_output: Literal["auto", "off"] = "auto"
 
 

@@ -9,6 +9,7 @@ import pytest
 from evaluators.catalog import build
 from evaluators.errors import BadParameters
 from evaluators.flows.reply import PlainReply
+from evaluators.sample import Sample
 from tests.judges import Scripted, in_turn, judged, values
 
 ROW = {
@@ -203,3 +204,21 @@ def test_calls_are_those_that_are_made() -> None:
         judge = Scripted(lambda _: {"reasoning": "r", "verdict": True})
         judged(with_context(), {**ROW, "answer": "", "contexts": contexts}, judge)
         assert len(judge.asked) == calls
+
+
+@pytest.mark.parametrize("contexts", [[], [""], [" ", "\n"]])
+@pytest.mark.parametrize("also", [False, True])
+def test_an_empty_context_is_not_judged(contexts: list[str], also: bool) -> None:
+    template = "Does {ACTUAL_OUTPUT} follow from {CONTEXT}?"
+    evaluator = build("byop", {"prompt_template": template, "evaluate_retrieved_context": also})
+    judge = Scripted(lambda _: pytest.fail("asked"))
+    row = {**ROW, "contexts": contexts}
+    sample = Sample(benchmark="b", system="s", question_id="q", **row)
+    rows = judged(evaluator, row, judge)
+    found = {row["metric"]: (row["status"], row["reason"]) for row in rows}
+    assert found["passes"] == ("undefined", "no_context: no passage has text")
+    assert values(rows)["parse_failures"] == 0
+    assert evaluator.expected_calls(sample) == 0
+    # Without the placeholder, the passages do not matter.
+    passes = in_turn({"reasoning": "r", "verdict": True})
+    assert values(judged(byop(), {**ROW, "contexts": contexts}, passes))["passes"] == 1

@@ -153,13 +153,13 @@ def test_a_refusal_where_nothing_is_relevant(rule: str, completeness: float | No
 
 
 def test_no_context() -> None:
-    rows = _scored(_labels([], [], [True, True, False]), contexts=["", " "])
+    rows = _scored(Scripted(lambda _: pytest.fail("asked")), contexts=["", " "])
     found = {row["metric"]: (row["value"], row["status"]) for row in rows}
     assert found["context_relevance"] == found["context_utilization"] == (0.0, "scored")
     assert rows[0]["reason"] == "no_context"
     for name in ("context_utilization_of_context", "completeness", "trace_average"):
         assert found[name] == (None, "undefined")
-    assert found["adherence"] == (0.0, "scored")
+    assert found["adherence"] == found["adherence_fraction"] == (0.0, "scored")
 
 
 def test_a_blank_answer_uses_nothing_whatever_the_judge_says() -> None:

@@ -68,7 +68,7 @@ def test_plan_before_and_after_the_run(project: JudgedProject, server: JudgeServ
     assert (before["benchmark"], before["evaluator"]) == ("rooms", "context_relevancy")
     assert (before["samples"], before["calls"], before["held"]) == (SAMPLES, QUESTIONS, 0)
     assert before["usd"] == pytest.approx((before["tokens_in"] + 2 * before["tokens_out"]) / 1e6)
-    assert server.count == len(server.probes) == 0
+    assert server.count == 0
     assert sorted(path.name for path in project.home.iterdir()) == [
         *("plain.answers.jsonl", "questions.jsonl", "scoreline.yaml", "wordy.answers.jsonl"),
     ]
@@ -152,7 +152,7 @@ def test_plan_names_a_missing_key(
 def test_no_judge_calls_with_no_judge(project: JudgedProject, server: JudgeServer) -> None:
     ran = scoreline(project, "run", "--no-judge")
     assert ran.exit_code == 0, ran.output
-    assert server.count == len(server.probes) == 0
+    assert server.count == 0
     assert "judge: " not in ran.stderr
     assert project.statuses() == {"judge_error": SAMPLES}
 
@@ -173,7 +173,7 @@ def test_unusable_replies_are_counted(project: JudgedProject, server: JudgeServe
 def test_unreachable_judge_ends_the_run_with_one_line(project: JudgedProject, wrong: str) -> None:
     assert project.judge is not None
     refused = Said(status=401, content=f"Incorrect API key provided: {KEY}")
-    with JudgeServer(probe=lambda _: refused) as server:
+    with JudgeServer(lambda _: refused) as server:
         project.judge["api_base"] = server.url
         project.write()
         if wrong == "down":

@@ -63,7 +63,6 @@ def test_judge_with_price(tmp_path: Path, server: JudgeServer) -> None:
     )
     assert judge["judge"][1].endswith("; its reply to an evaluator is usable")
     assert server.count == 1
-    assert len(server.probes) == 1
 
 
 def test_budget_without_price_fails(tmp_path: Path, server: JudgeServer) -> None:
@@ -78,12 +77,12 @@ def test_budget_without_price_fails(tmp_path: Path, server: JudgeServer) -> None
     [
         (Said(status=401, content=f"Incorrect API key provided: {KEY}"), "refuses the key"),
         (Said(status=404, content="no such model"), "refuses the model or the address"),
-        (Said(status=500, content="on fire"), "did not answer the probe"),
+        (Said(status=500, content="on fire"), "gives no verdict: transport: on fire"),
         (Said(body=b"<html>Log in</html>"), "does not answer"),
     ],
 )
 def test_failing_judge(tmp_path: Path, said: Said, words: str) -> None:
-    with JudgeServer(probe=lambda _: said) as server:
+    with JudgeServer(lambda _: said) as server:
         code, judge = diagnose(tmp_path, judge_at(server))
     assert code == 1
     assert judge["judge"][0] == "fail"
@@ -104,7 +103,6 @@ def test_failing_judge(tmp_path: Path, said: Said, words: str) -> None:
     ],
 )
 def test_judge_whose_replies_are_not_usable(tmp_path: Path, said: Said, shown: str) -> None:
-    # It answers the probe as it should.
     with JudgeServer(lambda _: said) as server:
         code, judge = diagnose(tmp_path, judge_at(server))
     assert (code, judge["judge"][0]) == (1, "fail")

@@ -206,7 +206,7 @@ def test_the_third_judges_where_the_first_two_disagree(
 def test_a_wrong_key_of_any_member_ends_the_run(
     project: JudgedProject, servers: list[JudgeServer]
 ) -> None:
-    with JudgeServer(probe=lambda _: Said(status=401, content="Incorrect API key")) as server:
+    with JudgeServer(lambda _: Said(status=401, content="Incorrect API key")) as server:
         assert project.judge is not None
         project.judge["panel"][1]["api_base"] = server.url
         ran = scoreline(project, "run")

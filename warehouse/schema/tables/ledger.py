@@ -31,13 +31,29 @@ JUDGMENTS = Table(
             "`scored`, `parse_failure` or `judge_error`; `target_error` if a system failed.",
         ),
         Column("error", "VARCHAR", "The error."),
-        Column("attempts", "INTEGER", "The number of attempts."),
+        Column(
+            "attempts",
+            "INTEGER",
+            "The number of attempts, with those whose outcome this one replaced.",
+        ),
         Column("tokens_in", "BIGINT", "The input tokens of all attempts."),
         Column("tokens_out", "BIGINT", "The output tokens of all attempts."),
         Column("cost_usd", "DOUBLE", "The cost of all attempts in US dollars."),
         Column("latency_s", "DOUBLE", "The latency of the last attempt in seconds."),
         required("judged_at", "TIMESTAMP", "When the reply came (UTC)."),
         *shared("run_id"),
+        Column(
+            "replaced_tokens_in",
+            "BIGINT",
+            "The part of `tokens_in` whose outcome this one replaced (`run --retry`, `--force`, a "
+            "failure before); null for none.",
+        ),
+        Column(
+            "replaced_tokens_out",
+            "BIGINT",
+            "The part of `tokens_out` whose outcome this one replaced.",
+        ),
+        Column("replaced_usd", "DOUBLE", "The part of `cost_usd` whose outcome this one replaced."),
     ),
 )
 

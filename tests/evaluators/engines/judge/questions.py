@@ -83,11 +83,18 @@ def put(
     server: JudgeServer,
     request: Ask[Any] | None = None,
     ledger: FolderLedger | None = None,
+    *,
+    after: str | None = None,
     **changes: Any,
 ) -> tuple[Reply | Unscored, FolderLedger]:
-    """Make one call with a new judge; return the reply or the reason, and the ledger."""
+    """Make one call with a new judge; return the reply or the reason, and the ledger.
+
+    `after` is the text of a call before it: the first call of all is checked more strictly.
+    """
     kept = FolderLedger() if ledger is None else ledger
     with LedgerJudge(settings(server, **changes), kept) as judge:
+        if after is not None:
+            judge.ask(about(after), origin(after)).result(PATIENCE_S)
         future = judge.ask(about("a") if request is None else request, origin())
         failure = future.exception(PATIENCE_S)
     if failure is None:

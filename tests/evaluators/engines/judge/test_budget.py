@@ -69,15 +69,15 @@ def test_an_unknown_price_is_null_and_not_nought(
 def test_a_budget_is_never_exceeded_and_a_later_run_goes_on(concurrency: int) -> None:
     ledger = FolderLedger()
     budget = 30.5 * PRICE
-    with JudgeServer(lambda _: GOOD, probe=lambda _: GOOD) as server:
+    with JudgeServer(lambda _: GOOD) as server:
         limited = settings(
             server, budget_usd=budget, concurrency=concurrency, max_tokens=20, **PRICED
         )
         spent, failures = judge_texts(limited, ledger, 60)
         paid = [each for each in ledger.kept if each.status is Status.SCORED]
-        assert spent == pytest.approx((len(paid) + 1) * PRICE)  # one is the probe
+        assert spent == pytest.approx(len(paid) * PRICE)
         assert spent <= budget
-        assert 20 <= len(paid) < 30
+        assert 20 <= len(paid) <= 30
         refused = [failure for failure in failures if failure is not None]
         assert len(refused) == 60 - len(paid)
         assert all(isinstance(failure, JudgeError) for failure in refused)
@@ -116,12 +116,12 @@ def test_nearly_all_of_a_budget_can_be_used(concurrency: int, lengths: tuple[int
 
     most = (2048 * 1000) / 1e6
     budget = 1.5 * most
-    with JudgeServer(reply, probe=lambda _: Said(content=YES, usage=(0, 1))) as server:
+    with JudgeServer(reply) as server:
         limited = settings(server, budget_usd=budget, concurrency=concurrency, **PRICED)
         ledger = FolderLedger()
         spent, failures = judge_texts(limited, ledger, 200)
     assert any(failures)
-    assert spent == pytest.approx(sum(paid) + 0.001)
+    assert spent == pytest.approx(sum(paid))
     assert 0.9 * budget <= spent <= budget
     scored = sum(each.status is Status.SCORED for each in ledger.kept)
     assert scored == failures.count(None) >= 0.97 * len(paid)
@@ -133,7 +133,7 @@ def test_a_reply_that_the_rest_of_the_budget_cuts_is_not_scored() -> None:
         given = min(2000, request["max_tokens"])
         return Said(content=YES, usage=(100, given), finish="stop" if given == 2000 else "length")
 
-    with JudgeServer(reply, probe=lambda _: Said(content=YES, usage=(0, 1))) as server:
+    with JudgeServer(reply) as server:
         limited = settings(server, budget_usd=1.0, concurrency=1, **PRICED)
         ledger = FolderLedger()
         spent, (failure,) = judge_texts(limited, ledger, 1)
@@ -146,7 +146,7 @@ def test_a_reply_that_the_rest_of_the_budget_cuts_is_not_scored() -> None:
 
 def test_a_call_that_was_broken_off_counts_as_paid() -> None:
     slow = Said(content=YES, delay=2)
-    with JudgeServer([slow, slow, slow], probe=lambda _: GOOD) as server:
+    with JudgeServer([slow, slow, slow]) as server:
         most = (2048 * 1000 + 500 * 100) / 1e6
         plain = settings(server, budget_usd=1.5 * most, timeout_s=1, max_attempts=5, **PRICED)
         ledger = FolderLedger()
@@ -162,7 +162,7 @@ def test_a_budget_without_a_price_is_refused_with_the_setting_to_give() -> None:
     with JudgeServer() as server:
         with pytest.raises(BadJudgeSettings, match=r"judge\.usd_per_million_in"):
             put(server, budget_usd=1.0)
-        assert (server.count, len(server.probes)) == (0, 0)
+        assert server.count == 0
     half = JudgeSettings(model="openai/judge", usd_per_million_in=1.0)
     with pytest.raises(BadJudgeSettings, match="go together"):
         Prices.of(half)
@@ -274,3 +274,46 @@ def test_seeds_count_on_with_replicates() -> None:
             reply, _ = put(server, about("a", replicate), seed=7)
             assert isinstance(reply, Verdict | ParseFailure)
         assert [each["seed"] for each in server.requests] == [7, 10]
+
+
+CACHED = {**PRICED, "usd_per_million_cache_read": 10.0, "usd_per_million_cache_write": 125.0}
+
+
+@pytest.mark.parametrize(
+    ("prices", "details", "expected"),
+    [
+        # 900 of 1,000 input tokens cost a tenth.
+        (CACHED, {"cached_tokens": 900}, 100 * 100 + 900 * 10),
+        (CACHED, {"cached_tokens": 0}, 1000 * 100),
+        (CACHED, {"cached_tokens": None}, 1000 * 100),
+        (CACHED, {"cached_tokens": 500, "cache_creation_tokens": 400}, 10_000 + 5_000 + 50_000),
+        # Without a price of their own, cached tokens cost what others cost.
+        (PRICED, {"cached_tokens": 900}, 1000 * 100),
+        # More than there are makes no sense.
+        (CACHED, {"cached_tokens": 1001}, 1000 * 100),
+        (CACHED, {"cached_tokens": 800, "cache_creation_tokens": 300}, 1000 * 100),
+    ],
+)
+def test_cached_tokens_have_their_own_price(
+    prices: dict[str, Any], details: dict[str, Any], expected: float
+) -> None:
+    usage = {"prompt_tokens": 1000, "completion_tokens": 20, "total_tokens": 1020}
+    said = Said(content=YES, usage={**usage, "prompt_tokens_details": details})
+    with JudgeServer([said]) as server:
+        _, ledger = put(server, **prices)
+    assert ledger.last.cost_usd == pytest.approx((expected + 20 * 1000) / 1e6)
+    assert ledger.last.tokens_in == 1000
+
+
+def test_what_a_call_sets_aside_covers_writing_to_the_cache() -> None:
+    prices = Prices("m", 1.0, 2.0, own=True, cache_read=0.5, cache_write=1.25)
+    assert prices.most_usd(100, 10) == 145
+    assert prices.usd(100, 10) == 120
+    assert Prices("m", 1.0, 2.0, own=True, cache_read=3.0).most_usd(100, 10) == 320
+    assert Prices("m", None, None, own=False).most_usd(100, 10) is None
+
+
+def test_prices_of_cached_tokens_need_the_others() -> None:
+    lone = JudgeSettings(model="openai/judge", usd_per_million_cache_read=1.0)
+    with pytest.raises(BadJudgeSettings, match="need usd_per_million_in"):
+        Prices.of(lone)

@@ -114,13 +114,13 @@ def test_reasons_hold_neither_stack_traces_nor_local_paths(
 ) -> None:
     monkeypatch.setenv(KEY_ENV, KEY)
     said = answered(Said(content=f"{KEY} {YES}"), change)
-    with JudgeServer(lambda _: said) as server:
-        model = f"{provider}/judge"
-        failure, ledger = put(server, model=model, max_attempts=2, api_key_env=KEY_ENV)
+    with JudgeServer([GOOD, said, said]) as server:
+        changes = {"max_attempts": 2, "api_key_env": KEY_ENV}
+        failure, ledger = put(server, after="b", model=f"{provider}/judge", **changes)
     assert isinstance(failure, Unscored)
     assert failure.status is Status.JUDGE_ERROR
     assert ledger.last.error == failure.reason
-    assert failure.reason.startswith("transport: ")
+    assert failure.reason.startswith(("transport: ", "bad_answer: "))
     assert len(failure.reason) <= 300
     for part in ("Traceback", 'File "', "site-packages", "/litellm", "Get Help", KEY):
         assert part not in failure.reason
@@ -190,9 +190,10 @@ def test_the_transport_of_httpx_has_the_same_limits(monkeypatch: pytest.MonkeyPa
     large = Said(body=bomb(20), headers={"content-encoding": "gzip"})
     with JudgeServer() as other, JudgeServer() as server:
         away = Said(status=307, headers={"location": f"{other.url}/chat/completions"})
-        server.script = [large, away, GOOD]
+        server.script = [GOOD, large, away, GOOD]
         # LiteLLM keeps a client for each timeout.
         with LedgerJudge(settings(server, timeout_s=17.5), FolderLedger()) as judge:
+            judge.ask(about("0"), origin("0")).result(PATIENCE_S)
             reasons = [str(judge.ask(about(n), origin(n)).exception(PATIENCE_S)) for n in "12"]
             assert isinstance(judge.ask(about("3"), origin("3")).result(PATIENCE_S), Verdict)
         assert other.connections == 0
@@ -224,12 +225,13 @@ def test_a_hard_budget_counts_what_was_set_aside_for_answers_of_unknown_cost() -
 def test_another_origin_does_not_get_the_request(status: int, provider: str) -> None:
     with JudgeServer() as other, JudgeServer() as server:
         target = f"{other.url}/chat/completions?token=secret"
-        server.script = [Said(status=status, headers={"location": target}), GOOD]
+        server.script = [GOOD, Said(status=status, headers={"location": target}), GOOD]
         with LedgerJudge(settings(server, model=f"{provider}/judge"), FolderLedger()) as judge:
+            judge.ask(about("0"), origin("q0")).result(PATIENCE_S)
             failure = judge.ask(about("1"), origin("q1")).exception(PATIENCE_S)
             reply = judge.ask(about("2"), origin("q2")).result(PATIENCE_S)
-        assert server.count == 2
-        assert (other.connections, other.count, other.probes) == (0, 0, [])
+        assert server.count == 3
+        assert (other.connections, other.count) == (0, 0)
     assert isinstance(reply, Verdict)
     assert isinstance(failure, Unscored)
     assert failure.status is Status.JUDGE_ERROR
@@ -238,13 +240,13 @@ def test_another_origin_does_not_get_the_request(status: int, provider: str) -> 
     assert "secret" not in failure.reason
 
 
-def test_a_redirect_of_the_probe_ends_the_run_and_says_what_to_set() -> None:
+def test_a_redirect_of_the_first_call_ends_the_run_and_says_what_to_set() -> None:
     with JudgeServer() as other:
         away = Said(status=308, headers={"location": f"{other.url}/chat/completions"})
-        with JudgeServer(probe=lambda _: away) as server:
+        with JudgeServer(lambda _: away) as server:
             with pytest.raises(JudgeUnreachable, match=r"another origin.*set judge\.api_base"):
                 put(server)
-            assert (len(server.probes), server.count, other.connections) == (1, 0, 0)
+            assert (server.count, other.connections) == (1, 0)
 
 
 @PROVIDERS
@@ -279,7 +281,7 @@ def test_plain_http_to_a_server_of_https_says_so(provider: str) -> None:
 def test_a_page_about_https_says_so_too() -> None:
     page = b"<h1>The plain HTTP request was sent to HTTPS port</h1>"
     with (
-        JudgeServer(probe=lambda _: Said(status=400, body=page, headers=PAGE)) as server,
+        JudgeServer(lambda _: Said(status=400, body=page, headers=PAGE)) as server,
         pytest.raises(JudgeUnreachable, match=r"expects https: set judge\.api_base to https://"),
     ):
         put(server)

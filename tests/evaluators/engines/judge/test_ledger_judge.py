@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,15 @@ from evaluators.flows.protocols import Engines, Origin
 from evaluators.flows.requests import Ask
 from evaluators.flows.scheduler import Scheduler
 from evaluators.outcome import JudgeError, ParseFailure, Status
-from tests.evaluators.engines.judge.questions import YES, Verdict, about, origin
+from tests.evaluators.engines.judge.questions import YES, Verdict, about, origin, settings
+from tests.judge_server import JudgeServer, Said
 from tests.ledgers import FolderLedger
+from warehouse.ledger.ledger import open_ledger
+from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
+    from pathlib import Path
 
     from evaluators.engines.judge.asker import Parser
     from evaluators.engines.judge.judgment import JudgeCall, Judgment
@@ -106,8 +111,8 @@ def test_replicates_are_questions_of_their_own() -> None:
 )
 def test_another_model_or_parameter_asks_again(changed: dict[str, Any]) -> None:
     asker, ledger = Scripted(), FolderLedger()
-    for settings in (SETTINGS, replace(SETTINGS, **changed), SETTINGS):
-        with judge(asker, ledger, settings) as asking:
+    for each in (SETTINGS, replace(SETTINGS, **changed), SETTINGS):
+        with judge(asker, ledger, each) as asking:
             asking.ask(about("a"), origin()).result(5)
     assert len(asker.asked) == 2
     assert SETTINGS.identity != replace(SETTINGS, **changed).identity
@@ -172,7 +177,7 @@ def test_a_defect_reaches_the_one_who_asked() -> None:
 
 def test_a_ledger_that_cannot_keep_ends_the_run() -> None:
     class Full(FolderLedger):
-        def store(self, judgment: Judgment) -> None:
+        def store(self, judgment: Judgment, known: int = -1) -> None:  # noqa: ARG002
             raise OSError(28, f"no space left for {judgment.call.digest}")
 
     with judge(Scripted(), Full()) as asking:
@@ -208,7 +213,7 @@ def test_a_flow_is_ended_by_a_judge_that_cannot_be_asked() -> None:
 
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("failure", [None, JudgeUnreachable("nobody there")])
-def test_no_more_calls_are_prepared_than_slots_before_the_probe(
+def test_no_more_calls_are_prepared_than_slots_before_the_first_outcome(
     failure: JudgeUnreachable | None,
 ) -> None:
     class Late(Scripted):
@@ -236,3 +241,25 @@ def test_no_more_calls_are_prepared_than_slots_before_the_probe(
         asks.join()
         assert [future.exception(5) for future in futures] == [failure] * 5
     assert len(asker.asked) == (5 if failure is None else 0)
+
+
+def test_four_judges_at_once_record_all_that_is_billed(tmp_path: Path) -> None:
+    """Nothing is asked but what is stored: neither by the first call nor by a check."""
+    prices = {"usd_per_million_in": 1.0, "usd_per_million_out": 2.0}
+    with JudgeServer(lambda _: Said(content=YES, usage=(100, 20))) as server, ExitStack() as stack:
+        judges = [
+            stack.enter_context(
+                LedgerJudge(settings(server, **prices), FolderLedger(tmp_path, f"run {n}"))
+            )
+            for n in range(4)
+        ]
+        futures = [each.ask(about(str(n)), origin(f"q{n}")) for n in range(40) for each in judges]
+        for future in futures:
+            future.result(60)
+        assert server.count == 40
+    with open_ledger(Warehouse(tmp_path / "warehouse.duckdb"), "later") as ledger:
+        ledger.flush()
+    found = Warehouse(tmp_path / "warehouse.duckdb").fetch(
+        "SELECT count(*)::INTEGER, sum(cost_usd), sum(attempts)::INTEGER FROM judgments"
+    )
+    assert found.rows() == [(40, pytest.approx(40 * (100 * 1.0 + 20 * 2.0) / 1e6), 40)]

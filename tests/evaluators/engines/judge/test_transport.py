@@ -57,9 +57,10 @@ def limit_of(fault: str) -> float:
 @pytest.mark.parametrize("provider", ["openai", "hosted_vllm"])
 @pytest.mark.parametrize("fault", PASSING)
 def test_what_passes_is_tried_again(fault: str, provider: str) -> None:
-    with JudgeServer([PASSING[fault], PASSING[fault], GOOD]) as server:
-        reply, ledger = put(server, timeout_s=limit_of(fault), model=f"{provider}/judge")
-        assert server.count == 3
+    with JudgeServer([GOOD, PASSING[fault], PASSING[fault], GOOD]) as server:
+        changes = {"timeout_s": limit_of(fault), "model": f"{provider}/judge"}
+        reply, ledger = put(server, after="b", **changes)
+        assert server.count == 4
     assert isinstance(reply, Verdict)
     assert (ledger.last.status, ledger.last.attempts) == (Status.SCORED, 3)
 
@@ -69,16 +70,16 @@ def test_what_passes_is_tried_again(fault: str, provider: str) -> None:
 def test_what_does_not_pass_is_a_judge_error_that_is_asked_again_by_the_next_run(
     fault: str,
 ) -> None:
-    with JudgeServer([PASSING[fault]] * 3) as server:
-        reason, ledger = put(server, timeout_s=limit_of(fault), max_attempts=3)
-        assert server.count == 3
+    with JudgeServer([GOOD, *[PASSING[fault]] * 3]) as server:
+        reason, ledger = put(server, after="b", timeout_s=limit_of(fault), max_attempts=3)
+        assert server.count == 4
         assert isinstance(reason, Unscored)
         assert reason.status is Status.JUDGE_ERROR
         assert reason.reason.startswith(REASONS[fault])
         assert (ledger.last.reply, ledger.last.attempts) == (None, 3)
         again, _ = put(server, ledger=ledger)
         assert isinstance(again, Verdict)
-        assert server.count == 4
+        assert server.count == 5
 
 
 def test_retry_after_is_honoured() -> None:
@@ -138,7 +139,7 @@ def test_requests_are_spread_over_the_minute() -> None:
             for future in futures:
                 future.result(PATIENCE_S)
         last = server.arrivals[-1][0]
-    # The probe and 50 requests at 20 a second, the first 20 of which may go at once: 1.5 s.
+    # 50 requests at 20 a second, the first 20 of which may go at once: 1.5 s.
     assert 1.4 <= last - started < PATIENCE_S
 
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import duckdb
 
+from warehouse.errors import InvalidQuery
 from warehouse.storage.scratch import MEMORY, spill_folder
 
 if TYPE_CHECKING:
@@ -17,6 +19,25 @@ if TYPE_CHECKING:
     from typing import Any
 
 Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
+
+REFUSED: Final = frozenset(
+    {
+        "checkpoint",
+        "disable_logging",
+        "disable_profiling",
+        "enable_logging",
+        "enable_profiling",
+        "force_checkpoint",
+        "json_execute_serialized_sql",
+        "query",
+        "truncate_duckdb_logs",
+        "write_log",
+    }
+)
+"""Functions that a SELECT may call and that change settings, or run a query given as text.
+
+`enable_profiling` and a log in a file end the process where access to files is denied.
+"""
 
 
 @contextmanager
@@ -79,3 +100,28 @@ def _disable_progress_bar(connection: duckdb.DuckDBPyConnection) -> None:
     # In a notebook without ipywidgets there is none, and DuckDB refuses the setting.
     with suppress(duckdb.InvalidInputException):
         connection.execute("SET enable_progress_bar = false")
+
+
+def require_select(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Check that a query is one SELECT whose functions only compute.
+
+    Raises:
+        InvalidQuery: It is not.
+    """
+    statements = connection.extract_statements(sql)
+    if len(statements) != 1:
+        raise InvalidQuery(f"expected one statement, got {len(statements)}")
+    # EXPLAIN ANALYZE would run any statement; DESCRIBE and SHOW are SELECTs.
+    if statements[0].type != duckdb.StatementType.SELECT:
+        got = statements[0].type.name
+        raise InvalidQuery(f"only reading is allowed: expected a SELECT, got {got}")
+    if REFUSED.isdisjoint(re.findall(r"\w+", sql.lower())):
+        return
+    # A word may be a column or a text; DuckDB's parser knows.
+    found = connection.execute("SELECT json_serialize_sql($sql)", {"sql": sql}).fetchone()
+    tree = str(found[0]) if found else ""
+    if not tree.startswith('{"error":false'):
+        raise InvalidQuery("only reading is allowed: DuckDB cannot list the functions it calls")
+    called = {name.lower() for name in re.findall(r'"function_name":"([^"\\]+)"', tree)}
+    for name in sorted(called & REFUSED):
+        raise InvalidQuery(f"only reading is allowed: the function {name!r} is refused")

@@ -16,6 +16,7 @@ import yaml
 from orchestration.errors import OrchestrationError
 from orchestration.leftovers import remove_leftovers
 from warehouse.storage.file_lock import FileLock
+from warehouse.storage.file_system import plain_path
 from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -91,8 +92,14 @@ PROCESS = ".dagster/scoreline_process"
 
 
 def home(project: Project) -> Path:
-    """Return the folder of the project's Dagster instance, beside its warehouse."""
-    return project.warehouse.parent / "dagster"
+    """Return the folder of the project's Dagster instance, beside its warehouse.
+
+    Dagster writes the path into URLs and patterns of `glob` as it is.
+
+    Raises:
+        WarehouseError: Dagster cannot use its path, and there can be no link to it.
+    """
+    return plain_path(project.warehouse.parent / "dagster")
 
 
 def create_instance(project: Project) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from contextlib import contextmanager, suppress
@@ -67,10 +68,22 @@ def open_database(
 ) -> duckdb.DuckDBPyConnection:
     """Open a DuckDB database. The caller closes it."""
     # Without a folder, a query that exceeds the memory fails.
-    settings = {**config, "temp_directory": str(spilled or "")}
+    log = {} if read_only else log_settings(database)
+    settings = {**config, **log, "temp_directory": str(spilled or "")}
     connection = duckdb.connect(database, read_only=read_only, config=settings)
     _disable_progress_bar(connection)
     return connection
+
+
+def log_settings(file: Path | str) -> Config:
+    """Return the settings without which DuckDB cannot write to a file at some paths.
+
+    DuckDB takes a `?` for the beginning of a URL's query: the write-ahead log of `a?b/c.duckdb`
+    would be `a.wal?b/c.duckdb`. So each commit writes the file itself, without a log.
+    """
+    if "?" not in os.path.realpath(file):
+        return {}
+    return {"auto_checkpoint_skip_wal_threshold": 0, "checkpoint_threshold": "0b"}
 
 
 def new_cursor(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:

@@ -137,7 +137,7 @@ def _runs(project: Project, days: float) -> Iterator[CleanupItem]:
     ended = [DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED]
     before = datetime.now(UTC) - timedelta(days=days)
     chosen = RunsFilter(statuses=ended, created_before=before)
-    with DagsterInstance.from_config(str(folder)) as opened:
+    with instance.naming_damage(project), DagsterInstance.from_config(str(folder)) as opened:
         found = opened.get_run_ids(chosen)
         kept = {*opened.get_run_ids()} - {*found}
     files = run_files(folder, kept)

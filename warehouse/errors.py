@@ -109,6 +109,10 @@ class WarehouseLocked(WarehouseError):
     """Another process holds the lock for longer than the timeout."""
 
 
+class WarehouseOutOfMemory(WarehouseError):
+    """DuckDB needs more memory than its limit, and cannot spill to disk."""
+
+
 class WarehouseTooNew(WarehouseError):
     """A later version of Scoreline or DuckDB wrote the warehouse."""
 

@@ -80,6 +80,8 @@ def digest_settings(config: Path) -> str | None:
 
     Installed packages that bring evaluators may change in ways that no digest of ours covers.
     """
+    if not config.is_file():  # A FIFO would never end.
+        return None
     try:
         content = config.read_bytes()
     except OSError:
@@ -100,6 +102,8 @@ def find_unchanged(config: Path, key: str | None) -> Published | None:
     Removes what killed processes left, as any run does.
     """
     try:
+        if not _record(config).is_file():
+            return None
         recorded = Published(**json.loads(_record(config).read_text(encoding="utf-8")))
         if key is None or recorded.key != key:
             return None

@@ -43,6 +43,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
 
 
 @takes_minutes
+@pytest.mark.filterwarnings("ignore:The ``noload``")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_project_works_in_a_folder_of_any_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str

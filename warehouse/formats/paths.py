@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from warehouse.errors import InputError, Problem, suggest_name
+from warehouse.storage.file_system import special_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -32,8 +33,8 @@ def expand(pattern: str | Path, *, folders: bool = False) -> list[tuple[Path, st
         The files with the systems named by their paths (null without `{system}`), sorted.
 
     Raises:
-        InputError: No file matches (suggests similar names), the name of a file is not UTF-8, or
-            the name of a system is not valid.
+        InputError: No file matches (suggests similar names), a FIFO, socket or device does, the
+            name of a file is not UTF-8, or the name of a system is not valid.
     """
     text = str(pattern)
     is_wanted = Path.is_dir if folders else Path.is_file
@@ -50,7 +51,15 @@ def expand(pattern: str | Path, *, folders: bool = False) -> list[tuple[Path, st
         glob.glob(wanted, root_dir=root, recursive=True, include_hidden=True)  # noqa: PTH207
     ):
         match = names.fullmatch(each)
-        if match is not None and is_wanted(root / each):
+        if match is None:
+            continue
+        kind = special_file(root / each)
+        # A pattern may match folders that are not meant, but no program leaves a FIFO by chance.
+        if kind is not None and not folders and (
+            kind != "a folder" or each == rest or _SYSTEM in rest
+        ):
+            raise InputError([Problem(root / each, None, f"this is {kind}, expected a file")])
+        if is_wanted(root / each):
             matches.append((root / each, match.groupdict().get("system")))
     if not matches:
         what = "folder" if folders else "file"

@@ -20,11 +20,13 @@ from warehouse.errors import (
     WarehouseDamaged,
     WarehouseError,
     WarehouseLocked,
+    WarehouseOutOfMemory,
     WarehouseTooNew,
 )
 from warehouse.schema.ddl import create_tables
 from warehouse.storage.connect import connect, log_settings
 from warehouse.storage.connection_pool import STORAGE_VERSION, keeps_attached, pooled_connection
+from warehouse.storage.file_system import special_file
 from warehouse.storage.memory import default_memory_limit, thread_count
 from warehouse.storage.scratch import MEMORY
 from warehouse.storage.waiting import Waiting
@@ -83,8 +85,9 @@ def connect_file(
         NoSpace: The disk is full.
         WarehouseError: It is not a DuckDB file, or it cannot be opened.
     """
-    if path.is_dir():
-        raise WarehouseError(f"{str(path)!r} is a folder, expected a DuckDB file")
+    kind = special_file(path)
+    if kind is not None:
+        raise WarehouseError(f"{str(path)!r} is {kind}, expected a DuckDB file")
     try:
         with ExitStack() as stack:
             opened = partial(
@@ -121,6 +124,22 @@ def translate_error(error: duckdb.Error, path: Path) -> Exception:
     if os.strerror(errno.ENOSPC) in text:
         free = shutil.disk_usage(path.parent).free
         return NoSpace(f"the disk of {str(path)!r} is full: {free / 1e6:.1f} MB are free")
+    content = _content_error(error, path)
+    if content is not None:
+        return content
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return WarehouseOutOfMemory(
+            f"DuckDB needs more memory for {str(path)!r} than it may use: raise `memory_limit` in "
+            f"the configuration, or free memory and disk space ({text.splitlines()[0]})"
+        )
+    if isinstance(error, duckdb.IOException):
+        return WarehouseError(f"{str(path)!r} cannot be used: {text.splitlines()[0]}")
+    return error
+
+
+def _content_error(error: duckdb.Error, path: Path) -> WarehouseError | None:
+    """Return the error about the content of a file; null if it is not the cause."""
+    text = str(error)
     if isinstance(error, duckdb.SerializationException) or any(sign in text for sign in DAMAGED):
         reason = f"is damaged: {text.splitlines()[0]}"
         is_other = NOT_DUCKDB in text
@@ -132,9 +151,7 @@ def translate_error(error: duckdb.Error, path: Path) -> Exception:
             f"{str(path)!r} was written by a later DuckDB than this one ({duckdb.__version__}): "
             f"{text.splitlines()[0]}"
         )
-    if isinstance(error, duckdb.IOException):
-        return WarehouseError(f"{str(path)!r} cannot be used: {text.splitlines()[0]}")
-    return error
+    return None
 
 
 def _enter(

@@ -19,6 +19,7 @@ from warehouse.formats.format import SHOWN, Reject
 from warehouse.formats.readers.limits import too_many_fields
 from warehouse.formats.readers.rows import Row
 from warehouse.formats.readers.strict_json import first_repeated
+from warehouse.storage.file_system import special_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,6 +120,9 @@ def _batches(query: Query) -> Batches:
     database = query.database
     if isinstance(database, str):
         return _postgres(query, database)
+    kind = special_file(database)
+    if kind is not None:
+        raise query.wrong(f"{str(database)!r} is {kind}, expected a DuckDB or SQLite file")
     if not database.is_file():
         names = [each.name for each in database.parent.glob("*") if each.is_file()]
         hint = suggest_name(database.name, names[:1000]) if names else ""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from orchestration import instance
 from orchestration.leftovers import find_leftovers, remove_leftovers
+from orchestration.runs.run_files import run_files, shrink_databases
 from warehouse.maintenance import retention, vacuum
 from warehouse.storage.migrate import list_backups
 
@@ -128,24 +129,30 @@ def clean(project: Project, names: Sequence[str], days: float) -> Iterator[Clean
 
 
 def _runs(project: Project, days: float) -> Iterator[CleanupItem]:
-    if not (instance.home(project) / "dagster.yaml").exists():
+    folder = instance.home(project)
+    if not (folder / instance.SETTINGS).exists():
         return
     from dagster import DagsterInstance, DagsterRunStatus, RunsFilter
 
     ended = [DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED]
     before = datetime.now(UTC) - timedelta(days=days)
     chosen = RunsFilter(statuses=ended, created_before=before)
-    with DagsterInstance.from_config(str(instance.home(project))) as opened:
-        found = [run.run_id for run in opened.get_runs(chosen)]
-    if not found:
+    with instance.naming_damage(project), DagsterInstance.from_config(str(folder)) as opened:
+        found = opened.get_run_ids(chosen)
+        kept = {*opened.get_run_ids()} - {*found}
+    files = run_files(folder, kept)
+    if not found and not files:
         return
 
     def remove() -> None:
-        with DagsterInstance.from_config(str(instance.home(project))) as opened:
+        with DagsterInstance.from_config(str(folder)) as opened:
             for run_id in found:
                 opened.delete_run(run_id)
+        _unlink(run_files(folder, kept))
+        shrink_databases(folder, kept)
 
-    amount, description = f"{len(found):,} runs", "runs in the history of the interface"
+    amount = f"{len(found):,} runs, {_megabytes(files)}"
+    description = "runs in the history of the interface, with their events"
     yield CleanupItem(name="runs", description=description, amount=amount, remove=remove)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,5 +61,78 @@ class Cancelled(KeyboardInterrupt):
     """Ctrl-C or a signal cancelled a run; the message says what is kept and how to go on."""
 
 
+class DamagedHistory(OrchestrationError):  # noqa: N818
+    """The databases of Dagster cannot be read."""
+
+
 class NothingToExport(OrchestrationError):  # noqa: N818
     """A benchmark has no results of the requested kind."""
+
+
+RESOURCES: Final = {
+    errno.ENOSPC: "the disk is full: free some space and run again; completed work is kept",
+    errno.EDQUOT: "your quota on this disk is used up: free some space and run again; completed "
+    "work is kept",
+    errno.EROFS: "the disk is read-only: mount it for writing, or name another folder in "
+    "`warehouse` and `publish`",
+    errno.EMFILE: "too many files are open: raise the limit, for example with `ulimit -n 4096`, or "
+    "lower `concurrency`",
+    errno.ENFILE: "too many files are open on this machine: close other programs, or raise its "
+    "limit",
+    errno.ENOMEM: "the machine has not enough memory: close other programs, or run fewer "
+    "benchmarks at once with `--benchmark`",
+    errno.EIO: "the disk is failing: check it; completed work is kept",
+}
+"""What to do about errors of the operating system that no input causes."""
+
+SQLITE: Final = {
+    "database or disk is full": errno.ENOSPC,
+    "disk I/O error": errno.EIO,
+    "attempt to write a readonly database": errno.EROFS,
+    "unable to open database file": errno.EMFILE,
+    "out of memory": errno.ENOMEM,
+}
+"""The errors of the operating system behind messages of SQLite, which Dagster uses."""
+
+
+def describe_resource(error: BaseException) -> str | None:
+    """Return what is missing and what to do if a lack of resources caused an error, or None.
+
+    Libraries wrap these errors in errors of their own, so causes and messages are searched.
+    """
+    seen: BaseException | None = error
+    while seen is not None:
+        number = _error_number(seen)
+        if number is not None:
+            place = getattr(seen, "filename", None)
+            said = str(seen).partition("\n")[0] or type(seen).__name__
+            detail = said if place is None else f"{os.strerror(number)}: {place!r}"
+            return f"{RESOURCES[number]} ({detail})"
+        seen = seen.__cause__ or (None if seen.__suppress_context__ else seen.__context__)
+    return None
+
+
+def _error_number(error: BaseException) -> int | None:
+    if isinstance(error, MemoryError):
+        return errno.ENOMEM
+    if isinstance(error, OSError) and error.errno in RESOURCES:
+        return error.errno
+    text = str(error)
+    for number in RESOURCES:
+        if os.strerror(number) in text:
+            return number
+    is_sqlite = type(error).__module__.startswith(("sqlite3", "sqlalchemy"))
+    found = next((number for said, number in SQLITE.items() if said in text), None)
+    if found == errno.EMFILE and not _has_few_files_left():
+        return None
+    return found if is_sqlite else None
+
+
+def _has_few_files_left() -> bool:
+    """Return whether this process can open few more files."""
+    import resource
+
+    import psutil
+
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return psutil.Process().num_fds() > soft - 8

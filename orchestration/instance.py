@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import psutil
 import yaml
 
-from orchestration.errors import OrchestrationError
+from orchestration.errors import DamagedHistory, OrchestrationError
 from orchestration.leftovers import remove_leftovers
 from warehouse.storage.file_lock import FileLock
+from warehouse.storage.file_system import plain_path
 from warehouse.storage.scratch import scratch_folder
 
 if TYPE_CHECKING:
@@ -83,6 +84,9 @@ retention:
 """
 
 SETTINGS = "dagster.yaml"
+DAMAGED = ("file is not a database", "database disk image is malformed", "no such table")
+"""What SQLite says of files that are not as it wrote them."""
+
 OWN_STORAGE = {"storage", "run_storage", "event_log_storage", "schedule_storage", "instance_class"}
 """The settings that name other databases than those in the folder."""
 
@@ -91,8 +95,14 @@ PROCESS = ".dagster/scoreline_process"
 
 
 def home(project: Project) -> Path:
-    """Return the folder of the project's Dagster instance, beside its warehouse."""
-    return project.warehouse.parent / "dagster"
+    """Return the folder of the project's Dagster instance, beside its warehouse.
+
+    Dagster writes the path into URLs and patterns of `glob` as it is.
+
+    Raises:
+        WarehouseError: Dagster cannot use its path, and there can be no link to it.
+    """
+    return plain_path(project.warehouse.parent / "dagster")
 
 
 def create_instance(project: Project) -> Path:
@@ -142,12 +152,34 @@ def open_instance(project: Project) -> Iterator[dg.DagsterInstance]:
     folder = create_instance(project)
     # Some parts of Dagster find the instance only through this variable.
     os.environ["DAGSTER_HOME"] = str(folder)
-    with _open(folder) as instance:
+    with naming_damage(project), _open(folder) as instance:
         with _lock(folder):
             fail_orphaned_runs(instance)
             set_partitions(instance, list(project.benchmarks))
             initialize_pool_limits(instance)
         yield instance
+
+
+@contextmanager
+def naming_damage(project: Project) -> Iterator[None]:
+    """Say what to do about databases of Dagster that cannot be read.
+
+    Raises:
+        DamagedHistory: One of them is not, or no longer, what Dagster wrote.
+    """
+    try:
+        yield
+    except Exception as error:
+        causes = [error, error.__cause__, error.__context__]
+        said = next((each for each in causes if any(sign in str(each) for sign in DAMAGED)), None)
+        if said is None or not type(said).__module__.startswith(("sqlite3", "sqlalchemy")):
+            raise
+        folder = project.warehouse.parent / "dagster"
+        raise DamagedHistory(
+            f"the history of runs in {str(folder)!r} is damaged: {str(said).splitlines()[0]}. "
+            "Delete this folder and run again: it holds only what the interface shows of past "
+            "runs; the results are in the warehouse"
+        ) from error
 
 
 def _open(folder: Path) -> dg.DagsterInstance:

@@ -101,8 +101,16 @@ class QueryOutOfMemory(WarehouseError):
     """A user's query needs more memory than its limit, and cannot spill to disk."""
 
 
+class WarehouseDamaged(WarehouseError):
+    """A file is not, or no longer, a DuckDB database that can be read."""
+
+
 class WarehouseLocked(WarehouseError):
     """Another process holds the lock for longer than the timeout."""
+
+
+class WarehouseOutOfMemory(WarehouseError):
+    """DuckDB needs more memory than its limit, and cannot spill to disk."""
 
 
 class WarehouseTooNew(WarehouseError):

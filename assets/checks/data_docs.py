@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from assets.fingerprints.report_files import EXPECTATIONS_FILE
 from assets.project import REPORT_FILE
-from assets.publishing.report.index_page import EXPECTATIONS_FILE
 from assets.publishing.report.templates_env import render_page
 from warehouse.storage.atomic import replace_file
 

@@ -19,6 +19,7 @@ from assets.fingerprints.digests import (
     scores_stage,
 )
 from assets.fingerprints.input_files import benchmark_files
+from assets.fingerprints.report_files import is_report_complete
 from assets.project import REPORT_FILE
 from evaluators.kinds.composite import CompositeEvaluator
 from warehouse.errors import WarehouseError
@@ -41,7 +42,8 @@ def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
     if not all(path.is_file() for path in (copy.path, page)):
         return False
     try:
-        if not project.open_warehouse().exists():
+        has_warehouse = project.open_warehouse().exists()
+        if not has_warehouse or not is_report_complete(project.publish, REPORT_FILE):
             return False
         with copy.open() as snapshot:
             published = fetch_fingerprints(snapshot)
@@ -50,8 +52,8 @@ def is_current(project: Project, benchmarks: Iterable[str]) -> bool:
         if f'content="{digest}"' not in page.read_text(encoding="utf-8"):
             return False
         for name in benchmarks:
-            asks = bool(project.benchmarks[name].systems)
-            stored = project.open_warehouse().fingerprints(name) if asks else {}
+            # A damaged warehouse fails here, even if nothing of it is needed.
+            stored = project.open_warehouse().fingerprints(name)
             expected = _expected_fingerprints(project, project.benchmarks[name], stored)
             expected |= expectations_fingerprints(project, name, expected)
             if not expected.items() <= published.get(name, {}).items():

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
 
 from assets.fingerprints.digests import digest_of
 from assets.fingerprints.input_files import KINDS, input_files
@@ -12,10 +13,15 @@ from warehouse.errors import WarehouseError
 from warehouse.formats.query import Query
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from assets.project import Benchmark, Project
     from evaluators.engines.systems.settings import SystemSettings
+
+RETRY_S: Final = 60.0
+LONGEST_RETRY_S: Final = 86_400.0
+"""After the second failure for the same files the sensor waits a minute, then 3, 7, 15 minutes and
+so on, at most a day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +29,26 @@ class FilesState:
     """The files of one benchmark as the sensor last found them.
 
     Attributes:
-        fingerprint: The digest of their names, sizes and modification times.
+        fingerprint: The digest of their names, sizes and times.
         since: When the sensor first found this fingerprint, in seconds.
         requested: The fingerprint for which the sensor last requested a run.
+        run: The first and the last benchmark of that run, until its end was seen.
+        failures: How often in succession a run for this fingerprint has failed.
+        retry_at: When the sensor requests the next run after a failure, in seconds.
     """
 
     fingerprint: str
     since: float
     requested: str | None = None
+    run: Sequence[str] | None = None
+    failures: int = 0
+    retry_at: float | None = None
+
+    def failed(self, now: float) -> FilesState:
+        """Return the state after a run has failed: the first retry is at once, others later."""
+        pause_s = min(RETRY_S * (2**self.failures - 1), LONGEST_RETRY_S)
+        failures = self.failures + 1
+        return replace(self, run=None, failures=failures, retry_at=now + pause_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +77,7 @@ class FileWatch:
 
         A benchmark is ready when its files have not changed for `settle_s` seconds, since a file
         that is still being written changes between ticks. A clock that jumps back restarts the
-        waiting time.
+        waiting time. After a failed run it is ready again at `retry_at`.
 
         Args:
             project: The project.
@@ -83,17 +101,40 @@ class FileWatch:
             if state.requested != fingerprint:
                 is_settled = now - state.since >= project.automation.settle_s
                 (ready if is_settled else changing).append(name)
+            elif state.retry_at is not None and now >= state.retry_at:
+                ready.append(name)
         return FileWatch(states), ready, changing
 
-    def mark_requested(self, names: list[str]) -> FileWatch:
-        """Return the state after a run of these benchmarks was requested.
+    def mark_requested(
+        self, names: Iterable[str], runs: Mapping[str, Sequence[str]] = MappingProxyType({})
+    ) -> FileWatch:
+        """Return the state after runs of some benchmarks were requested.
 
-        The sensor requests another run only when the files change, even if the run fails.
+        Args:
+            names: The benchmarks.
+            runs: The first and the last benchmark of the run of each.
         """
-        states = {
-            name: replace(state, requested=state.fingerprint) if name in names else state
-            for name, state in self.benchmarks.items()
-        }
+        states = dict(self.benchmarks)
+        for name in names:
+            state, run = states[name], runs.get(name)
+            states[name] = replace(state, requested=state.fingerprint, run=run, retry_at=None)
+        return FileWatch(states)
+
+    def mark_ended(self, ended: Callable[[Sequence[str]], bool | None], now: float) -> FileWatch:
+        """Return the state after the ends of requested runs.
+
+        Args:
+            ended: Returns for the first and last benchmark of a run whether it succeeded, or None
+                if there is no such run, or it has not ended.
+            now: The time, in seconds.
+        """
+        states = dict(self.benchmarks)
+        for name, state in self.benchmarks.items():
+            has_succeeded = None if state.run is None else ended(state.run)
+            if has_succeeded:
+                states[name] = replace(state, run=None, failures=0)
+            elif has_succeeded is not None:
+                states[name] = state.failed(now)
         return FileWatch(states)
 
 
@@ -116,4 +157,7 @@ def fingerprint_files(benchmark: Benchmark, systems: Sequence[SystemSettings]) -
     except (WarehouseError, OSError):
         # The file does not exist yet, or was removed while it was read.
         return None
-    return digest_of([(name, stat.st_size, stat.st_mtime_ns) for name, stat in facts])
+    # Contents of the same size may get back their modification time, but not their change time.
+    return digest_of(
+        [(name, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for name, stat in facts]
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from functools import partial
 from typing import TYPE_CHECKING
 
 import dagster as dg
@@ -13,7 +14,7 @@ from orchestration import instance
 from orchestration.automation import alerts
 from orchestration.automation.file_watch import FileWatch
 from orchestration.automation.upstream_assets import benchmarks_to_run, latest_materializations
-from orchestration.jobs import EVALUATE, run_requests
+from orchestration.jobs import EVALUATE, RANGE_END, RANGE_START, range_tags, run_requests
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -92,11 +93,16 @@ def _file_sensor(project: Project) -> dg.SensorDefinition:
         minimum_interval_seconds=project.automation.interval_s,
         default_status=dg.DefaultSensorStatus.STOPPED,
         description="Runs the benchmarks whose files are new or have changed, after no file has "
-        "changed for some seconds. Many changes start one run.",
+        "changed for some seconds. Many changes start one run. A run that failed starts again, "
+        "after longer and longer pauses.",
     )
     def prediction_files(context: dg.SensorEvaluationContext) -> dg.SensorResult:
-        watch, ready, changing = FileWatch.from_cursor(context.cursor).update(project, time.time())
+        now = time.time()
         unfinished = _count_unfinished(context.instance, project)
+        known = FileWatch.from_cursor(context.cursor)
+        if not unfinished:
+            known = known.mark_ended(partial(_has_succeeded, context.instance, project), now)
+        watch, ready, changing = known.update(project, now)
         if changing:
             skip_reason = f"still changing: {', '.join(changing)}"
         elif not ready:
@@ -105,14 +111,42 @@ def _file_sensor(project: Project) -> dg.SensorDefinition:
             skip_reason = f"{', '.join(ready)}: waiting for {unfinished} runs to end"
         else:
             _prepare(context.instance, project)
-            cursor = watch.mark_requested(ready).to_cursor()
-            return dg.SensorResult(
-                run_requests=run_requests(project, ready, key=cursor), cursor=cursor
-            )
+            # The key counts the failures, so that Dagster accepts a retry.
+            requests = run_requests(project, ready, key=watch.to_cursor())
+            watch = watch.mark_requested(ready, _benchmarks_of(project, requests))
+            return dg.SensorResult(run_requests=requests, cursor=watch.to_cursor())
         # The cursor is kept, so that the waiting time continues at the next tick.
         return dg.SensorResult(skip_reason=skip_reason, cursor=watch.to_cursor())
 
     return prediction_files
+
+
+def _benchmarks_of(
+    project: Project, requests: Sequence[dg.RunRequest]
+) -> dict[str, tuple[str, str]]:
+    """Return for each benchmark of some requests the first and the last one of its run."""
+    names = list(project.benchmarks)
+    found = {}
+    for request in requests:
+        first, last = request.tags[RANGE_START], request.tags[RANGE_END]
+        found |= dict.fromkeys(names[names.index(first) : names.index(last) + 1], (first, last))
+    return found
+
+
+def _has_succeeded(
+    dagster_instance: dg.DagsterInstance, project: Project, benchmarks: Sequence[str]
+) -> bool | None:
+    """Return whether the last run of a range of benchmarks succeeded; None if none has ended.
+
+    A canceled run counts as a success: it was stopped on purpose.
+    """
+    last = dagster_instance.get_runs(
+        dg.RunsFilter(job_name=project.namespace.name(EVALUATE), tags=range_tags(*benchmarks)),
+        limit=1,
+    )
+    if not last or not last[0].is_finished:
+        return None
+    return last[0].status is not dg.DagsterRunStatus.FAILURE
 
 
 def _upstream_sensor(project: Project) -> dg.SensorDefinition:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import importlib
 import math
-import os
 import pkgutil
 import signal
 import sys
@@ -18,7 +16,7 @@ import click
 from orchestration import interrupts
 from orchestration.cli import commands
 from orchestration.cli.closed_pipes import ReaderGone
-from orchestration.errors import Cancelled, ChecksFailed, OrchestrationError
+from orchestration.errors import Cancelled, ChecksFailed, OrchestrationError, describe_resource
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -97,11 +95,9 @@ def describe_error(error: Exception) -> str:
 
     if isinstance(error, OrchestrationError | EvaluatorError | WarehouseError):
         return str(error)
-    if _is_full_disk(error):
-        return (
-            "the disk is full or failing; completed work is kept. Free some space and run again "
-            f"({str(error).splitlines()[0]})"
-        )
+    lacking = describe_resource(error)
+    if lacking is not None:
+        return lacking
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.strerror}: {error.filename!r}"
     return (
@@ -112,12 +108,6 @@ def describe_error(error: Exception) -> str:
 
 def _module(name: str) -> ModuleType:
     return importlib.import_module(f"{commands.__name__}.{name}")
-
-
-def _is_full_disk(error: Exception) -> bool:
-    """Return whether Python, Polars or SQLite (which Dagster uses) report a full disk."""
-    messages = (os.strerror(errno.ENOSPC), "database or disk is full", "disk I/O error")
-    return any(message in str(error) for message in messages)
 
 
 def enable_debug(ctx: click.Context, _: click.Parameter, value: bool) -> None:  # noqa: FBT001

@@ -140,13 +140,15 @@ def _write_document_qa_summaries(
     Returns:
         The benchmarks without retrieval, citation or rubric results, which have no summary.
     """
-    from assets.publishing.exports.document_qa import gather_results
+    from assets.publishing.exports.document_qa import distinct_split, gather_results
     from assets.publishing.exports.document_qa_summary import format_summary
 
     others = []
     for name in benchmarks:
         benchmark = project.benchmarks[name]
-        evaluation = gather_results(copy, benchmark)
+        evaluation = gather_results(
+            copy, benchmark, distinct_split(benchmark, project.benchmarks.values())
+        )
         if not any(evaluation.results.values()):
             others.append(name)
             continue

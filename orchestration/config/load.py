@@ -33,6 +33,7 @@ from orchestration.runs.progress import show_answers
 from warehouse.errors import WarehouseError
 from warehouse.formats.catalog import formats
 from warehouse.formats.query import Query, locate_database
+from warehouse.storage.file_system import special_file
 from warehouse.storage.location import Location, location_from_config
 
 if TYPE_CHECKING:
@@ -88,7 +89,8 @@ def load_config(file: Path) -> Settings:
         SettingsError: The file has faults; the error lists all of them with their lines.
     """
     if not file.is_file():
-        what = "is a folder, not a file" if file.is_dir() else "does not exist"
+        kind = special_file(file)
+        what = "does not exist" if kind is None else f"is {kind}, not a file"
         raise SettingsNotFound(
             f"the configuration file {str(file)!r} {what}; `scoreline init` writes one, "
             "`--config FILE` names another"

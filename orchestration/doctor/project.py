@@ -179,7 +179,10 @@ def _instance(project: Project) -> Diagnosis:
         return Diagnosis("ok", subject, f"{file.parent}: created by the first run")
     from dagster import DagsterInstance
 
-    with DagsterInstance.from_config(str(file.parent)) as opened:
+    with (
+        instance.naming_damage(project),
+        DagsterInstance.from_config(str(file.parent)) as opened,
+    ):
         runs = opened.get_runs_count()
         if opened.telemetry_enabled:
             advice = f"telemetry is on: set `telemetry: {{enabled: false}}` in {file}"

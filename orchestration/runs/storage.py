@@ -27,16 +27,13 @@ from dagster._core.storage.sql import get_alembic_config
 from dagster._core.storage.sqlite import SQLITE_BUSY_TIMEOUT_SECONDS
 from dagster._core.storage.sqlite_storage import DagsterSqliteStorage
 
+from orchestration.runs.run_files import EVENTS, RUNS, SCHEDULES
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from dagster._core.events.log import EventLogEntry
     from dagster._serdes import ConfigurableClassData
-
-RUNS = "history/runs.db"
-EVENTS = "history/runs/index.db"
-SCHEDULES = "schedules/schedules.db"
-"""The databases, in the folder of an instance, as Dagster names them."""
 
 DATABASES = {
     RUNS: RunStorageSqlMetadata,
@@ -89,7 +86,7 @@ def open_engine(file: Path) -> db.Engine:
     does not wait for the disk.
     """
     engine = db.create_engine(
-        f"sqlite:///{file}",
+        db.URL.create("sqlite", database=str(file)),
         pool_size=1,
         max_overflow=-1,
         connect_args={"timeout": SQLITE_BUSY_TIMEOUT_SECONDS, "check_same_thread": False},

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from assets.fingerprints.installed_code import digest_code
+from assets.fingerprints.report_files import is_report_complete
 from evaluators import ENTRY_POINTS
 from warehouse.errors import WarehouseError
 from warehouse.formats.paths import expand
@@ -43,6 +44,7 @@ class Published:
         patterns: The patterns of input files.
         inputs: The digest of the files that match them.
         warehouse: The file of the warehouse.
+        warehouse_state: What identifies its content.
         copy: The published file.
         copy_state: What identifies the content of the published file.
         report: The first page of the report.
@@ -56,6 +58,7 @@ class Published:
     patterns: Sequence[str]
     inputs: str
     warehouse: str
+    warehouse_state: Sequence[int]
     copy: str
     copy_state: Sequence[int]
     report: str
@@ -77,6 +80,8 @@ def digest_settings(config: Path) -> str | None:
 
     Installed packages that bring evaluators may change in ways that no digest of ours covers.
     """
+    if not config.is_file():  # A FIFO would never end.
+        return None
     try:
         content = config.read_bytes()
     except OSError:
@@ -97,14 +102,16 @@ def find_unchanged(config: Path, key: str | None) -> Published | None:
     Removes what killed processes left, as any run does.
     """
     try:
+        if not _record(config).is_file():
+            return None
         recorded = Published(**json.loads(_record(config).read_text(encoding="utf-8")))
         if key is None or recorded.key != key:
             return None
         copy, warehouse_file = Path(recorded.copy), Path(recorded.warehouse)
         folders = (copy.parent, warehouse_file.parent)
         if not (
-            warehouse_file.is_file()
-            and Path(recorded.report).is_file()
+            identify(warehouse_file) == recorded.warehouse_state
+            and is_report_complete(copy.parent, Path(recorded.report).name)
             and identify(copy) == recorded.copy_state
             and all(os.access(folder, os.W_OK | os.X_OK) for folder in folders)
             and _digest_inputs(recorded.patterns) == recorded.inputs
@@ -155,6 +162,7 @@ def record_unchanged(
             patterns=patterns,
             inputs=inputs,
             warehouse=str(project.warehouse),
+            warehouse_state=identify(project.warehouse),
             copy=str(project.open_copy().path),
             copy_state=copy_state,
             report=str(project.publish / REPORT_FILE),

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 from click.testing import CliRunner
+from dagster import DagsterInstance
 
 from orchestration.cleanup import NAMES, find_items
 from orchestration.cli.program import program
 from orchestration.config import load
+from orchestration.definitions import build_definitions
+from orchestration.instance import home
+from orchestration.jobs import EVALUATE, range_tags
 from tests.services import takes_minutes
 from warehouse.errors import NoSpace
 from warehouse.maintenance import retention
@@ -114,6 +118,48 @@ def test_last_leaderboard_is_never_removed(project: Project) -> None:
     assert left.row(0)[1] == 1
     runs = [item for item in find_items(project, 0) if item.name == "runs"]
     assert runs == []
+
+
+def folder_bytes(project: Project) -> int:
+    return sum(path.stat().st_size for path in home(project).rglob("*") if path.is_file())
+
+
+def add_runs(project: Project, count: int) -> None:
+    """Add runs with as many events as a small run has, in the databases of the instance."""
+    job = build_definitions(project).resolve_job_def(EVALUATE)
+    with DagsterInstance.from_config(str(home(project))) as instance:
+        for _ in range(count):
+            run = instance.create_run_for_job(job, tags=range_tags("harbour", "harbour"))
+            for _ in range(20):
+                instance.report_engine_event("x" * 2_000, run)
+            instance.report_run_failed(run)
+
+
+@takes_minutes
+def test_the_folder_of_past_runs_is_bounded(project: Project) -> None:
+    cleaned(project, "runs", "--older-than", "0", "--yes")
+    least = folder_bytes(project)
+    for _ in range(2):
+        add_runs(project, 20)
+        assert folder_bytes(project) > least + 20 * 40_000
+        assert "removed runs: 20 runs" in cleaned(project, "runs", "--older-than", "0", "--yes")
+        assert folder_bytes(project) < least * 1.2
+    assert not list((home(project) / "history" / "runs").glob("*-*.db*"))
+    assert "nothing to clean" in cleaned(project, "runs", "--older-than", "0", "--yes")
+
+
+@takes_minutes
+def test_files_of_runs_that_were_deleted_before_are_removed(project: Project) -> None:
+    add_runs(project, 3)
+    with DagsterInstance.from_config(str(home(project))) as instance:
+        (kept, *deleted) = instance.get_run_ids()
+        for run_id in deleted:
+            instance.delete_run(run_id)
+    cleaned(project, "runs", "--older-than", "30", "--yes")
+    runs = home(project) / "history" / "runs"
+    assert {path.stem for path in runs.glob("*.db")} == {kept, "index"}
+    with DagsterInstance.from_config(str(home(project))) as instance:
+        assert instance.all_logs(kept)
 
 
 def test_unknown_name_suggests_similar_one(project: Project) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from warehouse.errors import InputError, Problem, suggest_name
+from warehouse.storage.file_system import special_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -24,32 +25,45 @@ def expand(pattern: str | Path, *, folders: bool = False) -> list[tuple[Path, st
 
     Args:
         pattern: A path in which `*` matches anything but a slash, `**` any folders, and `{system}`
-            the name of a system (anything but a slash; the same name at each occurrence).
+            the name of a system (anything but a slash; the same name at each occurrence). The
+            folders at its beginning that exist are meant as they are, whatever their names.
         folders: Whether to return folders instead of files.
 
     Returns:
         The files with the systems named by their paths (null without `{system}`), sorted.
 
     Raises:
-        InputError: No file matches (suggests similar names), the name of a file is not UTF-8, or
-            the name of a system is not valid.
+        InputError: No file matches (suggests similar names), a FIFO, socket or device does, the
+            name of a file is not UTF-8, or the name of a system is not valid.
     """
     text = str(pattern)
     is_wanted = Path.is_dir if folders else Path.is_file
     if _SYSTEM not in text and is_wanted(Path(text)):
         require_utf8([Path(text)])
         return [(Path(text), None)]
-    names = re.compile(_expression(text))
-    wanted = "*".join(glob.escape(part) for part in text.split(_SYSTEM))
+    root = next((each for each in Path(text).parents if each.is_dir()), Path())
+    rest = str(Path(text).relative_to(root))
+    names = re.compile(_expression(rest))
+    wanted = "*".join(glob.escape(part) for part in rest.split(_SYSTEM))
     wanted = re.sub(r"\[([*?])\]", r"\1", wanted)
     matches = []
-    for each in sorted(glob.glob(wanted, recursive=True, include_hidden=True)):  # noqa: PTH207
+    for each in sorted(
+        glob.glob(wanted, root_dir=root, recursive=True, include_hidden=True)  # noqa: PTH207
+    ):
         match = names.fullmatch(each)
-        if match is not None and is_wanted(Path(each)):
-            matches.append((Path(each), match.groupdict().get("system")))
+        if match is None:
+            continue
+        kind = special_file(root / each)
+        # A pattern may match folders that are not meant, but no program leaves a FIFO by chance.
+        if kind is not None and not folders and (
+            kind != "a folder" or each == rest or _SYSTEM in rest
+        ):
+            raise InputError([Problem(root / each, None, f"this is {kind}, expected a file")])
+        if is_wanted(root / each):
+            matches.append((root / each, match.groupdict().get("system")))
     if not matches:
         what = "folder" if folders else "file"
-        suggestion = _suggest_names(Path(text), folders=folders)
+        suggestion = _suggest_names(Path(text), root, folders=folders)
         raise InputError([Problem(text, None, f"no {what} matches{suggestion}")])
     require_utf8([path for path, _ in matches])
     require_valid_systems(matches)
@@ -134,11 +148,11 @@ def _expression(pattern: str) -> str:
     return f"(?s:{expression})"
 
 
-def _suggest_names(pattern: Path, *, folders: bool) -> str:
+def _suggest_names(pattern: Path, root: Path, *, folders: bool) -> str:
     if folders and pattern.is_file():
         return ": this is a file, and the format reads folders"
     folder = pattern.parent
-    if any(mark in str(folder) for mark in "*?{"):
+    if any(mark in str(folder.relative_to(root)) for mark in "*?{"):
         return ""
     if not folder.is_dir():
         return f": there is no folder {str(folder)!r}"

@@ -30,7 +30,7 @@ from warehouse.ingest.fast_path_rules import (
 from warehouse.ingest.json_scan import FileFields, scan_file
 from warehouse.ingest.ranking_sql import retrieved_type
 from warehouse.ingest.rows_sql import PREDICTION_FIELDS, QUESTION_FIELDS, JsonLines
-from warehouse.schema.ddl import literal, path_literal
+from warehouse.schema.ddl import literal, scan_literal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -173,7 +173,7 @@ def _require_no_alias(
 def _scan_rows(
     connection: duckdb.DuckDBPyConnection, path: Path, expected: Mapping[str, Field]
 ) -> FileFields:
-    objects = f"read_json_objects({path_literal(path)}, format = 'newline_delimited')"
+    objects = scan_literal("read_json_objects", [path], ", format = 'newline_delimited'")
     try:
         # The first rows usually have all fields; if not, scan again with those that were found.
         names = _scan_shapes(connection, f"(FROM {objects} LIMIT 1000)", expected, set()).names

@@ -10,7 +10,7 @@ from warehouse.formats.records.prediction import Prediction
 from warehouse.formats.records.question import Question
 from warehouse.formats.records.record import SPACES
 from warehouse.ingest.ranking_sql import retrieved_type, split_retrieved
-from warehouse.schema.ddl import literal, path_literal, quoted
+from warehouse.schema.ddl import literal, quoted, scan_literal
 from warehouse.schema.table import ROUNDING
 from warehouse.schema.tables import table_named
 
@@ -83,9 +83,11 @@ class JsonLines:
         """The file as a table expression with one column for each field."""
         columns = {**self.fields, **dict.fromkeys(self.extra_fields, "JSON")}
         listed = ", ".join(f"{quoted(name)}: {literal(type_)}" for name, type_ in columns.items())
-        return (
-            f"read_json({path_literal(self.path)}, format = 'newline_delimited', "
-            f"maximum_object_size = {self.max_line_bytes}, columns = {{{listed}}})"
+        return scan_literal(
+            "read_json",
+            [self.path],
+            ", format = 'newline_delimited', "
+            f"maximum_object_size = {self.max_line_bytes}, columns = {{{listed}}}",
         )
 
 

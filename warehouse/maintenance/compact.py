@@ -12,7 +12,7 @@ import duckdb
 from warehouse.errors import NoSpace, WarehouseError
 from warehouse.schema.ddl import check, literal, quoted
 from warehouse.storage.atomic import fsync
-from warehouse.storage.connect import connect
+from warehouse.storage.connect import connect, log_settings
 from warehouse.storage.connection import duckdb_config, translate_error
 from warehouse.storage.scratch import scratch_folder
 
@@ -87,7 +87,7 @@ def compact(warehouse: Warehouse) -> Space:
 def _copy(warehouse: Warehouse, source: Path, target: Path) -> None:
     settings = warehouse.settings
     # Rows in the order of their keys compress better and are found faster.
-    config = duckdb_config(settings) | {"preserve_insertion_order": True}
+    config = duckdb_config(settings) | {"preserve_insertion_order": True} | log_settings(target)
     with connect(config=config, scratch=settings.scratch) as connection:
         # Opening the file for writing applies the write-ahead log of a killed process.
         connection.execute(f"ATTACH {literal(str(source))} AS old")

@@ -14,6 +14,7 @@ import duckdb
 
 from warehouse.errors import InvalidQuery, NoSpace, WarehouseError
 from warehouse.storage.atomic import fsync
+from warehouse.storage.connect import require_select
 from warehouse.storage.connection import Settings, connect_file
 from warehouse.storage.file_lock import FileLock
 from warehouse.storage.migrate import require_version
@@ -141,21 +142,6 @@ class OpenSnapshot:
             return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
         except duckdb.Error as error:
             raise InvalidQuery(str(error)) from error
-
-
-def require_select(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
-    """Check that a query is one SELECT.
-
-    Raises:
-        InvalidQuery: It is not.
-    """
-    statements = connection.extract_statements(sql)
-    if len(statements) != 1:
-        raise InvalidQuery(f"expected one statement, got {len(statements)}")
-    # EXPLAIN ANALYZE would run any statement; DESCRIBE and SHOW are SELECTs.
-    if statements[0].type != duckdb.StatementType.SELECT:
-        got = statements[0].type.name
-        raise InvalidQuery(f"the copy is read-only: expected a SELECT, got {got}")
 
 
 def _publish(warehouse: Warehouse, folder: Path) -> Path:

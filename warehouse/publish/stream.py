@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import duckdb
 
 from warehouse.errors import InvalidQuery, QueryOutOfMemory, QueryTimeout
-from warehouse.publish.snapshot import require_select
+from warehouse.storage.connect import require_select
 from warehouse.storage.connection import connect_file
 from warehouse.storage.migrate import require_version
 

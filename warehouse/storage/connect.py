@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import gettempdir
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import duckdb
 
+from warehouse.errors import InvalidQuery
 from warehouse.storage.scratch import MEMORY, spill_folder
 
 if TYPE_CHECKING:
@@ -17,6 +20,25 @@ if TYPE_CHECKING:
     from typing import Any
 
 Config: TypeAlias = dict[str, str | bool | int | float | list[str]]
+
+REFUSED: Final = frozenset(
+    {
+        "checkpoint",
+        "disable_logging",
+        "disable_profiling",
+        "enable_logging",
+        "enable_profiling",
+        "force_checkpoint",
+        "json_execute_serialized_sql",
+        "query",
+        "truncate_duckdb_logs",
+        "write_log",
+    }
+)
+"""Functions that a SELECT may call and that change settings, or run a query given as text.
+
+`enable_profiling` and a log in a file end the process where access to files is denied.
+"""
 
 
 @contextmanager
@@ -46,10 +68,22 @@ def open_database(
 ) -> duckdb.DuckDBPyConnection:
     """Open a DuckDB database. The caller closes it."""
     # Without a folder, a query that exceeds the memory fails.
-    settings = {**config, "temp_directory": str(spilled or "")}
+    log = {} if read_only else log_settings(database)
+    settings = {**config, **log, "temp_directory": str(spilled or "")}
     connection = duckdb.connect(database, read_only=read_only, config=settings)
     _disable_progress_bar(connection)
     return connection
+
+
+def log_settings(file: Path | str) -> Config:
+    """Return the settings without which DuckDB cannot write to a file at some paths.
+
+    DuckDB takes a `?` for the beginning of a URL's query: the write-ahead log of `a?b/c.duckdb`
+    would be `a.wal?b/c.duckdb`. So each commit writes the file itself, without a log.
+    """
+    if "?" not in os.path.realpath(file):
+        return {}
+    return {"auto_checkpoint_skip_wal_threshold": 0, "checkpoint_threshold": "0b"}
 
 
 def new_cursor(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
@@ -79,3 +113,28 @@ def _disable_progress_bar(connection: duckdb.DuckDBPyConnection) -> None:
     # In a notebook without ipywidgets there is none, and DuckDB refuses the setting.
     with suppress(duckdb.InvalidInputException):
         connection.execute("SET enable_progress_bar = false")
+
+
+def require_select(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    """Check that a query is one SELECT whose functions only compute.
+
+    Raises:
+        InvalidQuery: It is not.
+    """
+    statements = connection.extract_statements(sql)
+    if len(statements) != 1:
+        raise InvalidQuery(f"expected one statement, got {len(statements)}")
+    # EXPLAIN ANALYZE would run any statement; DESCRIBE and SHOW are SELECTs.
+    if statements[0].type != duckdb.StatementType.SELECT:
+        got = statements[0].type.name
+        raise InvalidQuery(f"only reading is allowed: expected a SELECT, got {got}")
+    if REFUSED.isdisjoint(re.findall(r"\w+", sql.lower())):
+        return
+    # A word may be a column or a text; DuckDB's parser knows.
+    found = connection.execute("SELECT json_serialize_sql($sql)", {"sql": sql}).fetchone()
+    tree = str(found[0]) if found else ""
+    if not tree.startswith('{"error":false'):
+        raise InvalidQuery("only reading is allowed: DuckDB cannot list the functions it calls")
+    called = {name.lower() for name in re.findall(r'"function_name":"([^"\\]+)"', tree)}
+    for name in sorted(called & REFUSED):
+        raise InvalidQuery(f"only reading is allowed: the function {name!r} is refused")

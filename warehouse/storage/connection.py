@@ -11,14 +11,22 @@ from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import duckdb
 
-from warehouse.errors import NoSpace, WarehouseError, WarehouseLocked, WarehouseTooNew
+from warehouse.errors import (
+    NoSpace,
+    WarehouseDamaged,
+    WarehouseError,
+    WarehouseLocked,
+    WarehouseOutOfMemory,
+    WarehouseTooNew,
+)
 from warehouse.schema.ddl import create_tables
-from warehouse.storage.connect import connect
+from warehouse.storage.connect import connect, log_settings
 from warehouse.storage.connection_pool import STORAGE_VERSION, keeps_attached, pooled_connection
+from warehouse.storage.file_system import special_file
 from warehouse.storage.memory import default_memory_limit, thread_count
 from warehouse.storage.scratch import MEMORY
 from warehouse.storage.waiting import Waiting
@@ -30,6 +38,10 @@ if TYPE_CHECKING:
     from warehouse.storage.connect import Config
 
 PAUSE_S = 0.05
+
+NOT_DUCKDB: Final = "not a valid DuckDB database file"
+DAMAGED: Final = (NOT_DUCKDB, "Corrupt database file", "Could not read enough bytes")
+"""What DuckDB says of files that are not as it wrote them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,8 +85,9 @@ def connect_file(
         NoSpace: The disk is full.
         WarehouseError: It is not a DuckDB file, or it cannot be opened.
     """
-    if path.is_dir():
-        raise WarehouseError(f"{str(path)!r} is a folder, expected a DuckDB file")
+    kind = special_file(path)
+    if kind is not None:
+        raise WarehouseError(f"{str(path)!r} is {kind}, expected a DuckDB file")
     try:
         with ExitStack() as stack:
             opened = partial(
@@ -111,16 +124,34 @@ def translate_error(error: duckdb.Error, path: Path) -> Exception:
     if os.strerror(errno.ENOSPC) in text:
         free = shutil.disk_usage(path.parent).free
         return NoSpace(f"the disk of {str(path)!r} is full: {free / 1e6:.1f} MB are free")
-    if "not a valid DuckDB database file" in text:
-        return WarehouseError(f"{str(path)!r} is not a DuckDB database")
+    content = _content_error(error, path)
+    if content is not None:
+        return content
+    if isinstance(error, duckdb.OutOfMemoryException):
+        return WarehouseOutOfMemory(
+            f"DuckDB needs more memory for {str(path)!r} than it may use: raise `memory_limit` in "
+            f"the configuration, or free memory and disk space ({text.splitlines()[0]})"
+        )
+    if isinstance(error, duckdb.IOException):
+        return WarehouseError(f"{str(path)!r} cannot be used: {text.splitlines()[0]}")
+    return error
+
+
+def _content_error(error: duckdb.Error, path: Path) -> WarehouseError | None:
+    """Return the error about the content of a file; null if it is not the cause."""
+    text = str(error)
+    if isinstance(error, duckdb.SerializationException) or any(sign in text for sign in DAMAGED):
+        reason = f"is damaged: {text.splitlines()[0]}"
+        is_other = NOT_DUCKDB in text
+        return WarehouseDamaged(
+            f"{str(path)!r} {'is not a DuckDB database' if is_other else reason}"
+        )
     if "Trying to read a database file with version number" in text:
         return WarehouseTooNew(
             f"{str(path)!r} was written by a later DuckDB than this one ({duckdb.__version__}): "
             f"{text.splitlines()[0]}"
         )
-    if isinstance(error, duckdb.IOException):
-        return WarehouseError(f"{str(path)!r} cannot be used: {text.splitlines()[0]}")
-    return error
+    return None
 
 
 def _enter(
@@ -176,6 +207,7 @@ def _open(
 ) -> Iterator[duckdb.DuckDBPyConnection]:
     # DuckDB requires equal settings for all connections of a process to a file.
     config = duckdb_config(settings) | {"storage_compatibility_version": STORAGE_VERSION}
+    config |= {} if read_only else log_settings(path)
     scratch = settings.scratch
     # Where files are kept attached, all queries are Scoreline's own.
     if scratch is not None and (not settings.sealed or keeps_attached()):
@@ -191,12 +223,16 @@ def _open(
         ) as connection:
             yield connection
         return
-    if settings.sealed:
+    # Where there is a `?` in the path, DuckDB looks for a log elsewhere when it opens the file.
+    is_sealed_later = settings.sealed and bool(log_settings(path))
+    if settings.sealed and not is_sealed_later:
         config |= {"enable_external_access": False}
     with (
         lock(),
         connect(str(path), read_only=read_only, config=config, scratch=scratch) as connection,
     ):
+        if is_sealed_later:
+            connection.execute("SET enable_external_access = false")
         check(connection)
         yield connection
 

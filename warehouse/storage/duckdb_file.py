@@ -5,11 +5,11 @@ from __future__ import annotations
 import shutil
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 import duckdb
 
-from warehouse.errors import SchemaOutdated, WarehouseError
+from warehouse.errors import SchemaOutdated, WarehouseDamaged, WarehouseError
 from warehouse.storage.atomic import fsync
 from warehouse.storage.connect import ending_query
 from warehouse.storage.connection import Settings, connect_file, create_file
@@ -23,6 +23,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 T = TypeVar("T")
+
+REBUILD: Final = (
+    "Delete it and run again: that rebuilds everything from the input files and the ledger, "
+    "without paying for a call again. Human labels and the history are not in those; to keep them, "
+    "put a copy of the published scoreline.duckdb in its place instead"
+)
+"""What to do about a warehouse that is damaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +128,19 @@ class FileStorage:
                 create_backup(connection, self.path)
                 migrate(connection, self.path)
 
-        with connect_file(
-            self.path,
-            read_only=read_only,
-            settings=self.settings,
-            patience_s=self.patience_s,
-            may_be_kept=True,
-            lock=self._lock.shared if read_only else self._lock.exclusive,
-            check=check,
-        ) as connection:
-            yield connection
+        try:
+            with connect_file(
+                self.path,
+                read_only=read_only,
+                settings=self.settings,
+                patience_s=self.patience_s,
+                may_be_kept=True,
+                lock=self._lock.shared if read_only else self._lock.exclusive,
+                check=check,
+            ) as connection:
+                yield connection
+        except WarehouseDamaged as error:
+            raise WarehouseDamaged(f"the warehouse cannot be read: {error}. {REBUILD}") from error
 
     @property
     def _lock(self) -> FileLock:

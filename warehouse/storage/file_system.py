@@ -1,10 +1,16 @@
-"""The user's cache folder, and network file systems, whose files several machines may open."""
+"""The user's cache folder, paths for other libraries, and network file systems."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
+import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+from warehouse.errors import WarehouseError
 
 NETWORK_FILE_SYSTEMS: Final = frozenset(
     "9p afs afpfs beegfs ceph cephfs cifs fuse.ceph fuse.gcsfuse fuse.glusterfs fuse.rclone "  # noqa: SIM905
@@ -31,3 +37,49 @@ def cache_folder() -> Path:
         RuntimeError: The user has no home directory.
     """
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "scoreline")
+
+
+PLAIN: Final = re.compile(r"[\w .+@,=~-]*|/")
+"""Parts of paths that mean the same in a URL and in a pattern of `glob`."""
+
+
+def special_file(path: Path) -> str | None:
+    """Return what a path is that is not an ordinary file, for messages; null if it is none.
+
+    Reading a FIFO would wait until another program writes to it.
+    """
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return None
+    kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a FIFO"), (stat.S_ISSOCK, "a socket"))
+    if stat.S_ISREG(mode):
+        return None
+    return next((name for is_kind, name in kinds if is_kind(mode)), "a device")
+
+
+def plain_path(path: Path) -> Path:
+    """Return a path to the same file for libraries that use paths as URLs or patterns.
+
+    The path leads through a link in the user's cache folder, unless all its parts are plain.
+
+    Raises:
+        WarehouseError: The link cannot be created.
+    """
+    parts = path.absolute().parts
+    odd = max((at for at, part in enumerate(parts) if not PLAIN.fullmatch(part)), default=None)
+    if odd is None:
+        return path
+    folder = Path(*parts[: odd + 1])
+    try:
+        digest = hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]
+        link = cache_folder().absolute() / "folders" / digest
+        link.parent.mkdir(parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            link.symlink_to(folder, target_is_directory=True)
+    except (OSError, RuntimeError) as error:
+        raise WarehouseError(
+            f"the path of {str(folder)!r} has special characters, and a link to it in the cache "
+            f"folder cannot be created ({error}): rename the folder, or set XDG_CACHE_HOME"
+        ) from error
+    return link.joinpath(*parts[odd + 1 :])

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from warehouse.errors import NoSpace, UnknownColumn, WarehouseError, suggest_name
-from warehouse.schema.ddl import literal, path_literal, quoted
+from warehouse.schema.ddl import literal, quoted, scan_literal
 from warehouse.schema.tables import Table, table_named
 from warehouse.storage.scratch import scratch_folder
 
@@ -59,8 +59,8 @@ def stage_rows(
         NoSpace: The disk is full.
     """
     if isinstance(rows, Path):
-        files = path_literal(rows) if rows.is_file() else f"{path_literal(rows)} || '/*.parquet'"
-        relation = f"read_parquet({files})"
+        files = [rows] if rows.is_file() else sorted(rows.glob("*.parquet"))
+        relation = scan_literal("read_parquet", files)
         described = connection.execute(f"DESCRIBE SELECT * FROM {relation}").fetchall()  # noqa: S608
         lists = {name: type_.endswith("[]") for name, type_, *_ in described}
         yield _staged(table, relation, lists, constants)
@@ -71,7 +71,7 @@ def stage_rows(
     with scratch_folder(folder) as scratch:
         file = scratch / "rows.parquet"
         _write_parquet(rows, file)
-        yield _staged(table, f"read_parquet({path_literal(file)})", lists, constants)
+        yield _staged(table, scan_literal("read_parquet", [file]), lists, constants)
 
 
 def _write_parquet(rows: pl.DataFrame, file: Path) -> None:

@@ -25,6 +25,8 @@ ZIP_TIME = (1980, 1, 1, 0, 0, 0)
 
 LIBRARIES = ("scoreline", "dagster", "duckdb", "polars", "litellm", "numpy", "scipy")
 
+VERSIONS = "versions.json"
+
 README = """What is in this archive
 
 leaderboard.*      every system's means with counts, coverage and intervals
@@ -74,6 +76,10 @@ class _ZipWriter:
         entry.external_attr = 0o644 << 16
         self._archive.writestr(entry, content)
 
+    def has(self, name: str) -> bool:
+        """Return whether the archive has, or will have, a file of this name in any case."""
+        return name.lower() in {each.lower() for each in (*self._archive.namelist(), VERSIONS)}
+
     def add_table(self, name: str, frame: pl.DataFrame, *formats: str) -> None:
         """Add a frame in each of the given formats: csv, json, md, html, parquet."""
         for each in formats:
@@ -106,14 +112,16 @@ def _fill(
         archive.add_table(table, found, "csv")
     if configuration is not None:
         text = configuration.read_bytes().decode("utf-8")
-        archive.add(configuration.name, redact_secrets(text))
+        # A configuration may have any name, also that of another file of the archive.
+        name = configuration.name
+        archive.add(f"configuration/{name}" if archive.has(name) else name, redact_secrets(text))
     signatures = board.select("evaluator", "signature").unique().sort("evaluator", "signature")
-    versions = {
+    versions: dict[str, Any] = {
         "python": platform.python_version(),
         **{name: version(name) for name in LIBRARIES},
         "signatures": dict(signatures.iter_rows()),
     }
-    archive.add("versions.json", json.dumps(versions, indent=2) + "\n")
+    archive.add(VERSIONS, json.dumps(versions, indent=2) + "\n")
 
 
 _RESULTS = """

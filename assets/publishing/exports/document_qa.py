@@ -12,6 +12,8 @@ from assets.publishing.exports.document_qa_rows import SystemResults
 from warehouse.storage.atomic import replace_file
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from assets.project import Benchmark
     from warehouse.publish.snapshot import OpenSnapshot
 
@@ -110,8 +112,19 @@ def split_name(benchmark: Benchmark) -> str:
     return benchmark.name
 
 
-def gather_results(snapshot: OpenSnapshot, benchmark: Benchmark) -> DocumentQaResults:
-    """Collect the results of a benchmark.
+def distinct_split(benchmark: Benchmark, benchmarks: Iterable[Benchmark]) -> str:
+    """Return the split of a benchmark, or its name if its file could be taken for another's.
+
+    So no two benchmarks of a project share a file, also where case does not distinguish files.
+    """
+    split = split_name(benchmark)
+    others = [each for each in benchmarks if each.name != benchmark.name]
+    taken = {name.lower() for each in others for name in (each.name, split_name(each))}
+    return benchmark.name if split.lower() in taken else split
+
+
+def gather_results(snapshot: OpenSnapshot, benchmark: Benchmark, split: str) -> DocumentQaResults:
+    """Collect the results of a benchmark, for a file that is named after a split.
 
     A missing score is null and does not count in sums and averages; the original scripts write 0.
     """
@@ -139,4 +152,4 @@ def gather_results(snapshot: OpenSnapshot, benchmark: Benchmark) -> DocumentQaRe
         system: sum(any(row["given"] for row in rows) for rows in answers.get(system, {}).values())
         for system in results
     }
-    return DocumentQaResults(split_name(benchmark), len(questions), results, loaded)
+    return DocumentQaResults(split, len(questions), results, loaded)

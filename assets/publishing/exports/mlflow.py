@@ -69,7 +69,7 @@ def log_runs(snapshot: OpenSnapshot, benchmark: str, folder: Path | None) -> lis
     for row in snapshot.fetch(_ROWS, {"benchmark": benchmark}).iter_rows(named=True):
         systems.setdefault(row["system"], []).append(row)
     try:
-        client = MlflowClient(None if folder is None else f"sqlite:///{folder.absolute() / FILE}")
+        client = MlflowClient(None if folder is None else _store(folder.absolute() / FILE))
         experiment = _experiment(client, f"scoreline/{benchmark}")
         return [
             _log_system(client, experiment, benchmark, system, rows)
@@ -78,6 +78,13 @@ def log_runs(snapshot: OpenSnapshot, benchmark: str, folder: Path | None) -> lis
     except (MlflowException, OSError) as error:
         reason = str(error).partition("\n")[0]
         raise ExportFailed(f"MLflow does not accept the results: {reason}") from error
+
+
+def _store(file: Path) -> str:
+    """Return the address of a store in SQLite; MLflow takes the path in it as it is."""
+    from warehouse.storage.file_system import plain_path
+
+    return f"sqlite:///{plain_path(file)}"
 
 
 def _experiment(client: MlflowClient, name: str) -> str:

@@ -95,6 +95,6 @@ def _fields(row: Mapping[str, Any]) -> dict[str, Any]:
             {field: values[at] for field, values in lists.items() if at < len(values)}
             for at in range(lengths)
         ]
-        del known["contexts"]
+        known.pop("contexts", None)
     fields = {name: known[name] for name in Prediction.model_fields if name in known}
     return {**fields, **fields.pop("extra", {})}

@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-EXPECTATIONS_FILE = "expectations.html"
-"""The page with the results of the expectations, beside the first page."""
-
 MAX_GATES = 6
 """The gates of a benchmark that the first page lists, failed ones first."""
 

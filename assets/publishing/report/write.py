@@ -8,10 +8,17 @@ import shutil
 from typing import TYPE_CHECKING
 
 from assets.fingerprints.digests import digest_of
+from assets.fingerprints.report_files import (
+    EXPECTATIONS_FILE,
+    FOLDER,
+    STATE_FILE,
+    is_complete,
+    write_sizes,
+)
 from assets.fingerprints.up_to_date import publication_digest
 from assets.project import REPORT_FILE
 from assets.publishing.report.benchmark_page import CARD_FILE, shared_files, write_folder
-from assets.publishing.report.index_page import EXPECTATIONS_FILE, index_card, index_page
+from assets.publishing.report.index_page import index_card, index_page
 from assets.publishing.report.panel import BenchmarkData, folder_name
 from assets.publishing.report.part import split_parts
 from warehouse.queries.report import answer_counts, report_fingerprints
@@ -25,8 +32,6 @@ if TYPE_CHECKING:
 
     from warehouse.publish.snapshot import OpenSnapshot, Snapshot
 
-FOLDER = "report"
-
 PAGE_VERSION = 18
 """Increment it when the same data gives other pages; `shared_files` have names of their own."""
 
@@ -38,9 +43,6 @@ FROM (
 )
 """
 """Counts the expectations of the last validations, and those that failed."""
-
-STATE_FILE = ".folders.json"
-"""The names of the files and folders that the current first page needs."""
 
 
 def write_report(copy: Snapshot, publish: Path, patience_s: float = math.inf) -> Path:
@@ -84,7 +86,7 @@ def write_report(copy: Snapshot, publish: Path, patience_s: float = math.inf) ->
 
 def _write_shared_files(root: Path) -> None:
     for name, make in shared_files().items():
-        if not (root / name).is_file():
+        if not is_complete(root / name):
             with replace_file(root / name) as partial:
                 partial.write_text(make(), encoding="utf-8")
 
@@ -99,7 +101,7 @@ def _write_benchmarks(snapshot: OpenSnapshot, root: Path) -> Iterator[BenchmarkD
     outdated: list[str] = []
     current: list[str] = []
     for name, digest in digests.items():
-        missing = not (root / folder_name(name, digest)).is_dir()
+        missing = not is_complete(root / folder_name(name, digest))
         (outdated if missing else current).append(name)
     for is_missing, names in ((True, outdated), (False, current)):
         for part in split_parts(snapshot, {name: answers.get(name, 0) for name in names}):
@@ -108,6 +110,10 @@ def _write_benchmarks(snapshot: OpenSnapshot, root: Path) -> Iterator[BenchmarkD
                 if is_missing:
                     with scratch_folder(root) as scratch:
                         write_folder(data, scratch / data.folder)
+                        write_sizes(scratch / data.folder)
+                        if (root / data.folder).exists():
+                            # It is damaged: somebody has removed or changed files.
+                            (root / data.folder).replace(scratch / "damaged")
                         (scratch / data.folder).replace(root / data.folder)
                 yield data
 

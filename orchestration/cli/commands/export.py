@@ -123,9 +123,10 @@ def _write_files(settings: Settings, benchmark: str, export_format: str, out: Pa
             for note in notes:
                 click.echo(f"warning: {note}", err=True)
             return written
-        from assets.publishing.exports.document_qa import gather_results
+        from assets.publishing.exports.document_qa import distinct_split, gather_results
 
-        evaluation = gather_results(held, project.benchmarks[benchmark])
+        split = distinct_split(project.benchmarks[benchmark], project.benchmarks.values())
+        evaluation = gather_results(held, project.benchmarks[benchmark], split)
         if not any(evaluation.results.values()):
             raise NothingToExport(
                 f"benchmark {benchmark!r} has no retrieval, citation or rubric results: it "

@@ -70,9 +70,10 @@ def command(
 ) -> None:
     """Run a QUERY on the published copy.
 
-    A QUERY of `-` is read from standard input. The published copy is a DuckDB file that each run
-    replaces. It is opened read-only, and a query cannot access other files or the network. Rows are
-    written as they are computed, so a result may be larger than the memory.
+    A QUERY is one SELECT; `-` reads it from standard input. The published copy is a DuckDB file
+    that each run replaces. It is opened read-only, and a query cannot change anything, or access
+    other files or the network. Rows are written as they are computed, so a result may be larger
+    than the memory.
     """
     text = sys.stdin.read() if query == "-" else query
     if not text.strip():

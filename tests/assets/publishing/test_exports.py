@@ -14,7 +14,12 @@ import pytest
 
 from assets.project import Benchmark
 from assets.publishing.exports.archive import escape_formulas, write_archive
-from assets.publishing.exports.document_qa import DocumentQaResults, gather_results, split_name
+from assets.publishing.exports.document_qa import (
+    DocumentQaResults,
+    distinct_split,
+    gather_results,
+    split_name,
+)
 from assets.publishing.exports.document_qa_summary import format_summary
 from evaluators import catalog
 from tests.assets.conftest import materialise, project_in, write
@@ -37,7 +42,7 @@ def _gathered(home: Path, benchmark: Benchmark) -> DocumentQaResults:
     with dg.DagsterInstance.ephemeral() as instance:
         materialise(project, instance)
     with Snapshot(project.publish / FILE_NAME).open() as copy:
-        return gather_results(copy, benchmark)
+        return gather_results(copy, benchmark, split_name(benchmark))
 
 
 @pytest.fixture(scope="module")
@@ -239,3 +244,43 @@ def test_a_split_is_named_after_its_files(
         evaluators=(),
     )
     assert split_name(benchmark) == split
+
+
+def test_no_two_benchmarks_share_a_results_file(tmp_path: Path) -> None:
+    def benchmark(name: str, split: str = "") -> Benchmark:
+        predictions = f"{split}_{{system}}_output.json" if split else "{system}.json"
+        return Benchmark(
+            name=name,
+            questions=tmp_path / "questions.jsonl",
+            predictions=tmp_path / name / predictions,
+            evaluators=(),
+        )
+
+    alone = [benchmark("only", "train")]
+    assert [distinct_split(each, alone) for each in alone] == ["train"]
+    several = [
+        benchmark("first", "train"),
+        benchmark("second", "train"),
+        benchmark("Dev", "upper"),
+        benchmark("other", "DEV"),
+        benchmark("third", "test"),
+        benchmark("fourth", "third"),
+        benchmark("Plain"),
+    ]
+    names = [distinct_split(each, several) for each in several]
+    assert names == ["first", "second", "upper", "other", "test", "fourth", "Plain"]
+    assert len({name.lower() for name in names}) == len(names)
+
+
+@pytest.mark.parametrize("name", ["README.txt", "Leaderboard.json", "versions.json"])
+def test_a_configuration_overwrites_no_file_of_the_archive(
+    published: Workshop, tmp_path: Path, name: str
+) -> None:
+    configuration = tmp_path / name
+    configuration.write_text("publish: published\n", encoding="utf-8")
+    with published.project.open_copy().open() as copy:
+        archive = write_archive(copy, "trial", tmp_path / "out", configuration)
+    with zipfile.ZipFile(archive) as files:
+        names = [each.lower() for each in files.namelist()]
+        assert len(set(names)) == len(names)
+        assert files.read(f"configuration/{name}") == configuration.read_bytes()

@@ -303,3 +303,107 @@ def test_only_automated_runs_retry() -> None:
     assert retry_request({}, 0) is None
     pauses = [retry_request(AUTOMATED, retry) for retry in range(3)]
     assert [each and each.seconds_to_wait for each in pauses] == [30, 60, 120]
+
+
+class Runs:
+    """Runs of what the sensor requests, which end as a test says."""
+
+    def __init__(self, project: Project, sensor: Sensor) -> None:
+        self.job = definitions.build_definitions(project).resolve_job_def(EVALUATE)
+        self.sensor = sensor
+        self.keys: set[str] = set()
+
+    def end(self, request: dg.RunRequest, status: dg.DagsterRunStatus) -> None:
+        """Start the run of a request, and end it after a tick."""
+        assert request.run_key not in self.keys, "Dagster would not start it again"
+        self.keys.add(str(request.run_key))
+        instance = self.sensor.instance
+        run = instance.create_run_for_job(
+            self.job, tags=dict(request.tags), status=dg.DagsterRunStatus.STARTED
+        )
+        assert not self.sensor.tick().run_requests
+        if status is dg.DagsterRunStatus.FAILURE:
+            instance.report_run_failed(run)
+        elif status is dg.DagsterRunStatus.CANCELED:
+            instance.report_run_canceled(run)
+        else:
+            event = dg.DagsterEvent(dg.DagsterEventType.RUN_SUCCESS.value, self.job.name)
+            instance.report_dagster_event(event, run.run_id)
+
+
+def test_a_failed_run_starts_again_after_longer_and_longer_pauses(
+    project: Project, instance: dg.DagsterInstance, clock: Clock
+) -> None:
+    sensor = Sensor(project, instance)
+    runs = Runs(project, sensor)
+    sensor.tick()
+    clock.now += 10
+    (request,) = sensor.tick().run_requests
+    for pause in (0, 60, 180, 420):
+        runs.end(request, dg.DagsterRunStatus.FAILURE)
+        if pause:
+            assert not sensor.tick().run_requests
+            clock.now += pause - 1
+            assert not sensor.tick().run_requests
+            clock.now += 1
+        (request,) = sensor.tick().run_requests
+    runs.end(request, dg.DagsterRunStatus.SUCCESS)
+    assert not sensor.tick().run_requests
+    clock.now += 1_000_000
+    assert "no file is new" in sensor.tick().skip_message
+
+
+def test_a_change_of_the_files_ends_the_pause(
+    project: Project, instance: dg.DagsterInstance, clock: Clock
+) -> None:
+    sensor = Sensor(project, instance)
+    runs = Runs(project, sensor)
+    sensor.tick()
+    clock.now += 10
+    (request,) = sensor.tick().run_requests
+    for _ in range(5):
+        runs.end(request, dg.DagsterRunStatus.FAILURE)
+        found = sensor.tick().run_requests
+        if not found:
+            clock.now += 86_400
+            found = sensor.tick().run_requests
+        (request,) = found
+    runs.end(request, dg.DagsterRunStatus.FAILURE)
+    assert not sensor.tick().run_requests
+    with answers(project)[0].open("a", encoding="utf-8") as file:
+        file.write("\n")
+    sensor.tick()
+    clock.now += 10
+    (request,) = sensor.tick().run_requests
+    assert request.run_key not in runs.keys
+
+
+def test_a_canceled_run_is_not_started_again(
+    project: Project, instance: dg.DagsterInstance, clock: Clock
+) -> None:
+    sensor = Sensor(project, instance)
+    sensor.tick()
+    clock.now += 10
+    (request,) = sensor.tick().run_requests
+    Runs(project, sensor).end(request, dg.DagsterRunStatus.CANCELED)
+    clock.now += 1_000_000
+    assert not sensor.tick().run_requests
+
+
+def test_another_content_of_the_same_size_and_time_is_noticed(
+    project: Project, instance: dg.DagsterInstance, clock: Clock
+) -> None:
+    sensor = Sensor(project, instance)
+    sensor.tick()
+    clock.now += 10
+    (request,) = sensor.tick().run_requests
+    Runs(project, sensor).end(request, dg.DagsterRunStatus.SUCCESS)
+    file = answers(project)[0]
+    before, content = file.stat(), file.read_bytes()
+    file.write_bytes(content.replace(b"the", b"teh", 1))
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
+    after = file.stat()
+    assert (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    assert "still changing: harbour" in sensor.tick().skip_message
+    clock.now += 10
+    assert len(sensor.tick().run_requests) == 1

@@ -1,7 +1,11 @@
-"""Reads the rows of queries on DuckDB, SQLite and PostgreSQL, which cannot change anything."""
+"""Reads the rows of queries on DuckDB, SQLite and PostgreSQL, which cannot change anything.
+
+Each database parses the query itself, as one SELECT, before anything of it is executed.
+"""
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from datetime import date, datetime, time
 from decimal import Decimal
@@ -15,10 +19,13 @@ from warehouse.formats.format import SHOWN, Reject
 from warehouse.formats.readers.limits import too_many_fields
 from warehouse.formats.readers.rows import Row
 from warehouse.formats.readers.strict_json import first_repeated
+from warehouse.storage.file_system import special_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    import psycopg
 
     from warehouse.formats.query import Query
 
@@ -27,6 +34,39 @@ PATIENCE_S: Final = 3.0
 """How long a process may keep a DuckDB file open for writing."""
 
 SQLITE: Final = b"SQLite format 3\0"
+
+HARMLESS: Final = frozenset(
+    {
+        "clock_timestamp",
+        "gen_random_bytes",
+        "gen_random_uuid",
+        "random",
+        "random_normal",
+        "timeofday",
+        "uuid_generate_v1",
+        "uuid_generate_v1mc",
+        "uuid_generate_v4",
+        "uuidv4",
+        "uuidv7",
+    }
+)
+"""Functions of PostgreSQL that are volatile because their values differ, not because they act."""
+
+VOLATILE: Final = """
+SELECT DISTINCT proname::text FROM pg_catalog.pg_proc
+WHERE provolatile = 'v' AND proname = ANY(%s) AND NOT 'internal'::regtype = ANY(proargtypes) AND (
+    pronamespace = 'pg_catalog'::regnamespace
+    OR oid IN (
+        SELECT objid FROM pg_catalog.pg_depend
+        WHERE classid = 'pg_catalog.pg_proc'::regclass AND deptype = 'e'
+    )
+)
+"""
+"""Which of some names are volatile functions of PostgreSQL itself or of an extension.
+
+A read-only transaction does not keep them from files, locks, other connections or processes.
+Those with an argument of type `internal` cannot be called by a query.
+"""
 
 Columns: TypeAlias = list[str]
 Batches: TypeAlias = "Iterator[tuple[Columns, list[tuple[Any, ...]]]]"
@@ -73,15 +113,16 @@ def _fields(query: Query) -> Iterator[dict[str, Any]]:
             if reason is not None:
                 raise query.wrong(reason)
         for row in rows:
-            # PostgreSQL's binary data would otherwise look different in each process.
-            values = (bytes(each) if isinstance(each, memoryview) else each for each in row)
-            yield dict(zip(names, values, strict=True))
+            yield dict(zip(names, row, strict=True))
 
 
 def _batches(query: Query) -> Batches:
     database = query.database
     if isinstance(database, str):
         return _postgres(query, database)
+    kind = special_file(database)
+    if kind is not None:
+        raise query.wrong(f"{str(database)!r} is {kind}, expected a DuckDB or SQLite file")
     if not database.is_file():
         names = [each.name for each in database.parent.glob("*") if each.is_file()]
         hint = suggest_name(database.name, names[:1000]) if names else ""
@@ -97,19 +138,16 @@ def _batches(query: Query) -> Batches:
 def _duckdb(query: Query, file: Path) -> Batches:
     import duckdb
 
+    from warehouse.storage.connect import require_select
     from warehouse.storage.connection import Settings, connect_file
 
-    settings = Settings(memory_limit=query.memory_limit)
+    settings = Settings(memory_limit=query.memory_limit, sealed=True)
     try:
         with connect_file(
             file, read_only=True, settings=settings, patience_s=PATIENCE_S
         ) as connection:
             try:
-                statements = connection.extract_statements(query.sql)
-                kinds = [statement.type for statement in statements]
-                if kinds != [duckdb.StatementType.SELECT]:
-                    found = ", ".join(kind.name for kind in kinds) or "nothing"
-                    raise query.wrong(f"expected one SELECT, found {found}")
+                require_select(connection, query.sql)
                 connection.execute(query.sql)
                 columns = [str(name) for name, *_ in connection.description or []]
                 while rows := connection.fetchmany(BATCH_ROWS):
@@ -157,24 +195,48 @@ def _sqlite(query: Query, file: Path) -> Batches:
 
 def _postgres(query: Query, address: str) -> Batches:
     try:
-        import psycopg2
+        import psycopg
     except ImportError as error:
         raise query.wrong(
-            "PostgreSQL needs the package 'psycopg2-binary': `pip install scoreline[lake]`"
+            "PostgreSQL needs the package 'psycopg': `pip install scoreline[lake]`"
         ) from error
     from warehouse.storage.location import with_timeouts
 
-    password = {} if query.password is None else {"password": query.password}
+    sql = query.sql.strip().rstrip(";")
     try:
-        with closing(psycopg2.connect(with_timeouts(address), **password)) as connection:
-            connection.set_session(readonly=True)
-            # A cursor with a name is one of the server, which does not send all rows at once.
+        with closing(
+            psycopg.connect(with_timeouts(address), password=query.password)
+        ) as connection:
+            connection.read_only = True
+            # For this transaction only: a connection pool may give the session to another user.
+            connection.execute("SET LOCAL default_transaction_read_only = on")
+            _require_harmless(query, connection)
+            # A cursor with a name is one of the server, which does not send all rows at once. The
+            # server prepares `DECLARE ... FOR` and the query as one statement, which must be a
+            # SELECT; a second statement is a syntax error.
             with connection.cursor("scoreline") as cursor:
-                cursor.execute(query.sql.strip().rstrip(";"))
+                cursor.execute(sql.encode())
                 while rows := cursor.fetchmany(BATCH_ROWS):
-                    yield [str(column.name) for column in cursor.description], rows
-    except (psycopg2.Error, UnicodeError) as error:
+                    yield [str(column.name) for column in cursor.description or ()], rows
+    except (psycopg.Error, UnicodeError) as error:
         raise query.wrong(_first_lines(error)) from error
+
+
+def _require_harmless(query: Query, connection: psycopg.Connection) -> None:
+    """Check that a query does not mention a function of PostgreSQL that acts.
+
+    Raises:
+        InputError: It does.
+    """
+    text = query.sql.lower()
+    words = {*re.findall(r"[\w$]+", text)} - HARMLESS
+    # An identifier in this notation is spelt with escapes.
+    if 'u&"' in text:
+        raise query.wrong('only reading is allowed: write the name in U&"..." without escapes')
+    for (name,) in connection.execute(VOLATILE, [sorted(words)]).fetchall():
+        raise query.wrong(
+            f"only reading is allowed: the function {name!r} of PostgreSQL may do more"
+        )
 
 
 def _first_lines(error: Exception) -> str:

@@ -13,6 +13,7 @@ import duckdb
 from warehouse.schema.ddl import literal, quoted
 from warehouse.schema.tables import STORED
 from warehouse.storage.atomic import fsync
+from warehouse.storage.connect import log_settings
 from warehouse.storage.connection import Settings, create_file
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ def export_lake(connection: duckdb.DuckDBPyConnection, target: Path) -> None:
     create_file(target, Settings())
     # All cursors of the process share attached files, so the name must be unique.
     name = quoted(f"copy-{uuid4().hex}")
+    for setting, value in log_settings(target).items():
+        connection.execute(f"SET GLOBAL {setting} = {literal(str(value))}")
     connection.execute(f"ATTACH {literal(str(target))} AS {name}")
     try:
         for table in STORED:

@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from evaluators.text.nltk_parts import import_part
+from evaluators.text.normalization import normalize_unicode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -50,7 +51,7 @@ def unicode_words(text: str) -> list[str]:
 
     The text is normalised (NFKC) and case-folded first; there is no stemming.
     """
-    return _WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    return _WORD.findall(normalize_unicode("NFKC", text).casefold())
 
 
 def space_characters(text: str) -> str:

@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from warehouse.errors import InputError, Problem, closest_match
 from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.readers.error_messages import RecordError
-from warehouse.formats.readers.limits import MAX_REJECTED, MAX_REPORTED, reading_ends
+from warehouse.formats.readers.limits import (
+    MAX_REJECTED,
+    MAX_REPORTED,
+    reading_ends,
+    require_bounded,
+)
 from warehouse.formats.records.record import Record
 from warehouse.formats.records.tag_fields import TagFields
 from warehouse.ingest.question_texts import QuestionTexts, same_text
@@ -200,6 +205,7 @@ def _write(
             if source.system is not None:
                 result.systems.setdefault(source.system)
             count = 0
+            begin = file.tell()
             rejected: list[Rejected] = []
             try:
                 for each in _validated(source, reader, validate):
@@ -216,6 +222,7 @@ def _write(
                         line = json.dumps(row, ensure_ascii=False, allow_nan=False).encode()
                         longest = max(longest, len(line))
                         file.write(line + b"\n")
+                    require_bounded(source.path, file.tell() - begin)
             except InputError as error:
                 problems += [each.problem for each in rejected]
                 problems += error.problems

@@ -479,3 +479,21 @@ def test_spans_that_the_sdk_writes(tmp_path: Path) -> None:
     assert other.question == "Which bird?"
     assert failed.answer is None
     assert "no such model" in (failed.error or "")
+
+
+def test_spans_cannot_repeat_the_attributes_of_a_resource_without_end(tmp_path: Path) -> None:
+    pairs = [{"key": f"k{n}", "value": {"intValue": n}} for n in range(5000)]
+    spans = [{"traceId": f"{n:032x}", "spanId": "1"} for n in range(3000)]
+    path = tmp_path / "spans.json"
+    path.write_text(
+        json.dumps(
+            {
+                "resourceSpans": [
+                    {"resource": {"attributes": pairs}, "scopeSpans": [{"spans": spans}]}
+                ]
+            }
+        )
+    )
+    (found,) = list(read_questions(Source(path)))
+    assert isinstance(found, Reject)
+    assert "spans repeat more than 10,000,000 attributes of resources" in found.reason

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from warehouse.errors import InputError, Problem, closest_match
+from warehouse.errors import InputError, Problem, closest_match, did_you_mean
 from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.readers.limits import (
@@ -144,7 +144,7 @@ def write_predictions(
         suggestions += 1
         # Only the problems that the error message shows: a search among a million ids takes time.
         close = closest_match(name, questions) if suggestions <= InputError.shown else None
-        hint = f"; did you mean {close!r}?" if close is not None else ""
+        hint = did_you_mean(name, close) if close is not None else ""
         return f"there is no question {name!r}{hint}"
 
     def validate(source: Source, read: Read[Prediction]) -> _Validated:

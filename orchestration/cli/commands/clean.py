@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestration.cli.options import require_known, settings_option
+from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
     from orchestration.config.load import Settings
@@ -54,13 +55,13 @@ def command(names: tuple[str, ...], carry_out: bool, days: float, settings: Sett
         found = [item for item in find_items(project, days) if not wanted or item.name in wanted]
         for item in found:
             note = " (removed only by name)" if item.only_by_name else ""
-            click.echo(f"{item.name}: {item.amount}, {item.description}{note}")
+            echo(f"{item.name}: {item.amount}, {item.description}{note}")
         note = "nothing was removed: use --yes" if found else "nothing to clean"
-        click.echo(note, err=True)
+        echo(note, err=True)
         return
     removed = 0
     for item in clean(project, wanted, days):
         removed += 1
-        click.echo(f"removed {item.name}: {item.amount}")
+        echo(f"removed {item.name}: {item.amount}")
     if not removed:
-        click.echo("nothing to clean", err=True)
+        echo("nothing to clean", err=True)

@@ -68,6 +68,7 @@ class LoopingDetection(RowEvaluator):
     reads = frozenset({"answer"})
     libraries = (SPLITTER,)
     failure_is_worst = False
+    version = 2
 
     language: str = "en"
     min_repeat: int = 1

@@ -78,7 +78,7 @@ class Bleu(RowEvaluator):
     reads = frozenset({"expected_answers", "answer"})
     non_empty = frozenset({"expected_answers"})
     shared = ("expected_answers",)
-    version = 2
+    version = 3
     libraries = (*bleu.LIBRARIES, SPLITTER)
     evidence: ClassVar[Mapping[str, type[pl.DataType] | pl.DataType]] = {
         "right": pl.List(pl.Int64),

@@ -150,6 +150,12 @@ def did_you_mean(name: str, close: str) -> str:
     return f"; did you mean {close!r}? {describe_twins([name, close])}"
 
 
+def suggest_twin(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message that suggests the name that looks alike; empty without one."""
+    twin = twin_of(name, known)
+    return "" if twin is None else did_you_mean(name, twin)
+
+
 def suggest_name(name: str, known: Iterable[str]) -> str:
     """Return the end of a message that suggests the closest known name, or lists them all.
 

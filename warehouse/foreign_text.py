@@ -29,6 +29,7 @@ HIDDEN = re.compile(
 )
 """The characters that `show_hidden` writes as escapes."""
 
+_ISOLATED = re.compile(f"\u2068([^\u2066-\u2069]*)\u2069|{HIDDEN.pattern}")
 _UNSEEN = re.compile(rf"[\s{_INVISIBLE}{_JOINERS}]")
 _LONGEST = 1000
 
@@ -39,6 +40,25 @@ def show_hidden(text: str) -> str:
     Ends of lines and tabs stay.
     """
     return HIDDEN.sub(_escape, text)
+
+
+def show_hidden_isolated(text: str, before: str = "") -> str:
+    """Return the text of a page: as `show_hidden`, but U+2068 to U+2069 around a name stay.
+
+    Pages put these around names, so that no name changes the direction of the sentence around it.
+
+    Args:
+        text: The text.
+        before: What stands before each escape, such as the backslash that JSON needs.
+    """
+
+    def shown(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return before + _escape(found)
+        inner = HIDDEN.sub(lambda hidden: before + _escape(hidden), found[1])
+        return f"\u2068{inner}\u2069"
+
+    return _ISOLATED.sub(shown, text)
 
 
 def show_hidden_line(text: str) -> str:

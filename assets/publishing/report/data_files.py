@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 from markupsafe import Markup
 
-from warehouse.foreign_text import HIDDEN, show_hidden
+from warehouse.foreign_text import HIDDEN, show_hidden_isolated
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,7 +46,7 @@ def to_json(value: Any) -> bytes:
     data = orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY)
     if data.isascii() and b"\\u" not in data:
         return data
-    text = HIDDEN.sub(lambda found: "\\" + show_hidden(found.group()), data.decode())
+    text = show_hidden_isolated(data.decode(), "\\")
     return _JSON_ESCAPE.sub(_show_escape, text).encode()
 
 

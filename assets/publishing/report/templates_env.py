@@ -15,7 +15,7 @@ from markupsafe import Markup
 from assets.fingerprints.digests import digest_of
 from assets.fingerprints.installed_code import cached_by_code
 from assets.publishing.report import formatting
-from warehouse.foreign_text import show_hidden
+from warehouse.foreign_text import show_hidden_isolated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping, Sequence
@@ -115,7 +115,7 @@ def _page_file(name: str) -> str:
 
 def _without_hidden(value: Any) -> Any:
     """Return a text of a variable with escapes in place of characters that cannot be seen."""
-    return show_hidden(value) if type(value) is str else value
+    return show_hidden_isolated(value) if type(value) is str else value
 
 
 @cache
@@ -127,6 +127,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         finalize=_without_hidden,
     )
+    environment.filters["visible"] = show_hidden_isolated
     for name in ("number", "count", "plural", "time", "breakable"):
         environment.filters[name] = getattr(formatting, f"format_{name}")
     return environment

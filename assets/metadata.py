@@ -14,6 +14,7 @@ from dagster._core.execution.context.metadata_logging import (
 )
 
 from assets.keys import PREDICTIONS, QUESTIONS
+from warehouse.foreign_text import show_hidden
 from warehouse.schema.tables import table_named
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def counts(values: Mapping[str, int]) -> dict[str, RawMetadataValue]:
 
 def notes(lines: Sequence[str]) -> dict[str, RawMetadataValue]:
     """Return lines as the metadata entry `notes`; empty without lines."""
-    return {"notes": dg.MetadataValue.json(list(lines))} if lines else {}
+    return {"notes": dg.MetadataValue.json([*map(show_hidden, lines)])} if lines else {}
 
 
 def markdown_table(rows: Sequence[Mapping[str, str]]) -> str:
@@ -122,7 +123,7 @@ def markdown_table(rows: Sequence[Mapping[str, str]]) -> str:
 
 def markdown_text(text: str) -> str:
     """Return untrusted text for Markdown: without markup, line breaks and ends of cells."""
-    return " ".join(escape(text, quote=False).split()).replace("|", "\\|")
+    return " ".join(escape(show_hidden(text), quote=False).split()).replace("|", "\\|")
 
 
 def _is_number(text: str) -> bool:

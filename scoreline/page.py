@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from warehouse.foreign_text import show_hidden
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -41,7 +43,10 @@ def leaderboard_tables(leaderboard: pl.DataFrame, notes: Sequence[str]) -> str:
 
 def _render(template: str, **values: Any) -> str:
     environment = Environment(
-        loader=PackageLoader(__package__), autoescape=True, undefined=StrictUndefined
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: show_hidden(value) if type(value) is str else value,
     )
     return environment.get_template(template).render(values, most_notes=_MOST_NOTES)
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from warehouse.foreign_text import appearance, describe_twins, twin_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
@@ -134,14 +136,32 @@ MIN_SIMILARITY = 0.85
 
 
 def closest_match(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name most similar to a misspelt one; null if none is similar."""
+    """Return the known name most similar to a misspelt one; null if none is similar.
+
+    A name that looks alike is the most similar one.
+    """
+    names = sorted(known)
+    twin = twin_of(name, names)
+    if twin is not None:
+        return twin
     from rapidfuzz.distance import JaroWinkler
     from rapidfuzz.process import extractOne
 
-    found = extractOne(
-        name, sorted(known), scorer=JaroWinkler.similarity, score_cutoff=MIN_SIMILARITY
-    )
+    found = extractOne(name, names, scorer=JaroWinkler.similarity, score_cutoff=MIN_SIMILARITY)
     return None if found is None else found[0]
+
+
+def did_you_mean(name: str, close: str) -> str:
+    """Return the end of a message that suggests a name; if both look alike, with what differs."""
+    if appearance(name) != appearance(close):
+        return f"; did you mean {close!r}?"
+    return f"; did you mean {close!r}? {describe_twins([name, close])}"
+
+
+def suggest_twin(name: str, known: Iterable[str]) -> str:
+    """Return the end of a message that suggests the name that looks alike; empty without one."""
+    twin = twin_of(name, known)
+    return "" if twin is None else did_you_mean(name, twin)
 
 
 def suggest_name(name: str, known: Iterable[str]) -> str:
@@ -152,5 +172,5 @@ def suggest_name(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     close = closest_match(name, names)
     if close is not None:
-        return f"; did you mean {close!r}?"
+        return did_you_mean(name, close)
     return "; known: " + ", ".join(repr(each) for each in names)

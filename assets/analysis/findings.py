@@ -13,7 +13,9 @@ from assets.project import is_judged
 from evaluators import catalog
 from evaluators.sample import ANSWER_COLUMNS
 from evaluators.statistics.intervals import FEW_CLUSTERS, VERY_FEW_CLUSTERS
+from warehouse.foreign_text import describe_twins
 from warehouse.queries.leaderboard import find_insights, find_problems
+from warehouse.queries.twins import Twins, fetch_twins
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -48,7 +50,22 @@ def refresh_problems(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> d
         "stale": _pairs(benchmarks, lambda each, own: is_out_of_date(own, known[each.name])),
     }
     query = find_problems(names, pairs, FEW_CLUSTERS, VERY_FEW_CLUSTERS)
-    return _replace(warehouse, "problems", warehouse.fetch(*query), names)
+    found = [warehouse.fetch(*query), *map(_describe_twins, fetch_twins(warehouse, names))]
+    return _replace(warehouse, "problems", pl.concat(found, how="diagonal_relaxed"), names)
+
+
+def _describe_twins(twins: Twins) -> pl.DataFrame:
+    """Return the problem that names of a benchmark look alike."""
+    more = f"; and {twins.count - 1:,} more such groups" if twins.count > 1 else ""
+    return pl.DataFrame(
+        {
+            "benchmark": twins.benchmark,
+            "kind": f"similar_{twins.what}",
+            "severity": "low",
+            "value": float(twins.count),
+            "message": f"two {twins.what} look alike: {describe_twins(twins.names)}{more}",
+        }
+    )
 
 
 def refresh_insights(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> dict[str, int]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from assets.charts import style
 from assets.charts.sort_order import shown_metrics, systems_best_first
+from warehouse.foreign_text import show_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -74,5 +75,5 @@ def interval_plot(overall: Sequence[Mapping[str, Any]], max_systems: int) -> str
 
 
 def _name(row: Mapping[str, Any]) -> str:
-    name = str(row["system"]).translate(style.UNDRAWABLE)
+    name = show_hidden(str(row["system"]).translate(style.UNDRAWABLE))
     return escape(name if len(name) <= MAX_LABEL else name[: MAX_LABEL - 1] + "…", quote=False)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from warehouse.foreign_text import show_hidden
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -63,7 +65,7 @@ def to_spec(chart: Spec) -> Spec:
 
 def _replace_undrawable(value: Any) -> Any:
     if isinstance(value, str):
-        return value.translate(UNDRAWABLE)
+        return show_hidden(value.translate(UNDRAWABLE))
     if isinstance(value, dict):
         return {name: _replace_undrawable(each) for name, each in value.items()}
     if isinstance(value, list):

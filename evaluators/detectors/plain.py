@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import polars as pl
+
+from evaluators.text.normalization import normalize_unicode
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,9 +51,7 @@ def plain(text: str) -> Plain:
     for match in _PIECE.finditer(text):
         piece = match.group()
         if not piece.isascii():
-            piece = _DASH.sub(
-                "-", unicodedata.normalize("NFKC", _ZERO_WIDTH_CHARACTER.sub("", piece))
-            )
+            piece = _DASH.sub("-", normalize_unicode("NFKC", _ZERO_WIDTH_CHARACTER.sub("", piece)))
         pieces.append(piece)
         origins.extend([match.start()] * len(piece))
     return Plain("".join(pieces), [*origins, len(text)])

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import TYPE_CHECKING, Any
+
+from evaluators.text.normalization import normalize_unicode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -27,4 +28,4 @@ def quote_evidence(quotes: Iterable[str], text: str) -> list[dict[str, Any]]:
 
 
 def _plain(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+    return " ".join(normalize_unicode("NFKC", text).casefold().split())

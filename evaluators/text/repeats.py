@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable
 
 
+_SHORT = 2000
+
+
 @dataclass(frozen=True, slots=True)
 class Repeat:
     """A substring, its first position, and its number of occurrences without overlaps."""
@@ -21,10 +24,11 @@ class Repeat:
 def longest_repeat(text: str, shortest: int = 1) -> Repeat | None:
     """Find the longest substring that occurs twice without overlapping itself.
 
-    A text with a repeat of some length has repeats of every smaller length, so the length is found
-    by doubling and bisection. Substrings are not compared as texts: each is named by the position
-    of its first occurrence, and a substring of twice the length is a pair of names (Karp, Miller
-    and Rosenberg, 1972).
+    In a short text each position is searched for a longer repeat than the best one so far. In a
+    long one that would take the square of the length: since a text with a repeat of some length has
+    repeats of every smaller length, the length is found by doubling and bisection. Substrings are
+    not compared as texts there: each is named by the position of its first occurrence, and a
+    substring of twice the length is a pair of names (Karp, Miller and Rosenberg, 1972).
 
     Args:
         text: Any text; lengths are code points.
@@ -33,6 +37,28 @@ def longest_repeat(text: str, shortest: int = 1) -> Repeat | None:
     Returns:
         The substring; the first of several equally long ones; None if there is no repeat.
     """
+    good, start = _scan(text) if len(text) <= _SHORT else _bisect(text)
+    if not good or good < shortest:
+        return None
+    piece = text[start : start + good]
+    return Repeat(piece, start, text.count(piece))
+
+
+def _scan(text: str) -> tuple[int, int]:
+    """Return the length and the position of the longest repeat; see `longest_repeat`."""
+    good, start = 0, 0
+    for position in range(len(text)):
+        end = position + good + 1
+        if end + good + 1 > len(text):
+            break
+        while text.find(text[position:end], end) >= 0:
+            good, start = good + 1, position
+            end += 1
+    return good, start
+
+
+def _bisect(text: str) -> tuple[int, int]:
+    """Return the length and the position of the longest repeat; see `longest_repeat`."""
     names = _names(text)
     length, half, halves = 1, 0, names
     good, start = 0, 0
@@ -51,10 +77,7 @@ def longest_repeat(text: str, shortest: int = 1) -> Repeat | None:
             bad = length
         else:
             good, start = length, found
-    if not good or good < shortest:
-        return None
-    piece = text[start : start + good]
-    return Repeat(piece, start, text.count(piece))
+    return good, start
 
 
 def _names(pieces: Iterable[Hashable]) -> list[int]:

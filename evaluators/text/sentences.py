@@ -6,12 +6,14 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 SPLITTER = "sentencex"
 """The distribution of the sentence splitter, for `Evaluator.libraries`."""
 
 _MIN_LENGTH = 10
+_PARAGRAPH = re.compile(r"(?s:.+?)(?:\n{2,}|\Z)")
+_WINDOW, _LONGEST = 4000, 16_000
 _LANGUAGE = re.compile(r"[a-z]{2,3}(-[a-z0-9]+)*")
 
 
@@ -24,11 +26,35 @@ def sentences(text: str, language: str = "en") -> list[str]:
             languages.
 
     Returns:
-        The sentences in their order, stripped; none of them is empty.
+        The sentences in their order, stripped; none of them is empty. One of more than 16,000
+        characters is cut.
+    """
+    return [
+        piece
+        for paragraph in _PARAGRAPH.findall(text)
+        for part in _parts(paragraph, language)
+        if (piece := part.strip())
+    ]
+
+
+def _parts(paragraph: str, language: str) -> Iterator[str]:
+    """Yield the sentences of a paragraph with the spaces between them.
+
+    The time of sentencex grows with the square of a paragraph (64 KB of Chinese take seconds), so a
+    long one is split window by window. The last sentence of a window begins the next one.
     """
     from sentencex import segment
 
-    return [piece for part in segment(language, text) if (piece := part.strip())]
+    start, size = 0, _WINDOW
+    while len(paragraph) - start > size:
+        parts = segment(language, paragraph[start : start + size])
+        if len(parts) == 1 and size < _LONGEST:
+            size *= 2
+            continue
+        complete = parts[:-1] or parts
+        yield from complete
+        start, size = start + sum(map(len, complete)), _WINDOW
+    yield from segment(language, paragraph[start:])
 
 
 def long_sentences(text: str, language: str = "en") -> list[str]:

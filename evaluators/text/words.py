@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections import Counter
 from collections.abc import Hashable
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from evaluators.text.nltk_parts import import_part
+from evaluators.text.normalization import normalize_unicode
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -70,7 +70,7 @@ _ALONE = rf"[\u3000-\u303f\uff00-\uffef]|{_SPACELESS}\p{{M}}*+"
 
 def compose(text: str) -> str:
     """Return the composed form (NFC), in which equal letters have equal code points."""
-    return unicodedata.normalize("NFC", text)
+    return normalize_unicode("NFC", text)
 
 
 def words(text: str) -> list[str]:
@@ -100,7 +100,7 @@ def unicode_words(text: str, *, stem: bool = False) -> list[str]:
         if is_special:
             folded = unicode_pattern(_COMPATIBLE).sub(r" \g<0> ", text.replace("\u00b4", "'"))
             folded = unicode_pattern(_INVISIBLE).sub("", folded)
-        folded = unicodedata.normalize("NFKC", folded).casefold().replace("\u2044", "/")
+        folded = normalize_unicode("NFKC", folded).casefold().replace("\u2044", "/")
     found = _split(compose(folded.lower()), is_special=is_special)
     # Texts of marks, or of characters that cannot be seen.
     found = found or unicode_pattern(r"(?=\S)\X").findall(folded) or text.split()

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from orchestration.errors import OrchestrationError
+from warehouse.foreign_text import show_hidden_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,19 +50,20 @@ def write_junit(path: Path, results: Sequence[GateResult], *, strict: bool) -> N
     suite = ET.Element("testsuite", name="scoreline gate", tests=str(len(results)), errors="0")
     counts = {"failure": 0, "skipped": 0}
     for result in results:
+        message = show_hidden_line(result.message)
         limit = "" if result.kind == "regression" else f" {result.kind} {result.limit:g}"
         baseline = "" if result.baseline is None else f" against {result.baseline}"
         case = ET.SubElement(
             suite,
             "testcase",
-            classname=f"{result.benchmark}.{result.system}",
-            name=f"{result.address}{baseline}{limit}",
+            classname=show_hidden_line(f"{result.benchmark}.{result.system}"),
+            name=show_hidden_line(f"{result.address}{baseline}{limit}"),
         )
         is_undecided = result.passed and result.verdict == "not_enough_data"
         if not result.passed or is_undecided:
             outcome = "skipped" if is_undecided and not strict else "failure"
             counts[outcome] += 1
-            ET.SubElement(case, outcome, message=result.message, type=result.verdict)
+            ET.SubElement(case, outcome, message=message, type=result.verdict)
     suite.set("failures", str(counts["failure"]))
     suite.set("skipped", str(counts["skipped"]))
     suites = ET.Element("testsuites")

@@ -8,10 +8,8 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from orchestration.cli.layout import is_natural, terminal_width
-from orchestration.cli.output import OutputFormat, say, table_columns, table_lines, write
+from orchestration.cli.output import OutputFormat, echo, say, table_columns, table_lines, write
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
@@ -75,13 +73,13 @@ def write_leaderboards(leaderboard: Iterable[Row], output_format: OutputFormat) 
                 say(part, err=not is_table)
                 continue
             if not is_first:
-                click.echo()
+                echo()
             is_first = False
             if width is None:
                 write(part.columns, part.rows, output_format, part.title)
                 continue
             for line in part.lines(width):
-                click.echo(line)
+                echo(line)
 
 
 def describe_leaderboard(

@@ -135,13 +135,15 @@ def require_known(what: str, names: tuple[str, ...], known: list[str]) -> tuple[
     """
     from evaluators.errors import did_you_mean
     from orchestration.errors import UnknownName
+    from warehouse.errors import suggest_twin
 
     for name in names:
         if name not in known:
             listed = ", ".join(repr(option) for option in known[:MAX_NAMES]) or "none"
             if len(known) > MAX_NAMES:
                 listed += f" and {len(known) - MAX_NAMES} more"
-            hint = did_you_mean(name, known) or f"; known: {listed}"
+            hint = suggest_twin(name, known) or did_you_mean(name, known)
+            hint = hint or f"; known: {listed}"
             raise UnknownName(f"there is no {what} {name!r}{hint}")
     return tuple(dict.fromkeys(names))
 

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
+from warehouse.foreign_text import show_hidden, show_hidden_line
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
@@ -85,7 +87,7 @@ def write(
             long_cells=long_cells,
         )
         for line in lines:
-            click.echo(line)
+            echo(line)
 
 
 def _json(columns: Sequence[str], cells: Iterable[Sequence[Any]]) -> None:
@@ -138,8 +140,7 @@ def format_cell(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, float):
         return f"{value:.4g}" if 0 < abs(value) < 1e-3 or abs(value) >= 1e6 else f"{value:.3f}"  # noqa: PLR2004
-    text = str(_dump_nested(value))
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return show_hidden_line(str(_dump_nested(value)))
 
 
 def _is_number(value: Any) -> bool:
@@ -189,7 +190,7 @@ def _markdown(
     numeric: Sequence[bool] | None,
 ) -> None:
     if title is not None:
-        click.echo(f"## {title}\n")
+        echo(f"## {title}\n")
     if numeric is None:
         cells = list(cells)
         numeric = [any(_is_number(row[at]) for row in cells) for at in range(len(columns))]
@@ -203,7 +204,17 @@ def escape_markdown(text: str) -> str:
     return re.sub(r"[\\|<]", r"\\\g<0>", text)
 
 
-def say(text: str, *, err: bool = False, indent: str = "") -> None:
+def echo(text: object = "", *, err: bool = False) -> None:
+    """Write lines; characters that cannot be seen are escapes, since names come from outside."""
+    click.echo(show_hidden(str(text)), err=err)
+
+
+def echo_json(value: Any) -> None:
+    """Write an object as JSON, exactly: programs read it."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def say(text: str, *, err: bool = False, indent: str = "", mark: str = "") -> None:
     """Write a sentence; a terminal would break the words at its edge, so it gets whole lines.
 
     Without a terminal a sentence is one line, for programs that search for it.
@@ -212,14 +223,16 @@ def say(text: str, *, err: bool = False, indent: str = "") -> None:
         text: The sentence.
         err: Whether it goes to standard error.
         indent: What stands before each further line.
+        mark: What stands before the first line, as wide as `indent`; it may have a colour.
     """
     stream = sys.stderr if err else sys.stdout
+    text = show_hidden(text)
     if not stream.isatty():
-        click.echo(text, err=err)
+        click.echo(mark + text, err=err)
         return
     from orchestration.cli.layout import terminal_width, wrap
 
     words = text.lstrip()
     begin = text[: len(text) - len(words)]
     first, *more = wrap(words, terminal_width(stream) - max(len(indent), len(begin)))
-    click.echo("\n".join([begin + first, *(indent + line for line in more)]), err=err)
+    click.echo("\n".join([mark + begin + first, *(indent + line for line in more)]), err=err)

@@ -16,7 +16,9 @@ import click
 from orchestration import interrupts
 from orchestration.cli import commands
 from orchestration.cli.closed_pipes import ReaderGone
+from orchestration.cli.output import echo
 from orchestration.errors import Cancelled, ChecksFailed, OrchestrationError, describe_resource
+from warehouse.foreign_text import show_hidden
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -60,7 +62,10 @@ class Program(click.Group):
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()
-        except (click.ClickException, click.exceptions.Exit):
+        except click.ClickException as error:
+            error.message = show_hidden(error.message)
+            raise
+        except click.exceptions.Exit:
             raise
         except (KeyboardInterrupt, click.Abort) as error:
             self._end_cancelled(ctx, error)
@@ -73,7 +78,7 @@ class Program(click.Group):
                 # Libraries turn the interruption into errors of their own.
                 self._end_cancelled(ctx, error)
             if not ctx.meta.get("scoreline.debug"):
-                click.echo(f"error: {describe_error(error)}", err=True)
+                echo(f"error: {describe_error(error)}", err=True)
             ctx.exit(FAILED_CHECK if isinstance(error, ChecksFailed) else BAD_INPUT)
         return result
 
@@ -82,7 +87,7 @@ class Program(click.Group):
         number = interrupts.received_signal() or signal.SIGINT
         cause = "Ctrl-C" if number == signal.SIGINT else number.name
         detail = f": {error}" if isinstance(error, Cancelled) else ""
-        click.echo(f"cancelled by {cause}{detail}", err=True)
+        echo(f"cancelled by {cause}{detail}", err=True)
         if interrupts.received_signal() is not None:
             interrupts.kill_workers()
         ctx.exit(interrupts.exit_code(number))

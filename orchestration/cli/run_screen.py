@@ -20,7 +20,7 @@ from orchestration.cli.finished import (
 )
 from orchestration.cli.layout import terminal_width, wrap
 from orchestration.cli.leaderboard_table import LeftOut, Table, describe_leaderboard
-from orchestration.cli.output import say
+from orchestration.cli.output import echo, say
 from orchestration.published import SHOWN, WORST_FIRST, among, load_gates, select_leaderboard
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def write_screen(finished: Finished, copy: OpenSnapshot, benchmarks: Sequence[st
     below = sum(len(wrap(message, width)) for message in messages)
     wrote = _write_leaderboards(finished, copy, benchmarks, SCREEN - below)
     if wrote and messages:
-        click.echo(err=True)
+        echo(err=True)
     for message in messages:
         say(message, err=True, indent=FURTHER)
 
@@ -88,13 +88,13 @@ def _write_leaderboards(
         if shown and room < 0:
             break
         if shown:
-            click.echo()
+            echo()
         for line in lines:
-            click.echo(line)
+            echo(line)
         shown += 1
     if more := len(order) - shown:
         several = "" if more == 1 else "s"
-        click.echo(f"\nand {more} more benchmark{several}: {_command('leaderboard')}")
+        echo(f"\nand {more} more benchmark{several}: {_command('leaderboard')}")
     return shown > 0
 
 

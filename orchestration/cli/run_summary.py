@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from orchestration.cli import continuous_integration as ci
 from orchestration.cli.finished import total
-from orchestration.cli.output import escape_markdown, to_json_value
+from orchestration.cli.output import echo, echo_json, escape_markdown, to_json_value
 from orchestration.published import SHOWN, WORST_FIRST, among, load_gates, select_leaderboard
 
 if TYPE_CHECKING:
@@ -39,14 +36,14 @@ def write_summary(finished: Finished, style: str, document_qa: Project | None = 
                 verdicts = _describe_verdicts(opened, finished.benchmarks)
                 for name, verdict in verdicts.items():
                     if verdict is not None:
-                        click.echo(f"* **{name}**: {escape_markdown(verdict)}")
-                click.echo()
+                        echo(f"* **{name}**: {escape_markdown(verdict)}")
+                echo()
                 _write_leaderboards(opened, finished.benchmarks)
                 lines = [gate["message"] for gate in load_gates(opened, finished.benchmarks)]
                 lines += [row["message"] for row in _problems(opened, finished.benchmarks)]
-                click.echo("".join(f"\n* {escape_markdown(line)}" for line in lines))
+                echo("".join(f"\n* {escape_markdown(line)}" for line in lines))
         if style == "json":
-            click.echo(json.dumps(_summary(finished, opened), ensure_ascii=False, indent=2))
+            echo_json(_summary(finished, opened))
         if style == "table":
             from orchestration.cli.run_screen import write_screen
 
@@ -158,7 +155,7 @@ def _write_document_qa_summaries(
         if "{system}" not in pattern:
             pattern = "{system}"
         files = {system: pattern.replace("{system}", system) for system in evaluation.results}
-        click.echo(format_summary(evaluation, _question_file(project, benchmark), files))
+        echo(format_summary(evaluation, _question_file(project, benchmark), files))
     return others
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from evaluators.errors import EXPECTED_TYPES, did_you_mean
 from orchestration.errors import Fault
+from warehouse.errors import suggest_twin
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -36,7 +37,8 @@ def validation_faults(
 def describe_unknown(what: str, name: str, known: Collection[str]) -> str:
     """Return the message about a name that is none of the known ones; suggest a similar name."""
     expected = ", ".join(known) or "none"
-    return f"unknown {what}{did_you_mean(name, known)}: expected one of {expected}"
+    hint = suggest_twin(name, known) or did_you_mean(name, known)
+    return f"unknown {what}{hint}: expected one of {expected}"
 
 
 def _path(error: ErrorDetails) -> tuple[str | int, ...]:

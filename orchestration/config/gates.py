@@ -12,7 +12,7 @@ from assets.project import Gate
 from evaluators.errors import did_you_mean
 from orchestration.config.error_messages import describe_unknown
 from orchestration.errors import Fault, SettingsError
-from warehouse.errors import WarehouseError
+from warehouse.errors import WarehouseError, suggest_twin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -185,7 +185,8 @@ def require_systems(
     for each in named:
         systems = known.get(each.benchmark)
         if systems is not None and each.system not in systems:
-            hint = did_you_mean(each.system, systems) or f"; known: {', '.join(systems)}"
+            hint = suggest_twin(each.system, systems) or did_you_mean(each.system, systems)
+            hint = hint or f"; known: {', '.join(systems)}"
             message = f"{each.where} for {each.system!r}, which is no system of "
             message += f"{each.benchmark!r}{hint}"
             faults.append(Fault(each.line, message))

@@ -25,6 +25,7 @@ MAX_DEPTH = 100
 """The depth to which values may be nested."""
 
 MAX_VALUES = 500_000
+LONG_TEXT = 100
 """The most values of a file, with those that aliases and merge keys repeat."""
 
 
@@ -114,6 +115,8 @@ def _require_shallow(text: str) -> None:
 def _count_values(node: Node, counts: dict[int, int | None]) -> int:
     """Return the number of values of a node, with those that aliases repeat.
 
+    A text counts as one value for each `LONG_TEXT` characters.
+
     Args:
         node: The node.
         counts: The numbers of the nodes that were visited before; None: being visited.
@@ -125,6 +128,8 @@ def _count_values(node: Node, counts: dict[int, int | None]) -> int:
         return known
     counts[id(node)] = None
     count = 1 + sum(_count_values(child, counts) for _, child in _items(node))
+    if isinstance(node, ScalarNode):
+        count += len(node.value) // LONG_TEXT
     if count > MAX_VALUES:
         problem = f"aliases repeat values: more than {MAX_VALUES:,} in all"
         raise ConstructorError(None, None, problem, node.start_mark)

@@ -3,7 +3,8 @@
 The interface has no access control, because only this machine reaches it. The user's browser does,
 too: a page of any site may send requests to it, and may read the replies if the site's name
 resolves to 127.0.0.1 (DNS rebinding). The Host header shows the name, Origin and Sec-Fetch-Site the
-page; a browser does not let pages change them.
+page; a browser does not let pages change them. A link on another page may be followed, so a request
+that a link can make (GET) must not change anything: Dagster would run GraphQL mutations by GET.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.responses import PlainTextResponse
 
@@ -26,7 +27,8 @@ SERVER_HEADER = "x-scoreline-server"
 
 def guard(app: ASGIApp, allowed_hosts: Sequence[str], server_id: str) -> ASGIApp:
     """Wrap an application, so that it only gets requests to these hosts from its own pages."""
-    trusted = TrustedHostMiddleware(SameOrigin(app), allowed_hosts, www_redirect=False)
+    own = SameOrigin(WithoutMutationsByGet(app))
+    trusted = TrustedHostMiddleware(own, allowed_hosts, www_redirect=False)
     return _NamedServer(trusted, server_id)
 
 
@@ -52,6 +54,38 @@ def _is_same_origin(headers: Headers) -> bool:
     # A page embeds an image, say, without an Origin. Links from other pages may be followed.
     site = headers.get("sec-fetch-site", "none")
     return site in ("none", "same-origin") or headers.get("sec-fetch-mode") == "navigate"
+
+
+class WithoutMutationsByGet:
+    """Refuses GraphQL that changes something, unless it is sent by POST."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        """Wrap an application."""
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        app = self.app
+        if scope["type"] == "http" and scope["method"] != "POST":
+            given = QueryParams(scope.get("query_string", b"")).getlist("query")
+            if any(map(_changes_something, given)):
+                said = "Mutations are accepted by POST only"
+                app = PlainTextResponse(said, status_code=405, headers={"Allow": "POST"})
+        await app(scope, receive, send)
+
+
+def _changes_something(query: str) -> bool:
+    """Return whether GraphQL has an operation that is not a query; false if it is not valid."""
+    from graphql import GraphQLError, OperationDefinitionNode, OperationType, parse
+
+    try:
+        definitions = parse(query).definitions
+    except (GraphQLError, RecursionError):
+        return False  # no server can execute it
+    return any(
+        isinstance(each, OperationDefinitionNode) and each.operation is not OperationType.QUERY
+        for each in definitions
+    )
 
 
 class _NamedServer:

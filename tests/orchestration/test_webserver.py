@@ -12,6 +12,7 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 import pytest
 import uvicorn
@@ -90,13 +91,18 @@ def port() -> Iterator[int]:
 
 
 def status(
-    port: int, headers: dict[str, str], *, method: str = "GET", connect: str = "127.0.0.1"
+    port: int,
+    headers: dict[str, str],
+    *,
+    method: str = "GET",
+    connect: str = "127.0.0.1",
+    query: str = "",
 ) -> int:
     """The status with which a server answers a request; in a header, PORT is its port."""
     connection = http.client.HTTPConnection(connect, port, timeout=30)
     try:
         sent = {key: value.replace("PORT", str(port)) for key, value in headers.items()}
-        connection.request(method, "/graphql", headers=sent)
+        connection.request(method, "/graphql" + query, headers=sent)
         return connection.getresponse().status
     finally:
         connection.close()
@@ -146,6 +152,35 @@ def test_links_may_be_followed_but_not_embedded(port: int) -> None:
     assert status(port, link) == 200
     for site in ("cross-site", "same-site"):
         assert status(port, {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors"}) == 403
+
+
+LAUNCH = "launchRun(executionParams: {}) { __typename }"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        f"mutation {{ {LAUNCH} }}",
+        f"mutation Named($x: Int) {{ {LAUNCH} }}",
+        f"# a comment\n,,mutation{{{LAUNCH}}}",
+        f"fragment F on Query {{ version }} mutation {{ {LAUNCH} }}",
+        f"query A {{ version }} mutation B {{ {LAUNCH} }}",
+        "subscription { pipelineRunLogs(runId: 1) { __typename } }",
+    ],
+)
+def test_mutations_are_refused_by_get(port: int, sent: str) -> None:
+    link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+    query = "?" + urlencode({"query": sent})
+    for headers in ({}, link):
+        assert status(port, headers, query=query) == 405
+        assert status(port, headers, query="?query=%7Bversion%7D&" + query[1:]) == 405
+        assert status(port, headers, method="HEAD", query=query) == 405
+    assert status(port, {}, method="POST", query=query) == 200
+
+
+@pytest.mark.parametrize("sent", ["{ version }", "query { mutation: version }", "mutation {"])
+def test_queries_are_answered_by_get(port: int, sent: str) -> None:
+    assert status(port, {}, query="?" + urlencode({"query": sent})) == 200
 
 
 def test_the_report_is_served_beside_the_interface(tmp_path: Path) -> None:

@@ -15,7 +15,14 @@ from warehouse.formats.readers import field_mapping
 from warehouse.formats.readers.conversations import question_text
 from warehouse.formats.readers.error_messages import RecordError
 from warehouse.formats.readers.exports import require_object, tags_of, wrong_kind
-from warehouse.formats.readers.limits import FREE_EXPANSION, LONGEST_FILE, MAX_RATIO, MIB
+from warehouse.formats.readers.limits import (
+    FREE_EXPANSION,
+    LONGEST_FILE,
+    LONGEST_ROW,
+    MAX_RATIO,
+    MIB,
+    too_long,
+)
 from warehouse.formats.readers.nested_json import NestedJson
 from warehouse.formats.readers.rows import Row
 
@@ -36,7 +43,9 @@ NAMES: Final = {
 }
 """Inspect's names for fields of a question or prediction."""
 
-IGNORED: Final = frozenset({"events", "events_data", "messages", "store", "timelines"})
+IGNORED: Final = frozenset(
+    {"error_retries", "events", "events_data", "messages", "store", "timelines"}
+)
 """What a log says about the course of a sample; most of its size."""
 
 EXPECTED: Final = "a log of Inspect with 'eval' and 'samples'"
@@ -74,30 +83,49 @@ def _rows(path: Path, *, every_epoch: bool = False) -> Iterator[Row | Reject]:
     count = 0
     try:
         if path.suffix == ".json":
-            log = inspect_log.read_eval_log(
-                str(path), resolve_attachments="core", exclude_fields=set(IGNORED)
-            )
+            log = inspect_log.read_eval_log(str(path), exclude_fields=set(IGNORED))
             samples: Any = log.samples or []
         else:
             log = inspect_log.read_eval_log(str(path), header_only=True)
             samples = inspect_log.read_eval_log_samples(
-                str(path),
-                all_samples_required=False,
-                resolve_attachments="core",
-                exclude_fields=set(IGNORED),
+                str(path), all_samples_required=False, exclude_fields=set(IGNORED)
             )
         spec = log.eval
         common = {"task": spec.task, "model": spec.model}
         for sample in samples:
             count += 1
-            if every_epoch or sample.epoch == 1:
-                yield _row({**common, **_plain(sample.model_dump(exclude=set(IGNORED)))})
+            if not every_epoch and sample.epoch != 1:
+                continue
+            # Only here, since a short log can refer to a long attachment thousands of times.
+            if _resolved_length(sample) > LONGEST_ROW:
+                name = f"sample {sample.id!r}"
+                yield Reject(None, too_long("the input with its attachments"), name)
+                continue
+            whole = inspect_log.resolve_sample_attachments(sample, "core")
+            yield _row({**common, **_plain(whole.model_dump(exclude=set(IGNORED)))})
     except Exception as error:
         # Whatever another package raises on a damaged file.
         raise _unreadable(path, error) from error
     if count == 0:
         said = "expected samples, found none: was the log written with `log_samples=False`?"
         raise InputError([Problem(path, None, said)])
+
+
+def _resolved_length(sample: Any) -> int:
+    """Return how many characters the attachments add to the input, the only text that has some."""
+    attachments = sample.attachments
+    if isinstance(sample.input, str) or not attachments:
+        return 0
+    level = [message.model_dump() for message in sample.input]
+    length = 0
+    while level:
+        value = level.pop()
+        if isinstance(value, str):
+            name = value.removeprefix("tc://").removeprefix("attachment://")
+            length += len(attachments[name]) if name in attachments else 0
+        elif isinstance(value, dict | list | tuple):
+            level += value.values() if isinstance(value, dict) else value
+    return length
 
 
 def _require_log(path: Path) -> None:

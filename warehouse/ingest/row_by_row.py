@@ -6,10 +6,15 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from warehouse.errors import InputError, Problem, closest_match
+from warehouse.errors import InputError, Problem, closest_match, did_you_mean
 from warehouse.formats.format import Read, Reject, Source
 from warehouse.formats.readers.error_messages import RecordError
-from warehouse.formats.readers.limits import MAX_REJECTED, MAX_REPORTED, reading_ends
+from warehouse.formats.readers.limits import (
+    MAX_REJECTED,
+    MAX_REPORTED,
+    reading_ends,
+    require_bounded,
+)
 from warehouse.formats.records.record import Record
 from warehouse.formats.records.tag_fields import TagFields
 from warehouse.ingest.question_texts import QuestionTexts, same_text
@@ -139,7 +144,7 @@ def write_predictions(
         suggestions += 1
         # Only the problems that the error message shows: a search among a million ids takes time.
         close = closest_match(name, questions) if suggestions <= InputError.shown else None
-        hint = f"; did you mean {close!r}?" if close is not None else ""
+        hint = did_you_mean(name, close) if close is not None else ""
         return f"there is no question {name!r}{hint}"
 
     def validate(source: Source, read: Read[Prediction]) -> _Validated:
@@ -200,6 +205,7 @@ def _write(
             if source.system is not None:
                 result.systems.setdefault(source.system)
             count = 0
+            begin = file.tell()
             rejected: list[Rejected] = []
             try:
                 for each in _validated(source, reader, validate):
@@ -216,6 +222,7 @@ def _write(
                         line = json.dumps(row, ensure_ascii=False, allow_nan=False).encode()
                         longest = max(longest, len(line))
                         file.write(line + b"\n")
+                    require_bounded(source.path, file.tell() - begin)
             except InputError as error:
                 problems += [each.problem for each in rejected]
                 problems += error.problems

@@ -11,6 +11,7 @@ import numpy as np
 import orjson
 import polars as pl
 
+from assets.publishing.report.data_files import to_json
 from warehouse.queries import report as report_queries
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def answer_files(data: BenchmarkData) -> Iterator[tuple[str, bytes]]:
     to passages by number. `passages-<n>` lists passages, and `passages` has the number of the first
     one in each of these files.
     """
-    yield "questions", orjson.dumps(data.questions.rows())
+    yield "questions", to_json(data.questions.rows())
     ids = data.questions["question_id"].to_list()
     size = questions_per_file(data)
     batch = max(1, ANSWERS_PER_QUERY // max(1, len(data.systems)) // size) * size
@@ -57,10 +58,10 @@ def answer_files(data: BenchmarkData) -> Iterator[tuple[str, bytes]]:
         chosen = ids[start : start + batch]
         samples = read_samples(data, chosen, passages)
         for at in range(start, start + len(chosen), size):
-            yield f"answers-{at // size}", orjson.dumps(samples.pack(at, at + size))
+            yield f"answers-{at // size}", to_json(samples.pack(at, at + size))
         yield from passages.take_files()
     yield from passages.take_files(is_end=True)
-    yield "passages", orjson.dumps(passages.starts)
+    yield "passages", to_json(passages.starts)
 
 
 @dataclass
@@ -100,7 +101,7 @@ class Passages:
             if size >= PASSAGES_PER_FILE or (is_end and at == len(self._waiting)):
                 name = f"passages-{len(self.starts)}"
                 self.starts.append(len(self._numbers) - len(self._waiting) + first)
-                yield name, orjson.dumps(self._waiting[first:at])
+                yield name, to_json(self._waiting[first:at])
                 first, size = at, 0
         del self._waiting[:first]
 

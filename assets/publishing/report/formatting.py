@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from warehouse.foreign_text import show_hidden_isolated
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
@@ -57,7 +59,8 @@ def format_words(name: str) -> str:
 
 def format_breakable(text: str) -> Markup:
     """Escape a text, and let lines break after the dots and underscores of its names."""
-    return Markup("<wbr>").join(re.split(r"(?<=\w[._])(?=[^\W\d])", text))
+    shown = show_hidden_isolated(text)
+    return Markup("<wbr>").join(re.split(r"(?<=\w[._])(?=[^\W\d])", shown))
 
 
 def gate_state(row: Mapping[str, Any]) -> str:

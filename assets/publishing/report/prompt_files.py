@@ -5,10 +5,10 @@ from __future__ import annotations
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-import orjson
 import polars as pl
 
 from assets.publishing.report.answer_files import questions_per_file
+from assets.publishing.report.data_files import to_json
 from warehouse.queries import report as report_queries
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def prompt_files(data: BenchmarkData, questions: Mapping[str, int]) -> Iterator[
         query = report_queries.judge_messages([data.benchmark], list(places))
         # Read from the copy: what a part keeps of its queries would be all messages.
         rows = data.part.copy.fetch(*query).drop("benchmark").iter_rows()
-        yield f"prompts-{file}", orjson.dumps(pack_prompts(rows, places))
+        yield f"prompts-{file}", to_json(pack_prompts(rows, places))
 
 
 def pack_prompts(rows: Iterable[tuple[Any, ...]], places: dict[str, int]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from assets.fingerprints.digests import digest_of
 from assets.fingerprints.installed_code import cached_by_code
 from assets.publishing.report import formatting
+from warehouse.foreign_text import show_hidden_isolated
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, MutableMapping, Sequence
@@ -112,11 +113,21 @@ def _page_file(name: str) -> str:
     return (PAGE / name).read_text(encoding="utf-8")
 
 
+def _without_hidden(value: Any) -> Any:
+    """Return a text of a variable with escapes in place of characters that cannot be seen."""
+    return show_hidden_isolated(value) if type(value) is str else value
+
+
 @cache
 def _environment() -> Environment:
     environment = Environment(
-        loader=_CompiledLoader(), autoescape=True, undefined=StrictUndefined, trim_blocks=True
+        loader=_CompiledLoader(),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        finalize=_without_hidden,
     )
+    environment.filters["visible"] = show_hidden_isolated
     for name in ("number", "count", "plural", "time", "breakable"):
         environment.filters[name] = getattr(formatting, f"format_{name}")
     return environment

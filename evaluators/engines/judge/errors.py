@@ -22,6 +22,7 @@ import socket
 from typing import TYPE_CHECKING
 
 from evaluators.engines.http_body import chain, parse_retry_after
+from evaluators.engines.redaction import replace_secrets
 from evaluators.errors import EvaluatorError
 
 if TYPE_CHECKING:
@@ -78,8 +79,6 @@ _NO_MODEL = re.compile(
 _TOO_SLOW = frozenset({"Timeout", "TimeoutError", "APITimeoutError", "ReadTimeout", "WriteTimeout"})
 _UNREADABLE = (AttributeError, KeyError, IndexError, TypeError)
 _GARBLED = ("empty or invalid response", "expecting value", "'choices'")
-MIN_SECRET_LENGTH = 8
-"""Shorter keys ("none", "EMPTY") are placeholders, and may be words of a reply."""
 _FILTERED = ("content_filter", "content management policy", "content_policy_violation")
 
 
@@ -229,10 +228,8 @@ def _request_failure(message: str, status: int, kinds: set[str]) -> CallFailure 
 
 
 def redact(text: str, secret: str | None) -> str:
-    """Replace the key in a text; short placeholders of keys stay."""
-    if secret is None or len(secret) < MIN_SECRET_LENGTH:
-        return text
-    return text.replace(secret, "***")
+    """Replace the key in a text, in every form; see `replace_secrets`."""
+    return text if secret is None else replace_secrets(text, (secret,))
 
 
 def _one_line(text: str, secret: str | None) -> str:

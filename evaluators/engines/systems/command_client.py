@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from evaluators.engines.redaction import redact, redact_value
 from evaluators.engines.systems.client import (
     SystemFailure,
     SystemRefused,
@@ -233,14 +234,14 @@ class _Process:
         try:
             found = _parse(line)
         except WrongShape as failure:
-            self._fail(str(failure))
+            self._fail(redact(str(failure)))
             return
         question_id = found["question_id"]
         reply = self._reply
         if reply is not None and not reply.done() and question_id == self._question_id:
             self._answered.add(question_id)
             try:
-                reply.set_result(as_answer(found))
+                reply.set_result(as_answer(redact_value(found)))
             except SystemFailure as failure:
                 reply.set_exception(failure)
         elif question_id in self._failed:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evaluators.engines.redaction import redact_value
 from evaluators.engines.systems.client import (
     ReturnedError,
     SystemRefused,
@@ -273,7 +274,8 @@ def _import_path() -> list[str]:
 
 
 def _answer(reply: Mapping[str, Any]) -> Answer:
-    """Return the answer that a worker wrote, or raise the failure."""
+    """Return the answer that a worker wrote, without secrets, or raise the failure."""
+    reply = redact_value(reply)
     if "transport" in reply:
         raise TransportFailure(
             reply["transport"],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from evaluators.kinds.row import RowEvaluator
 from evaluators.metric import Metric
-from evaluators.outcome import Graded
+from evaluators.outcome import Graded, Undefined, Unscored, Value
 from evaluators.text.references import non_blank
 from evaluators.text.words import (
     SEGMENTER,
@@ -21,10 +21,14 @@ from evaluators.text.words import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from evaluators.sample import Sample
 
 Words = Literal["auto", "unicode", "stemmed", "plain"]
 _NAMES = ("rouge_1", "rouge_2", "rouge_l")
+_MOST_PAIRS = 10**9
+"""The most pairs of words for a longest common subsequence, whose time grows with their number."""
 
 
 class Text(NamedTuple):
@@ -58,7 +62,9 @@ class Rouge(RowEvaluator):
 
     Edges: no expected answer, or only blank ones: not applicable. Several expected answers: the
     best F1 of each metric. An empty answer: 0. An answer of one word has no pairs, so its ROUGE-2
-    is 0. In a text without words and symbols each punctuation mark is a word.
+    is 0. In a text without words and symbols each punctuation mark is a word. If the numbers of
+    words of two different texts have a product above a billion (two texts of 32,000 words), ROUGE-L
+    is undefined, because its time grows with the product.
 
     Attributes:
         words: The words of every text: `auto` (any script; ASCII words as Porter stems), `unicode`
@@ -88,7 +94,7 @@ class Rouge(RowEvaluator):
         given = prepared(sample.answer or "", self.words)
         references = non_blank(sample.expected_answers)
         scores = [f1_scores(_shared_text(text, self.words), given) for text in references]
-        best = map(max, *scores) if len(scores) > 1 else scores[0]
+        best = map(_best, zip(*scores, strict=True))
         return Graded(dict(zip(_NAMES, best, strict=True)))
 
 
@@ -104,18 +110,39 @@ def prepared(text: str, words: Words = "auto") -> Text:
 _shared_text = lru_cache(maxsize=64)(prepared)
 
 
-def f1_scores(reference: Text, answer: Text) -> tuple[float, float, float]:
+def f1_scores(reference: Text, answer: Text) -> tuple[Value, Value, Value]:
     """Return ROUGE-1, ROUGE-2 and ROUGE-L of an answer with one reference, each as F1."""
-    from rapidfuzz.distance.LCSseq import similarity
-
     one, other = len(answer.words), len(reference.words)
     if not one or not other:
         return 0.0, 0.0, 0.0
     return (
         _f1(matches(answer.words, 1, reference.unigrams), one, other),
         _f1(matches(answer.words, 2, reference.bigrams), one - 1, other - 1),
-        _f1(similarity(answer.words, reference.words), one, other),
+        _rouge_l(answer.words, reference.words),
     )
+
+
+def _rouge_l(answer: list[str], reference: list[str]) -> Value:
+    """Return ROUGE-L, or why it has no value: the texts are too long."""
+    from rapidfuzz.distance.LCSseq import similarity
+
+    one, other = len(answer), len(reference)
+    if one * other > _MOST_PAIRS and answer != reference:
+        return Undefined(
+            f"the answer has {one:,} words and the reference {other:,}: more than "
+            f"{_MOST_PAIRS:,} pairs"
+        )
+    return _f1(similarity(answer, reference), one, other)
+
+
+def _best(scores: Iterable[Value]) -> Value:
+    """Return the highest of the values with several references; all must have one."""
+    best = 0.0
+    for score in scores:
+        if isinstance(score, Unscored):
+            return score
+        best = max(best, float(score))
+    return best
 
 
 def _f1(shared: int, one: int, other: int) -> float:

@@ -10,10 +10,10 @@ reproduce published results of RGB on current models.
 
 from __future__ import annotations
 
-import unicodedata
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from evaluators.text.normalization import normalize_unicode
 from evaluators.text.words import compose
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ _DETECTION = "there are factual errors in the provided documents"
 
 def normalize(text: str) -> str:
     """Normalise to NFKC, lower the case, and collapse white space."""
-    return " ".join(compose(unicodedata.normalize("NFKC", text).lower()).split())
+    return " ".join(compose(normalize_unicode("NFKC", text).lower()).split())
 
 
 _normal_spelling = lru_cache(maxsize=1 << 16)(normalize)

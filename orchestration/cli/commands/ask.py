@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestration.cli.options import benchmark_option, run_options, settings_option, system_option
+from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
     from assets.project import Project
@@ -81,10 +82,10 @@ def command(
     record = run_project(settings, options, debug=debug, lines=True)
     lines = [] if record is None else list(describe_answers(record))
     for line in lines or ["0 asked: the ledger has the answers"]:
-        click.echo(line)
+        echo(line)
     if out is not None:
         for path in _write(project, options, out):
-            click.echo(path)
+            echo(path)
     if record is not None and total(record, "questions over budget"):
         raise ChecksFailed("not all questions were asked: a budget was reached; ask again to go on")
 

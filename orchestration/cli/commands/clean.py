@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestration.cli.options import require_known, settings_option
+from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
     from assets.project import Project
@@ -56,17 +57,17 @@ def command(names: tuple[str, ...], carry_out: bool, days: float, settings: Sett
         found = [item for item in find_items(project, days) if not wanted or item.name in wanted]
         for item in found:
             note = " (removed only by name)" if item.only_by_name else ""
-            click.echo(f"{item.name}: {item.amount}, {item.description}{note}")
+            echo(f"{item.name}: {item.amount}, {item.description}{note}")
         note = "nothing was removed: use --yes" if found else "nothing to clean"
-        click.echo(note, err=True)
+        echo(note, err=True)
         _note_failed_calls(project, wanted)
         return
     removed = 0
     for item in clean(project, wanted, days):
         removed += 1
-        click.echo(f"removed {item.name}: {item.amount}")
+        echo(f"removed {item.name}: {item.amount}")
     if not removed:
-        click.echo("nothing to clean", err=True)
+        echo("nothing to clean", err=True)
         _note_failed_calls(project, wanted)
 
 
@@ -79,7 +80,7 @@ def _note_failed_calls(project: Project, wanted: tuple[str, ...]) -> None:
         return
     failed = count_failed_verdicts(warehouse, list(project.benchmarks))
     if failed:
-        click.echo(
+        echo(
             f"{failed:,} judge calls in use have no usable reply: `scoreline run --retry` makes "
             "them again",
             err=True,

@@ -15,6 +15,7 @@ from orchestration.cli.options import (
     require_known,
     settings_option,
 )
+from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,9 +142,9 @@ def _compare_pairs(
         named = rows.select(pl.lit(a).alias("system_a"), pl.lit(b).alias("system_b"), "metric")
         found.append(named.hstack(rows.select(comparison.COLUMNS[1:])))
     for reason in reasons[:MAX_REASONS]:
-        click.echo(f"note: {reason}", err=True)
+        echo(f"note: {reason}", err=True)
     if len(reasons) > MAX_REASONS:
-        click.echo(f"note: and {len(reasons) - MAX_REASONS} more pairs", err=True)
+        echo(f"note: and {len(reasons) - MAX_REASONS} more pairs", err=True)
     if not found:
         raise comparison.NotComparable("no two systems have a score in common")
     return pl.concat(found)
@@ -169,7 +170,7 @@ def _write_pair(
     part = "" if slice_ == "all" else f", {slice_}"
     table, title = rows.select(comparison.COLUMNS), f"{a} and {b} on {name}{part}"
     write_frame(table, output_format, title, comparison.OPTIONAL)
-    click.echo()
+    echo()
     largest_possible = comparison.largest_possible(benchmark)
     for row in rows.iter_rows(named=True):
         sentence = comparison.describe_comparison(row, a, b, largest_possible.get(row["metric"]))
@@ -184,7 +185,7 @@ def _write_pair(
             copy, name, row["metric"], a, b, slice_, MAX_QUESTIONS
         )
         if largest.height:
-            click.echo()
+            echo()
             write_frame(largest, output_format, f"{row['metric']}: largest differences")
 
 
@@ -215,7 +216,7 @@ def _write_changes(
     found = compare_publication(copy, benchmark, publication, systems, addresses)
     rows = comparison.changed_rows(found)
     for note in found.notes:
-        click.echo(f"note: {note}", err=True)
+        echo(f"note: {note}", err=True)
     if rows["reason"].is_not_null().all():
         raise comparison.NotComparable(
             comparison.describe_refusal(rows, benchmark.name, str(publication))
@@ -225,11 +226,11 @@ def _write_changes(
         return
     title = f"{benchmark.name}: now and {publication}"
     write_frame(rows.select(comparison.CHANGE_COLUMNS), output_format, title, comparison.OPTIONAL)
-    click.echo()
+    echo()
     for row in rows.iter_rows(named=True):
         say(comparison.describe_change(row), indent="  ")
     for row in rows.filter(pl.col("questions").list.len() > 0).iter_rows(named=True):
-        click.echo()
+        echo()
         shown = pl.DataFrame(row["questions"][:MAX_QUESTIONS]).with_columns(
             pl.col("^answer_.*$").str.slice(0, MAX_CHARACTERS)
         )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestration.cli.options import address_options, settings_option
+from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
     from orchestration.config.load import Settings
@@ -49,7 +50,7 @@ def command(
             return
     address = choose_address(host, port)
     if port is None and address.port != DEFAULT_PORT:
-        click.echo(f"port {DEFAULT_PORT} is in use: port {address.port} is used instead", err=True)
+        echo(f"port {DEFAULT_PORT} is in use: port {address.port} is used instead", err=True)
     with instance.open_instance(settings.project):
         pass
     folder = instance.home(settings.project)

@@ -46,7 +46,11 @@ def command(output_format: OutputFormat, config: Path) -> None:
         diagnoses.append(diagnosis)
         if output_format == "table":
             state = click.style(f"{diagnosis.state:4}", fg=COLOURS[diagnosis.state])
-            say(f"{state}  {diagnosis.subject}: {diagnosis.message}", indent=" " * 6)
+            say(
+                f"{diagnosis.subject}: {diagnosis.message}",
+                indent=" " * 6,
+                mark=f"{state}  ",
+            )
     if output_format != "table":
         rows = [(each.state, each.subject, each.message) for each in diagnoses]
         write(["state", "subject", "message"], rows, output_format)

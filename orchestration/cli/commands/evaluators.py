@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestration.cli.options import format_option
+from orchestration.cli.output import echo
 from orchestration.cli.program import debug_option
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def _write_prose(text: str, output_format: OutputFormat) -> None:
         lines = paragraph.split("\n")
         if output_format == "table":
             lines = wrap(" ".join(lines), terminal_width(sys.stdout))
-        click.echo("\n".join([*lines, ""]))
+        echo("\n".join([*lines, ""]))
 
 
 def _has_words(page: Page, text: str) -> bool:
@@ -117,18 +118,18 @@ def _describe(page: Page, output_format: OutputFormat) -> None:
         write(["evaluator", *columns], [[page["name"], *row] for row in rows], output_format)
         return
     heading = "# " if output_format == "md" else ""
-    click.echo(f"{heading}{page['name']} ({page['family']})\n")
+    echo(f"{heading}{page['name']} ({page['family']})\n")
     _write_prose(page["prose"], output_format)
     write(columns, rows, output_format, "Metrics")
-    click.echo()
+    echo()
     if page["parameters"]:
         columns = ["parameter", "default", "what it does"]
         write(columns, page["parameters"], output_format, "Parameters")
-        click.echo()
+        echo()
     fields = [[" or ".join(names), *more] for names, *more in page["fields"]]
     if fields:
         write(["field", "file", "required"], fields, output_format, "Input fields")
     if page["keys"]:
         separator = "\n" if fields else ""
         keys = ", ".join(page["keys"])
-        click.echo(f"{separator}Needs {keys} in scoreline.yaml; without it: not applicable.")
+        echo(f"{separator}Needs {keys} in scoreline.yaml; without it: not applicable.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from orchestration.cli.options import one_benchmark_option, require_benchmark, settings_option
+from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
     from orchestration.config.load import Settings
@@ -88,7 +89,7 @@ def command(
             _export_to_service(held, name, export_format, out, endpoint)
         return
     for path in _write_files(settings, name, export_format, out):
-        click.echo(path)
+        echo(path)
 
 
 def _write_files(settings: Settings, benchmark: str, export_format: str, out: Path) -> list[Path]:
@@ -121,7 +122,7 @@ def _write_files(settings: Settings, benchmark: str, export_format: str, out: Pa
 
             written, notes = write_charts(held, benchmark, out)
             for note in notes:
-                click.echo(f"warning: {note}", err=True)
+                echo(f"warning: {note}", err=True)
             return written
         from assets.publishing.exports.document_qa import distinct_split, gather_results
 
@@ -174,14 +175,14 @@ def _export_to_service(
             from assets.publishing.exports.mlflow import log_runs
 
             for run in log_runs(snapshot, benchmark, out):
-                click.echo(run)
+                echo(run)
             return
         from assets.publishing.exports.opentelemetry import send_events, write_events
 
         if out is not None:
-            click.echo(write_events(snapshot, benchmark, out))
+            echo(write_events(snapshot, benchmark, out))
         if _is_sent(endpoint):
             sent = send_events(snapshot, benchmark, endpoint)
-            click.echo(f"{sent:,} events sent", err=True)
+            echo(f"{sent:,} events sent", err=True)
     except ExportFailed as error:
         raise NothingToExport(str(error)) from error

@@ -18,6 +18,7 @@ from orchestration.cli.options import (
     require_known,
     settings_option,
 )
+from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -239,12 +240,12 @@ def command(
     if ci.has_step_summary():
         with ci.step_summary("Gate"):
             write(tuple(columns), rows, "md", title)
-            click.echo(f"\n{describe_interval(results)}")
+            echo(f"\n{describe_interval(results)}")
     write(tuple(columns), rows, output_format, title, optional=OPTIONAL_COLUMNS, keys=keys)
     if output_format == "table":
         say(describe_interval(results))
     elif output_format == "md":
-        click.echo(f"\n{describe_interval(results)}")
+        echo(f"\n{describe_interval(results)}")
     undecided = [each for each in results if each.verdict == "not_enough_data" and each.passed]
     if undecided and not options.strict:
         names = ", ".join(each.address for each in undecided)

@@ -11,6 +11,7 @@ import click
 from evaluators.components.test_sets.kinds import KINDS, REWRITE_KINDS
 from evaluators.components.test_sets.perturbations import DISTRACTORS, PERTURBATIONS
 from orchestration.cli.options import config_option, settings_option
+from orchestration.cli.output import echo
 from orchestration.cli.program import debug_option
 
 if TYPE_CHECKING:
@@ -264,7 +265,7 @@ def report(made: GeneratedRows, out: Path, summary: str) -> None:
         if made.calls.over_budget:
             say(f"note: calls over the budget: {made.calls.over_budget:,}, not made", err=True)
     if made.rows:
-        click.echo(out)
+        echo(out)
     if made.unanswered:
         raise ChecksFailed(
             f"the judge gave no reply on {made.unanswered:,} of them; the reasons are in "

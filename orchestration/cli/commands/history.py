@@ -15,6 +15,7 @@ from orchestration.cli.options import (
     require_known,
     system_option,
 )
+from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -154,13 +155,13 @@ def _write_tables(rows: Sequence[Row], output_format: OutputFormat) -> None:
     from orchestration.cli.output import write
 
     if not rows:
-        click.echo("no rows", err=True)
+        echo("no rows", err=True)
     key = ("benchmark", "evaluator", "metric")
     for number, (_, group) in enumerate(groupby(rows, lambda row: [row[name] for name in key])):
         own = list(group)
         systems = sorted({row["system"] for row in own})
         if number:
-            click.echo()
+            echo()
         write(
             ["published", "run", "tag", *systems, "changed"],
             list(_table_rows(own, systems)),
@@ -238,14 +239,14 @@ def _write_inputs(copy: OpenSnapshot, condition: str, output_format: OutputForma
         f"ORDER BY benchmark, published_at, {KINDS}, system"
     )
     if not rows:
-        click.echo("no rows", err=True)
+        echo("no rows", err=True)
     if output_format in ("csv", "json"):
         write(INPUT_COLUMNS, [[row[name] for name in INPUT_COLUMNS] for row in rows], output_format)
         return
     shown = ("published_at", "tag", "kind", "system", "rows", "digest", "is_new")
     for number, (benchmark, group) in enumerate(groupby(rows, lambda row: row["benchmark"])):
         if number:
-            click.echo()
+            echo()
         write(
             ["published", "tag", "input", "system", "rows", "digest", "new"],
             [

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from orchestration.cli.output import echo
 from orchestration.cli.program import debug_option
 
 HELP_ORDER = 1
@@ -30,6 +31,6 @@ def command(folder: Path) -> None:
 
     written = starter.write_starter(folder)
     for path in written:
-        click.echo(f"wrote {path}")
+        echo(f"wrote {path}")
     step = "" if folder == Path() else f"cd {folder} && "
-    click.echo(f"Next: {step}scoreline run")
+    echo(f"Next: {step}scoreline run")

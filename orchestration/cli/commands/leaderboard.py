@@ -14,6 +14,7 @@ from orchestration.cli.options import (
     names_option,
     require_known,
 )
+from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -79,11 +80,11 @@ def command(
             write(result.columns, chain.from_iterable(result.batches), output_format)
         return
     if not board:
-        click.echo("no rows", err=True)
+        echo("no rows", err=True)
     write_leaderboards(board, output_format)
     for gate in gates:
         if gate["passed"] == 0:
-            click.echo(f"gate failed: {gate['message']}", err=True)
+            echo(f"gate failed: {gate['message']}", err=True)
 
 
 def _condition(

@@ -16,6 +16,7 @@ from orchestration.cli.options import (
     settings_option,
     system_option,
 )
+from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,14 +154,14 @@ def _write_notes(
     factory = project.engines.judge_factory
     skipped = factory.skip_reason() if factory is not None and judge else None
     if skipped is not None:
-        click.echo(f"note: {skipped}; a run calls no judge until then", err=True)
+        echo(f"note: {skipped}; a run calls no judge until then", err=True)
     elif settings.judge is not None and any(each.calls for each in planned):
         key = _missing_key(settings.judge, project)
         if key is not None:
-            click.echo(f"note: a run would fail at the judge: {key}", err=True)
+            echo(f"note: a run would fail at the judge: {key}", err=True)
     for system, missing_key in {each.system: each.missing_key for each in answers}.items():
         if missing_key is not None:
-            click.echo(f"note: a run would fail at the system {system!r}: {missing_key}", err=True)
+            echo(f"note: a run would fail at the system {system!r}: {missing_key}", err=True)
 
 
 def _missing(project: Project, benchmarks: Sequence[str], planned: set[str]) -> list[str]:

@@ -14,6 +14,7 @@ from orchestration.cli.options import (
     require_known,
     system_option,
 )
+from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
     from orchestration.cli.output import OutputFormat
@@ -78,5 +79,5 @@ def command(
             f"WHERE {' AND '.join(conditions)} ORDER BY {WORST_FIRST}, benchmark"
         )
     if not rows:
-        click.echo("no problems", err=True)
+        echo("no problems", err=True)
     write(COLUMNS, [tuple(row.values()) for row in rows], output_format)

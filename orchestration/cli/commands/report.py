@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestration.cli.options import copy_option
+from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
     from warehouse.publish.snapshot import Snapshot
@@ -23,6 +24,6 @@ def command(in_browser: bool, copy: Snapshot) -> None:  # noqa: FBT001 - a flag
     page = copy.path.parent.absolute() / REPORT_FILE
     if not page.is_file():
         raise OrchestrationError(f"there is no report {str(page)!r}: run `scoreline run` first")
-    click.echo(page.as_uri())
+    echo(page.as_uri())
     if in_browser and click.launch(page.as_uri()):
         raise OrchestrationError("no browser could be started")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from orchestration.cli.options import copy_option, require_known, system_option
+from orchestration.cli.output import echo, echo_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -66,9 +67,9 @@ def command(
         shown = _samples(opened, asked, systems)
     if output_format == "json":
         found = {"question": asked, "systems": shown}
-        click.echo(json.dumps(to_json_value(found), ensure_ascii=False, indent=2))
+        echo_json(to_json_value(found))
         return
-    click.echo(f"{asked['benchmark']}, {asked['question_id']}")
+    echo(f"{asked['benchmark']}, {asked['question_id']}")
     _write_fields(asked)
     _write_samples(shown)
 
@@ -151,12 +152,12 @@ def _write_samples(shown: dict[str, Row]) -> None:
     from orchestration.cli.output import format_cell, say, write
 
     systems = list(shown)
-    click.echo()
+    echo()
     every = {name: [each["prediction"], *each["more_answers"]] for name, each in shown.items()}
     for number in range(max(map(len, every.values()))):
         given = {name: _answer(rows[number]) for name, rows in every.items() if number < len(rows)}
         _write_answers(given, f"answers, repeat {number}" if number else "answers")
-    click.echo()
+    echo()
     cells = {
         (f"{row['evaluator']}.{row['metric']}", name): row["value"]
         if row["status"] == "scored"
@@ -174,7 +175,7 @@ def _write_samples(shown: dict[str, Row]) -> None:
             for row in shown[name]["judge"]
         ]
         if lines:
-            click.echo(f"\n{name}")
+            echo(f"\n{name}")
         for line in lines:
             say(f"  {format_cell(line)}", indent="    ")
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestration.cli.options import copy_option, format_option
+from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -121,7 +122,7 @@ def _report_rest(rows: Iterator[Sequence[object]], shown: int) -> None:
             more = "more than "
             break
     if left:
-        click.echo(
+        echo(
             f"{shown:,} rows shown, {more}{left:,} left out: --max-rows N shows more, 0 all",
             err=True,
         )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestration.cli.options import settings_option
+from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
     from orchestration.config.load import Settings
@@ -53,7 +54,7 @@ def command(name: str, force: bool, settings: Settings) -> None:  # noqa: FBT001
     last = known[0]
     other = next((each for each in known if each.tag == name), None)
     if other == last:
-        click.echo(f"{name} is the tag of the last publication already")
+        echo(f"{name} is the tag of the last publication already")
         return
     if not force and other is not None:
         at = f"{other.published_at:%Y-%m-%d %H:%M:%S}"
@@ -65,6 +66,6 @@ def command(name: str, force: bool, settings: Settings) -> None:  # noqa: FBT001
             f"the last publication has the tag {last.tag!r}: --force replaces it"
         )
     tag_publication(project.open_warehouse(), project.publish, last.published_at, name)
-    click.echo(f"tagged the publication of {last.published_at:%Y-%m-%d %H:%M:%S} UTC: {name}")
+    echo(f"tagged the publication of {last.published_at:%Y-%m-%d %H:%M:%S} UTC: {name}")
     # The pages of benchmarks show the tags of publications.
     write_report(project.open_copy(), project.publish)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from orchestration.cli.options import settings_option
+from orchestration.cli.output import echo
 
 if TYPE_CHECKING:
     from orchestration.config.load import Settings
@@ -75,5 +76,5 @@ def copy(
     counts = copy_tables(*(Warehouse(place, memory_limit=project.memory_limit) for place in places))
     for table, rows in counts.items():
         if rows:
-            click.echo(f"{table}: {rows:,} rows")
-    click.echo(f"copied {sum(counts.values()):,} rows from {places[0]} to {places[1]}", err=True)
+            echo(f"{table}: {rows:,} rows")
+    echo(f"copied {sum(counts.values()):,} rows from {places[0]} to {places[1]}", err=True)

@@ -11,9 +11,16 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
-from starlette.responses import FileResponse, HTMLResponse, JSONResponse, RedirectResponse
+from starlette.responses import (
+    FileResponse,
+    HTMLResponse,
+    JSONResponse,
+    RedirectResponse,
+    Response,
+)
 from starlette.routing import Route
 
+from assets.publishing.report.data_files import to_json
 from orchestration.webserver.annotate.labelling import InvalidLabel
 from orchestration.webserver.annotate.shown import show_sample
 from warehouse.errors import WarehouseError
@@ -22,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from starlette.requests import Request
-    from starlette.responses import Response
 
     from assets.analysis.label_queue import SampleId
     from orchestration.webserver.annotate.labelling import Labelling
@@ -201,7 +207,8 @@ class Annotation:
                 },
             }
 
-        return JSONResponse(await run_in_threadpool(found), headers=HEADERS)
+        shown = to_json(await run_in_threadpool(found))
+        return Response(shown, media_type="application/json", headers=HEADERS)
 
     async def _read(self, request: Request) -> bytes:
         """Return the body of a request that may change something."""

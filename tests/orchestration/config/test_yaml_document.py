@@ -69,6 +69,7 @@ def repeated(form: str) -> str:
             101,
             "more than 100 deep",
         ),
+        ("a: &a " + "x" * 100_000 + "\nb: [" + "*a, " * 1000 + "]", 2, "aliases repeat values"),
         (repeated("[{}]"), 7, "aliases repeat values: more than 500,000 in all"),
         (repeated("{{<<: [{}]}}"), 7, "aliases repeat values: more than 500,000 in all"),
         ("a: &a {<<: *a}\n", 1, "refers to itself"),

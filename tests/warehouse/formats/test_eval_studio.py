@@ -11,6 +11,7 @@ from tests.warehouse.ingesting import ingest_predictions, ingest_questions
 from warehouse.errors import InputError
 from warehouse.formats.eval_studio import read_predictions, read_questions
 from warehouse.formats.format import Read, Reject, Source
+from warehouse.formats.readers import limits
 from warehouse.store import Warehouse
 
 if TYPE_CHECKING:
@@ -199,3 +200,19 @@ def test_a_row_that_cannot_be_read_is_named(tmp_path: Path, row: object, said: s
     assert isinstance(reject, Reject)
     assert reject.line == 9
     assert said in reject.reason
+
+
+def test_the_documents_of_a_test_cannot_fill_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of 3,000 test cases repeats the 20,000 characters that its test has once."""
+    monkeypatch.setattr(limits, "FREE_EXPANSION", 2**20)
+    monkeypatch.setattr(limits, "MAX_RATIO", 50)
+    cases = [case(f"How many, {number}?") for number in range(3000)]
+    path = suite(tmp_path / "s.json", *cases, documents=["d" * 20_000])
+    warehouse = Warehouse(tmp_path / "w.duckdb")
+    with pytest.raises(InputError, match="because they repeat texts that the file has once") as e:
+        ingest_questions(warehouse, benchmark="b", format="eval-studio", questions=[path])
+    assert str(path) in str(e.value)
+    few = suite(tmp_path / "few.json", *cases[:10], documents=["d" * 20_000])
+    ingest_questions(warehouse, benchmark="b", format="eval-studio", questions=[few])

@@ -177,6 +177,45 @@ def test_a_score_that_is_not_a_number_is_missing(tmp_path: Path) -> None:
     assert predictions["birds/1"].error == "there is no output"
 
 
+HASH = "0123456789abcdef" * 2
+CONVERT = """
+import sys
+from inspect_ai.log import read_eval_log, write_eval_log
+write_eval_log(read_eval_log(sys.argv[1]), sys.argv[1].replace(".json", ".eval"))
+"""
+
+
+def attached(references: int, length: int, name: str = "attachment://" + HASH) -> dict[str, Any]:
+    """A log whose input refers to one attachment many times."""
+    said = [{"role": "user", "content": name}] * references
+    return log_of(input=[*said, {"role": "user", "content": "?"}], attachments={HASH: "x" * length})
+
+
+def test_attachments_are_resolved(tmp_path: Path) -> None:
+    path = tmp_path / "log.json"
+    content = attached(2, 30_000)
+    content["samples"][0]["input"].pop()
+    path.write_text(json.dumps(content))
+    questions, _ = read(path)
+    assert questions["birds/1"].question == "x" * 30_000
+
+
+@pytest.mark.parametrize("name", ["attachment://" + HASH, "tc://" + HASH])
+@pytest.mark.parametrize("log_format", ["json", "eval"])
+def test_an_attachment_cannot_fill_the_memory(tmp_path: Path, log_format: str, name: str) -> None:
+    content = attached(3000, 20_000, name)
+    content["samples"].append({"id": 2, "epoch": 1, "input": "?", "target": "a"})
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps(content))
+    if log_format == "eval":
+        subprocess.run([sys.executable, "-c", CONVERT, path], check=True, cwd=tmp_path)
+        path = tmp_path / "log.eval"
+    refused, kept = list(read_questions(Source(path)))
+    assert isinstance(refused, Reject)
+    assert refused.reason == "sample 1: the input with its attachments is longer than 16 MiB"
+    assert isinstance(kept, Read)
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [

@@ -517,3 +517,21 @@ def test_unlikely_times_are_missing(
     assert isinstance(found, Read), found
     assert found.record.latency_s == (latency and pytest.approx(latency, abs=1e-6))
     assert [note[: len(UNLIKELY)] for note in source.notes] == ([UNLIKELY] if change else [])
+
+
+def test_spans_cannot_repeat_the_attributes_of_a_resource_without_end(tmp_path: Path) -> None:
+    pairs = [{"key": f"k{n}", "value": {"intValue": n}} for n in range(5000)]
+    spans = [{"traceId": f"{n:032x}", "spanId": "1"} for n in range(3000)]
+    path = tmp_path / "spans.json"
+    path.write_text(
+        json.dumps(
+            {
+                "resourceSpans": [
+                    {"resource": {"attributes": pairs}, "scopeSpans": [{"spans": spans}]}
+                ]
+            }
+        )
+    )
+    (found,) = list(read_questions(Source(path)))
+    assert isinstance(found, Reject)
+    assert "spans repeat more than 10,000,000 attributes of resources" in found.reason

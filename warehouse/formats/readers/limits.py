@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from warehouse.errors import InputError, Problem
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 MIB: Final = 2**20
 
@@ -25,8 +30,12 @@ MAX_RATIO: Final = 500
 FREE_EXPANSION: Final = 1024 * MIB
 """Above this number of bytes, data may expand to at most `MAX_RATIO` times its compressed size.
 
-Text compresses to a tenth or so, and a file of equal lines to a thousandth.
+Text compresses to a tenth or so, and a file of equal lines to a thousandth. The same holds for rows
+that repeat what a file has once: documents of a test, attributes of a resource, names of classes.
 """
+
+MAX_REPEATED: Final = 10_000_000
+"""The maximum number of attributes of resources that spans may repeat."""
 
 MAX_VALUES: Final = 100_000
 """The number of values per row, on average, that a column of a large Parquet file may hold."""
@@ -48,6 +57,20 @@ def too_many_fields(count: int) -> str | None:
 def too_long(what: str) -> str:
     """Return the reason why a row is refused that is too long."""
     return f"{what} is longer than {LONGEST_ROW // MIB} MiB"
+
+
+def require_bounded(path: Path, length: int) -> None:
+    """Check the number of bytes of the rows that were read of a file so far.
+
+    Raises:
+        InputError: The rows are too long: they repeat texts that the file has once.
+    """
+    if length <= FREE_EXPANSION or not path.is_file():  # the rows of a query have no file
+        return
+    most = max(FREE_EXPANSION, MAX_RATIO * path.stat().st_size)
+    if length > most:
+        said = f"the rows are longer than {most // MIB:,} MiB, because they repeat texts that the "
+        raise InputError([Problem(path, None, said + "file has once; split it")])
 
 
 def reading_ends(count: int) -> str:

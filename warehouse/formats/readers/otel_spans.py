@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from warehouse.formats.readers.error_messages import RecordError, found
+from warehouse.formats.readers.limits import MAX_REPEATED
 from warehouse.formats.readers.rows import Row
 
 if TYPE_CHECKING:
@@ -92,14 +93,20 @@ def otlp_spans(row: Row) -> Iterator[Row]:
     """Yield the spans of an export in OTLP's JSON; the attributes of the resource are added.
 
     Raises:
-        RecordError: The lists of the export have another form.
+        RecordError: The lists of the export have another form, or too many spans repeat the
+            attributes of a resource.
     """
+    repeated = 0
     for resource in _objects(row.fields.get("resourceSpans"), "resourceSpans"):
         common = resource.get("resource")
-        shared = common.get("attributes") if isinstance(common, dict) else None
+        shared = [*_pairs(common.get("attributes"))] if isinstance(common, dict) else []
         for scope in _objects(resource.get("scopeSpans"), "scopeSpans"):
             for span in _objects(scope.get("spans"), "spans"):
-                given = [*_pairs(shared), *_pairs(span.get("attributes"))]
+                repeated += len(shared)
+                if repeated > MAX_REPEATED:
+                    reason = f"spans repeat more than {MAX_REPEATED:,} attributes of resources"
+                    raise RecordError([reason])
+                given = [*shared, *_pairs(span.get("attributes"))]
                 yield Row({**span, "attributes": dict(given)}, row.line, row.text)
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import orjson
-
 from assets.charts.leaderboard import leaderboard_chart
 from assets.leaderboard.winner import best_systems
+from assets.publishing.report.data_files import to_json
 from assets.publishing.report.formatting import format_number
 from assets.publishing.report.panel import ALL, BenchmarkData, Content, Panel
 
@@ -32,7 +31,7 @@ def build(data: BenchmarkData) -> Content:
             "board": slice_rows(data, ALL),
         },
         files=(
-            (f"slice-{at}", orjson.dumps(slice_rows(data, name)))
+            (f"slice-{at}", to_json(slice_rows(data, name)))
             for at, name in enumerate(data.slices)
             if name != ALL
         ),

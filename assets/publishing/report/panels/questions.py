@@ -9,12 +9,12 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import orjson
 import polars as pl
 
 from assets.charts import style
 from assets.leaderboard.score_matrix import list_matrix, number_names
 from assets.publishing.report.answer_files import questions_per_file
+from assets.publishing.report.data_files import to_json
 from assets.publishing.report.panel import BenchmarkData, Content, Panel
 from assets.publishing.report.prompt_files import prompt_files, questions_with_prompts
 from warehouse.queries import report as report_queries
@@ -96,7 +96,7 @@ def build(data: BenchmarkData, n_labels: pl.DataFrame, n_calls: pl.DataFrame) ->
             "prompts": sorted({at // questions_per_file(data) for at in prompted.values()}),
         },
         files=chain(
-            [("labels", orjson.dumps(labels))] if labels else [],
+            [("labels", to_json(labels))] if labels else [],
             matrices,
             prompt_files(data, prompted),
         ),

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from evaluators.engines.judge.errors import MIN_SECRET_LENGTH
+from evaluators.engines.redaction import replace_secrets
 from evaluators.engines.systems.client import SystemRefused
 
 if TYPE_CHECKING:
@@ -55,18 +55,15 @@ class Values:
 
     def __init__(self, values: dict[str, str]) -> None:
         self._values = values
-        secrets = [value for value in values.values() if len(value) >= MIN_SECRET_LENGTH]
-        # The longest first: one value may be a part of another.
-        secrets.sort(key=len, reverse=True)
-        self._secrets = re.compile("|".join(map(_pattern, secrets))) if secrets else None
+        self._secrets = tuple(values.values())
 
     def fill(self, text: str) -> str:
         """Replace each `${NAME}` in a text by its value."""
         return _VARIABLE.sub(lambda found: self._values[found[1]], text)
 
     def redact(self, text: str) -> str:
-        """Replace the values in a text by `***`; those of fewer than 8 characters stay."""
-        return text if self._secrets is None else self._secrets.sub("***", text)
+        """Replace the values in a text by `***`, in every form; see `replace_secrets`."""
+        return replace_secrets(text, self._secrets)
 
     def clean(self, value: Any) -> Any:
         """Return a JSON value whose texts can be stored and contain no secret."""
@@ -77,16 +74,3 @@ class Values:
         if isinstance(value, dict):
             return {self.clean(name): self.clean(each) for name, each in value.items()}
         return value
-
-
-def _pattern(secret: str) -> str:
-    """Return a pattern of a value as servers may repeat it: escaped in a URL or in JSON."""
-    return "".join(map(_any_form, secret))
-
-
-def _any_form(character: str) -> str:
-    encoded = "".join(f"%{byte:02x}" for byte in character.encode("utf-8", "surrogateescape"))
-    forms = [rf"\\?{re.escape(character)}", rf"\\u{ord(character):04x}", encoded]
-    if character == " ":
-        forms.append(r"\+")
-    return f"(?:{'|'.join(forms)})" if not character.isalnum() else f"(?i:{'|'.join(forms)})"

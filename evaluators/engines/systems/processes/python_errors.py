@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from evaluators.engines.systems.processes.redaction import redact
+from evaluators.engines.redaction import redact
 
 _SHOWN = 200
 _TRANSPORT = frozenset(

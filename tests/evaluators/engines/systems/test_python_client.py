@@ -72,6 +72,13 @@ def answer(question):
             os.write(1, b"from the descriptor\\\\n")
             print("\\\\x1b[31mred\\\\udc80")
             print("key sk-0123456789")
+        case "leak":
+            return {
+                "answer": "sk-01&23456789",
+                "contexts": ["key=sk-01%2623456789", "sk-01&amp;23456789"],
+                "extra": {"sk-01\\\\u002623456789": "c2stMDEmMjM0NTY3ODk="},
+            }
+        case "leaking error": raise ValueError("refused: c2stMDEmMjM0NTY3ODk=")
         case "sleep": time.sleep(0.5)
         case "flood": sys.stderr.write("x" * 3_000_000)
     return f"{os.getpid()} {COUNT}"
@@ -371,3 +378,17 @@ def test_the_key_of_a_request_has_no_gold_fields(home: Path) -> None:
             assert client.most_usd(request) is None
 
     asyncio.run(run())
+
+
+def test_keys_are_removed_from_what_a_function_returns(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_TOKEN", "sk-01&23456789")
+    found = ask_all(system(home), "leak", "leaking error")
+    answer = found["leak"]
+    assert isinstance(answer, Answer)
+    assert answer.fields["answer"] == "***"
+    assert answer.fields["contexts"] == ["key=***", "***"]
+    assert "23456789" not in repr(answer)
+    assert "MDEmMjM0NTY3" not in repr(answer)
+    assert "refused: ***" in str(found["leaking error"])

@@ -11,7 +11,7 @@ from assets.fingerprints.digests import is_out_of_date
 from assets.leaderboard.winner import describe_winner, find_winner
 from assets.project import is_judged
 from evaluators import catalog
-from evaluators.statistics.intervals import FEW_CLUSTERS, VERY_FEW_CLUSTERS
+from evaluators.statistics.intervals import FEW_CLUSTERS
 from warehouse.queries.leaderboard import find_insights, find_problems
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def refresh_problems(warehouse: Warehouse, benchmarks: Sequence[Benchmark]) -> d
         "named": named,
         "stale": _pairs(benchmarks, lambda each, own: is_out_of_date(own, known[each.name])),
     }
-    query = find_problems(names, pairs, FEW_CLUSTERS, VERY_FEW_CLUSTERS)
+    query = find_problems(names, pairs, FEW_CLUSTERS)
     return _replace(warehouse, "problems", warehouse.fetch(*query), names)
 
 

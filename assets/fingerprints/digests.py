@@ -24,7 +24,7 @@ GATES = "gates"
 UNSETTLED = "unsettled"
 """Begins the fingerprint of scores of which some are to be tried again."""
 
-_AGGREGATION_VERSION = 3
+_AGGREGATION_VERSION = 4
 """Increased when the same scores give another leaderboard."""
 
 _GATES_VERSION = 1
@@ -86,7 +86,7 @@ def leaderboard_fingerprint(benchmark: Benchmark, fingerprints: Mapping[str, str
     thresholds = [benchmark.default_threshold, dict(benchmark.thresholds)]
     order = [benchmark.rank_by, *(evaluator.name for evaluator in benchmark.evaluators)]
     settings = [benchmark.slices, benchmark.cluster, thresholds, benchmark.intervals, order]
-    settings += benchmark.missing.settings()
+    settings += [benchmark.statements, *benchmark.missing.settings()]
     return digest_of(_AGGREGATION_VERSION, scores, settings)
 
 

@@ -180,9 +180,14 @@ def _number(found: object, bounds: tuple[float, float]) -> Value:
         return found
     if found is None:
         return Undefined("the function returned None")
+    # `float` would read a number out of a text.
+    is_text = isinstance(found, str | bytes | bytearray)
     try:
-        value = float(found)  # type: ignore[arg-type]
+        value = math.nan if is_text else float(found)  # type: ignore[arg-type]
     except (TypeError, ValueError):
+        is_text = True
+        value = math.nan
+    if is_text:
         return Undefined(f"the function returned {found!r:.40}, expected a number")
     low, high = bounds
     if not math.isfinite(value):

@@ -100,7 +100,7 @@ WHERE leaderboard.benchmark = verdicts.benchmark
 
 
 def find_problems(
-    benchmarks: Sequence[str], pairs: Mapping[str, Iterable[Pair]], few: int, very_few: int
+    benchmarks: Sequence[str], pairs: Mapping[str, Iterable[Pair]], few: int
 ) -> Query:
     """Select the problems of benchmarks, the worst of each first.
 
@@ -111,15 +111,12 @@ def find_problems(
             metrics, such as `citation.f1`, under `named` (those whose threshold the configuration
             sets by name).
         few: The number of independent questions that an interval needs.
-        very_few: The number of them below which scores that are not passes or failures cannot miss
-            a threshold significantly.
 
     Returns:
         A query with the columns of the table `problems`.
     """
     parameters = {name: list(map(list, each)) for name, each in pairs.items()}
-    limits = {"few": few, "very_few": very_few}
-    return Query(fill_in(sql("problems"), benchmarks), {**limits, **parameters})
+    return Query(fill_in(sql("problems"), benchmarks), {"few": few, **parameters})
 
 
 def find_insights(benchmarks: Sequence[str], retrieving: Iterable[Pair]) -> Query:

@@ -24,6 +24,7 @@ def row(system: str, evaluator: str, rank: int | None) -> dict[str, Any]:
         "rank_low": rank,
         "rank_high": rank,
         "tied_with_best": None if rank is None else int(rank == 1),
+        "mark": {None: None, 1: "best"}.get(rank, "worse"),
         "is_primary": 1,
         "is_headline": int(evaluator == "telling"),
         "position": 2 - int(evaluator == "telling"),
@@ -64,9 +65,11 @@ def test_ranges_marks_and_coverage_are_those_of_each_metric(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     rows = [row("a", "telling", 1), row("b", "telling", 2), row("c", "telling", 3)]
-    rows[1] |= {"tied_with_best": 1, "rank_low": 1}
+    rows[0] |= {"mark": "tied"}
+    rows[1] |= {"mark": "tied", "tied_with_best": 1, "rank_low": 1}
     other = [row("a", "tied", 1), row("b", "tied", 2), row("c", "tied", None)]
-    other[1] |= {"tied_with_best": 1, "n_scored": 2}
+    other[0] |= {"mark": "tied"}
+    other[1] |= {"mark": "tied", "tied_with_best": 1, "n_scored": 2}
     other[2] |= {"n_not_applicable": 3}
     write_leaderboards([*rows, *other], "table")
     printed = capsys.readouterr().out

@@ -142,6 +142,15 @@ LEADERBOARD = Table(
             among=(0, 1),
         ),
         Column(
+            "mark",
+            "VARCHAR",
+            "The mark of the report, by `p_page` of the comparisons: `best` if significantly "
+            "better than every other system, `worse` if some system is significantly better, "
+            "otherwise `tied`. Null on slices and for metrics that are neither primary nor the headline: "
+            "these are exploratory.",
+            among=("best", "tied", "worse"),
+        ),
+        Column(
             "threshold",
             "DOUBLE",
             "The threshold for the mean that the benchmark sets; null without one.",
@@ -151,6 +160,15 @@ LEADERBOARD = Table(
             "INTEGER",
             "1 if the mean passes the threshold, otherwise 0; null without a threshold.",
             among=(0, 1),
+        ),
+        Column(
+            "threshold_p",
+            "DOUBLE",
+            "The p-value of the hypothesis that the true mean passes the threshold, adjusted for "
+            "all thresholds of the benchmark (Holm) and all statements of the report's pages. Null "
+            "on slices, without such a threshold, and where no test holds.",
+            least=0,
+            most=1,
         ),
         Column(
             "gate",
@@ -248,6 +266,15 @@ COMPARISONS = Table(
             "VARCHAR",
             "The result for a: `better`, `worse`, `tied`, or `not_enough_data` if no answers to so "
             "few questions can be significant.",
+        ),
+        Column(
+            "p_page",
+            "DOUBLE",
+            "`p_adjusted`, multiplied by the number of statements of the report's pages: below "
+            "0.05, the report says that the difference is significant. Null on slices and for "
+            "metrics that are neither primary nor the headline: these are exploratory.",
+            least=0,
+            most=1,
         ),
         Column(
             "detectable_difference",

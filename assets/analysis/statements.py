@@ -12,13 +12,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from assets.project import threshold_of
+from warehouse.queries.publications import looks_since
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from datetime import datetime
 
     from assets.project import Benchmark
     from evaluators.evaluator import Evaluator
     from evaluators.metric import Metric
+    from warehouse.queries.benchmarks import Source
 
 
 def count_statements(
@@ -38,7 +41,7 @@ def count_statements(
     by_metric = 1 + has_history
     on_first_page = sum(
         by_metric
-        + any(True for _ in tested_thresholds(each))
+        + any(True for _ in problem_thresholds(each))
         + sum(gate.baseline is not None for gate in each.gates)
         for each in benchmarks.values()
     )
@@ -63,7 +66,7 @@ def marked_metrics(benchmark: Benchmark) -> list[str]:
     return list(dict.fromkeys([*ranked_by, *primary])) or [""]
 
 
-def tested_thresholds(benchmark: Benchmark) -> Iterator[tuple[Evaluator, Metric]]:
+def problem_thresholds(benchmark: Benchmark) -> Iterator[tuple[Evaluator, Metric]]:
     """Yield the metrics whose thresholds make problems: primary ones, and those set by name."""
     for evaluator in benchmark.evaluators:
         for metric in evaluator.measured():
@@ -72,3 +75,24 @@ def tested_thresholds(benchmark: Benchmark) -> Iterator[tuple[Evaluator, Metric]
                 metric.primary or is_named
             ):
                 yield evaluator, metric
+
+
+def share_of_level(source: Source, benchmark: str, version: datetime, metrics: int) -> int:
+    """Return by what the p-values of changes since an earlier leaderboard are multiplied.
+
+    That is the number of statements of the report's pages, or of the compared metrics if there are
+    more; and for the j-th publication since the last tag j * (j + 1), as for the epochs of
+    sequential gates: these shares of the level add up to 1, however many nights there are.
+
+    Args:
+        source: The published copy.
+        benchmark: The benchmark.
+        version: The time of the earlier leaderboard.
+        metrics: The number of metrics that are compared.
+    """
+    statements = source.fetch(
+        "SELECT coalesce(max(n_statements), 1) FROM leaderboard WHERE benchmark = $benchmark",
+        {"benchmark": benchmark},
+    ).item()
+    looks = max(1, source.fetch(*looks_since(benchmark, version)).item())
+    return max(int(statements), metrics) * looks * (looks + 1)

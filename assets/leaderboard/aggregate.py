@@ -234,8 +234,8 @@ def add_marks(rows: pl.DataFrame, comparisons: pl.DataFrame) -> pl.DataFrame:
     """Add the column `mark` to leaderboard rows.
 
     A system is `worse` if one of the others is significantly better, by `p_page`. A system is
-    `best` if it is the first and all others are significantly worse. All other systems are `tied`. A system
-    without a comparison has no mark.
+    `best` if it is the first and all others are significantly worse. All other systems are
+    `tied`. A system without a comparison has no mark.
 
     Args:
         rows: benchmark, slice, evaluator, metric, system and rank.
@@ -273,11 +273,14 @@ def add_marks(rows: pl.DataFrame, comparisons: pl.DataFrame) -> pl.DataFrame:
 def adjust_threshold_p(rows: pl.DataFrame, benchmarks: Sequence[Benchmark]) -> pl.DataFrame:
     """Adjust the column `threshold_p` for all thresholds of a benchmark and all statements.
 
+    Adds the column `n_statements`.
+
     Args:
         rows: Leaderboard rows with the p-value of each threshold alone.
         benchmarks: Their benchmarks.
     """
-    statements = {each.name: float(each.statements) for each in benchmarks}
+    statements = {each.name: each.statements for each in benchmarks}
+    number = pl.col("benchmark").replace_strict(statements, return_dtype=pl.Int64)
     adjusted = (
         pl.col("threshold_p")
         .map_batches(
@@ -286,8 +289,8 @@ def adjust_threshold_p(rows: pl.DataFrame, benchmarks: Sequence[Benchmark]) -> p
         .over("benchmark")
         .fill_nan(None)
     )
-    shared = adjusted * pl.col("benchmark").replace_strict(statements, return_dtype=pl.Float64)
-    return rows.with_columns(threshold_p=shared.clip(upper_bound=1.0))
+    shared = adjusted * number
+    return rows.with_columns(threshold_p=shared.clip(upper_bound=1.0), n_statements=number)
 
 
 def _finite(number: float | None) -> float | None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from assets.analysis.statements import tested_thresholds
+from assets.analysis.statements import problem_thresholds
 from assets.leaderboard.metric_slice import MetricSlice
 from assets.leaderboard.metric_slices import (
     COMPARISONS_SCHEMA,
@@ -210,7 +210,7 @@ def _describe(
 ) -> MetricSlice:
     thresholds = {
         (of.name, own.name): threshold_of(benchmark, of, own)
-        for of, own in tested_thresholds(benchmark)
+        for of, own in problem_thresholds(benchmark)
         if own.level == "sample"
     }
     return MetricSlice(

@@ -55,8 +55,8 @@ def describe_winner(rows: Sequence[Row], write_name: Callable[[str], str] = str)
     """Say which system is best by a metric and by how much, or why none is.
 
     A system is best if it is significantly better than all others, at a level that all statements
-    of the report's pages share. Slices and metrics that are not primary have no winner. The values are those that are
-    compared: means over the questions that all systems were asked.
+    of the report's pages share. Slices and metrics that are not primary have no winner. The
+    values are those that are compared: means over the questions that all systems were asked.
 
     Args:
         rows: Rows of the leaderboard by one metric on one slice.

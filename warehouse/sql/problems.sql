@@ -45,7 +45,7 @@ below_threshold AS (
             '{} of {} is {:.3f}, {} than its threshold {:g}; {}{}',
             address, system, mean, CASE best WHEN 'high' THEN 'lower' ELSE 'higher' END, threshold,
             CASE
-                WHEN threshold_p IS NULL THEN 'not tested'
+                WHEN threshold_p IS NULL THEN 'no test holds for this metric'
                 WHEN is_certain THEN 'significant'
                 ELSE 'not significant'
             END

@@ -94,5 +94,5 @@ def share_of_level(source: Source, benchmark: str, version: datetime, metrics: i
         "SELECT coalesce(max(n_statements), 1) FROM leaderboard WHERE benchmark = $benchmark",
         {"benchmark": benchmark},
     ).item()
-    looks = max(1, source.fetch(*looks_since(benchmark, version)).item())
+    looks = max(1, int(source.fetch(*looks_since(benchmark, version)).item()))
     return max(int(statements), metrics) * looks * (looks + 1)

@@ -27,7 +27,7 @@ UNSETTLED = "unsettled"
 _AGGREGATION_VERSION = 4
 """Increased when the same scores give another leaderboard."""
 
-_GATES_VERSION = 1
+_GATES_VERSION = 2
 """Increased when the same scores give other verdicts."""
 
 
@@ -93,5 +93,6 @@ def leaderboard_fingerprint(benchmark: Benchmark, fingerprints: Mapping[str, str
 def gates_fingerprint(benchmark: Benchmark, fingerprints: Mapping[str, str]) -> str:
     """Return the fingerprint of the verdicts of a benchmark's gates."""
     gates = [gate.model_dump(exclude_defaults=True) for gate in benchmark.gates]
+    statements = benchmark.statements
     inputs = [fingerprints.get(stage) for stage in (QUESTIONS, PREDICTIONS, LEADERBOARD)]
-    return digest_of(_GATES_VERSION, inputs, gates)
+    return digest_of(_GATES_VERSION, inputs, gates, statements)

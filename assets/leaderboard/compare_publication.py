@@ -303,7 +303,7 @@ def _compare_values(
             found.clusters,
             found.degrees,
             tests=share * systems,
-            is_mcnemar=pass_fail.all() and groups.alone,
+            is_mcnemar=bool(pass_fail.all()) and groups.alone,
         ),
     }
     return pl.DataFrame(

@@ -91,13 +91,13 @@ SAID = {
         ),
         (
             {"p_adjusted": 0.03, "p_page": 0.06},
-            "a is better than b by 0.100{} on {}, but not significantly among all statements of "
-            "the report (adjusted p = 0.060; alone p = 0.030){}.",
+            "a is better than b by 0.100{} on {}, but not significantly "
+            + "among all statements of the report (adjusted p = 0.060; alone p = 0.030){}.",
         ),
         (
             {"p_page": None},
             "a is significantly better than b by 0.100{} on {} (adjusted p below 0.001){}; "
-            "exploratory: not corrected for other metrics and slices.",
+            + "exploratory: not corrected for other metrics and slices.",
         ),
         (
             {"difference": None, "verdict": "not_enough_data"},

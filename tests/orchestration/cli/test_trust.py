@@ -63,6 +63,14 @@ def test_too_few_questions(done_project: Path) -> None:
 NO_VALUE = (
     "not comparable: it has no value for one of the systems, or none without some of the questions."
 )
+ALONE = (
+    "a is better than b by 0.100{} on {}, but not significantly among all statements of the "
+    "report (adjusted p = 0.060; alone p = 0.030){}."
+)
+EXPLORATORY = (
+    "a is significantly better than b by 0.100{} on {} (adjusted p below 0.001){}; "
+    "exploratory: not corrected for other metrics and slices."
+)
 SAID = {
     "metric": "citation.f1",
     "best": "high",
@@ -91,13 +99,11 @@ SAID = {
         ),
         (
             {"p_adjusted": 0.03, "p_page": 0.06},
-            "a is better than b by 0.100{} on {}, but not significantly "
-            + "among all statements of the report (adjusted p = 0.060; alone p = 0.030){}.",
+            ALONE,
         ),
         (
             {"p_page": None},
-            "a is significantly better than b by 0.100{} on {} (adjusted p below 0.001){}; "
-            + "exploratory: not corrected for other metrics and slices.",
+            EXPLORATORY,
         ),
         (
             {"difference": None, "verdict": "not_enough_data"},

@@ -11,6 +11,7 @@ from assets.analysis.statements import count_statements
 from assets.leaderboard.aggregate import RANK_KEY, add_marks, add_page_p, reconcile_ranks
 from assets.leaderboard.metric_slice import MetricSlice
 from assets.leaderboard.metric_slices import MetricSlices
+from assets.leaderboard.score_matrix import ALL
 from assets.project import Benchmark
 from benchmarks.simulations.result import Table, rate
 from evaluators import catalog

@@ -84,6 +84,16 @@ def test_ranges_marks_and_coverage_are_those_of_each_metric(
     ) in printed
 
 
+def test_n_counts_questions_and_not_the_answers_that_a_metric_of_the_set_counts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    of_set = [{**row(system, "whole", at), "n": 12} for at, system in enumerate("ab", 1)]
+    rows = [row("a", "telling", 1), row("b", "telling", 2), *of_set]
+    write_leaderboards(rows, "table")
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert any(line.startswith("1 a ") and line.endswith(" 3") for line in lines), lines
+
+
 def test_chance_level_stands_beside_the_interval(capsys: pytest.CaptureFixture[str]) -> None:
     common = {"passes": None, "ci_low": 0.0, "ci_high": 0.2, "ci_method": "t"}
     rows = [
